@@ -1,0 +1,13 @@
+//! Time, as the layers above see it.
+
+use std::time::Duration;
+
+/// Wall time, monotonic time and sleeping.
+pub trait Clock: Send + Sync {
+    /// Wall time in microseconds since 1970-01-01 00:00:00 UTC.
+    fn wall_micros(&self) -> i64;
+    /// Monotonic time in nanoseconds since an arbitrary start.
+    fn monotonic_nanos(&self) -> u64;
+    /// Blocks the calling thread for `duration`.
+    fn sleep(&self, duration: Duration);
+}

@@ -1,0 +1,45 @@
+//! The only door to the outside: files, time, randomness and threads.
+//!
+//! Every crate above reaches the machine through an [`Env`]. [`real`](Env::real) is the operating system; the `sim`
+//! module is a deterministic simulation in which a seed decides the schedule, the crash points, the torn and reordered
+//! writes, the full disk and the failed fsync. Blocking goes through [`sync`] for the same reason.
+//!
+//! ```text
+//!   Env ── fs     files: positioned reads and writes, sync_data, directories, an exclusive lock
+//!       ├─ clock  wall time (microseconds since 1970), monotonic time (nanoseconds), sleep
+//!       ├─ rng    64-bit random numbers
+//!       └─ spawn  named threads
+//! ```
+//!
+//! Source: DESIGN section 3 (Environment).
+
+// This crate is the door: what clippy.toml bans everywhere else is what it is made of.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod clock;
+mod fs;
+mod real;
+mod rng;
+pub mod sim;
+mod spawn;
+pub mod sync;
+
+pub use clock::Clock;
+pub use fs::{DirLock, File, Fs, OpenMode};
+pub use rng::Rng;
+pub use spawn::{JoinHandle, Spawn};
+
+use std::sync::Arc;
+
+/// The environment a database runs in. Cheap to clone.
+#[derive(Clone)]
+pub struct Env {
+    /// Files and directories.
+    pub fs: Arc<dyn Fs>,
+    /// Wall and monotonic time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+    /// Threads.
+    pub spawn: Arc<dyn Spawn>,
+}

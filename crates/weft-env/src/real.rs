@@ -1,0 +1,219 @@
+//! The operating system as an [`Env`]: files by `pread`/`pwrite`, `flock`, the system's clocks, random seed and
+//! threads.
+//!
+//! ```text
+//!   fs.lock("db/LOCK", "pid 17")  ── open, flock(LOCK_EX | LOCK_NB) ──▶ held: the file says "pid 17"
+//!   fs.lock("db/LOCK", "pid 23")  ─────────────────────────────────────▶ WouldBlock, message "pid 17"
+//! ```
+//!
+//! 1. A lock belongs to one open file description, so it conflicts between processes and within one, and the kernel
+//!    releases it when its holder dies.
+//! 2. The file of a lock is never removed: between a removal and a new lock two holders could exist.
+//!
+//! Concurrency: everything here may be called from any thread; only `lock`'s conflict is answered without waiting.
+//!
+//! Crash: what POSIX promises and no more: bytes are durable after `sync_data` returned, names after `sync_dir`.
+
+use std::fs::{File as OsFile, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::spawn::panic_text;
+use crate::{Clock, DirLock, Env, File, Fs, JoinHandle, OpenMode, Rng, Spawn};
+
+impl Env {
+    /// The operating system.
+    pub fn real() -> Env {
+        Env {
+            fs: Arc::new(RealFs),
+            clock: Arc::new(RealClock::new()),
+            rng: Arc::new(RealRng::new()),
+            spawn: Arc::new(RealSpawn),
+        }
+    }
+}
+
+struct RealFs;
+
+struct RealFile(OsFile);
+
+struct RealLock(#[expect(dead_code, reason = "closing it releases the lock")] OsFile);
+
+impl DirLock for RealLock {}
+
+impl File for RealFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.0.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+}
+
+impl Fs for RealFs {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let mut options = OpenOptions::new();
+        match mode {
+            OpenMode::Read => options.read(true),
+            OpenMode::ReadWrite => options.read(true).write(true),
+            OpenMode::CreateNew => options.read(true).write(true).create_new(true),
+        };
+        Ok(Arc::new(RealFile(options.open(path)?)))
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(or_here(dir))? {
+            let name = entry?.file_name().into_string().map_err(|name| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("the name {name:?} in {} is not UTF-8", dir.display()),
+                )
+            })?;
+            names.push(name);
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        path.try_exists()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(dir)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        OsFile::open(or_here(dir))?.sync_all()
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        // SAFETY: flock only needs a file descriptor that is open during the call; `file` owns it.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::WouldBlock {
+                return Err(error);
+            }
+            let mut present = String::new();
+            file.read_to_string(&mut present)?;
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, present));
+        }
+        // The new text first and the cut after it: whoever reads in between sees an owner, never an empty file.
+        file.write_all_at(owner.as_bytes(), 0)?;
+        file.set_len(owner.len() as u64)?;
+        Ok(Box::new(RealLock(file)))
+    }
+}
+
+/// The empty path, the parent of a relative path with one component, means the current directory.
+fn or_here(dir: &Path) -> &Path {
+    if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
+}
+
+struct RealClock {
+    start: Instant,
+}
+
+impl RealClock {
+    fn new() -> RealClock {
+        RealClock { start: Instant::now() }
+    }
+}
+
+impl Clock for RealClock {
+    fn wall_micros(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_micros() as i64,
+            Err(before) => -(before.duration().as_micros() as i64),
+        }
+    }
+
+    fn monotonic_nanos(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn sleep(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): one atomic addition per number, so threads share it without a lock.
+struct RealRng {
+    state: AtomicU64,
+}
+
+impl RealRng {
+    fn new() -> RealRng {
+        RealRng { state: AtomicU64::new(system_seed()) }
+    }
+}
+
+impl Rng for RealRng {
+    fn next_u64(&self) -> u64 {
+        use crate::sim::random::{GOLDEN_GAMMA, mix};
+        mix(self.state.fetch_add(GOLDEN_GAMMA, Ordering::Relaxed).wrapping_add(GOLDEN_GAMMA))
+    }
+}
+
+/// 64 bits of the system's randomness; where there is no /dev/urandom, the time and an address must do.
+fn system_seed() -> u64 {
+    let mut bytes = [0; 8];
+    if OsFile::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).is_ok() {
+        return u64::from_le_bytes(bytes);
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 ^ (&raw const bytes as u64).rotate_left(32) ^ u64::from(std::process::id())
+}
+
+struct RealSpawn;
+
+impl Spawn for RealSpawn {
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body)?;
+        Ok(JoinHandle { join: Box::new(move || thread.join().map_err(|payload| panic_text(&*payload))) })
+    }
+
+    fn parallelism(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+#[cfg(test)]
+mod tests;

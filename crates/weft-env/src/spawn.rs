@@ -1,0 +1,34 @@
+//! Threads, as the layers above see them.
+
+use std::io;
+
+/// Starts named threads.
+pub trait Spawn: Send + Sync {
+    /// Starts a thread that runs `body`. A panic in it is reported by [`JoinHandle::join`].
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle>;
+    /// How many threads can run at the same time here.
+    fn parallelism(&self) -> usize;
+}
+
+/// A started thread. Dropping the handle detaches the thread.
+pub struct JoinHandle {
+    pub(crate) join: Box<dyn FnOnce() -> Result<(), String> + Send>,
+}
+
+impl JoinHandle {
+    /// Waits for the thread to end; the error is the text of its panic.
+    pub fn join(self) -> Result<(), String> {
+        (self.join)()
+    }
+}
+
+/// The text of a panic's payload.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without text".to_owned()
+    }
+}
