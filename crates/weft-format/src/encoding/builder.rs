@@ -1,0 +1,274 @@
+//! Collects the values of one block, from single values or Arrow arrays, and has them encoded.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType as ArrowType;
+
+use crate::encoding::encode;
+use crate::encoding::kind::{Kind, Word};
+use crate::encoding::layout::{BLOCK_ROWS, Encoding};
+use crate::encoding::symbols::SymbolTrainer;
+use crate::error::{Error, Result};
+use crate::stats::ColumnStats;
+use crate::types::DataType;
+use crate::value::ValueRef;
+
+/// An encoded block and what is known about it.
+#[derive(Debug)]
+pub struct EncodedBlock {
+    /// The block; its length is a multiple of 16.
+    pub bytes: Vec<u8>,
+    /// How it was encoded.
+    pub encoding: Encoding,
+    /// Statistics of its values.
+    pub stats: ColumnStats,
+    /// Hashes ([`crate::bloom::hash_value`]) of the distinct values, when they were asked for and few enough.
+    pub hashes: Option<Vec<u64>>,
+}
+
+/// Which hashes of the values a caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashesWanted {
+    /// None.
+    None,
+    /// Those of the distinct values, when there are at most this many and finding them is cheap.
+    Few(usize),
+    /// Those of every value, whatever it costs.
+    All,
+}
+
+/// The values of a block to be, all of one column.
+pub struct BlockBuilder {
+    data_type: DataType,
+    pub(crate) data: Data,
+    /// One bit per row, 1 when it has a value.
+    pub(crate) validity: Vec<u64>,
+    pub(crate) null_count: usize,
+    rows: usize,
+    trainer: SymbolTrainer,
+}
+
+/// Values by kind; NULL rows have a slot of any content (texts: an empty one).
+pub(crate) enum Data {
+    Bool(Vec<bool>),
+    Word16(Vec<u16>),
+    Word32(Vec<u32>),
+    Word64(Vec<u64>),
+    Word128(Vec<u128>),
+    Text { ends: Vec<u32>, bytes: Vec<u8> },
+}
+
+impl BlockBuilder {
+    /// An empty builder for a column's type.
+    pub fn new(data_type: DataType) -> BlockBuilder {
+        let data = match Kind::of(data_type) {
+            Kind::Bool => Data::Bool(Vec::new()),
+            Kind::Int16 => Data::Word16(Vec::new()),
+            Kind::Int32 | Kind::Float32 => Data::Word32(Vec::new()),
+            Kind::Int64 | Kind::Float64 => Data::Word64(Vec::new()),
+            Kind::Decimal => Data::Word128(Vec::new()),
+            Kind::Text => Data::Text { ends: Vec::new(), bytes: Vec::new() },
+        };
+        let trainer = SymbolTrainer::default();
+        BlockBuilder { data_type, data, validity: Vec::new(), null_count: 0, rows: 0, trainer }
+    }
+
+    /// The column's type.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// How many rows are waiting.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether no row is waiting.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Bytes that the waiting rows take, not encoded.
+    pub fn pending_bytes(&self) -> usize {
+        match &self.data {
+            Data::Bool(_) => self.rows / 8,
+            Data::Text { bytes, .. } => bytes.len() + self.rows,
+            _ => self.rows * Kind::of(self.data_type).width(),
+        }
+    }
+
+    /// The symbol table that blocks built so far need, in the form of [`super::SymbolTable::parse`]; empty for none.
+    pub fn symbol_table(&self) -> Vec<u8> {
+        self.trainer.table()
+    }
+
+    fn push_validity(&mut self, valid: bool) {
+        assert!(self.rows < BLOCK_ROWS, "a block has at most {BLOCK_ROWS} rows");
+        if self.rows.is_multiple_of(64) {
+            self.validity.push(0);
+        }
+        self.validity[self.rows / 64] |= u64::from(valid) << (self.rows % 64);
+        self.null_count += usize::from(!valid);
+        self.rows += 1;
+    }
+
+    /// Adds one value, which has the column's kind.
+    pub fn push(&mut self, value: ValueRef<'_>) {
+        self.push_validity(!value.is_null());
+        match (&mut self.data, value) {
+            (Data::Bool(values), value) => values.push(matches!(value, ValueRef::Bool(true))),
+            (Data::Word16(values), ValueRef::Int(v)) => values.push(v as u16),
+            (Data::Word32(values), ValueRef::Int(v)) => values.push(v as u32),
+            (Data::Word32(values), ValueRef::Float(v)) => values.push((v as f32).to_bits()),
+            (Data::Word64(values), ValueRef::Int(v)) => values.push(v as u64),
+            (Data::Word64(values), ValueRef::Float(v)) => values.push(v.to_bits()),
+            (Data::Word128(values), ValueRef::Decimal(v)) => values.push(v as u128),
+            (Data::Text { ends, bytes }, ValueRef::Text(v)) => {
+                bytes.extend_from_slice(v.as_bytes());
+                ends.push(text_end(bytes));
+            }
+            (Data::Word16(values), ValueRef::Null) => values.push(0),
+            (Data::Word32(values), ValueRef::Null) => values.push(0),
+            (Data::Word64(values), ValueRef::Null) => values.push(0),
+            (Data::Word128(values), ValueRef::Null) => values.push(0),
+            (Data::Text { ends, bytes }, ValueRef::Null) => ends.push(text_end(bytes)),
+            (_, value) => panic!("value {value:?} was not cast to {}", self.data_type),
+        }
+    }
+
+    /// Adds rows `offset..offset + len` of an array in the column's Arrow type (text: any of the three string types).
+    pub fn push_array(&mut self, array: &ArrayRef, offset: usize, len: usize) -> Result<()> {
+        let array = array.slice(offset, len);
+        let kind = Kind::of(self.data_type);
+        match (&mut self.data, array.data_type()) {
+            (Data::Bool(values), ArrowType::Boolean) => values.extend(array.as_boolean().values().iter()),
+            (Data::Word16(values), ArrowType::Int16) => extend::<Int16Type, _>(values, &array, |v| v as u16),
+            (Data::Word32(values), ArrowType::Int32) if kind == Kind::Int32 => {
+                extend::<Int32Type, _>(values, &array, |v| v as u32);
+            }
+            (Data::Word32(values), ArrowType::Date32) if kind == Kind::Int32 => {
+                extend::<Date32Type, _>(values, &array, |v| v as u32);
+            }
+            (Data::Word32(values), ArrowType::Float32) if kind == Kind::Float32 => {
+                extend::<Float32Type, _>(values, &array, f32::to_bits);
+            }
+            (Data::Word64(values), ArrowType::Int64) if kind == Kind::Int64 => {
+                extend::<Int64Type, _>(values, &array, |v| v as u64);
+            }
+            (Data::Word64(values), ArrowType::Timestamp(arrow_schema::TimeUnit::Microsecond, _))
+                if kind == Kind::Int64 =>
+            {
+                extend::<TimestampMicrosecondType, _>(values, &array, |v| v as u64);
+            }
+            (Data::Word64(values), ArrowType::Float64) if kind == Kind::Float64 => {
+                extend::<Float64Type, _>(values, &array, f64::to_bits);
+            }
+            (Data::Word128(values), ArrowType::Decimal128(..)) => {
+                extend::<Decimal128Type, _>(values, &array, |v| v as u128);
+            }
+            (Data::Text { ends, bytes }, ArrowType::Utf8) => extend_texts(ends, bytes, array.as_string::<i32>().iter()),
+            (Data::Text { ends, bytes }, ArrowType::LargeUtf8) => {
+                extend_texts(ends, bytes, array.as_string::<i64>().iter());
+            }
+            (Data::Text { ends, bytes }, ArrowType::Utf8View) => {
+                extend_texts(ends, bytes, array.as_string_view().iter());
+            }
+            (_, other) => {
+                let what = format!("a column of type {} was given an array of {other}", self.data_type);
+                return Err(Error::internal(what));
+            }
+        }
+        self.extend_validity(&array);
+        Ok(())
+    }
+
+    fn extend_validity(&mut self, array: &ArrayRef) {
+        match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            Some(nulls) => nulls.iter().for_each(|valid| self.push_validity(valid)),
+            None => {
+                let end = self.rows + array.len();
+                assert!(end <= BLOCK_ROWS, "a block has at most {BLOCK_ROWS} rows");
+                self.validity.resize(end.div_ceil(64), 0);
+                while self.rows < end {
+                    let bits = (64 - self.rows % 64).min(end - self.rows);
+                    let ones = u64::MAX >> (64 - bits);
+                    self.validity[self.rows / 64] |= ones << (self.rows % 64);
+                    self.rows += bits;
+                }
+            }
+        }
+    }
+
+    /// Whether a waiting row has a value.
+    pub(crate) fn is_valid(&self, row: usize) -> bool {
+        self.validity[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// Encodes the waiting rows (at least one) and starts over.
+    pub fn finish(&mut self, wanted: HashesWanted) -> EncodedBlock {
+        assert!(self.rows > 0, "a block has at least one row");
+        if self.null_count > 0 && self.null_count < self.rows {
+            self.fill_nulls();
+        }
+        let mut trainer = std::mem::take(&mut self.trainer);
+        let block = encode::encode(self, &mut trainer, wanted);
+        self.trainer = trainer;
+        match &mut self.data {
+            Data::Bool(values) => values.clear(),
+            Data::Word16(values) => values.clear(),
+            Data::Word32(values) => values.clear(),
+            Data::Word64(values) => values.clear(),
+            Data::Word128(values) => values.clear(),
+            Data::Text { ends, bytes } => {
+                ends.clear();
+                bytes.clear();
+            }
+        }
+        self.validity.clear();
+        (self.null_count, self.rows) = (0, 0);
+        block
+    }
+
+    /// Gives NULL slots of fixed width the value before them (the first value, at the start), which costs least.
+    fn fill_nulls(&mut self) {
+        fn fill<T: Copy>(values: &mut [T], validity: &[u64]) {
+            let valid = |row: usize| validity[row / 64] >> (row % 64) & 1 == 1;
+            let first = (0..values.len()).find(|&row| valid(row)).expect("some row has a value");
+            let mut last = values[first];
+            for (row, value) in values.iter_mut().enumerate() {
+                if valid(row) {
+                    last = *value;
+                } else {
+                    *value = last;
+                }
+            }
+        }
+        match &mut self.data {
+            Data::Bool(values) => fill(values, &self.validity),
+            Data::Word16(values) => fill(values, &self.validity),
+            Data::Word32(values) => fill(values, &self.validity),
+            Data::Word64(values) => fill(values, &self.validity),
+            Data::Word128(values) => fill(values, &self.validity),
+            Data::Text { .. } => {}
+        }
+    }
+}
+
+fn text_end(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).expect("the texts of a block stay below 4 GiB: tables are cut long before")
+}
+
+fn extend<T: ArrowPrimitiveType, W: Word>(values: &mut Vec<W>, array: &ArrayRef, cast: impl Fn(T::Native) -> W) {
+    values.extend(array.as_primitive::<T>().values().iter().map(|&value| cast(value)));
+}
+
+fn extend_texts<'a>(ends: &mut Vec<u32>, bytes: &mut Vec<u8>, texts: impl Iterator<Item = Option<&'a str>>) {
+    for text in texts {
+        bytes.extend_from_slice(text.unwrap_or("").as_bytes());
+        ends.push(text_end(bytes));
+    }
+}

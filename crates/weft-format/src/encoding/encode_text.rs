@@ -1,0 +1,172 @@
+//! Chooses an encoding for a block of texts and writes it.
+//!
+//! Tried in this order: constant; dictionary or run length, when few texts are distinct; letters and symbols (FSST),
+//! whichever is smaller; plain.
+
+use crate::bloom::hash_bytes;
+use crate::encoding::builder::{BlockBuilder, HashesWanted};
+use crate::encoding::dictionary::text_dictionary;
+use crate::encoding::encode::{Shape, codes_bytes, write_codes, write_run_ends};
+use crate::encoding::kind::Kind;
+use crate::encoding::layout::{ALIGN_BYTES, Encoding};
+use crate::encoding::letters::Alphabet;
+use crate::encoding::symbols::SymbolTrainer;
+use crate::encoding::text::{index_bytes, write_index};
+use crate::stats::ColumnStats;
+use crate::value::ValueRef;
+
+/// Symbols must save at least one byte in this many, or texts stay plain, which reads faster.
+const SYMBOLS_GAIN: usize = 24;
+/// Letters win when they need at most this many times the bytes of symbols.
+const LETTERS_PREFERENCE: f64 = 1.05;
+
+/// Encodes texts (`ends[row]` is where a row's text ends in `bytes`; NULLs are empty).
+pub(crate) fn encode_texts(
+    shape: Shape<'_>,
+    builder: &BlockBuilder,
+    ends: &[u32],
+    bytes: &[u8],
+    trainer: &mut SymbolTrainer,
+    wanted: HashesWanted,
+    out: &mut Vec<u8>,
+) -> (Encoding, ColumnStats, Option<Vec<u64>>) {
+    let text = |row: usize| -> Option<&[u8]> {
+        let start = if row == 0 { 0 } else { ends[row - 1] };
+        let valid = shape.null_count == 0 || builder.is_valid(row);
+        valid.then(|| &bytes[start as usize..ends[row] as usize])
+    };
+    let rows = shape.rows;
+    let first = (0..rows).find_map(text).expect("some row has a text");
+    let counts = (shape.null_count as u64, rows as u64);
+    if (0..rows).all(|row| text(row).is_none_or(|text| text == first)) {
+        shape.write(Encoding::Constant, out, |out| {
+            out.extend_from_slice(&(first.len() as u32).to_le_bytes());
+            out.extend_from_slice(&[0; ALIGN_BYTES - 4]);
+            out.extend_from_slice(first);
+        });
+        let hashes = (wanted != HashesWanted::None).then(|| vec![hash_bytes(first)]);
+        return (Encoding::Constant, stats_of(&mut std::iter::once(first), counts), hashes);
+    }
+    // Per byte of text, what the other encodings are likely to need.
+    let ratio = trainer.ratio().min(1.0);
+    let rest_bytes = (bytes.len() as f64 * ratio) as usize + rows / 2;
+    let dictionary_bytes = |entries: usize, bytes: usize| {
+        codes_bytes(rows, entries) + 3 * ALIGN_BYTES + (bytes as f64 * ratio) as usize + entries / 2
+    };
+    let is_too_much = |entries, bytes| dictionary_bytes(entries, bytes) > rest_bytes;
+    if let Some((codes, entries)) = text_dictionary(rows, text, is_too_much) {
+        let encoding = write_dictionary(shape, &codes, &entries, trainer, out);
+        let hashes = match wanted {
+            HashesWanted::None => None,
+            HashesWanted::Few(count) if entries.len() > count => None,
+            _ => Some(entries.iter().map(|entry| hash_bytes(entry)).collect()),
+        };
+        return (encoding, stats_of(&mut entries.iter().copied(), counts), hashes);
+    }
+    let encoding = write_simple(shape, ends, bytes, trainer, out);
+    let hashes = match wanted {
+        HashesWanted::None => None,
+        HashesWanted::Few(count) if rows > count => None,
+        _ => Some((0..rows).filter_map(text).map(hash_bytes).collect()),
+    };
+    (encoding, stats_of(&mut (0..rows).filter_map(text), counts), hashes)
+}
+
+fn write_dictionary(
+    shape: Shape<'_>,
+    codes: &[u16],
+    entries: &[&[u8]],
+    trainer: &mut SymbolTrainer,
+    out: &mut Vec<u8>,
+) -> Encoding {
+    let runs = 1 + codes.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let run_bytes: usize = codes.chunk_by(|a, b| a == b).map(|run| entries[usize::from(run[0])].len()).sum();
+    let entry_bytes: usize = entries.iter().map(|entry| entry.len()).sum();
+    let as_runs = 2 * runs + run_bytes + runs / 2 < codes_bytes(codes.len(), entries.len()) + entry_bytes;
+    let nested = |texts: &mut dyn Iterator<Item = &[u8]>, trainer: &mut SymbolTrainer, out: &mut Vec<u8>| {
+        let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+        for text in texts {
+            bytes.extend_from_slice(text);
+            ends.push(bytes.len() as u32);
+        }
+        write_simple(Shape::nested(Kind::Text, ends.len()), &ends, &bytes, trainer, out);
+    };
+    if as_runs {
+        let mut ends: Vec<u16> = Vec::with_capacity(runs);
+        for run in codes.chunk_by(|a, b| a == b) {
+            ends.push(ends.last().copied().unwrap_or(0) + run.len() as u16);
+        }
+        shape.write(Encoding::RunLength, out, |out| {
+            write_run_ends(&ends, out);
+            let mut texts = codes.chunk_by(|a, b| a == b).map(|run| entries[usize::from(run[0])]);
+            nested(&mut texts, trainer, out);
+        });
+        return Encoding::RunLength;
+    }
+    shape.write(Encoding::Dictionary, out, |out| {
+        write_codes(codes, entries.len(), out);
+        nested(&mut entries.iter().copied(), trainer, out);
+    });
+    Encoding::Dictionary
+}
+
+/// The cheapest of plain, letters and symbols.
+fn write_simple(
+    shape: Shape<'_>,
+    ends: &[u32],
+    bytes: &[u8],
+    trainer: &mut SymbolTrainer,
+    out: &mut Vec<u8>,
+) -> Encoding {
+    let plain_bytes = texts_bytes(ends, bytes.len());
+    let index_bytes = plain_bytes - bytes.len();
+    let alphabet = Alphabet::of(bytes).filter(|alphabet| letters_bytes(alphabet, bytes.len()) < bytes.len());
+    let packed_bytes = alphabet.as_ref().map_or(bytes.len(), |alphabet| letters_bytes(alphabet, bytes.len()));
+    trainer.train(ends, bytes);
+    // Letters read faster than symbols: they may cost a little more, and then compressing is not even tried.
+    if packed_bytes as f64 > trainer.ratio() * bytes.len() as f64 * LETTERS_PREFERENCE
+        && let Some((code_ends, codes)) = trainer.compress(ends, bytes)
+        && texts_bytes(&code_ends, codes.len()) + bytes.len() / SYMBOLS_GAIN < packed_bytes + index_bytes
+    {
+        trainer.mark_used();
+        shape.write(Encoding::Symbols, out, |out| {
+            write_index(&code_ends, codes.len(), out);
+            out.extend_from_slice(&codes);
+        });
+        return Encoding::Symbols;
+    }
+    if let Some(alphabet) = alphabet {
+        shape.write(Encoding::Letters, out, |out| {
+            alphabet.write(out);
+            write_index(ends, alphabet.packed_bytes(bytes.len()), out);
+            alphabet.pack(bytes, out);
+        });
+        return Encoding::Letters;
+    }
+    shape.write(Encoding::Plain, out, |out| {
+        write_index(ends, bytes.len(), out);
+        out.extend_from_slice(bytes);
+    });
+    Encoding::Plain
+}
+
+fn letters_bytes(alphabet: &Alphabet, letters: usize) -> usize {
+    alphabet.stored_bytes() + alphabet.packed_bytes(letters)
+}
+
+fn texts_bytes(ends: &[u32], total: usize) -> usize {
+    let (mut min, mut max, mut start) = (u32::MAX, 0, 0);
+    for &end in ends {
+        min = min.min(end - start);
+        max = max.max(end - start);
+        start = end;
+    }
+    index_bytes(ends.len(), min as usize, max as usize, total) + total
+}
+
+fn stats_of(texts: &mut dyn Iterator<Item = &[u8]>, (null_count, row_count): (u64, u64)) -> ColumnStats {
+    let first = texts.next().expect("some row has a text");
+    let (min, max) = texts.fold((first, first), |(min, max), text| (min.min(text), max.max(text)));
+    let utf8 = |text| ValueRef::Text(std::str::from_utf8(text).expect("texts were pushed as str"));
+    ColumnStats::new(utf8(min), utf8(max), null_count, row_count)
+}

@@ -1,0 +1,230 @@
+//! The one error type: a coarse kind that names the caller's move, and a code that is mapped once to SQLSTATE.
+
+use std::fmt;
+
+/// What the caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Another transaction won: roll back and retry.
+    Conflict,
+    /// The input is wrong: fix it.
+    Invalid,
+    /// Stored bytes are damaged: stop and repair.
+    Corrupt,
+    /// A configured or physical limit was reached: free some or raise it.
+    Limit,
+    /// Not possible at present: retry later.
+    Unavailable,
+    /// The named object does not exist.
+    NotFound,
+    /// The database, session or transaction is over: open a new one.
+    Closed,
+    /// A bug in Weft: report it.
+    Internal,
+}
+
+macro_rules! codes {
+    ($($name:ident $kind:ident $sqlstate:literal $doc:literal;)*) => {
+        /// A specific error, each with its kind and its SQLSTATE (PostgreSQL's, appendix A of its manual).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code { $(#[doc = $doc] $name,)* }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &[Code] = &[$(Code::$name,)*];
+            /// Five characters, as PostgreSQL's drivers expect them.
+            pub fn sqlstate(self) -> &'static str { match self { $(Code::$name => $sqlstate,)* } }
+            /// The caller's move.
+            pub fn kind(self) -> ErrorKind { match self { $(Code::$name => ErrorKind::$kind,)* } }
+        }
+    };
+}
+
+codes! {
+    SerializationFailure Conflict "40001" "A concurrent transaction changed what this one writes.";
+    DeadlockDetected Conflict "40P01" "Transactions wait for each other; this one is the victim.";
+    LockTimeout Conflict "55P03" "A lock was not granted in time.";
+    SyntaxError Invalid "42601" "The statement does not parse.";
+    FeatureNotSupported Invalid "0A000" "PostgreSQL has it, Weft does not (yet).";
+    UndefinedTable NotFound "42P01" "No such table.";
+    UndefinedColumn NotFound "42703" "No such column.";
+    UndefinedFunction NotFound "42883" "No such function or operator.";
+    UndefinedObject NotFound "42704" "No such type, setting, method or other object.";
+    UndefinedParameter Invalid "42P02" "No value for a parameter.";
+    UndefinedFile NotFound "58P01" "No such file or directory.";
+    UndefinedPrepared NotFound "26000" "No such prepared statement.";
+    DuplicateTable Invalid "42P07" "The table exists already.";
+    DuplicateColumn Invalid "42701" "A column is named twice.";
+    AmbiguousColumn Invalid "42702" "A column name fits several tables.";
+    DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
+    InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
+    GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
+    InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";
+    NumericOutOfRange Invalid "22003" "A number does not fit its type.";
+    DivisionByZero Invalid "22012" "Division by zero.";
+    InvalidText Invalid "22P02" "Text does not read as a value of the type.";
+    InvalidDatetime Invalid "22007" "Text does not read as a date or timestamp.";
+    DatetimeOverflow Invalid "22008" "A date or timestamp is out of range.";
+    StringTooLong Invalid "22001" "Text is longer than its column allows.";
+    InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
+    CharacterNotInRepertoire Invalid "22021" "Bytes are not valid UTF-8.";
+    BadCopyFormat Invalid "22P04" "A line of a COPY file does not fit the table.";
+    CardinalityViolation Invalid "21000" "A row is touched twice, or a subquery returns more than one row.";
+    NotNullViolation Invalid "23502" "NULL in a NOT NULL column.";
+    UniqueViolation Invalid "23505" "The key exists already.";
+    CheckViolation Invalid "23514" "A CHECK constraint is false.";
+    ActiveTransaction Invalid "25001" "Not allowed inside a transaction block.";
+    ReadOnlyTransaction Invalid "25006" "The transaction is read-only.";
+    NoActiveTransaction Invalid "25P01" "There is no transaction to end.";
+    FailedTransaction Invalid "25P02" "The transaction is aborted; only ROLLBACK is accepted.";
+    StatementTooComplex Limit "54001" "The statement is nested too deeply.";
+    ProgramLimit Limit "54000" "A size or count limit was passed.";
+    DiskFull Limit "53100" "No space is left on the device.";
+    OutOfMemory Limit "53200" "The memory budget is used up.";
+    QueryCanceled Unavailable "57014" "The statement was cancelled.";
+    CannotConnectNow Unavailable "57P03" "The directory is in use by another process.";
+    ShuttingDown Closed "57P01" "The database is closing.";
+    Poisoned Closed "57P02" "A failed fsync or job stopped the engine; reopen the database.";
+    Io Unavailable "58030" "The operating system reported an I/O error.";
+    DataCorrupted Corrupt "XX001" "Stored data fails its checksum or contradicts itself.";
+    VersionMismatch Corrupt "XX002" "The directory was written in a format this release does not read.";
+    Internal Internal "XX000" "A bug in Weft.";
+}
+
+/// What went wrong, to which object, and what the caller can do.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+    position: Option<usize>,
+    table: Option<String>,
+    column: Option<String>,
+    constraint: Option<String>,
+}
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error with a message; the message names the object.
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner {
+            code,
+            message: message.into(),
+            hint: None,
+            position: None,
+            table: None,
+            column: None,
+            constraint: None,
+        }))
+    }
+
+    /// Damaged bytes: says which file or block and what contradicts what.
+    pub fn corrupt(message: impl Into<String>) -> Error {
+        Error::new(Code::DataCorrupted, message)
+    }
+
+    /// A bug in Weft.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(Code::Internal, message)
+    }
+
+    /// An I/O error while doing `what`; a full disk gets its own code.
+    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
+        let code = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Code::DiskFull,
+            std::io::ErrorKind::NotFound => Code::UndefinedFile,
+            _ => Code::Io,
+        };
+        Error::new(code, format!("{what}: {error}"))
+    }
+
+    /// Adds the remedy.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the place in the statement: characters from its start, counted from 1.
+    #[must_use]
+    pub fn at(mut self, position: usize) -> Error {
+        self.0.position = Some(position);
+        self
+    }
+
+    /// Adds the names of the table, and the column or constraint, that the error is about.
+    #[must_use]
+    pub fn about(mut self, table: &str, column: Option<&str>, constraint: Option<&str>) -> Error {
+        self.0.table = Some(table.into());
+        self.0.column = column.map(Into::into);
+        self.0.constraint = constraint.map(Into::into);
+        self
+    }
+
+    /// The specific code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The caller's move.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.code.kind()
+    }
+
+    /// Five characters, as PostgreSQL's drivers expect them.
+    pub fn sqlstate(&self) -> &'static str {
+        self.0.code.sqlstate()
+    }
+
+    /// Whether the same transaction may succeed when it is run again.
+    pub fn is_retryable(&self) -> bool {
+        self.kind() == ErrorKind::Conflict
+    }
+
+    /// What happened, to which object.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The remedy, when one is known.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// Characters from the start of the statement, counted from 1.
+    pub fn position(&self) -> Option<usize> {
+        self.0.position
+    }
+
+    /// The table the error is about.
+    pub fn table(&self) -> Option<&str> {
+        self.0.table.as_deref()
+    }
+
+    /// The column the error is about.
+    pub fn column(&self) -> Option<&str> {
+        self.0.column.as_deref()
+    }
+
+    /// The constraint the error is about.
+    pub fn constraint(&self) -> Option<&str> {
+        self.0.constraint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.0.message, self.sqlstate())?;
+        match &self.0.hint {
+            Some(hint) => write!(f, "; hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,43 @@
+//! What bytes mean: identifiers, types and values, rows and keys, column encodings, statistics, Bloom filters, files.
+//!
+//! ```text
+//!   ids  error                      the words every layer shares
+//!   types ── value ── schema        logical types and the values they hold
+//!      row ── key                   a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
+//!      stats ── bloom               what rules a block or file out without reading it
+//!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
+//! ```
+//!
+//! Nothing here reads a clock or starts a thread; files are read through [`weft_env::File`] handed in by the caller.
+
+pub mod bloom;
+pub mod encoding;
+pub mod error;
+pub mod ids;
+pub mod key;
+pub mod mask;
+pub mod predicate;
+pub mod row;
+pub mod schema;
+pub mod stats;
+pub mod table;
+pub mod types;
+pub mod value;
+
+pub use bloom::BloomFilter;
+pub use encoding::{BLOCK_ROWS, Block};
+pub use error::{Code, Error, ErrorKind, Result};
+pub use ids::{FileId, Lsn, TableId, Timestamp, TxnId};
+pub use key::KeyCodec;
+pub use mask::Mask;
+pub use predicate::{CompareOp, Predicate};
+pub use row::RowCodec;
+pub use schema::{Column, Schema};
+pub use stats::ColumnStats;
+pub use table::{
+    BlockCache, BlockKey, ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps,
+    NoCache,
+};
+pub use types::DataType;
+pub use value::{Value, ValueRef};

@@ -1,0 +1,331 @@
+//! Builds the image of a column table from rows or Arrow batches that arrive in key order.
+//!
+//! Rows gather in one [`BlockBuilder`] per column; every 8192 rows each is encoded. The image is laid out at the end,
+//! column by column, since a scan of one column then reads the file in one stretch.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType as ArrowType;
+
+use crate::bloom::{BLOOM_BITS_PER_KEY, BloomFilter, hash_bytes};
+use crate::encoding::{BLOCK_ROWS, BlockBuilder, EncodedBlock, HashesWanted};
+use crate::error::{Error, Result};
+use crate::ids::{FileId, TableId, Timestamp};
+use crate::key;
+use crate::row::RowCodec;
+use crate::schema::Schema;
+use crate::table::footer::{BlockEntry, ColumnEntry, Footer};
+use crate::table::header::{Header, trailer_bytes};
+use crate::table::layout::{COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, HEADER_BYTES, INDEX_ROWS, checksum};
+use crate::types::DataType;
+use crate::value::ValueRef;
+
+/// Choices of the table's owner.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnTableOptions {
+    /// Ordinals of columns that get a Bloom filter whatever it costs (about 10 bits per distinct value).
+    pub bloom_columns: Vec<usize>,
+}
+
+/// Insert timestamps of a batch.
+#[derive(Clone, Copy, Debug)]
+pub enum InsertTimestamps<'a> {
+    /// One for every row.
+    Same(Timestamp),
+    /// One per row.
+    Each(&'a [u64]),
+}
+
+/// A finished file, not yet written.
+#[derive(Debug)]
+pub struct ColumnTableImage {
+    /// The file's bytes.
+    pub bytes: Vec<u8>,
+    /// The file they are for.
+    pub file: FileId,
+    /// How many rows it holds.
+    pub row_count: u32,
+    /// First key.
+    pub min_key: Vec<u8>,
+    /// Last key.
+    pub max_key: Vec<u8>,
+    /// Smallest insert timestamp.
+    pub min_insert_ts: Timestamp,
+    /// Greatest insert timestamp.
+    pub max_insert_ts: Timestamp,
+}
+
+/// Collects rows in the order of (key, insert timestamp).
+pub struct ColumnTableBuilder {
+    schema: Arc<Schema>,
+    codec: RowCodec,
+    columns: Vec<ColumnState>,
+    rows: u32,
+    pending_rows: usize,
+    encoded_bytes: usize,
+    key: Vec<u8>,
+    last_key: Vec<u8>,
+    last_ts: Timestamp,
+    first_keys: Vec<Vec<u8>>,
+    key_hashes: Vec<u64>,
+    min_ts: Timestamp,
+    max_ts: Timestamp,
+}
+
+/// One stored column; the last holds the insert timestamps.
+struct ColumnState {
+    builder: BlockBuilder,
+    blocks: Vec<EncodedBlock>,
+    wanted: HashesWanted,
+    hashes: Vec<u64>,
+}
+
+/// Most distinct values of a column whose Bloom filter stays small.
+const COLUMN_BLOOM_VALUES_MAX: usize = COLUMN_BLOOM_BYTES_MAX * 8 / BLOOM_BITS_PER_KEY;
+
+impl ColumnTableBuilder {
+    /// An empty builder of a schema's tables.
+    pub fn new(schema: Arc<Schema>, options: &ColumnTableOptions) -> ColumnTableBuilder {
+        let state = |data_type, wanted| ColumnState {
+            builder: BlockBuilder::new(data_type),
+            blocks: Vec::new(),
+            wanted,
+            hashes: Vec::new(),
+        };
+        let mut columns: Vec<ColumnState> = Vec::with_capacity(schema.columns.len() + 1);
+        for (ordinal, column) in schema.columns.iter().enumerate() {
+            let listed = options.bloom_columns.contains(&ordinal);
+            let wanted = if listed { HashesWanted::All } else { HashesWanted::Few(COLUMN_BLOOM_VALUES_MAX) };
+            // The key filter answers for a key of one column.
+            let covered = schema.key == [ordinal];
+            columns.push(state(column.data_type, if covered { HashesWanted::None } else { wanted }));
+        }
+        columns.push(state(DataType::BigInt, HashesWanted::None));
+        ColumnTableBuilder {
+            codec: RowCodec::new(&schema),
+            schema,
+            columns,
+            rows: 0,
+            pending_rows: 0,
+            encoded_bytes: 0,
+            key: Vec::new(),
+            last_key: Vec::new(),
+            last_ts: Timestamp(0),
+            first_keys: Vec::new(),
+            key_hashes: Vec::new(),
+            min_ts: Timestamp::MAX,
+            max_ts: Timestamp(0),
+        }
+    }
+
+    /// How many rows were added.
+    pub fn row_count(&self) -> u32 {
+        self.rows
+    }
+
+    /// About how many bytes the file would have if it were finished now.
+    pub fn estimated_bytes(&self) -> usize {
+        let pending: usize = self.columns.iter().map(|column| column.builder.pending_bytes()).sum();
+        // Rows that wait shrink as much as those before them did, or to about 2 in 3.
+        HEADER_BYTES + self.encoded_bytes + pending * 2 / 3 + self.key_hashes.len() * BLOOM_BITS_PER_KEY / 8
+    }
+
+    /// Adds a row in [`RowCodec`]'s bytes. Panics when it does not follow the row before it.
+    pub fn push_row(&mut self, row: &[u8], insert_ts: Timestamp) {
+        self.key.clear();
+        for &ordinal in &self.schema.key {
+            key::put(&mut self.key, self.schema.columns[ordinal].data_type, self.codec.get(row, ordinal));
+        }
+        self.note_key(insert_ts);
+        for (ordinal, column) in self.columns[..self.schema.columns.len()].iter_mut().enumerate() {
+            column.builder.push(self.codec.get(row, ordinal));
+        }
+        self.push_ts(insert_ts);
+        self.pending_rows += 1;
+        if self.pending_rows == BLOCK_ROWS {
+            self.flush();
+        }
+    }
+
+    /// Adds rows of every stored column, in schema order and Arrow types of [`DataType::arrow`] (text may be Utf8,
+    /// LargeUtf8 or Utf8View). Panics when a row does not follow the one before it. After an error the builder is of
+    /// no use.
+    pub fn push_batch(&mut self, columns: &[ArrayRef], insert_ts: InsertTimestamps<'_>) -> Result<()> {
+        let stored = self.schema.columns.len();
+        let rows = columns.first().map_or(0, |column| column.len());
+        if columns.len() != stored || columns.iter().any(|column| column.len() != rows) {
+            return Err(Error::internal(format!("a batch of {} columns for a table of {stored}", columns.len())));
+        }
+        if let InsertTimestamps::Each(each) = insert_ts {
+            assert_eq!(each.len(), rows, "a batch has one insert timestamp per row");
+        }
+        for &ordinal in &self.schema.key {
+            if columns[ordinal].null_count() > 0 {
+                return Err(Error::internal(format!("key column {ordinal} of a batch holds NULL")));
+            }
+        }
+        let mut offset = 0;
+        while offset < rows {
+            let len = (BLOCK_ROWS - self.pending_rows).min(rows - offset);
+            for (column, array) in self.columns.iter_mut().zip(columns) {
+                column.builder.push_array(array, offset, len)?;
+            }
+            for row in offset..offset + len {
+                let ts = match insert_ts {
+                    InsertTimestamps::Same(ts) => ts,
+                    InsertTimestamps::Each(each) => Timestamp(each[row]),
+                };
+                self.key.clear();
+                for &ordinal in &self.schema.key {
+                    let value = array_value(&columns[ordinal], row);
+                    key::put(&mut self.key, self.schema.columns[ordinal].data_type, value);
+                }
+                self.note_key(ts);
+                self.push_ts(ts);
+            }
+            self.pending_rows += len;
+            offset += len;
+            if self.pending_rows == BLOCK_ROWS {
+                self.flush();
+            }
+        }
+        Ok(())
+    }
+
+    fn push_ts(&mut self, ts: Timestamp) {
+        self.min_ts = self.min_ts.min(ts);
+        self.max_ts = self.max_ts.max(ts);
+        let column = self.columns.last_mut().expect("the timestamps are the last column");
+        column.builder.push(ValueRef::Int(ts.0 as i64));
+    }
+
+    /// Takes in the key of the row being added, which lies in `self.key`.
+    fn note_key(&mut self, ts: Timestamp) {
+        if self.rows > 0 {
+            let order = self.last_key.cmp(&self.key).then(self.last_ts.cmp(&ts));
+            assert!(order.is_le(), "rows of a column table come ordered by key and insert timestamp");
+        }
+        if (self.rows as usize).is_multiple_of(INDEX_ROWS) {
+            self.first_keys.push(self.key.clone());
+        }
+        self.key_hashes.push(hash_bytes(&self.key));
+        std::mem::swap(&mut self.key, &mut self.last_key);
+        self.last_ts = ts;
+        self.rows = self.rows.checked_add(1).expect("tables are cut at a few MB, far below 2^32 rows");
+    }
+
+    /// Encodes the waiting rows.
+    fn flush(&mut self) {
+        for column in &mut self.columns {
+            let mut block = column.builder.finish(column.wanted);
+            self.encoded_bytes += block.bytes.len() + 64;
+            match (column.wanted, block.hashes.take()) {
+                (HashesWanted::None, _) => {}
+                (HashesWanted::All, hashes) => column.hashes.extend(hashes.expect("all hashes were asked for")),
+                (HashesWanted::Few(_), Some(hashes)) => {
+                    column.hashes.extend(hashes);
+                    column.hashes.sort_unstable();
+                    column.hashes.dedup();
+                    if column.hashes.len() > COLUMN_BLOOM_VALUES_MAX {
+                        column.wanted = HashesWanted::None;
+                    }
+                }
+                (HashesWanted::Few(_), None) => column.wanted = HashesWanted::None,
+            }
+            column.blocks.push(block);
+        }
+        self.pending_rows = 0;
+    }
+
+    /// Lays out the file. The caller writes and syncs it. A table has at least one row.
+    pub fn finish(mut self, table: TableId, file: FileId) -> Result<ColumnTableImage> {
+        if self.rows == 0 {
+            return Err(Error::internal("a column table has at least one row"));
+        }
+        if self.pending_rows > 0 {
+            self.flush();
+        }
+        let header = Header {
+            table,
+            file,
+            schema_version: self.schema.version,
+            column_count: self.columns.len() as u32,
+            row_count: self.rows,
+        };
+        let mut bytes = Vec::with_capacity(self.estimated_bytes() + self.encoded_bytes / 8);
+        bytes.extend_from_slice(&header.to_bytes());
+        let mut entries = Vec::with_capacity(self.columns.len());
+        for (number, column) in self.columns.iter_mut().enumerate() {
+            entries.push(write_column(&mut bytes, file, number as u32, column));
+        }
+        let mut key_filter = BloomFilter::with_capacity(self.key_hashes.len());
+        self.key_hashes.iter().for_each(|&hash| key_filter.insert(hash));
+        let footer = Footer {
+            max_key: self.last_key,
+            first_keys: self.first_keys,
+            key_filter,
+            min_insert_ts: self.min_ts,
+            max_insert_ts: self.max_ts,
+            columns: entries,
+        };
+        let footer_bytes = footer.to_bytes();
+        let crc = checksum(file, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes);
+        let trailer = trailer_bytes(file, bytes.len() as u64, footer_bytes.len() as u32, crc);
+        bytes.extend_from_slice(&footer_bytes);
+        bytes.extend_from_slice(&trailer);
+        Ok(ColumnTableImage {
+            bytes,
+            file,
+            row_count: self.rows,
+            min_key: footer.first_keys[0].clone(),
+            max_key: footer.max_key,
+            min_insert_ts: self.min_ts,
+            max_insert_ts: self.max_ts,
+        })
+    }
+}
+
+/// Appends a column's blocks and answers its part of the footer.
+fn write_column(bytes: &mut Vec<u8>, file: FileId, number: u32, column: &mut ColumnState) -> ColumnEntry {
+    let mut blocks = Vec::with_capacity(column.blocks.len());
+    for (index, block) in std::mem::take(&mut column.blocks).into_iter().enumerate() {
+        blocks.push(BlockEntry {
+            bytes: block.bytes.len() as u32,
+            checksum: checksum(file, number, index as u32, &block.bytes),
+            stats: block.stats,
+        });
+        bytes.extend_from_slice(&block.bytes);
+    }
+    column.hashes.sort_unstable();
+    column.hashes.dedup();
+    let filter = (column.wanted != HashesWanted::None).then(|| {
+        let mut filter = BloomFilter::with_capacity(column.hashes.len());
+        column.hashes.iter().for_each(|&hash| filter.insert(hash));
+        filter
+    });
+    ColumnEntry { data_type: column.builder.data_type(), symbols: column.builder.symbol_table(), filter, blocks }
+}
+
+/// One value, not NULL, of a key column of a batch.
+fn array_value(array: &ArrayRef, row: usize) -> ValueRef<'_> {
+    match array.data_type() {
+        ArrowType::Boolean => ValueRef::Bool(array.as_boolean().value(row)),
+        ArrowType::Int16 => ValueRef::Int(array.as_primitive::<Int16Type>().value(row).into()),
+        ArrowType::Int32 => ValueRef::Int(array.as_primitive::<Int32Type>().value(row).into()),
+        ArrowType::Date32 => ValueRef::Int(array.as_primitive::<Date32Type>().value(row).into()),
+        ArrowType::Int64 => ValueRef::Int(array.as_primitive::<Int64Type>().value(row)),
+        ArrowType::Timestamp(..) => ValueRef::Int(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        ArrowType::Float32 => ValueRef::Float(array.as_primitive::<Float32Type>().value(row).into()),
+        ArrowType::Float64 => ValueRef::Float(array.as_primitive::<Float64Type>().value(row)),
+        ArrowType::Decimal128(..) => ValueRef::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
+        ArrowType::Utf8 => ValueRef::Text(array.as_string::<i32>().value(row)),
+        ArrowType::LargeUtf8 => ValueRef::Text(array.as_string::<i64>().value(row)),
+        ArrowType::Utf8View => ValueRef::Text(array.as_string_view().value(row)),
+        other => unreachable!("the block builder refuses {other}"),
+    }
+}

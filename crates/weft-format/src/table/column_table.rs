@@ -1,0 +1,358 @@
+//! An open column table: what its header and footer say, and its blocks, read on demand through a cache.
+//!
+//! Concurrency: immutable after [`ColumnTable::open`]; share it behind an `Arc`. Crash: the file is written and synced
+//! before anything names it; open tests header, footer and trailer, [`ColumnTable::block`] each block it loads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_buffer::MutableBuffer;
+use weft_env::File;
+
+use crate::bloom::{BloomFilter, hash_bytes, hash_value};
+use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
+use crate::error::{Code, Error, Result};
+use crate::ids::{FileId, TableId, Timestamp};
+use crate::key::{self, KeyCodec};
+use crate::predicate::{CompareOp, Predicate};
+use crate::row::RowCodec;
+use crate::schema::Schema;
+use crate::stats::ColumnStats;
+use crate::table::cache::{BlockCache, BlockKey};
+use crate::table::footer::{ColumnEntry, Footer};
+use crate::table::header::{Header, Trailer};
+use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, TRAILER_BYTES, checksum};
+use crate::types::DataType;
+use crate::value::{Value, ValueRef};
+
+/// An immutable run of rows, ordered by (key, insert timestamp), as columns in one file.
+pub struct ColumnTable {
+    file: Arc<dyn File>,
+    pub(crate) header: Header,
+    file_bytes: u64,
+    footer_bytes: u32,
+    pub(crate) max_key: Vec<u8>,
+    pub(crate) first_keys: Vec<Vec<u8>>,
+    pub(crate) key_filter: BloomFilter,
+    pub(crate) min_insert_ts: Timestamp,
+    pub(crate) max_insert_ts: Timestamp,
+    /// The schema's columns, then the insert timestamps.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) key_columns: Vec<usize>,
+    pub(crate) key_codec: KeyCodec,
+    codec: RowCodec,
+}
+
+pub(crate) struct Column {
+    pub(crate) data_type: DataType,
+    symbols: Option<Arc<SymbolTable>>,
+    pub(crate) filter: Option<BloomFilter>,
+    pub(crate) blocks: Vec<BlockPlace>,
+    pub(crate) stats: ColumnStats,
+}
+
+pub(crate) struct BlockPlace {
+    offset: u64,
+    bytes: u32,
+    checksum: u32,
+    pub(crate) stats: ColumnStats,
+}
+
+impl fmt::Debug for ColumnTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ColumnTable(file {}, table {}, {} rows)", self.header.file, self.header.table, self.header.row_count)
+    }
+}
+
+/// Says which file an error is about.
+pub(crate) fn in_file(file: FileId, error: Error) -> Error {
+    let named = Error::new(error.code(), format!("column table file {file}: {}", error.message()));
+    match error.hint_text() {
+        Some(hint) => named.hint(hint),
+        None if error.code() == Code::DataCorrupted => {
+            named.hint("restore the file from a copy, then run the check again")
+        }
+        None => named,
+    }
+}
+
+impl ColumnTable {
+    /// Reads and tests header, trailer and footer.
+    pub fn open(file: Arc<dyn File>, id: FileId, schema: &Schema) -> Result<ColumnTable> {
+        ColumnTable::open_inner(file, id, schema).map_err(|error| in_file(id, error))
+    }
+
+    fn open_inner(file: Arc<dyn File>, id: FileId, schema: &Schema) -> Result<ColumnTable> {
+        let file_bytes = file.len().map_err(|error| Error::io("asking for its length", &error))?;
+        if file_bytes < (HEADER_BYTES + TRAILER_BYTES) as u64 {
+            return Err(Error::corrupt(format!("it has {file_bytes} bytes, less than a header and a trailer")));
+        }
+        let mut header_bytes = [0; HEADER_BYTES];
+        read(&*file, &mut header_bytes, 0)?;
+        let header = Header::parse(&header_bytes)?;
+        if header.file != id {
+            return Err(Error::corrupt(format!("its header names file {}", header.file)));
+        }
+        let mut types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();
+        types.push(DataType::BigInt);
+        if header.column_count as usize != types.len() {
+            let (found, expected) = (header.column_count, types.len());
+            return Err(Error::corrupt(format!("it stores {found} columns, its table has {expected}")));
+        }
+        let mut trailer_bytes = [0; TRAILER_BYTES];
+        read(&*file, &mut trailer_bytes, file_bytes - TRAILER_BYTES as u64)?;
+        let trailer = Trailer::parse(&trailer_bytes, id, file_bytes)?;
+        let mut footer_bytes = vec![0; trailer.footer_bytes as usize];
+        read(&*file, &mut footer_bytes, trailer.footer_offset)?;
+        if checksum(id, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes) != trailer.footer_checksum {
+            return Err(Error::corrupt("its footer fails the checksum"));
+        }
+        let footer = Footer::parse(&footer_bytes, header.row_count as usize, &types)?;
+        let columns = place_blocks(footer.columns, trailer.footer_offset)?;
+        Ok(ColumnTable {
+            file,
+            header,
+            file_bytes,
+            footer_bytes: trailer.footer_bytes,
+            max_key: footer.max_key,
+            first_keys: footer.first_keys,
+            key_filter: footer.key_filter,
+            min_insert_ts: footer.min_insert_ts,
+            max_insert_ts: footer.max_insert_ts,
+            columns,
+            key_columns: schema.key.clone(),
+            key_codec: KeyCodec::new(schema),
+            codec: RowCodec::new(schema),
+        })
+    }
+
+    /// The file's number.
+    pub fn file_id(&self) -> FileId {
+        self.header.file
+    }
+
+    /// The table whose rows these are.
+    pub fn table_id(&self) -> TableId {
+        self.header.table
+    }
+
+    /// The version of the schema that the rows were written in.
+    pub fn schema_version(&self) -> u32 {
+        self.header.schema_version
+    }
+
+    /// How many rows there are; positions are below it.
+    pub fn row_count(&self) -> u32 {
+        self.header.row_count
+    }
+
+    /// How many blocks each column has.
+    pub fn block_count(&self) -> usize {
+        (self.header.row_count as usize).div_ceil(BLOCK_ROWS)
+    }
+
+    /// How many rows a block has.
+    pub fn block_rows(&self, block: usize) -> usize {
+        BLOCK_ROWS.min(self.header.row_count as usize - block * BLOCK_ROWS)
+    }
+
+    /// The smallest key.
+    pub fn min_key(&self) -> &[u8] {
+        &self.first_keys[0]
+    }
+
+    /// The greatest key.
+    pub fn max_key(&self) -> &[u8] {
+        &self.max_key
+    }
+
+    /// The smallest insert timestamp.
+    pub fn min_insert_ts(&self) -> Timestamp {
+        self.min_insert_ts
+    }
+
+    /// The greatest insert timestamp.
+    pub fn max_insert_ts(&self) -> Timestamp {
+        self.max_insert_ts
+    }
+
+    /// Statistics of a column over the whole table.
+    pub fn stats(&self, column: usize) -> &ColumnStats {
+        &self.columns[column].stats
+    }
+
+    /// Statistics of one block of a column.
+    pub fn block_stats(&self, column: usize, block: usize) -> &ColumnStats {
+        &self.columns[column].blocks[block].stats
+    }
+
+    /// Size of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// About what the open table holds in memory, blocks not counted.
+    pub fn memory_bytes(&self) -> usize {
+        let symbols = self.columns.iter().filter(|column| column.symbols.is_some()).count() * size_of::<SymbolTable>();
+        self.footer_bytes as usize * 2 + symbols
+    }
+
+    /// Whether rows may satisfy all predicates, by statistics and Bloom filters of the whole table; false is certain.
+    pub fn may_match(&self, predicates: &[Predicate]) -> bool {
+        predicates.iter().all(|predicate| {
+            let column = &self.columns[predicate.column()];
+            column.stats.may_match(predicate) && self.filter_may_match(predicate)
+        })
+    }
+
+    /// Whether rows of one block may satisfy all predicates; false is certain.
+    pub fn block_may_match(&self, block: usize, predicates: &[Predicate]) -> bool {
+        predicates.iter().all(|predicate| self.block_stats(predicate.column(), block).may_match(predicate))
+    }
+
+    fn filter_may_match(&self, predicate: &Predicate) -> bool {
+        let column = predicate.column();
+        let may_contain = |value: &Value| {
+            if value.is_null() {
+                return false;
+            }
+            if self.key_columns == [column] {
+                let mut key = Vec::new();
+                key::put(&mut key, self.columns[column].data_type, value.as_ref());
+                return self.may_contain_key(hash_bytes(&key));
+            }
+            let filter = self.columns[column].filter.as_ref();
+            filter.is_none_or(|filter| filter.may_contain(hash_value(value.as_ref())))
+        };
+        match predicate {
+            Predicate::Compare { op: CompareOp::Eq, value, .. } => may_contain(value),
+            Predicate::In { values, .. } => values.iter().any(may_contain),
+            _ => true,
+        }
+    }
+
+    /// Whether a key with this hash ([`hash_bytes`]) may be here; false is certain.
+    pub fn may_contain_key(&self, key_hash: u64) -> bool {
+        self.key_filter.may_contain(key_hash)
+    }
+
+    /// A block of a column, from the cache or the file; its checksum was tested when it was loaded.
+    pub fn block(&self, cache: &dyn BlockCache, column: usize, block: usize) -> Result<Arc<Block>> {
+        let number = column * self.block_count() + block;
+        let key = BlockKey { file: self.header.file, block: number as u32 };
+        cache.get(key, &mut || self.load(column, block))
+    }
+
+    /// Reads, tests and parses a block.
+    pub(crate) fn load(&self, column: usize, block: usize) -> Result<Block> {
+        self.load_inner(column, block).map_err(|error| self.in_block(column, block, error))
+    }
+
+    /// Says which block an error is about.
+    pub(crate) fn in_block(&self, column: usize, block: usize, error: Error) -> Error {
+        let named = Error::new(error.code(), format!("column {column}, block {block}: {}", error.message()));
+        in_file(self.header.file, named)
+    }
+
+    fn load_inner(&self, column: usize, block: usize) -> Result<Block> {
+        let parts = &self.columns[column];
+        let place = &parts.blocks[block];
+        let mut buffer = MutableBuffer::from_len_zeroed(place.bytes as usize);
+        read(&*self.file, buffer.as_slice_mut(), place.offset)?;
+        if checksum(self.header.file, column as u32, block as u32, buffer.as_slice()) != place.checksum {
+            return Err(Error::corrupt("it fails its checksum"));
+        }
+        let parsed = Block::parse(buffer.into(), parts.symbols.as_ref())?;
+        let expected = (self.block_rows(block), Kind::of(parts.data_type), place.stats.null_count as usize);
+        if (parsed.len(), parsed.kind(), parsed.null_count()) != expected {
+            return Err(Error::corrupt("its rows, kind or NULLs are not what the footer says"));
+        }
+        Ok(parsed)
+    }
+
+    /// One value; a column number equal to the schema's column count is the insert timestamp.
+    pub fn value(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<Value> {
+        let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
+        Ok(self.block(cache, column, block)?.value(row))
+    }
+
+    /// The values of some columns of one row.
+    pub fn values(&self, cache: &dyn BlockCache, columns: &[usize], position: u32) -> Result<Vec<Value>> {
+        columns.iter().map(|&column| self.value(cache, column, position)).collect()
+    }
+
+    /// A whole row in [`RowCodec`]'s bytes.
+    pub fn row(&self, cache: &dyn BlockCache, position: u32) -> Result<Vec<u8>> {
+        let columns = 0..self.codec.column_count();
+        let values: Vec<Value> = columns.map(|column| self.value(cache, column, position)).collect::<Result<_>>()?;
+        Ok(self.codec.encode(values.iter().map(Value::as_ref)))
+    }
+
+    /// The key of a row.
+    pub fn key(&self, cache: &dyn BlockCache, position: u32) -> Result<Vec<u8>> {
+        let values = self.values(cache, &self.key_columns, position)?;
+        Ok(self.key_codec.encode(values.iter().map(Value::as_ref)))
+    }
+
+    /// When a row was inserted.
+    pub fn insert_ts(&self, cache: &dyn BlockCache, position: u32) -> Result<Timestamp> {
+        if self.min_insert_ts == self.max_insert_ts {
+            return Ok(self.min_insert_ts);
+        }
+        let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
+        Ok(Timestamp(self.insert_ts_block(cache, block)?.int_at(row).unwrap_or(0) as u64))
+    }
+
+    /// The insert timestamps of a block, as a block of bigints.
+    pub fn insert_ts_block(&self, cache: &dyn BlockCache, block: usize) -> Result<Arc<Block>> {
+        self.block(cache, self.insert_ts_column(), block)
+    }
+
+    /// The column number of the insert timestamps.
+    pub(crate) fn insert_ts_column(&self) -> usize {
+        self.columns.len() - 1
+    }
+
+    /// How a value of a key column compares with another; used by the search.
+    pub(crate) fn compare_at(
+        &self,
+        cache: &dyn BlockCache,
+        column: usize,
+        position: usize,
+        with: ValueRef<'_>,
+    ) -> Result<std::cmp::Ordering> {
+        let block = self.block(cache, column, position / BLOCK_ROWS)?;
+        Ok(block.with_value(position % BLOCK_ROWS, |value| value.compare(with)))
+    }
+}
+
+/// Blocks lie one after the other, from the header to the footer.
+fn place_blocks(entries: Vec<ColumnEntry>, footer_offset: u64) -> Result<Vec<Column>> {
+    let mut offset = HEADER_BYTES as u64;
+    let mut columns = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let symbols = if entry.symbols.is_empty() { None } else { Some(Arc::new(SymbolTable::parse(&entry.symbols)?)) };
+        let mut stats = ColumnStats::empty();
+        let mut blocks = Vec::with_capacity(entry.blocks.len());
+        for block in entry.blocks {
+            stats.merge(&block.stats);
+            blocks.push(BlockPlace { offset, bytes: block.bytes, checksum: block.checksum, stats: block.stats });
+            offset += u64::from(block.bytes);
+        }
+        columns.push(Column { data_type: entry.data_type, symbols, filter: entry.filter, blocks, stats });
+    }
+    if offset != footer_offset {
+        return Err(Error::corrupt(format!("its blocks end at {offset}, its footer starts at {footer_offset}")));
+    }
+    Ok(columns)
+}
+
+/// Reads exactly; a short file is damage, other failures are I/O errors.
+fn read(file: &dyn File, buffer: &mut [u8], offset: u64) -> Result<()> {
+    file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            Error::corrupt(format!("it ends before byte {}", offset + buffer.len() as u64))
+        }
+        _ => Error::io(format_args!("reading {} bytes at {offset}", buffer.len()), &error),
+    })
+}

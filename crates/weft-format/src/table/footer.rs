@@ -1,0 +1,207 @@
+//! The footer: keys, filters, and for every column its type, symbol table, and blocks with their statistics.
+
+use crate::bloom::BloomFilter;
+use crate::encoding::{BLOCK_ROWS, Kind};
+use crate::error::{Error, Result};
+use crate::ids::Timestamp;
+use crate::row::array;
+use crate::stats::ColumnStats;
+use crate::table::layout::{
+    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT, TYPE_BYTES, type_bytes,
+};
+use crate::types::DataType;
+use crate::value::Value;
+
+/// Everything that is read when a table is opened.
+pub(crate) struct Footer {
+    pub(crate) max_key: Vec<u8>,
+    /// The key of every 1024th row; the first is the smallest key.
+    pub(crate) first_keys: Vec<Vec<u8>>,
+    pub(crate) key_filter: BloomFilter,
+    pub(crate) min_insert_ts: Timestamp,
+    pub(crate) max_insert_ts: Timestamp,
+    pub(crate) columns: Vec<ColumnEntry>,
+}
+
+/// One stored column.
+pub(crate) struct ColumnEntry {
+    pub(crate) data_type: DataType,
+    /// Empty when no block needs one.
+    pub(crate) symbols: Vec<u8>,
+    pub(crate) filter: Option<BloomFilter>,
+    pub(crate) blocks: Vec<BlockEntry>,
+}
+
+/// One block.
+pub(crate) struct BlockEntry {
+    pub(crate) bytes: u32,
+    pub(crate) checksum: u32,
+    pub(crate) stats: ColumnStats,
+}
+
+impl Footer {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&self.min_insert_ts.0.to_le_bytes());
+        out.extend_from_slice(&self.max_insert_ts.0.to_le_bytes());
+        put_bytes(&mut out, &self.max_key);
+        self.first_keys.iter().for_each(|key| put_bytes(&mut out, key));
+        put_filter(&mut out, Some(&self.key_filter));
+        for column in &self.columns {
+            out.extend_from_slice(&type_bytes(column.data_type));
+            put_bytes(&mut out, &column.symbols);
+            put_filter(&mut out, column.filter.as_ref());
+            for block in &column.blocks {
+                out.extend_from_slice(&block.bytes.to_le_bytes());
+                out.extend_from_slice(&block.checksum.to_le_bytes());
+                put_stats(&mut out, &block.stats);
+            }
+        }
+        out
+    }
+
+    /// Reads a footer that passed its checksum; `types` are those of the stored columns, insert timestamps last.
+    pub(crate) fn parse(bytes: &[u8], rows: usize, types: &[DataType]) -> Result<Footer> {
+        let mut input = Input { bytes };
+        let min_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
+        let max_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
+        let max_key = input.bytes()?.to_vec();
+        let mut first_keys = Vec::new();
+        for _ in 0..rows.div_ceil(INDEX_ROWS) {
+            first_keys.push(input.bytes()?.to_vec());
+        }
+        let key_filter = BloomFilter::read(input.bytes()?)?;
+        let mut columns = Vec::with_capacity(types.len());
+        for (number, &data_type) in types.iter().enumerate() {
+            if input.take::<TYPE_BYTES>()? != type_bytes(data_type) {
+                return Err(Error::corrupt(format!("its column {number} is not of type {data_type}")));
+            }
+            columns.push(parse_column(&mut input, rows, data_type)?);
+        }
+        if !input.bytes.is_empty() {
+            return Err(Error::corrupt(format!("its footer has {} bytes left over", input.bytes.len())));
+        }
+        let rising = first_keys.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !rising || first_keys.last().is_none_or(|last| *last > max_key) || min_insert_ts > max_insert_ts {
+            return Err(Error::corrupt("its keys or timestamps contradict each other"));
+        }
+        Ok(Footer { max_key, first_keys, key_filter, min_insert_ts, max_insert_ts, columns })
+    }
+}
+
+fn parse_column(input: &mut Input<'_>, rows: usize, data_type: DataType) -> Result<ColumnEntry> {
+    let symbols = input.bytes()?.to_vec();
+    let filter = match input.bytes()? {
+        [] => None,
+        bytes => Some(BloomFilter::read(bytes)?),
+    };
+    let mut blocks = Vec::new();
+    for block in 0..rows.div_ceil(BLOCK_ROWS) {
+        let bytes = input.number()?;
+        let checksum = input.number()?;
+        let block_rows = BLOCK_ROWS.min(rows - block * BLOCK_ROWS);
+        let stats = parse_stats(input, Kind::of(data_type), block_rows as u64)?;
+        blocks.push(BlockEntry { bytes, checksum, stats });
+    }
+    Ok(ColumnEntry { data_type, symbols, filter, blocks })
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    let len = u32::try_from(bytes.len()).expect("keys and filters stay below 4 GiB");
+    out.extend_from_slice(&len.to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn put_filter(out: &mut Vec<u8>, filter: Option<&BloomFilter>) {
+    let mut bytes = Vec::new();
+    if let Some(filter) = filter {
+        filter.write(&mut bytes);
+    }
+    put_bytes(out, &bytes);
+}
+
+fn put_stats(out: &mut Vec<u8>, stats: &ColumnStats) {
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.push(
+        flag(!stats.min.is_null(), STATS_HAS_MIN)
+            | flag(!stats.max.is_null(), STATS_HAS_MAX)
+            | flag(stats.min_exact, STATS_MIN_EXACT)
+            | flag(stats.max_exact, STATS_MAX_EXACT),
+    );
+    out.extend_from_slice(&(stats.null_count as u32).to_le_bytes());
+    for bound in [&stats.min, &stats.max] {
+        match bound {
+            Value::Null => {}
+            Value::Bool(v) => out.push(u8::from(*v)),
+            Value::Int(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Value::Float(v) => out.extend_from_slice(&v.to_bits().to_le_bytes()),
+            Value::Decimal(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Value::Text(v) => {
+                out.push(v.len() as u8);
+                out.extend_from_slice(v.as_bytes());
+            }
+        }
+    }
+}
+
+fn parse_stats(input: &mut Input<'_>, kind: Kind, row_count: u64) -> Result<ColumnStats> {
+    let [flags] = input.take()?;
+    let null_count = u64::from(input.number()?);
+    let mut bound = |present: bool| if present { input.value(kind) } else { Ok(Value::Null) };
+    let min = bound(flags & STATS_HAS_MIN != 0)?;
+    let max = bound(flags & STATS_HAS_MAX != 0)?;
+    let (min_exact, max_exact) = (flags & STATS_MIN_EXACT != 0, flags & STATS_MAX_EXACT != 0);
+    let empty = null_count == row_count;
+    let unordered = !min.is_null() && min.as_ref().compare(max.as_ref()).is_gt();
+    if flags >= 16 || null_count > row_count || empty != min.is_null() || empty && !max.is_null() || unordered {
+        return Err(Error::corrupt("the statistics of a block contradict themselves"));
+    }
+    if !empty && max.is_null() && max_exact {
+        return Err(Error::corrupt("an upper bound is missing and called exact"));
+    }
+    Ok(ColumnStats { min, max, min_exact, max_exact, null_count, row_count })
+}
+
+/// The bytes of a footer not read yet.
+struct Input<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn slice(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(len).ok_or_else(|| Error::corrupt("its footer is cut off"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.slice(N).map(array)
+    }
+
+    fn number(&mut self) -> Result<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// A length and that many bytes.
+    fn bytes(&mut self) -> Result<&'a [u8]> {
+        let len = self.number()? as usize;
+        self.slice(len)
+    }
+
+    fn value(&mut self, kind: Kind) -> Result<Value> {
+        Ok(match kind {
+            Kind::Bool => match self.take()? {
+                [byte @ (0 | 1)] => Value::Bool(byte == 1),
+                [byte] => return Err(Error::corrupt(format!("a boolean bound is {byte}"))),
+            },
+            Kind::Int16 | Kind::Int32 | Kind::Int64 => Value::Int(i64::from_le_bytes(self.take()?)),
+            Kind::Float32 | Kind::Float64 => Value::Float(f64::from_bits(u64::from_le_bytes(self.take()?))),
+            Kind::Decimal => Value::Decimal(i128::from_le_bytes(self.take()?)),
+            Kind::Text => {
+                let [len] = self.take()?;
+                let text = std::str::from_utf8(self.slice(len.into())?);
+                Value::Text(text.map_err(|_| Error::corrupt("a text bound is not UTF-8"))?.into())
+            }
+        })
+    }
+}
