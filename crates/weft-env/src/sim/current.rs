@@ -56,8 +56,8 @@ pub fn yield_point() {
 }
 
 /// Says that a named step of a job or of a commit is done. In a simulation it is counted, another thread may come, and
-/// the machine may crash right here ([`Simulation::crash_at_step`](super::Simulation::crash_at_step)). Nothing on a real
-/// thread.
+/// the machine may crash right here ([`Simulation::crash_at_step`](super::Simulation::crash_at_step)). Nothing on a
+/// real thread.
 #[inline]
 pub fn step(name: &'static str) {
     with_current(|current| current.scheduler.step(current, name));

@@ -166,7 +166,13 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// A scheduler without threads.
     pub(crate) fn new(prng: Prng, policy: Policy, record_trace: bool) -> Scheduler {
-        let state = State { threads: Threads::new(prng), trace: Trace::new(record_trace), policy, steps: Steps::default(), points: 0 };
+        let state = State {
+            threads: Threads::new(prng),
+            trace: Trace::new(record_trace),
+            policy,
+            steps: Steps::default(),
+            points: 0,
+        };
         Scheduler { state: Mutex::new(state), all_ended: Condvar::new(), stopping: AtomicBool::new(false) }
     }
 

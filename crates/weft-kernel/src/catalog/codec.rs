@@ -1,0 +1,292 @@
+//! Table definitions and the whole catalog as bytes; docs/format/catalog.md is the specification.
+//!
+//! ```text
+//!   text "id"          02 00 00 00  69 64
+//!   column id integer  02 00 00 00  69 64   03   01           name, type, not null
+//!   numeric(10,2)      07 0a 02
+//! ```
+//!
+//! Little-endian; a text is its length (u32) and UTF-8 bytes; a list is its count (u32) and its items. Bytes that do not
+//! read to their end are [`Code::DataCorrupted`](weft_format::Code::DataCorrupted), an unknown format version is
+//! [`Code::VersionMismatch`](weft_format::Code::VersionMismatch).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
+
+use super::def::TableDef;
+
+/// First byte of an encoded definition and of an encoded catalog.
+const FORMAT_VERSION: u8 = 1;
+
+/// The catalog as the manifest stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CatalogImage {
+    /// Above every table id ever used.
+    pub(crate) next_id: u32,
+    /// When each table was created, and its definition.
+    pub(crate) tables: Vec<(Timestamp, Arc<TableDef>)>,
+}
+
+/// Appends a definition.
+pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
+    bytes.push(FORMAT_VERSION);
+    put_u32(bytes, def.id.0);
+    put_text(bytes, &def.name);
+    put_text(bytes, &def.method);
+    put_u32(bytes, def.schema.version);
+    bytes.push(u8::from(def.schema.hidden_row_id));
+    put_count(bytes, def.schema.columns.len());
+    for column in &def.schema.columns {
+        put_text(bytes, &column.name);
+        put_type(bytes, column.data_type);
+        bytes.push(u8::from(column.not_null));
+    }
+    put_count(bytes, def.schema.key.len());
+    for &ordinal in &def.schema.key {
+        put_count(bytes, ordinal);
+    }
+    put_pairs(bytes, def.options.iter());
+    put_count(bytes, def.defaults.len());
+    for default in &def.defaults {
+        put_optional(bytes, default.as_deref());
+    }
+    put_pairs(bytes, def.checks.iter().map(|(name, check)| (name, check)));
+    put_optional(bytes, def.primary_key.as_deref());
+}
+
+/// Reads a definition from the front of `bytes` and moves them behind it.
+pub fn decode_def(bytes: &mut &[u8]) -> Result<TableDef> {
+    let mut input = Input { bytes };
+    let def = read_def(&mut input)?;
+    *bytes = input.bytes;
+    Ok(def)
+}
+
+/// The bytes of a catalog edit's payload.
+pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
+    let mut bytes = vec![FORMAT_VERSION];
+    put_u32(&mut bytes, image.next_id);
+    put_count(&mut bytes, image.tables.len());
+    for (create_ts, def) in &image.tables {
+        bytes.extend(create_ts.0.to_le_bytes());
+        encode_def(def, &mut bytes);
+    }
+    bytes
+}
+
+/// Reads a catalog edit's payload.
+pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
+    let mut input = Input { bytes };
+    input.version()?;
+    let next_id = input.u32()?;
+    let mut tables = Vec::new();
+    for _ in 0..input.count()? {
+        let create_ts = Timestamp(input.u64()?);
+        let def = read_def(&mut input)?;
+        if def.id.0 >= next_id || def.id.0 == 0 {
+            return Err(damaged(format!("table {} has the id {} of {next_id}", def.name, def.id)));
+        }
+        tables.push((create_ts, Arc::new(def)));
+    }
+    if !input.bytes.is_empty() {
+        return Err(damaged(format!("{} bytes are left over", input.bytes.len())));
+    }
+    Ok(CatalogImage { next_id, tables })
+}
+
+fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
+    input.version()?;
+    let id = TableId(input.u32()?);
+    let name = input.text()?;
+    let method = input.text()?;
+    let schema = read_schema(input)?;
+    let options = input.pairs()?.into_iter().collect::<BTreeMap<_, _>>();
+    let mut defaults = Vec::new();
+    for _ in 0..input.count()? {
+        defaults.push(input.optional()?);
+    }
+    let checks = input.pairs()?;
+    let primary_key = input.optional()?;
+    if defaults.len() != schema.visible().len() {
+        return Err(damaged(format!("table {name} has {} defaults", defaults.len())));
+    }
+    Ok(TableDef { id, name, schema: Arc::new(schema), method, options, defaults, checks, primary_key })
+}
+
+fn read_schema(input: &mut Input<'_>) -> Result<Schema> {
+    let version = input.u32()?;
+    let hidden_row_id = input.flag()?;
+    let mut columns = Vec::new();
+    for _ in 0..input.count()? {
+        columns.push(Column { name: input.text()?, data_type: input.data_type()?, not_null: input.flag()? });
+    }
+    let mut key = Vec::new();
+    for _ in 0..input.count()? {
+        let ordinal = input.u32()? as usize;
+        if !columns.get(ordinal).is_some_and(|column| column.not_null) {
+            return Err(damaged(format!("key column {ordinal} does not exist or is nullable")));
+        }
+        key.push(ordinal);
+    }
+    if key.is_empty() || (hidden_row_id && key != [columns.len() - 1]) {
+        return Err(damaged(format!("the key {key:?} does not fit {} columns", columns.len())));
+    }
+    Ok(Schema { columns, key, hidden_row_id, version })
+}
+
+fn put_u32(bytes: &mut Vec<u8>, value: u32) {
+    bytes.extend(value.to_le_bytes());
+}
+
+fn put_count(bytes: &mut Vec<u8>, count: usize) {
+    put_u32(bytes, u32::try_from(count).expect("definitions have fewer than 2^32 parts"));
+}
+
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put_count(bytes, text.len());
+    bytes.extend(text.as_bytes());
+}
+
+fn put_optional(bytes: &mut Vec<u8>, text: Option<&str>) {
+    bytes.push(u8::from(text.is_some()));
+    if let Some(text) = text {
+        put_text(bytes, text);
+    }
+}
+
+fn put_pairs<'a>(bytes: &mut Vec<u8>, pairs: impl ExactSizeIterator<Item = (&'a String, &'a String)>) {
+    put_count(bytes, pairs.len());
+    for (name, value) in pairs {
+        put_text(bytes, name);
+        put_text(bytes, value);
+    }
+}
+
+fn put_type(bytes: &mut Vec<u8>, data_type: DataType) {
+    match data_type {
+        DataType::Boolean => bytes.push(1),
+        DataType::SmallInt => bytes.push(2),
+        DataType::Integer => bytes.push(3),
+        DataType::BigInt => bytes.push(4),
+        DataType::Real => bytes.push(5),
+        DataType::DoublePrecision => bytes.push(6),
+        DataType::Numeric { precision, scale } => bytes.extend([7, precision, scale]),
+        DataType::Text => bytes.push(8),
+        DataType::Varchar(limit) => {
+            bytes.push(9);
+            put_u32(bytes, limit);
+        }
+        DataType::Date => bytes.push(10),
+        DataType::Timestamp => bytes.push(11),
+        DataType::TimestampTz => bytes.push(12),
+    }
+}
+
+fn damaged(what: String) -> Error {
+    Error::corrupt(format!("a catalog entry is damaged: {what}")).hint("restore the directory from a backup")
+}
+
+struct Input<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
+            return Err(damaged(format!("{count} bytes expected, {} are left", self.bytes.len())));
+        };
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("N bytes were taken"))
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// A count of items of at least one byte each.
+    fn count(&mut self) -> Result<usize> {
+        let count = self.u32()? as usize;
+        if count > self.bytes.len() {
+            return Err(damaged(format!("{count} items in {} bytes", self.bytes.len())));
+        }
+        Ok(count)
+    }
+
+    fn flag(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(damaged(format!("a flag is {other}"))),
+        }
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let count = self.u32()? as usize;
+        let bytes = self.take(count)?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| damaged("a text is not UTF-8".into()))
+    }
+
+    fn optional(&mut self) -> Result<Option<String>> {
+        if self.flag()? { self.text().map(Some) } else { Ok(None) }
+    }
+
+    fn pairs(&mut self) -> Result<Vec<(String, String)>> {
+        let mut pairs = Vec::new();
+        for _ in 0..self.count()? {
+            pairs.push((self.text()?, self.text()?));
+        }
+        Ok(pairs)
+    }
+
+    fn version(&mut self) -> Result<()> {
+        let version = self.u8()?;
+        if version != FORMAT_VERSION {
+            let message = format!("a catalog entry has format version {version}, this release reads {FORMAT_VERSION}");
+            return Err(
+                Error::new(Code::VersionMismatch, message).hint("open the directory with the release that wrote it")
+            );
+        }
+        Ok(())
+    }
+
+    fn data_type(&mut self) -> Result<DataType> {
+        Ok(match self.u8()? {
+            1 => DataType::Boolean,
+            2 => DataType::SmallInt,
+            3 => DataType::Integer,
+            4 => DataType::BigInt,
+            5 => DataType::Real,
+            6 => DataType::DoublePrecision,
+            7 => {
+                let [precision, scale] = self.array()?;
+                if precision == 0 || precision > 38 || scale > precision {
+                    return Err(damaged(format!("numeric({precision},{scale})")));
+                }
+                DataType::Numeric { precision, scale }
+            }
+            8 => DataType::Text,
+            9 => DataType::Varchar(self.u32()?),
+            10 => DataType::Date,
+            11 => DataType::Timestamp,
+            12 => DataType::TimestampTz,
+            other => return Err(damaged(format!("type {other}"))),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! The catalog: which tables there are, as of any timestamp.
+//!
+//! ```text
+//!   name      created  dropped
+//!   flights        3       40      a snapshot at 39 sees this one,
+//!   flights       41        ∞      a snapshot at 41 this one, a snapshot at 40 none
+//! ```
+//!
+//! 1. Of one name, at most one version is alive at any timestamp; the lock on the name keeps creators apart.
+//! 2. A version is installed before its timestamp is published, so a snapshot at `ts` finds every DDL up to `ts`.
+//! 3. The manifest's catalog edit with cut C holds exactly the tables alive at C, and a table id above every id ever used.
+//! 4. A table is forgotten by the manifest only after a catalog edit without it is durable, and after no snapshot sees it.
+//!
+//! Concurrency: one RwLock, held for map operations only. Crash: redo applies the CREATE and DROP records after the cut.
+
+mod codec;
+mod def;
+mod versions;
+
+pub use codec::{decode_def, encode_def};
+pub use def::{NewTable, TableDef};
+pub use versions::TableRef;
+
+pub(crate) use codec::{decode_image, encode_image};
+pub(crate) use versions::Catalog;

@@ -1,0 +1,270 @@
+//! The versions of tables, by name and by id, and what a statement holds of a table.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use weft_env::sync::RwLock;
+use weft_format::key::KeyCodec;
+use weft_format::row::RowCodec;
+use weft_format::{Result, TableId, Timestamp, Value};
+
+use super::codec::CatalogImage;
+use super::def::TableDef;
+use crate::table::Table;
+
+/// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
+#[derive(Clone)]
+pub struct TableRef {
+    /// Name, schema, options.
+    pub def: Arc<TableDef>,
+    /// Scans and point reads.
+    pub table: Arc<dyn Table>,
+    /// Rows of the table.
+    pub codec: Arc<RowCodec>,
+    /// Keys of the table.
+    pub keys: Arc<KeyCodec>,
+    /// What all references to one table share.
+    pub(crate) shared: Arc<TableShared>,
+}
+
+/// The mutable state of a table that the kernel keeps.
+#[derive(Debug)]
+pub(crate) struct TableShared {
+    /// The next hidden row id.
+    next_row_id: AtomicI64,
+    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
+    drop_ts: AtomicU64,
+}
+
+impl TableRef {
+    /// A reference to a table that is alive.
+    pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
+        let codec = Arc::new(RowCodec::new(&def.schema));
+        let keys = Arc::new(KeyCodec::new(&def.schema));
+        let shared =
+            Arc::new(TableShared { next_row_id: AtomicI64::new(1), drop_ts: AtomicU64::new(Timestamp::MAX.0) });
+        TableRef { def, table, codec, keys, shared }
+    }
+
+    /// The table's id.
+    pub fn id(&self) -> TableId {
+        self.def.id
+    }
+
+    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
+    pub(crate) fn drop_ts(&self) -> Timestamp {
+        Timestamp(self.shared.drop_ts.load(Ordering::Acquire))
+    }
+
+    /// Takes `count` hidden row ids; returns the first.
+    pub(crate) fn take_row_ids(&self, count: u64) -> i64 {
+        let count = i64::try_from(count).expect("fewer rows than i64::MAX are written at once");
+        self.shared.next_row_id.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// Goes on behind the greatest row id that the table holds; called once, after redo.
+    pub(crate) fn recover_row_ids(&self) -> Result<()> {
+        if !self.def.schema.hidden_row_id {
+            return Ok(());
+        }
+        if let Some(key) = self.table.greatest_key()?
+            && let [Value::Int(last)] = self.keys.decode(&key)?[..]
+        {
+            self.shared.next_row_id.fetch_max(last.saturating_add(1), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for TableRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TableRef({} {})", self.def.id, self.def.name)
+    }
+}
+
+/// One table and when it was created.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) table: TableRef,
+    pub(crate) create_ts: Timestamp,
+}
+
+impl Entry {
+    fn visible(&self, read_ts: Timestamp) -> bool {
+        self.create_ts <= read_ts && read_ts < self.table.drop_ts()
+    }
+}
+
+/// All versions that some snapshot may still see.
+#[derive(Default)]
+pub(crate) struct Catalog {
+    state: RwLock<State>,
+    /// Timestamp of the last DDL installed.
+    last_ddl: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    by_name: HashMap<String, Vec<Entry>>,
+    by_id: BTreeMap<TableId, Entry>,
+    /// Timestamps of DDL commits, ascending.
+    ddl: Vec<Timestamp>,
+    next_id: u32,
+    /// The cut of the last catalog edit in the manifest.
+    durable_cut: Timestamp,
+}
+
+impl Catalog {
+    /// An empty catalog; the first table gets id 1.
+    pub(crate) fn new() -> Catalog {
+        let catalog = Catalog::default();
+        catalog.state.write().next_id = 1;
+        catalog
+    }
+
+    /// The table of a name at a timestamp.
+    pub(crate) fn find(&self, name: &str, read_ts: Timestamp) -> Option<TableRef> {
+        let state = self.state.read();
+        let versions = state.by_name.get(name)?;
+        versions.iter().rev().find(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone())
+    }
+
+    /// The newest version of a name that is alive now.
+    pub(crate) fn newest(&self, name: &str) -> Option<Entry> {
+        let state = self.state.read();
+        let newest = state.by_name.get(name)?.last()?;
+        (newest.table.drop_ts() == Timestamp::MAX).then(|| newest.clone())
+    }
+
+    /// The table of an id, dropped or not, as long as something may still need it.
+    pub(crate) fn by_id(&self, id: TableId) -> Option<Entry> {
+        self.state.read().by_id.get(&id).cloned()
+    }
+
+    /// The tables visible at a timestamp, by id.
+    pub(crate) fn visible(&self, read_ts: Timestamp) -> Vec<TableRef> {
+        let state = self.state.read();
+        state.by_id.values().filter(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone()).collect()
+    }
+
+    /// All tables that jobs, redo or readers may need, dropped ones too.
+    pub(crate) fn all(&self) -> Vec<TableRef> {
+        self.state.read().by_id.values().map(|entry| entry.table.clone()).collect()
+    }
+
+    /// The dropped tables that no snapshot at or above `horizon` sees.
+    pub(crate) fn unseen(&self, horizon: Timestamp) -> Vec<TableRef> {
+        let state = self.state.read();
+        state.by_id.values().filter(|entry| entry.table.drop_ts() <= horizon).map(|e| e.table.clone()).collect()
+    }
+
+    /// An id that was never used.
+    pub(crate) fn allocate_id(&self) -> TableId {
+        let mut state = self.state.write();
+        let id = state.next_id;
+        state.next_id = id.checked_add(1).expect("four billion tables were never created");
+        TableId(id)
+    }
+
+    /// A table becomes visible to snapshots from `ts` on.
+    pub(crate) fn install_create(&self, ts: Timestamp, table: TableRef) {
+        let entry = Entry { table, create_ts: ts };
+        let mut state = self.state.write();
+        let name = entry.table.def.name.clone();
+        let versions = state.by_name.entry(name.clone()).or_default();
+        assert!(versions.last().is_none_or(|last| last.table.drop_ts() <= ts), "two tables {name} at {ts} (catalog 1)");
+        versions.push(entry.clone());
+        state.next_id = state.next_id.max(entry.table.def.id.0 + 1);
+        state.by_id.insert(entry.table.def.id, entry);
+        state.note_ddl(ts);
+        self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// A table is invisible to snapshots from `ts` on.
+    pub(crate) fn install_drop(&self, ts: Timestamp, id: TableId) {
+        let mut state = self.state.write();
+        let entry = state.by_id.get(&id).expect("a table that is dropped was created");
+        assert_eq!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is dropped twice (catalog 1)");
+        entry.table.shared.drop_ts.store(ts.0, Ordering::Release);
+        state.note_ddl(ts);
+        self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// Lets go of a dropped table.
+    pub(crate) fn remove(&self, id: TableId) {
+        let mut state = self.state.write();
+        let Some(entry) = state.by_id.remove(&id) else { return };
+        assert_ne!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is alive");
+        let name = &entry.table.def.name;
+        if let Some(versions) = state.by_name.get_mut(name) {
+            versions.retain(|version| version.table.def.id != id);
+            if versions.is_empty() {
+                state.by_name.remove(name);
+            }
+        }
+    }
+
+    /// Timestamp of the last DDL, the catalog's version.
+    pub(crate) fn last_ddl(&self) -> Timestamp {
+        Timestamp(self.last_ddl.load(Ordering::Acquire))
+    }
+
+    /// Timestamp of the last DDL at or before `read_ts`.
+    pub(crate) fn version_at(&self, read_ts: Timestamp) -> Timestamp {
+        let last = self.last_ddl();
+        if last <= read_ts {
+            return last;
+        }
+        let state = self.state.read();
+        let count = state.ddl.partition_point(|&ts| ts <= read_ts);
+        count.checked_sub(1).map_or(Timestamp(0), |index| state.ddl[index])
+    }
+
+    /// Forgets which DDL happened when, below the oldest snapshot.
+    pub(crate) fn prune_versions(&self, horizon: Timestamp) {
+        let mut state = self.state.write();
+        let keep_from = state.ddl.partition_point(|&ts| ts <= horizon).saturating_sub(1);
+        state.ddl.drain(..keep_from);
+    }
+
+    /// What the manifest stores: the tables alive at `cut` (catalog 3).
+    pub(crate) fn image(&self, cut: Timestamp) -> CatalogImage {
+        let state = self.state.read();
+        let tables = state.by_id.values().filter(|entry| entry.visible(cut));
+        CatalogImage {
+            next_id: state.next_id,
+            tables: tables.map(|entry| (entry.create_ts, entry.table.def.clone())).collect(),
+        }
+    }
+
+    /// The id below which every id may have been used.
+    pub(crate) fn raise_next_id(&self, next_id: u32) {
+        let mut state = self.state.write();
+        state.next_id = state.next_id.max(next_id);
+    }
+
+    /// The cut of the last catalog edit in the manifest.
+    pub(crate) fn durable_cut(&self) -> Timestamp {
+        self.state.read().durable_cut
+    }
+
+    /// A catalog edit with this cut is durable.
+    pub(crate) fn set_durable_cut(&self, cut: Timestamp) {
+        let mut state = self.state.write();
+        assert!(cut >= state.durable_cut, "catalog cuts do not go back");
+        state.durable_cut = cut;
+    }
+}
+
+impl State {
+    fn note_ddl(&mut self, ts: Timestamp) {
+        if self.ddl.last() != Some(&ts) {
+            // Two transactions with DDL on different names may install in any order before both are published.
+            let at = self.ddl.partition_point(|&earlier| earlier < ts);
+            if self.ddl.get(at) != Some(&ts) {
+                self.ddl.insert(at, ts);
+            }
+        }
+    }
+}

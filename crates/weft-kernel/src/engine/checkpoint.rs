@@ -1,0 +1,167 @@
+//! Checkpoints, and the housekeeping between them: freeze, convert, write the catalog, drop what was dropped, cut the log.
+
+use std::time::Duration;
+
+use weft_format::{Code, Error, Result, TableId, Timestamp};
+
+use super::core::Core;
+use crate::manifest::Edit;
+use crate::sched::Ran;
+use crate::step::{Step, reached};
+
+/// How often a checkpoint looks for a conversion that is not offered yet, with a millisecond between.
+const TRIES_MAX: u32 = 10_000;
+
+impl Core {
+    /// Freezes what is in the memory of every table.
+    pub(super) fn freeze_all(&self) {
+        self.freeze_where(|_| true);
+    }
+
+    fn freeze_where(&self, which: impl Fn(Timestamp) -> bool) {
+        for table in self.catalog.all() {
+            if table.drop_ts() == Timestamp::MAX && which(table.table.durable_cut()) {
+                table.table.freeze();
+            }
+        }
+    }
+
+    /// Carries everything published so far to files and cuts the log.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        let _one = self.checkpointing.lock();
+        self.poison.check()?;
+        self.log.flush().map_err(|error| self.poison_if_stopped(error))?;
+        let target = self.timeline.published();
+        self.freeze_all();
+        // A frozen row table can be converted once everything sequenced before the freeze is installed.
+        self.timeline.settle()?;
+        reached(Step::CheckpointFrozen);
+        self.convert_up_to(target)?;
+        reached(Step::CheckpointConverted);
+        self.write_catalog()?;
+        self.remove_dropped()?;
+        self.cut_log()
+    }
+
+    fn convert_up_to(&self, target: Timestamp) -> Result<()> {
+        let mut tries = 0;
+        while let Some(behind) = self.table_behind(target) {
+            match self.runner.run_conversion(self)? {
+                Ran::Job => {}
+                Ran::Busy => self.runner.wait_for_end(),
+                Ran::Nothing => {
+                    tries += 1;
+                    if tries == TRIES_MAX {
+                        return Err(Error::internal(format!(
+                            "table {behind} is behind {target} and offers no conversion"
+                        )));
+                    }
+                    // What was frozen before with a lower cut kept this freeze from happening.
+                    self.freeze_where(|cut| cut < target);
+                    self.timeline.settle()?;
+                    self.env.clock.sleep(Duration::from_millis(1));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A table with changes up to `target` that are not in files.
+    fn table_behind(&self, target: Timestamp) -> Option<TableId> {
+        let tables = self.catalog.all();
+        let behind = tables.iter().find(|t| t.drop_ts() == Timestamp::MAX && t.table.durable_cut() < target);
+        behind.map(|table| table.def.id)
+    }
+
+    /// Makes the catalog durable in the manifest when DDL came since it was. The caller holds `checkpointing`.
+    fn write_catalog(&self) -> Result<()> {
+        if self.catalog.last_ddl() <= self.catalog.durable_cut() {
+            return Ok(());
+        }
+        let cut = self.timeline.published();
+        let payload = crate::catalog::encode_image(&self.catalog.image(cut));
+        let edit = Edit { table: TableId(0), cut, added: Vec::new(), removed: Vec::new(), payload };
+        self.manifest.apply(edit).map_err(|error| self.poison_if_stopped(error))?;
+        reached(Step::CheckpointCatalogDurable);
+        self.catalog.set_durable_cut(cut);
+        Ok(())
+    }
+
+    /// Removes dropped tables that nobody can see (catalog 4). The caller holds `checkpointing`.
+    fn remove_dropped(&self) -> Result<()> {
+        let horizon = self.timeline.horizon();
+        self.catalog.prune_versions(horizon);
+        let unseen = self.catalog.unseen(horizon);
+        if unseen.iter().any(|table| table.drop_ts() > self.catalog.durable_cut()) {
+            self.write_catalog()?;
+        }
+        for table in unseen {
+            let id = table.def.id;
+            if self.runner.is_running(id) {
+                continue;
+            }
+            assert!(table.drop_ts() <= self.catalog.durable_cut(), "table {id} is still in the catalog (catalog 4)");
+            self.manifest.forget(id).map_err(|error| self.poison_if_stopped(error))?;
+            reached(Step::DropForgotten);
+            table.table.drop_files();
+            self.catalog.remove(id);
+        }
+        Ok(())
+    }
+
+    /// Removes the log that redo would not read (engine 2). The caller holds `checkpointing`.
+    fn cut_log(&self) -> Result<()> {
+        // First: what is published is installed, so the tables' cuts that are read after it account for it.
+        let mut cut = self.timeline.published();
+        let catalog_cut = self.catalog.durable_cut();
+        if self.catalog.last_ddl() > catalog_cut {
+            cut = cut.min(catalog_cut);
+        }
+        for table in self.catalog.all() {
+            if table.drop_ts() > catalog_cut {
+                cut = cut.min(table.table.durable_cut());
+            }
+        }
+        self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error))?;
+        reached(Step::CheckpointLogCut);
+        Ok(())
+    }
+
+    /// What is due between jobs; true when there may be more jobs now.
+    pub(super) fn keep_house(&self, ran: Ran) -> bool {
+        let Some(_one) = self.checkpointing.try_lock() else { return false };
+        match self.keep_house_locked(ran) {
+            Ok(more) => more,
+            Err(error) if error.code() == Code::DiskFull => false,
+            Err(error) => {
+                self.poison.set(error.message());
+                false
+            }
+        }
+    }
+
+    fn keep_house_locked(&self, ran: Ran) -> Result<bool> {
+        self.poison.check()?;
+        self.remove_dropped()?;
+        let log_limit = self.options.checkpoint_log_bytes;
+        let log_bytes = self.log.bytes();
+        if ran != Ran::Busy && log_bytes > log_limit / 2 {
+            self.cut_log()?;
+        }
+        if ran != Ran::Nothing {
+            return Ok(false);
+        }
+        let budget = &self.services.row_budget;
+        if self.log.bytes() > log_limit {
+            // Row tables that fill slowly hold the whole log: make them convert.
+            let published = self.timeline.published();
+            self.freeze_where(|cut| cut < published);
+            self.write_catalog()?;
+        } else if budget.used_bytes() > budget.limit_bytes() / 4 * 3 {
+            self.freeze_all();
+        } else {
+            return Ok(false);
+        }
+        Ok(self.runner.has_work(self))
+    }
+}

@@ -1,0 +1,124 @@
+//! What the engine's threads and transactions share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use weft_env::sync::Mutex;
+use weft_env::{DirLock, Env};
+use weft_format::{Code, Error, Result, TxnId};
+
+use super::options::EngineOptions;
+use super::poison::Poison;
+use super::threads::AsyncCommits;
+use crate::budget::Help;
+use crate::cache::ShardedCache;
+use crate::catalog::Catalog;
+use crate::lock::LockTable;
+use crate::log::Log;
+use crate::manifest::Manifest;
+use crate::sched::{Ran, Runner};
+use crate::services::Services;
+use crate::table::Method;
+use crate::txn::Timeline;
+
+/// Methods by name.
+pub(crate) type Methods = BTreeMap<&'static str, Arc<dyn Method>>;
+
+/// The parts of one engine.
+pub(crate) struct Core {
+    pub(crate) env: Env,
+    pub(crate) dir: PathBuf,
+    pub(crate) options: EngineOptions,
+    pub(crate) methods: Arc<Methods>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) cache: Arc<ShardedCache>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) locks: LockTable,
+    pub(crate) runner: Runner,
+    pub(crate) poison: Poison,
+    /// Timestamp and place in the log are taken under this (txn 2).
+    pub(crate) sequencer: Mutex<()>,
+    /// One checkpoint at a time; also truncation of the log and removal of dropped tables.
+    pub(crate) checkpointing: Mutex<()>,
+    pub(crate) async_commits: AsyncCommits,
+    pub(crate) closed: AtomicBool,
+    /// Tells the threads to end.
+    pub(crate) stop: AtomicBool,
+    pub(crate) next_txn: AtomicU64,
+    pub(crate) dir_lock: Mutex<Option<Box<dyn DirLock>>>,
+}
+
+impl Core {
+    /// Fails when the engine takes no writes, and says why.
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        self.poison.check()
+    }
+
+    /// Fails when the engine was closed.
+    #[inline]
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(Code::ShuttingDown, "the database is closed").hint("open it again"));
+        }
+        Ok(())
+    }
+
+    /// A transaction number.
+    pub(crate) fn next_txn(&self) -> TxnId {
+        TxnId(self.next_txn.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The method of a name.
+    pub(crate) fn method(&self, name: &str) -> Result<&Arc<dyn Method>> {
+        method(&self.methods, name)
+    }
+
+    /// Hands an error on; one that says the log or the manifest stopped stops the engine.
+    pub(crate) fn poison_if_stopped(&self, error: Error) -> Error {
+        if error.code() == Code::Poisoned { self.poison.set(error.message()) } else { error }
+    }
+
+    /// Lets a writer on, late when row memory is short.
+    #[inline]
+    pub(crate) fn admit(&self, own_bytes: u64) -> Result<()> {
+        self.services.row_budget.admit(&*self.env.clock, own_bytes, || self.free_row_memory())
+    }
+
+    /// What a writer above the budget does: makes jobs free memory, by itself where there are no workers.
+    #[cold]
+    fn free_row_memory(&self) -> Result<Help> {
+        self.poison.check()?;
+        for attempt in 0..2 {
+            if self.options.workers == 0 {
+                match self.runner.run_one(self, false)? {
+                    Ran::Job => return Ok(Help::Ran),
+                    Ran::Busy => return Ok(Help::UnderWay),
+                    Ran::Nothing => {}
+                }
+            } else if self.runner.has_work(self) {
+                self.services.wake_jobs();
+                return Ok(Help::UnderWay);
+            }
+            if attempt == 0 {
+                self.freeze_all();
+            }
+        }
+        Ok(Help::Nothing)
+    }
+}
+
+/// The method of a name among those the engine was opened with.
+pub(super) fn method<'a>(methods: &'a Methods, name: &str) -> Result<&'a Arc<dyn Method>> {
+    methods.get(name).ok_or_else(|| {
+        let known: Vec<&str> = methods.keys().copied().collect();
+        let message = format!("table method {name:?} does not exist");
+        Error::new(Code::UndefinedObject, message).hint(format!("methods are: {}", known.join(", ")))
+    })
+}

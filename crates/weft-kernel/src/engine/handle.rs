@@ -1,0 +1,178 @@
+//! The handle that upper layers hold.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use weft_env::sync::Mutex;
+use weft_env::{Env, JoinHandle};
+use weft_format::{Result, Timestamp};
+
+use super::core::Core;
+use super::options::EngineOptions;
+use super::status::EngineStatus;
+use super::{open, status, threads};
+use crate::sched::Ran;
+use crate::table::Method;
+use crate::txn::Transaction;
+
+/// A database directory, open. Dropping the last handle ends the threads and flushes the log; [`Engine::close`] also
+/// checkpoints, so that the next open has nothing to redo.
+pub struct Engine {
+    pub(crate) core: Arc<Core>,
+    threads: Mutex<Vec<JoinHandle>>,
+}
+
+impl Engine {
+    /// Opens the database in `dir`, made when missing, and recovers it. The directory is locked until close;
+    /// [`weft_format::Code::CannotConnectNow`] names who holds it.
+    pub fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Arc<Engine>> {
+        let core = Arc::new(open::open(env, dir, methods, options)?);
+        let engine = Arc::new(Engine { core, threads: Mutex::default() });
+        *engine.threads.lock() = threads::start(&engine.core)?;
+        Ok(engine)
+    }
+
+    /// Begins a transaction on a snapshot of everything published.
+    #[inline]
+    pub fn begin(self: &Arc<Self>) -> Result<Transaction> {
+        self.core.check_open()?;
+        Ok(Transaction::begin(self.clone()))
+    }
+
+    /// The version of the newest catalog. What a transaction sees is
+    /// [`Transaction::catalog_version`]; caches are keyed by that.
+    pub fn catalog_version(&self) -> u64 {
+        self.core.catalog.last_ddl().0
+    }
+
+    /// The last published timestamp.
+    pub fn published(&self) -> Timestamp {
+        self.core.timeline.published()
+    }
+
+    /// Carries everything committed so far to files, so that recovery starts here, and removes the log before.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.core.check_open()?;
+        self.core.checkpoint()
+    }
+
+    /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran.
+    pub fn run_jobs(&self) -> Result<usize> {
+        self.core.check_open()?;
+        let mut count = 0;
+        loop {
+            match self.core.runner.run_one(&self.core, false)? {
+                Ran::Job => count += 1,
+                Ran::Busy => self.core.runner.wait_for_end(),
+                Ran::Nothing => {
+                    if !self.core.keep_house(Ran::Nothing) {
+                        return Ok(count);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs one job in this thread if one is offered, the best; returns whether one ran.
+    pub fn run_one_job(&self) -> Result<bool> {
+        self.core.check_open()?;
+        Ok(self.core.runner.run_one(&self.core, false)? == Ran::Job)
+    }
+
+    /// Freezes what is in the memory of every table, so that jobs are offered for it.
+    pub fn freeze(&self) -> Result<()> {
+        self.core.check_open()?;
+        self.core.freeze_all();
+        Ok(())
+    }
+
+    /// Makes all commits that were acknowledged asynchronously durable.
+    pub fn flush(&self) -> Result<()> {
+        self.core.log.flush().map_err(|error| self.core.poison_if_stopped(error))
+    }
+
+    /// Ends the threads, checkpoints, and lets go of the directory. Transactions that are open can still read; their
+    /// commits fail. Called again it does nothing. An error of the checkpoint is returned after everything was let go;
+    /// nothing acknowledged is lost by it.
+    pub fn close(&self) -> Result<()> {
+        {
+            let _latch = self.core.sequencer.lock();
+            if self.core.closed.swap(true, Ordering::AcqRel) {
+                return Ok(());
+            }
+        }
+        self.stop_threads();
+        let result = self.core.last_checkpoint();
+        self.core.dir_lock.lock().take();
+        result
+    }
+
+    /// Tests every checksum and invariant of every table, the log and the manifest; what is wrong, one line each.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.core.check_open()?;
+        let mut wrong = self.core.log.check()?;
+        wrong.extend(self.core.manifest.check()?);
+        for table in self.core.catalog.visible(self.core.timeline.published()) {
+            let name = &table.def.name;
+            wrong.extend(table.table.check()?.into_iter().map(|line| format!("table {name:?}: {line}")));
+        }
+        Ok(wrong)
+    }
+
+    /// How it was opened.
+    pub fn options(&self) -> &EngineOptions {
+        &self.core.options
+    }
+
+    /// Files, time and threads.
+    pub fn env(&self) -> &Env {
+        &self.core.env
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.core.dir
+    }
+
+    /// The engine in numbers.
+    pub fn status(&self) -> EngineStatus {
+        status::status(&self.core)
+    }
+
+    /// The last jobs that were picked and why, oldest first.
+    pub fn job_history(&self) -> Vec<String> {
+        self.core.runner.history()
+    }
+
+    fn stop_threads(&self) {
+        self.core.stop.store(true, Ordering::Release);
+        self.core.services.wake.notify();
+        self.core.async_commits.wake();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            if let Err(panic) = thread.join() {
+                self.core.poison.set(&format!("a thread of the engine panicked: {panic}"));
+            }
+        }
+    }
+}
+
+impl Core {
+    fn last_checkpoint(&self) -> Result<()> {
+        self.poison.check()?;
+        self.timeline.settle()?;
+        self.checkpoint()?;
+        self.log.seal().map_err(|error| self.poison_if_stopped(error))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.stop_threads();
+        if !self.core.closed.swap(true, Ordering::AcqRel) && self.core.poison.cause().is_none() {
+            // Asynchronous commits; nobody is left to be told of an error.
+            let _ = self.core.log.flush();
+        }
+    }
+}

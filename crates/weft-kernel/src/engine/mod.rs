@@ -1,0 +1,41 @@
+//! The engine: one per directory; opens, recovers, checkpoints, closes.
+//!
+//! ```text
+//!   open     lock ─ manifest ─ catalog as of its cut ─ tables as of theirs ─ redo of the log ─ orphans removed ─ threads
+//!   recover  table t3: cut 80, catalog: cut 60      log: 61 create t4 · 75 t3 · 90 t3, t4 · chunk of 17 (no commit)
+//!            → 61 makes t4 · 75 is in t3's files already · 90 is applied · 17 never happened
+//!   log      kept from min(durable cut of every table, catalog's cut, published)
+//! ```
+//!
+//! 1. Recovery finds every acknowledged commit and nothing that did not commit.
+//! 2. The log is cut only below what every table, the catalog and publication have behind them.
+//! 3. The first cause that poisons the engine is kept; every later write names it; reads go on.
+//! 4. A file is removed only when the manifest no longer names it and no log record can bring it back.
+//!
+//! Concurrency: lock order is in the crate's front page; `checkpointing` is outermost and held across I/O.
+//!
+//! Source: DESIGN sections 3, 4 and 5 (invariant 7).
+
+mod checkpoint;
+mod core;
+mod handle;
+mod open;
+mod options;
+mod poison;
+mod redo;
+mod status;
+mod threads;
+
+pub use handle::Engine;
+pub use options::{Durability, EngineOptions};
+pub use status::EngineStatus;
+
+pub(crate) use core::Core;
+
+#[cfg(test)]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests run on real threads and look at real files"
+)]
+mod tests;

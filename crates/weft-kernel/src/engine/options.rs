@@ -1,0 +1,77 @@
+//! How an engine is opened.
+
+use std::time::Duration;
+
+use weft_format::{Code, Error, Result};
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on disk.
+    #[default]
+    Full,
+    /// When it is in the log's buffer; on disk some 10 ms later. A crash may lose the last commits, never part of one.
+    Async,
+}
+
+/// Sizes, times and threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// A row table is frozen at this size.
+    pub row_table_bytes: u64,
+    /// Memory of all row tables; writers slow down from half of it on.
+    pub row_memory_bytes: u64,
+    /// Memory of the block cache.
+    pub cache_bytes: u64,
+    /// A log segment grows to about this size.
+    pub log_segment_bytes: u64,
+    /// The log is kept at most about this long: more of it makes the tables that hold it freeze and convert.
+    pub checkpoint_log_bytes: u64,
+    /// The manifest is rewritten when it is longer than this and than four times its first part.
+    pub manifest_bytes: u64,
+    /// When commits are acknowledged, unless a transaction says otherwise.
+    pub durability: Durability,
+    /// How long a transaction waits for a lock; zero: as long as it takes.
+    pub lock_timeout: Duration,
+    /// Threads that run jobs; 0: jobs are run by [`Engine::run_jobs`](super::Engine::run_jobs) only.
+    pub workers: usize,
+    /// Who holds the directory, for the error that others get; none: the process id.
+    pub owner: Option<String>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            row_table_bytes: 4 << 20,
+            row_memory_bytes: 256 << 20,
+            cache_bytes: 512 << 20,
+            log_segment_bytes: 16 << 20,
+            checkpoint_log_bytes: 64 << 20,
+            manifest_bytes: 1 << 20,
+            durability: Durability::Full,
+            lock_timeout: Duration::from_secs(10),
+            workers: 1,
+            owner: None,
+        }
+    }
+}
+
+impl EngineOptions {
+    /// Refuses what cannot work.
+    pub(super) fn check(&self) -> Result<()> {
+        let bad = |what: &str| Err(Error::new(Code::InvalidParameterValue, what.to_owned()));
+        if self.row_table_bytes == 0 {
+            return bad("row_table_bytes is 0; it must be at least 1");
+        }
+        if self.row_memory_bytes < self.row_table_bytes {
+            return bad("row_memory_bytes is less than row_table_bytes; raise it to several times that");
+        }
+        if self.log_segment_bytes < 4096 {
+            return bad("log_segment_bytes is less than 4096; raise it");
+        }
+        if self.workers > 64 {
+            return bad("workers is more than 64; lower it");
+        }
+        Ok(())
+    }
+}

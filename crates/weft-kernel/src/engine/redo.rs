@@ -1,0 +1,157 @@
+//! Redo: the log's committed changes, applied in order to what the manifest knew.
+//!
+//! ```text
+//!   Chunk 17 [a]   Commit 16 ts 75 [b]   Chunk 17 [c]   Commit 17 ts 76 [d]   Chunk 18 [e]   (end, or a new epoch)
+//!   applied:  75: b     76: a c d        e never: no commit record
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
+
+use super::core::{Methods, method};
+use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image};
+use crate::fault::{self, Fault};
+use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
+use crate::services::Services;
+use crate::table::{Change, RecoveredTable, TableContext};
+
+/// Recovery's state.
+pub(super) struct Redo<'a> {
+    pub(super) env: &'a Env,
+    pub(super) methods: &'a Methods,
+    pub(super) services: &'a Arc<Services>,
+    pub(super) catalog: &'a Catalog,
+    /// What the manifest knows of each table.
+    pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
+    /// Files that attach records name: they are no orphans although no manifest edit names them yet.
+    pub(super) attached: BTreeSet<FileId>,
+}
+
+impl Redo<'_> {
+    /// Opens the tables of the catalog as the manifest has it.
+    pub(super) fn open_catalog(&mut self) -> Result<()> {
+        let Some(recovered) = self.recovered.remove(&TableId(0)) else { return Ok(()) };
+        let Some(payload) = recovered.payloads.last() else { return Ok(()) };
+        let image = decode_image(payload)?;
+        self.catalog.raise_next_id(image.next_id);
+        for (create_ts, def) in image.tables {
+            let table = self.open_table(def)?;
+            self.catalog.install_create(create_ts, table);
+        }
+        self.catalog.set_durable_cut(recovered.cut);
+        Ok(())
+    }
+
+    /// Applies the log; returns where it ends.
+    pub(super) fn run(&mut self) -> Result<LogEnd> {
+        let mut reader = read_log(self.env, &self.services.dir)?;
+        let mut chunks: HashMap<TxnId, Vec<Vec<u8>>> = HashMap::new();
+        let mut epoch = 0;
+        while let Some(entry) = reader.next()? {
+            if entry.epoch != epoch {
+                epoch = entry.epoch;
+                chunks.clear();
+            }
+            match entry.record {
+                Record::Chunk { txn, changes } => chunks.entry(txn).or_default().push(changes.to_vec()),
+                Record::Abort { txn } => {
+                    chunks.remove(&txn);
+                }
+                Record::Commit { txn, ts, changes } => {
+                    self.services.timeline.recover_to(ts);
+                    let mut chunks = chunks.remove(&txn).unwrap_or_default();
+                    if fault::active(Fault::ForgetChunks) {
+                        chunks.clear();
+                    }
+                    for chunk in chunks {
+                        self.apply(ts, &chunk)?;
+                    }
+                    self.apply(ts, changes)?;
+                }
+            }
+        }
+        Ok(reader.finish())
+    }
+
+    fn apply(&mut self, ts: Timestamp, changes: &[u8]) -> Result<()> {
+        for change in ChangeDecoder::new(changes) {
+            match change? {
+                LoggedChange::Table { table, schema_version, change } => {
+                    self.change(ts, table, schema_version, &change)?
+                }
+                LoggedChange::CreateTable { definition } => self.create(ts, &definition)?,
+                LoggedChange::DropTable { table } => self.drop(ts, table)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, ts: Timestamp, id: TableId, schema_version: u32, change: &Change) -> Result<()> {
+        let Some(entry) = self.catalog.by_id(id) else {
+            // Dropped, and so long ago that the manifest's catalog knows.
+            return if ts <= self.catalog.durable_cut() { Ok(()) } else { Err(unknown_table(ts, id)) };
+        };
+        let table = &entry.table;
+        if schema_version != table.def.schema.version {
+            let name = &table.def.name;
+            return Err(Error::corrupt(format!(
+                "commit {ts} changes table {name:?} under schema version {schema_version}"
+            )));
+        }
+        match change {
+            Change::Insert { row, .. } => table.codec.check(row)?,
+            Change::Update { values, .. } => {
+                if values.iter().any(|(column, _)| *column >= table.codec.column_count()) {
+                    return Err(Error::corrupt(format!("commit {ts} updates a column that table {id} does not have")));
+                }
+            }
+            // At or below the table's cut the manifest says what became of them.
+            Change::Attach(files, _) if ts > self.services.manifest.cut(id) => self.attached.extend(files),
+            Change::Attach(..) => {}
+            Change::Delete { .. } => {}
+        }
+        table.table.replay(ts, change)
+    }
+
+    fn create(&mut self, ts: Timestamp, mut definition: &[u8]) -> Result<()> {
+        let def = decode_def(&mut definition)?;
+        if ts <= self.catalog.durable_cut() {
+            return Ok(());
+        }
+        if self.catalog.newest(&def.name).is_some() || self.catalog.by_id(def.id).is_some() {
+            return Err(Error::corrupt(format!("commit {ts} creates table {:?} ({}), which exists", def.name, def.id)));
+        }
+        let table = self.open_table(Arc::new(def))?;
+        self.catalog.install_create(ts, table);
+        Ok(())
+    }
+
+    fn drop(&mut self, ts: Timestamp, id: TableId) -> Result<()> {
+        if ts <= self.catalog.durable_cut() {
+            return Ok(());
+        }
+        match self.catalog.by_id(id) {
+            Some(entry) if entry.table.drop_ts() == Timestamp::MAX => {
+                self.catalog.install_drop(ts, id);
+                Ok(())
+            }
+            _ => Err(unknown_table(ts, id)),
+        }
+    }
+
+    fn open_table(&mut self, def: Arc<TableDef>) -> Result<TableRef> {
+        let method = method(self.methods, &def.method)?;
+        let recovered = self.recovered.remove(&def.id).unwrap_or_default();
+        let context = TableContext { def: def.clone(), env: self.env.clone(), services: self.services.clone() };
+        let table = method.open(context, recovered)?;
+        Ok(TableRef::new(def, table))
+    }
+}
+
+fn unknown_table(ts: Timestamp, id: TableId) -> Error {
+    let message = format!("commit {ts} in the log changes table {id}, which does not exist then");
+    Error::corrupt(message).hint("restore the directory from a backup")
+}

@@ -1,0 +1,57 @@
+//! The engine in numbers.
+
+use weft_format::Timestamp;
+
+use super::core::Core;
+use crate::cache::CacheCounters;
+use crate::log::LogCounters;
+
+/// What an engine is and did since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineStatus {
+    /// Why no writes are accepted, if so.
+    pub poisoned: Option<String>,
+    /// Bytes of log that recovery would read.
+    pub log_bytes: u64,
+    /// Blocks, commits and bytes written to the log.
+    pub log: LogCounters,
+    /// The block cache.
+    pub cache: CacheCounters,
+    /// Memory of row tables and staged writes.
+    pub row_memory_bytes: u64,
+    /// Its limit.
+    pub row_memory_limit_bytes: u64,
+    /// Jobs that ended well.
+    pub jobs_run: u64,
+    /// Jobs that failed.
+    pub jobs_failed: u64,
+    /// The last timestamp handed out.
+    pub last_sequenced: Timestamp,
+    /// The last published timestamp.
+    pub published: Timestamp,
+    /// No snapshot reads below this.
+    pub horizon: Timestamp,
+    /// Snapshots registered.
+    pub snapshot_count: u64,
+    /// Locks held.
+    pub lock_count: usize,
+}
+
+pub(super) fn status(core: &Core) -> EngineStatus {
+    let (jobs_run, jobs_failed) = core.runner.counts();
+    EngineStatus {
+        poisoned: core.poison.cause().map(str::to_owned),
+        log_bytes: core.log.bytes(),
+        log: core.log.counters(),
+        cache: core.cache.counters(),
+        row_memory_bytes: core.services.row_budget.used_bytes(),
+        row_memory_limit_bytes: core.services.row_budget.limit_bytes(),
+        jobs_run,
+        jobs_failed,
+        last_sequenced: core.timeline.last_sequenced(),
+        published: core.timeline.published(),
+        horizon: core.timeline.horizon(),
+        snapshot_count: core.timeline.snapshot_count(),
+        lock_count: core.locks.lock_count(),
+    }
+}

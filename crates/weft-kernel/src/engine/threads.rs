@@ -1,0 +1,92 @@
+//! The engine's threads: job workers, and the one that writes asynchronous commits to disk.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use weft_env::JoinHandle;
+use weft_format::{Code, Error, Result};
+
+use super::core::Core;
+use crate::sched::{Ran, Wake};
+
+/// How long an asynchronous commit stays in memory, about.
+const FLUSH_DELAY: Duration = Duration::from_millis(10);
+/// How often idle threads look around.
+const LOOK_AROUND: Duration = Duration::from_millis(100);
+
+/// Whether there are records in the log's buffer that nobody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct AsyncCommits {
+    pending: AtomicBool,
+    wake: Wake,
+}
+
+impl AsyncCommits {
+    /// A record was appended that nobody waits for.
+    pub(crate) fn note(&self) {
+        if !self.pending.load(Ordering::Relaxed) && !self.pending.swap(true, Ordering::AcqRel) {
+            self.wake.notify();
+        }
+    }
+
+    pub(super) fn wake(&self) {
+        self.wake.notify();
+    }
+}
+
+/// Starts the threads; none when the options say that jobs are run by hand.
+pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
+    let mut handles = Vec::new();
+    for number in 0..core.options.workers {
+        let worker = core.clone();
+        handles.push(spawn(core, &format!("weft-job-{number}"), move || work(&worker))?);
+    }
+    if core.options.workers > 0 {
+        let flusher = core.clone();
+        handles.push(spawn(core, "weft-log-flush", move || flush(&flusher))?);
+    }
+    Ok(handles)
+}
+
+fn spawn(core: &Core, name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle> {
+    let spawned = core.env.spawn.spawn(name, Box::new(body));
+    spawned.map_err(|error| Error::io(format!("starting the thread {name}"), &error))
+}
+
+/// Runs jobs until the engine stops.
+fn work(core: &Core) {
+    let mut heard = 0;
+    while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
+        let rings = core.services.wake.rings();
+        // What fails here has poisoned the engine or is tried again after a pause (sched 2).
+        let ran = core.runner.run_one(core, true).unwrap_or(Ran::Busy);
+        let kept_house = core.keep_house(ran);
+        if ran != Ran::Job && !kept_house {
+            heard = if heard == rings { core.services.wake.wait(rings, LOOK_AROUND) } else { rings };
+        }
+    }
+}
+
+/// Writes asynchronous commits to disk until the engine stops.
+fn flush(core: &Core) {
+    let commits = &core.async_commits;
+    while !core.stop.load(Ordering::Acquire) {
+        let rings = commits.wake.rings();
+        if !commits.pending.load(Ordering::Acquire) {
+            commits.wake.wait(rings, LOOK_AROUND);
+            continue;
+        }
+        core.env.clock.sleep(FLUSH_DELAY);
+        commits.pending.store(false, Ordering::Release);
+        if let Err(error) = core.log.flush() {
+            if error.code() == Code::Poisoned {
+                core.poison_if_stopped(error);
+                return;
+            }
+            // A full disk: the records wait in memory for the next try.
+            commits.pending.store(true, Ordering::Release);
+            core.env.clock.sleep(LOOK_AROUND);
+        }
+    }
+}

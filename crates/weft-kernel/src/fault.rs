@@ -1,0 +1,71 @@
+//! Deliberate bugs, compiled in by the feature `faults` and chosen at run time: each must be caught by a named test.
+//!
+//! ```text
+//!   plant(Some(Fault::SkipLogSync))     the log no longer calls fdatasync; the crash tests must now fail
+//! ```
+//!
+//! Without the feature [`active`] is the constant false, and nothing of this is in the program.
+
+#[cfg(feature = "faults")]
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+macro_rules! faults {
+    ($($name:ident $doc:literal;)*) => {
+        /// A deliberate bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault { $(#[doc = $doc] $name,)* }
+
+        impl Fault {
+            /// Every fault.
+            pub const ALL: &[Fault] = &[$(Fault::$name,)*];
+            /// The name, as the environment variable of a test run writes it.
+            pub fn name(self) -> &'static str { match self { $(Fault::$name => stringify!($name),)* } }
+            /// The fault of that name.
+            pub fn from_name(name: &str) -> Option<Fault> {
+                Fault::ALL.iter().copied().find(|fault| fault.name() == name)
+            }
+        }
+    };
+}
+
+faults! {
+    SkipLogSync "A log block is not synced before its commits are acknowledged.";
+    AckBeforeDurable "A commit is acknowledged before its block is written.";
+    SkipChecksum "Log blocks are read without testing their checksums.";
+    PublishOutOfOrder "A timestamp is published while a lower one is still being installed.";
+    LoseMarkAtConversion "A delete mark set while its table is converted is not carried over.";
+    StaleLayout "A scan pins its layout before it registers its timestamp.";
+    SkipDirSync "Directory entries are not synced.";
+    ReplayTwiceApplies "Redo applies changes at or below a table's cut again.";
+    SkipManifestSync "A manifest edit is not synced before it counts.";
+    ForgetKeyLock "A key lock is released before publication.";
+    DropDeadTooEarly "A job drops dead versions that a registered snapshot still sees.";
+    ConvertTooEarly "A row table is converted before everything up to its F is installed.";
+    SkipFileSync "A data file is not synced before the manifest names it.";
+    ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
+    ForgetChunks "Redo applies a long transaction without its chunks.";
+}
+
+/// Which fault is planted: its place in [`Fault::ALL`] plus one, or 0.
+#[cfg(feature = "faults")]
+static PLANTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Plants a fault in this process, or takes the planted one out.
+#[cfg(feature = "faults")]
+pub fn plant(fault: Option<Fault>) {
+    PLANTED.store(fault.map_or(0, |fault| fault as usize + 1), Ordering::SeqCst);
+}
+
+/// Whether this fault is planted.
+#[cfg(feature = "faults")]
+#[inline]
+pub fn active(fault: Fault) -> bool {
+    PLANTED.load(Ordering::Relaxed) == fault as usize + 1
+}
+
+/// Whether this fault is planted: never, without the feature `faults`.
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub const fn active(_fault: Fault) -> bool {
+    false
+}

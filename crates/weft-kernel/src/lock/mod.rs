@@ -1,0 +1,27 @@
+//! Locks of transactions: keys of rows, tables, names of tables; first come, first served; deadlocks found.
+//!
+//! ```text
+//!   txn 7 holds key (t3, 42)                    waits-for graph:   9 → 7
+//!   txn 9 wants key (t3, 42): waits behind 7
+//!   txn 7 wants key (t3, 50), held by 9         7 → 9 → 7: a cycle; 7 gets "deadlock" at once, 9 goes on
+//! ```
+//!
+//! A lock is named by 64 bits of hash of what it protects: two keys with one hash share a lock, which makes transactions
+//! wait for no good reason (about never) but never lets two in.
+//!
+//! 1. A lock has either one exclusive holder or any number of shared ones.
+//! 2. Waiters are served in order of arrival; an upgrade of a held lock goes to the front.
+//! 3. A transaction that starts to wait puts itself into the graph first and looks for a cycle then, both under the
+//!    graph's mutex: of the members of a cycle, the last one to come sees all of it.
+//! 4. Locks are released when their transaction is published or rolled back, all at once.
+//!
+//! Concurrency: graph → shard → waiter; whoever waits holds none of them. Crash: nothing of this outlives the process.
+//!
+//! Source: DESIGN section 4; the graph walk is the textbook's (Gray and Reuter, section 7.11).
+
+mod graph;
+mod name;
+mod table;
+
+pub use name::LockName;
+pub use table::{HeldLocks, LockMode, LockRequest, LockTable};

@@ -1,0 +1,107 @@
+//! A batch: the records that will become one block, collected in memory.
+//!
+//! ```text
+//!   bytes    [32 for the header][commit T7][chunk T9][commit T8]
+//!   entries   T7 waited for      T9 kept    T8 kept (asynchronous)
+//!
+//!   the disk is full: T7 is taken out and its committer told; T9 and T8 move to the front of the next batch
+//! ```
+
+use super::layout::{BLOCK_ALIGN, BLOCK_HEADER_BYTES};
+use super::record::Record;
+use super::segments::Noted;
+
+/// The records of one block.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    /// Counted from 1 over the life of the log object.
+    pub(crate) number: u64,
+    /// Room for the block header, then the records.
+    pub(crate) bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Threads that will ask how the batch ended.
+    pub(crate) waiters: u32,
+    /// Whether to write the block even without records: it tells the reader that all before it is durable.
+    pub(crate) seal: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: usize,
+    noted: Noted,
+    kept: bool,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub(crate) fn new(number: u64) -> Batch {
+        Batch { number, bytes: vec![0; BLOCK_HEADER_BYTES], entries: Vec::new(), waiters: 0, seal: false }
+    }
+
+    /// Empties the batch for its next use. A buffer that a huge transaction blew up is not kept.
+    pub(crate) fn reset(&mut self, number: u64, bytes_kept_max: usize) {
+        if self.bytes.capacity() > bytes_kept_max {
+            self.bytes = Vec::new();
+        }
+        self.bytes.clear();
+        self.bytes.resize(BLOCK_HEADER_BYTES, 0);
+        self.entries.clear();
+        self.number = number;
+        self.waiters = 0;
+        self.seal = false;
+    }
+
+    /// Adds a record. A kept one outlives the failure to write its block.
+    pub(crate) fn push(&mut self, record: &Record<'_>, kept: bool) {
+        self.entries.push(Entry { start: self.bytes.len(), noted: record.into(), kept });
+        record.encode(&mut self.bytes);
+    }
+
+    /// Whether there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && !self.seal
+    }
+
+    /// Bytes of records.
+    pub(crate) fn payload_bytes(&self) -> usize {
+        self.bytes.len() - BLOCK_HEADER_BYTES
+    }
+
+    /// Adds the zeros that a block ends with; returns the bytes of records.
+    pub(crate) fn pad(&mut self) -> usize {
+        let payload = self.payload_bytes();
+        self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK_ALIGN), 0);
+        payload
+    }
+
+    /// What the segments have to know of the records, in order.
+    pub(crate) fn noted(&self) -> impl Iterator<Item = Noted> + '_ {
+        self.entries.iter().map(|entry| entry.noted)
+    }
+
+    /// Commit records in the batch.
+    pub(crate) fn commits(&self) -> u64 {
+        self.entries.iter().filter(|entry| matches!(entry.noted, Noted::Commit(..))).count() as u64
+    }
+
+    /// Puts the kept records of `failed`, whose block was not written, before those of this batch. `payload_bytes` is
+    /// where the records of `failed` end.
+    pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize) {
+        let mut merged = Batch::new(self.number);
+        merged.waiters = self.waiters;
+        merged.seal = self.seal;
+        merged.add_entries(failed, BLOCK_HEADER_BYTES + payload_bytes, false);
+        merged.add_entries(self, self.bytes.len(), true);
+        *self = merged;
+    }
+
+    fn add_entries(&mut self, from: &Batch, end: usize, all: bool) {
+        for (i, entry) in from.entries.iter().enumerate() {
+            if entry.kept || all {
+                let end = from.entries.get(i + 1).map_or(end, |next| next.start);
+                self.entries.push(Entry { start: self.bytes.len(), ..*entry });
+                self.bytes.extend_from_slice(&from.bytes[entry.start..end]);
+            }
+        }
+    }
+}

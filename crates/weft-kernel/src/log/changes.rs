@@ -1,0 +1,317 @@
+//! Changes as bytes: what the records of a transaction carry.
+//!
+//! ```text
+//!   change = table u32 | schema version u32 | op u8 | body
+//!   01 insert   key | row             (bytes = length u32 + bytes)
+//!   02 update   key | count u16 | count x (column u16, value)
+//!   03 delete   key
+//!   04 attach   count u32 | count x file u64 | payload
+//!   16 create   definition            (schema version 0, table 0)
+//!   17 drop                           (the table is the one that goes)
+//!
+//!   value = tag u8 | 0 null  1 false  2 true  3 int i64  4 float bits u64  5 decimal i128  6 text bytes
+//! ```
+//!
+//! Example: `UPDATE t SET c = 7 WHERE key = x'01'` on table 5, schema version 0, c being column 2, is
+//! `05000000 00000000 02 | 01000000 01 | 0100 | 0200 03 0700000000000000`.
+//!
+//! 1. Decoding what was encoded gives the same changes; decoding anything else gives an error, never a panic, and never
+//!    takes more memory than a small multiple of its input.
+
+use weft_format::{Error, FileId, Result, TableId, Value, ValueRef};
+
+use crate::table::Change;
+
+const INSERT: u8 = 1;
+const UPDATE: u8 = 2;
+const DELETE: u8 = 3;
+const ATTACH: u8 = 4;
+const CREATE_TABLE: u8 = 16;
+const DROP_TABLE: u8 = 17;
+
+const TAG_NULL: u8 = 0;
+const TAG_FALSE: u8 = 1;
+const TAG_TRUE: u8 = 2;
+const TAG_INT: u8 = 3;
+const TAG_FLOAT: u8 = 4;
+const TAG_DECIMAL: u8 = 5;
+const TAG_TEXT: u8 = 6;
+
+/// Names and values of the op and tag bytes, for the snapshot of on-disk constants.
+#[cfg(test)]
+pub(crate) const CODES: &[(&str, u8)] = &[
+    ("op insert", INSERT),
+    ("op update", UPDATE),
+    ("op delete", DELETE),
+    ("op attach", ATTACH),
+    ("op create table", CREATE_TABLE),
+    ("op drop table", DROP_TABLE),
+    ("value null", TAG_NULL),
+    ("value false", TAG_FALSE),
+    ("value true", TAG_TRUE),
+    ("value int", TAG_INT),
+    ("value float", TAG_FLOAT),
+    ("value decimal", TAG_DECIMAL),
+    ("value text", TAG_TEXT),
+];
+
+/// One change as the log knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoggedChange {
+    /// Rows of a table change.
+    Table {
+        /// Which table.
+        table: TableId,
+        /// The version of its schema that the change was made under.
+        schema_version: u32,
+        /// What changes.
+        change: Change,
+    },
+    /// A table is created.
+    CreateTable {
+        /// The encoded definition (catalog).
+        definition: Vec<u8>,
+    },
+    /// A table is dropped.
+    DropTable {
+        /// Which table.
+        table: TableId,
+    },
+}
+
+/// Encodes changes one after the other into one growing buffer.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeEncoder {
+    bytes: Vec<u8>,
+}
+
+impl ChangeEncoder {
+    /// An encoder without changes.
+    pub fn new() -> ChangeEncoder {
+        ChangeEncoder::default()
+    }
+
+    /// The changes so far: what a [`super::Record`] carries.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets the changes, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Whether no change was added.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// A key that had no row gets one.
+    pub fn insert(&mut self, table: TableId, schema_version: u32, key: &[u8], row: &[u8]) {
+        self.begin(table, schema_version, INSERT);
+        self.put_bytes(key);
+        self.put_bytes(row);
+    }
+
+    /// Starts an update of a row; `count` calls of [`ChangeEncoder::value`] follow, columns ascending.
+    pub fn update(&mut self, table: TableId, schema_version: u32, key: &[u8], count: usize) {
+        self.begin(table, schema_version, UPDATE);
+        self.put_bytes(key);
+        let count = u16::try_from(count).expect("a table has at most 65,535 columns");
+        self.bytes.extend_from_slice(&count.to_le_bytes());
+    }
+
+    /// One changed column of the update that was started last.
+    pub fn value(&mut self, column: usize, value: ValueRef<'_>) {
+        let column = u16::try_from(column).expect("a table has at most 65,535 columns");
+        self.bytes.extend_from_slice(&column.to_le_bytes());
+        match value {
+            ValueRef::Null => self.bytes.push(TAG_NULL),
+            ValueRef::Bool(false) => self.bytes.push(TAG_FALSE),
+            ValueRef::Bool(true) => self.bytes.push(TAG_TRUE),
+            ValueRef::Int(v) => self.put_tagged(TAG_INT, &v.to_le_bytes()),
+            ValueRef::Float(v) => self.put_tagged(TAG_FLOAT, &v.to_bits().to_le_bytes()),
+            ValueRef::Decimal(v) => self.put_tagged(TAG_DECIMAL, &v.to_le_bytes()),
+            ValueRef::Text(v) => {
+                self.bytes.push(TAG_TEXT);
+                self.put_bytes(v.as_bytes());
+            }
+        }
+    }
+
+    /// A row goes.
+    pub fn delete(&mut self, table: TableId, schema_version: u32, key: &[u8]) {
+        self.begin(table, schema_version, DELETE);
+        self.put_bytes(key);
+    }
+
+    /// Files become parts of a table.
+    pub fn attach(&mut self, table: TableId, schema_version: u32, files: &[FileId], payload: &[u8]) {
+        self.begin(table, schema_version, ATTACH);
+        self.bytes.extend_from_slice(&(files.len() as u32).to_le_bytes());
+        for file in files {
+            self.bytes.extend_from_slice(&file.0.to_le_bytes());
+        }
+        self.put_bytes(payload);
+    }
+
+    /// A table is created; `definition` is the catalog's encoding.
+    pub fn create_table(&mut self, definition: &[u8]) {
+        self.begin(TableId(0), 0, CREATE_TABLE);
+        self.put_bytes(definition);
+    }
+
+    /// A table is dropped.
+    pub fn drop_table(&mut self, table: TableId) {
+        self.begin(table, 0, DROP_TABLE);
+    }
+
+    /// Adds a decoded change again.
+    pub fn push(&mut self, change: &LoggedChange) {
+        let (table, version, change) = match change {
+            LoggedChange::Table { table, schema_version, change } => (*table, *schema_version, change),
+            LoggedChange::CreateTable { definition } => return self.create_table(definition),
+            LoggedChange::DropTable { table } => return self.drop_table(*table),
+        };
+        match change {
+            Change::Insert { key, row } => self.insert(table, version, key, row),
+            Change::Update { key, values } => {
+                self.update(table, version, key, values.len());
+                for (column, value) in values {
+                    self.value(*column, value.as_ref());
+                }
+            }
+            Change::Delete { key } => self.delete(table, version, key),
+            Change::Attach(files, payload) => self.attach(table, version, files, payload),
+        }
+    }
+
+    fn begin(&mut self, table: TableId, schema_version: u32, op: u8) {
+        self.bytes.extend_from_slice(&table.0.to_le_bytes());
+        self.bytes.extend_from_slice(&schema_version.to_le_bytes());
+        self.bytes.push(op);
+    }
+
+    fn put_tagged(&mut self, tag: u8, bytes: &[u8]) {
+        self.bytes.push(tag);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8]) {
+        let length = u32::try_from(bytes.len()).expect("one value has less than 4 GB");
+        self.bytes.extend_from_slice(&length.to_le_bytes());
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// Decodes the changes of a record, one after the other; after an error it ends.
+#[derive(Clone, Debug)]
+pub struct ChangeDecoder<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> ChangeDecoder<'a> {
+    /// A decoder of a record's changes.
+    pub fn new(bytes: &'a [u8]) -> ChangeDecoder<'a> {
+        ChangeDecoder { bytes }
+    }
+
+    fn change(&mut self) -> Result<LoggedChange> {
+        let table = TableId(self.u32()?);
+        let schema_version = self.u32()?;
+        let change = match self.u8()? {
+            INSERT => Change::Insert { key: self.bytes()?.to_vec(), row: self.bytes()?.to_vec() },
+            UPDATE => Change::Update { key: self.bytes()?.to_vec(), values: self.values()? },
+            DELETE => Change::Delete { key: self.bytes()?.to_vec() },
+            ATTACH => {
+                let count = self.u32()? as usize;
+                let files = self.take(count.checked_mul(8).ok_or_else(too_short)?)?;
+                let files = files.chunks_exact(8).map(|id| FileId(u64::from_le_bytes(id.try_into().expect("eight"))));
+                Change::Attach(files.collect(), self.bytes()?.to_vec())
+            }
+            CREATE_TABLE if table.0 == 0 && schema_version == 0 => {
+                return Ok(LoggedChange::CreateTable { definition: self.bytes()?.to_vec() });
+            }
+            DROP_TABLE if schema_version == 0 => return Ok(LoggedChange::DropTable { table }),
+            op => {
+                return Err(Error::corrupt(format!("a logged change of table {table} has the unknown operation {op}")));
+            }
+        };
+        Ok(LoggedChange::Table { table, schema_version, change })
+    }
+
+    fn values(&mut self) -> Result<Vec<(usize, Value)>> {
+        let count = usize::from(self.u16()?);
+        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
+        for _ in 0..count {
+            let column = usize::from(self.u16()?);
+            if values.last().is_some_and(|(before, _)| *before >= column) {
+                return Err(Error::corrupt(format!("a logged update names column {column} out of order")));
+            }
+            values.push((column, self.value()?));
+        }
+        Ok(values)
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        Ok(match self.u8()? {
+            TAG_NULL => Value::Null,
+            TAG_FALSE => Value::Bool(false),
+            TAG_TRUE => Value::Bool(true),
+            TAG_INT => Value::Int(i64::from_le_bytes(self.array()?)),
+            TAG_FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(self.array()?))),
+            TAG_DECIMAL => Value::Decimal(i128::from_le_bytes(self.array()?)),
+            TAG_TEXT => {
+                let text = std::str::from_utf8(self.bytes()?);
+                Value::Text(text.map_err(|_| Error::corrupt("a logged text is not valid UTF-8"))?.into())
+            }
+            tag => return Err(Error::corrupt(format!("a logged value has the unknown tag {tag}"))),
+        })
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(too_short)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("take gives that many"))
+    }
+
+    fn bytes(&mut self) -> Result<&'a [u8]> {
+        let count = self.u32()? as usize;
+        self.take(count)
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+}
+
+impl Iterator for ChangeDecoder<'_> {
+    type Item = Result<LoggedChange>;
+
+    fn next(&mut self) -> Option<Result<LoggedChange>> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let change = self.change();
+        if change.is_err() {
+            self.bytes = &[];
+        }
+        Some(change)
+    }
+}
+
+fn too_short() -> Error {
+    Error::corrupt("a logged change ends in the middle").hint("run weft check; restore the log from a backup")
+}

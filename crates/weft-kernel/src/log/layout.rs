@@ -1,0 +1,170 @@
+//! Where each byte of a log segment lies: names, segment header, block header.
+//!
+//! ```text
+//!   log-0000000000001240            start LSN in hexadecimal
+//!   ┌────────────────────┬──────────────┬──────────────┬───────────────┐
+//!   │ segment header 512 │ block        │ block        │ 0 0 0 0 0 ... │
+//!   └────────────────────┴──────────────┴──────────────┴───────────────┘
+//!    offset 0             512 = LSN 1240  512 + lsn - 1240
+//! ```
+//!
+//! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
+
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
+
+use crate::fault::{self, Fault};
+
+/// The first bytes of a segment file.
+pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"WEFTLOG\n";
+/// The version of this format.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+/// A segment header is one disk sector, so that no block write touches it.
+pub(crate) const SEGMENT_HEADER_BYTES: usize = 512;
+/// Where a segment header's checksum lies.
+pub(crate) const SEGMENT_CRC_OFFSET: usize = 508;
+/// The first bytes of a block.
+pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"WBLK";
+/// A block header.
+pub(crate) const BLOCK_HEADER_BYTES: usize = 32;
+/// Blocks begin at multiples of this, and their length is one.
+pub(crate) const BLOCK_ALIGN: usize = 8;
+/// Segment file names begin with this, before 16 hexadecimal digits.
+pub(crate) const SEGMENT_PREFIX: &str = "log-";
+/// A segment under construction has this after its name.
+pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// What a segment's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    /// Which opening of the database wrote it.
+    pub(crate) epoch: u32,
+    /// LSN of the first block.
+    pub(crate) start: Lsn,
+    /// The highest commit timestamp before `start`.
+    pub(crate) last_ts: Timestamp,
+    /// Random; seeds the checksums of the blocks, so that no other bytes pass for a block of this segment.
+    pub(crate) salt: u32,
+}
+
+impl SegmentHeader {
+    /// The header's bytes.
+    pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
+        let mut bytes = [0; SEGMENT_HEADER_BYTES];
+        bytes[..8].copy_from_slice(&SEGMENT_MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.start.0.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.last_ts.0.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.salt.to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[..SEGMENT_CRC_OFFSET]);
+        bytes[SEGMENT_CRC_OFFSET..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Reads and tests the header of the segment file `name`.
+    pub(crate) fn decode(bytes: &[u8], name: &str) -> Result<SegmentHeader> {
+        if bytes.len() < SEGMENT_HEADER_BYTES {
+            return Err(damaged_header(name, "the file ends inside it"));
+        }
+        let bytes = &bytes[..SEGMENT_HEADER_BYTES];
+        if crc32c::crc32c(&bytes[..SEGMENT_CRC_OFFSET]) != read_u32(bytes, SEGMENT_CRC_OFFSET) {
+            return Err(damaged_header(name, "its checksum does not fit"));
+        }
+        if bytes[..8] != SEGMENT_MAGIC {
+            return Err(damaged_header(name, "it is not that of a log segment"));
+        }
+        let version = read_u32(bytes, 8);
+        if version != FORMAT_VERSION {
+            let what = format!("log segment {name} has format version {version}; this release reads {FORMAT_VERSION}");
+            return Err(
+                Error::new(Code::VersionMismatch, what).hint("open the directory with the release that wrote it")
+            );
+        }
+        Ok(SegmentHeader {
+            epoch: read_u32(bytes, 12),
+            start: Lsn(read_u64(bytes, 16)),
+            last_ts: Timestamp(read_u64(bytes, 24)),
+            salt: read_u32(bytes, 32),
+        })
+    }
+}
+
+/// What a block's header says besides its own position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockHeader {
+    /// Position in the log.
+    pub(crate) lsn: Lsn,
+    /// Everything before this was known durable when the block was written.
+    pub(crate) durable: Lsn,
+    /// The epoch of its segment.
+    pub(crate) epoch: u32,
+    /// Bytes of records after the header, without the padding.
+    pub(crate) payload_bytes: u32,
+}
+
+impl BlockHeader {
+    /// Fills in the header of a block: `block` has room for the header, then the payload, then zeros up to the alignment.
+    pub(crate) fn encode(&self, salt: u32, block: &mut [u8]) {
+        assert_eq!(block.len(), block_bytes(self.payload_bytes as usize), "a block has its padding");
+        block[8..16].copy_from_slice(&self.lsn.0.to_le_bytes());
+        block[16..24].copy_from_slice(&self.durable.0.to_le_bytes());
+        block[24..28].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        block[28..32].copy_from_slice(&self.epoch.to_le_bytes());
+        let crc = crc32c::crc32c_append(salt, &block[8..]);
+        block[..4].copy_from_slice(&BLOCK_MAGIC);
+        block[4..8].copy_from_slice(&crc.to_le_bytes());
+    }
+
+    /// The header of the block that `bytes` begins with, when a whole valid block for position `lsn` is there.
+    pub(crate) fn decode(bytes: &[u8], segment: &SegmentHeader, lsn: Lsn) -> Option<BlockHeader> {
+        if bytes.len() < BLOCK_HEADER_BYTES || bytes[..4] != BLOCK_MAGIC || read_u64(bytes, 8) != lsn.0 {
+            return None;
+        }
+        let header = BlockHeader {
+            lsn,
+            durable: Lsn(read_u64(bytes, 16)),
+            payload_bytes: read_u32(bytes, 24),
+            epoch: read_u32(bytes, 28),
+        };
+        let block = bytes.get(..block_bytes(header.payload_bytes as usize))?;
+        let fits = crc32c::crc32c_append(segment.salt, &block[8..]) == read_u32(bytes, 4);
+        ((fits || fault::active(Fault::SkipChecksum)) && header.epoch == segment.epoch).then_some(header)
+    }
+}
+
+/// The length of a block with that much payload: header, payload, padding.
+pub(crate) fn block_bytes(payload_bytes: usize) -> usize {
+    (BLOCK_HEADER_BYTES + payload_bytes).next_multiple_of(BLOCK_ALIGN)
+}
+
+/// The name of the segment that starts at `start`.
+pub(crate) fn segment_name(start: Lsn) -> String {
+    format!("{SEGMENT_PREFIX}{:016x}", start.0)
+}
+
+/// The start LSN of the segment file `name`, when it is one.
+pub(crate) fn segment_start(name: &str) -> Option<Lsn> {
+    let digits = name.strip_prefix(SEGMENT_PREFIX)?;
+    let start = Lsn(u64::from_str_radix(digits, 16).ok()?);
+    (segment_name(start) == name).then_some(start)
+}
+
+/// Whether this is a segment that was under construction at a crash.
+pub(crate) fn is_temporary_segment(name: &str) -> bool {
+    name.strip_suffix(TEMPORARY_SUFFIX).is_some_and(|name| segment_start(name).is_some())
+}
+
+fn damaged_header(name: &str, what: &str) -> Error {
+    Error::corrupt(format!("the header of log segment {name} is damaged: {what}"))
+        .hint("restore the file from a backup")
+}
+
+/// Four bytes at `offset`, little-endian; the caller has tested the length.
+pub(crate) fn read_u32(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes(bytes[offset..offset + 4].try_into().expect("four bytes"))
+}
+
+/// Eight bytes at `offset`, little-endian; the caller has tested the length.
+pub(crate) fn read_u64(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
+}

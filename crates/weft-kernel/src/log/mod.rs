@@ -1,0 +1,40 @@
+//! The log: every durable change, in commit order, checksummed. The log is the truth; files are a cache of it.
+//!
+//! ```text
+//!   log-0000000000000000   [header][block][block]...
+//!   log-0000000000fff818   [header][block]00000000    the last one is written; space is zeroed ahead
+//!
+//!   LSN = byte position in the endless log. A block is what one flush wrote: header + records of many transactions.
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `layout` | bytes of segments and blocks |
+//! | `record`, `changes` | bytes of records, and of the changes in them |
+//! | `batch`, `gather`, `writer` | group commit |
+//! | `tail`, `segments` | the files: writing, rolling over, which are needed |
+//! | `reader` | recovery |
+//!
+//! 1. What was acknowledged as durable is delivered after every crash, in order, unchanged.
+//! 2. What is delivered was appended.
+//! 3. Damage is reported, never skipped, wherever it can be told from an unfinished write.
+//!
+//! The bytes, and what is assumed of the disk: docs/format/log.md.
+
+mod batch;
+mod changes;
+mod gather;
+mod layout;
+mod reader;
+mod record;
+mod segments;
+mod tail;
+mod writer;
+
+pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
+pub use reader::{Entry, LogEnd, LogReader, read_log};
+pub use record::{RECORD_BYTES_MAX, Record};
+pub use writer::{Log, LogCounters, LogOptions, Ticket};
+
+#[cfg(test)]
+mod tests;

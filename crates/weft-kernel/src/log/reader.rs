@@ -1,0 +1,267 @@
+//! Reading the log at open: every record in order, then where the log ends.
+//!
+//! ```text
+//!   log-0          [block 0][block 800]░░░░       ░ a torn block: the crash of epoch 1
+//!   log-520 (1312)                 [block 1312][block 1500][damaged][block 1700, durable 1700]
+//!                                                             │
+//!   the log of epoch 1 ends at 1312, where a segment begins: go on there.
+//!   at 1600 a block is bad, but the block at 1700 says that everything before 1700 was durable: corruption.
+//! ```
+//!
+//! 1. A record is delivered only out of a block whose checksum fits: none changed, none invented.
+//! 2. The log ends at the first bad block of the last segment, and only if nothing behind it proves it was durable.
+//! 3. Bytes behind the end of a segment that has a successor are never looked at.
+
+use std::path::{Path, PathBuf};
+
+use weft_env::{Env, OpenMode};
+use weft_format::{Error, Lsn, Result, Timestamp};
+
+use super::layout::{
+    BLOCK_ALIGN, BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, block_bytes,
+    segment_name, segment_start,
+};
+use super::record::Record;
+use super::segments::{Noted, Segments};
+
+/// Where the log ends, for the writer that continues it.
+#[derive(Clone, Debug, Default)]
+pub struct LogEnd {
+    /// The position behind the last block.
+    pub next_lsn: Lsn,
+    /// The epoch of the last segment; 0 when there is none.
+    pub epoch: u32,
+    /// The highest commit timestamp that was ever in the log, also in segments that are gone; 0 when there is none.
+    pub last_timestamp: Timestamp,
+    /// The segments.
+    pub(crate) segments: Segments,
+    /// The last block of the last segment, if it has one: the only one that nothing proves to be durable.
+    pub(crate) last_block: Option<LastBlock>,
+}
+
+/// A block as it lies in its file.
+#[derive(Clone, Debug)]
+pub(crate) struct LastBlock {
+    /// Start of the segment.
+    pub(crate) segment: Lsn,
+    /// Offset in the file.
+    pub(crate) offset: u64,
+    /// Header, payload and padding.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl LogEnd {
+    /// Whether the directory has a log at all.
+    pub fn exists(&self) -> bool {
+        self.segments.first().is_some()
+    }
+}
+
+/// A record and where it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Position of the record in the log.
+    pub lsn: Lsn,
+    /// Which opening of the database wrote it. Transaction numbers mean nothing across epochs: when the epoch changes,
+    /// chunks without a commit are void.
+    pub epoch: u32,
+    /// The record.
+    pub record: Record<'a>,
+}
+
+/// Reads a log from its first kept segment to its end.
+pub struct LogReader {
+    env: Env,
+    dir: PathBuf,
+    starts: Vec<Lsn>,
+    /// How many of `starts` were opened.
+    opened: usize,
+    header: SegmentHeader,
+    bytes: Vec<u8>,
+    /// Offset in `bytes` of the next block.
+    next_block: usize,
+    /// Offset in `bytes` of the present block.
+    block: usize,
+    /// Offsets in `bytes` of the records of the present block that were not delivered.
+    records: std::ops::Range<usize>,
+    end: LogEnd,
+    at_end: bool,
+}
+
+/// Starts to read the log of a database directory.
+pub fn read_log(env: &Env, dir: &Path) -> Result<LogReader> {
+    let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+    let mut starts: Vec<Lsn> = names.iter().filter_map(|name| segment_start(name)).collect();
+    starts.sort_unstable();
+    LogReader::new(env, dir, starts)
+}
+
+/// Tests every block of these segments up to `durable`.
+pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[Lsn], durable: Lsn) -> Result<()> {
+    let mut reader = LogReader::new(env, dir, starts.to_vec())?;
+    while let Some(entry) = reader.next()? {
+        for change in match entry.record {
+            Record::Chunk { changes, .. } | Record::Commit { changes, .. } => super::ChangeDecoder::new(changes),
+            Record::Abort { .. } => continue,
+        } {
+            change?;
+        }
+    }
+    let end = reader.finish();
+    if end.next_lsn < durable {
+        let what = format!("the log is readable up to {} but was durable up to {durable}", end.next_lsn);
+        return Err(Error::corrupt(what).hint("restore the log from a backup"));
+    }
+    Ok(())
+}
+
+impl LogReader {
+    fn new(env: &Env, dir: &Path, starts: Vec<Lsn>) -> Result<LogReader> {
+        let mut reader = LogReader {
+            env: env.clone(),
+            dir: dir.to_owned(),
+            opened: 0,
+            header: SegmentHeader { epoch: 0, start: Lsn(0), last_ts: Timestamp(0), salt: 0 },
+            bytes: Vec::new(),
+            next_block: 0,
+            block: 0,
+            records: 0..0,
+            end: LogEnd::default(),
+            at_end: starts.is_empty(),
+            starts,
+        };
+        if let Some(&first) = reader.starts.first() {
+            reader.end.next_lsn = first;
+            reader.open_segment()?;
+        }
+        Ok(reader)
+    }
+
+    /// The next record, or none at the end of the log.
+    #[expect(clippy::should_implement_trait, reason = "the record borrows the reader's buffer")]
+    pub fn next(&mut self) -> Result<Option<Entry<'_>>> {
+        while self.records.is_empty() {
+            if self.at_end || !self.open_block()? {
+                return Ok(None);
+            }
+        }
+        let offset = self.records.start;
+        let lsn = self.lsn_at(offset);
+        let Some((record, count)) = Record::decode(&self.bytes[offset..self.records.end]) else {
+            return Err(self.damage(lsn, "a record in it cannot be read although its checksum fits"));
+        };
+        if let Record::Commit { ts, .. } = record {
+            if ts <= self.end.last_timestamp {
+                return Err(self.damage(lsn, &format!("commit {ts} follows commit {}", self.end.last_timestamp)));
+            }
+            self.end.last_timestamp = ts;
+        }
+        self.records.start += count;
+        self.end.segments.note(&Noted::from(&record));
+        Ok(Some(Entry { lsn, epoch: self.header.epoch, record }))
+    }
+
+    /// Where the log ends. Only after [`LogReader::next`] gave none.
+    pub fn finish(self) -> LogEnd {
+        assert!(self.at_end, "the end is known when all was read");
+        self.end
+    }
+
+    /// Steps to the next block, in this segment or the one after it. False at the end of the log.
+    fn open_block(&mut self) -> Result<bool> {
+        let lsn = self.end.next_lsn;
+        let next_start = self.starts.get(self.opened).copied();
+        if next_start == Some(lsn) {
+            self.open_segment()?;
+            return Ok(true);
+        }
+        let found = BlockHeader::decode(self.bytes.get(self.next_block..).unwrap_or(&[]), &self.header, lsn);
+        let Some(block) = found else {
+            if let Some(next) = next_start {
+                return Err(self.damage(lsn, &format!("the next segment starts at {next}, so it was durable")));
+            }
+            if let Some(later) = self.later_block(lsn) {
+                return Err(self.damage(lsn, &format!("the block at {later} proves that it was durable")));
+            }
+            self.at_end = true;
+            self.end.last_block = (self.block < self.next_block).then(|| LastBlock {
+                segment: self.header.start,
+                offset: self.block as u64,
+                bytes: self.bytes[self.block..self.next_block].to_vec(),
+            });
+            return Ok(false);
+        };
+        let size = block_bytes(block.payload_bytes as usize);
+        let end = Lsn(lsn.0 + size as u64);
+        if let Some(next) = next_start.filter(|next| end > *next) {
+            return Err(self.damage(lsn, &format!("it runs over the start of the next segment, {next}")));
+        }
+        let payload = self.next_block + BLOCK_HEADER_BYTES;
+        self.records = payload..payload + block.payload_bytes as usize;
+        self.block = self.next_block;
+        self.next_block += size;
+        self.end.next_lsn = end;
+        Ok(true)
+    }
+
+    fn open_segment(&mut self) -> Result<()> {
+        let start = self.starts[self.opened];
+        let name = segment_name(start);
+        let path = self.dir.join(&name);
+        let failed = |error| Error::io(format!("reading log segment {}", path.display()), &error);
+        let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
+        let length = usize::try_from(file.len().map_err(failed)?)
+            .map_err(|_| Error::corrupt(format!("log segment {name} is longer than memory addresses")))?;
+        self.bytes.clear();
+        self.bytes.resize(length, 0);
+        file.read_exact_at(&mut self.bytes, 0).map_err(failed)?;
+        let header = SegmentHeader::decode(&self.bytes, &name)?;
+        let first = self.opened == 0;
+        if header.start != start
+            || header.epoch < self.end.epoch
+            || (!first && header.last_ts != self.end.last_timestamp)
+        {
+            let what = format!("log segment {name} does not continue the segment before it");
+            return Err(Error::corrupt(what).hint("restore the log from a backup; do not rename or copy its files"));
+        }
+        if header.epoch != self.end.epoch {
+            self.end.segments.begin_epoch();
+        }
+        self.end.segments.begin(start);
+        self.end.epoch = header.epoch;
+        self.end.last_timestamp = header.last_ts;
+        self.header = header;
+        self.next_block = SEGMENT_HEADER_BYTES;
+        self.block = SEGMENT_HEADER_BYTES;
+        self.records = 0..0;
+        self.opened += 1;
+        Ok(())
+    }
+
+    /// A valid block behind `bad` that was written when `bad` was durable.
+    fn later_block(&self, bad: Lsn) -> Option<Lsn> {
+        let mut offset = self.next_block + BLOCK_ALIGN;
+        while offset + BLOCK_HEADER_BYTES <= self.bytes.len() {
+            let bytes = &self.bytes[offset..];
+            let lsn = self.lsn_at(offset);
+            if bytes[..4] == BLOCK_MAGIC
+                && BlockHeader::decode(bytes, &self.header, lsn).is_some_and(|block| block.durable > bad)
+            {
+                return Some(lsn);
+            }
+            offset += BLOCK_ALIGN;
+        }
+        None
+    }
+
+    fn lsn_at(&self, offset: usize) -> Lsn {
+        Lsn(self.header.start.0 + (offset - SEGMENT_HEADER_BYTES) as u64)
+    }
+
+    fn damage(&self, lsn: Lsn, proof: &str) -> Error {
+        let name = segment_name(self.header.start);
+        let offset = SEGMENT_HEADER_BYTES as u64 + (lsn.0 - self.header.start.0);
+        Error::corrupt(format!("the log is damaged in {name} at offset {offset}: {proof}"))
+            .hint("restore the log from a backup; opening without it would lose acknowledged commits")
+    }
+}

@@ -1,0 +1,112 @@
+//! Which segments the log consists of, and until when each is needed.
+//!
+//! ```text
+//!   segment   0        needed until ts 40     commits 1..=40
+//!   segment   9000     needed until ts 95     commits 41..=70, and a chunk of the transaction that committed as 95
+//!   segment  21000     chunk of transaction 12, still active: needed, whatever the cut
+//!   segment  30000     written now
+//!
+//!   truncate_before(70): segment 0 goes. truncate_before(95): so does 9000. 21000 waits for transaction 12.
+//! ```
+//!
+//! 1. Segments go from the oldest, so what is kept is always one piece of the log.
+//! 2. The last segment never goes.
+
+use std::collections::{HashMap, VecDeque};
+
+use weft_format::{Lsn, Timestamp, TxnId};
+
+use super::record::Record;
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    start: Lsn,
+    /// The highest commit timestamp that something in it belongs to.
+    needed_until: Timestamp,
+}
+
+/// The kept segments, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Segments {
+    kept: VecDeque<Segment>,
+    /// Undecided transactions with chunks: the start of the segment that holds the first.
+    undecided: HashMap<TxnId, Lsn>,
+}
+
+impl Segments {
+    /// A new last segment. One that starts at the same place was empty and is replaced.
+    pub(crate) fn begin(&mut self, start: Lsn) {
+        if self.kept.back().is_some_and(|last| last.start == start) {
+            self.kept.pop_back();
+        }
+        assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
+        self.kept.push_back(Segment { start, needed_until: Timestamp(0) });
+    }
+
+    /// A new epoch begins: what was undecided before is void.
+    pub(crate) fn begin_epoch(&mut self) {
+        self.undecided.clear();
+    }
+
+    /// A record was written to the last segment.
+    pub(crate) fn note(&mut self, record: &Noted) {
+        let last = self.kept.back_mut().expect("a record lies in a segment");
+        match *record {
+            Noted::Chunk(txn) => {
+                self.undecided.entry(txn).or_insert(last.start);
+            }
+            Noted::Abort(txn) => {
+                self.undecided.remove(&txn);
+            }
+            Noted::Commit(txn, ts) => {
+                last.needed_until = last.needed_until.max(ts);
+                if let Some(first) = self.undecided.remove(&txn) {
+                    let first = self.kept.iter_mut().find(|segment| segment.start == first);
+                    let first = first.expect("segments with undecided chunks are kept");
+                    first.needed_until = first.needed_until.max(ts);
+                }
+            }
+        }
+    }
+
+    /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
+    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Lsn> {
+        let first = *self.kept.front()?;
+        let needed = self.kept.len() == 1
+            || first.needed_until > cut
+            || self.undecided.values().any(|&segment| segment == first.start);
+        if needed {
+            return None;
+        }
+        self.kept.pop_front();
+        Some(first.start)
+    }
+
+    /// The start of the oldest kept segment.
+    pub(crate) fn first(&self) -> Option<Lsn> {
+        self.kept.front().map(|segment| segment.start)
+    }
+
+    /// The starts of all kept segments, oldest first.
+    pub(crate) fn starts(&self) -> Vec<Lsn> {
+        self.kept.iter().map(|segment| segment.start).collect()
+    }
+}
+
+/// What [`Segments`] has to know of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    Chunk(TxnId),
+    Commit(TxnId, Timestamp),
+    Abort(TxnId),
+}
+
+impl From<&Record<'_>> for Noted {
+    fn from(record: &Record<'_>) -> Noted {
+        match *record {
+            Record::Chunk { txn, .. } => Noted::Chunk(txn),
+            Record::Commit { txn, ts, .. } => Noted::Commit(txn, ts),
+            Record::Abort { txn } => Noted::Abort(txn),
+        }
+    }
+}

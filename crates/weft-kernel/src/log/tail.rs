@@ -1,0 +1,202 @@
+//! The end of the log on disk: the one place that writes segments.
+//!
+//! ```text
+//!   write a block      pwrite over zeroed space ─▶ fdatasync                    (a lone commit: 1 write, 1 sync)
+//!   zero ahead         every MiB: pwrite zeros after the block, same fdatasync
+//!   next segment       create log-x.tmp ─▶ header, zeros ─▶ fdatasync ─▶ rename to log-x ─▶ sync directory
+//!   failed write       zero the block's header space ─▶ fdatasync; the block never was
+//! ```
+//!
+//! 1. A file called `log-x` has a whole, durable header: it gets its name after its header was synced.
+//! 2. When a block is written at LSN x everything before x is durable; so a valid block behind a damaged one proves that
+//!    the damaged one was durable: corruption, not a torn tail.
+//! 3. A failed fsync is final: what it left on disk is unknown and a second try may lie (the kernel drops the dirty
+//!    pages), so the log is poisoned.
+//!
+//! Why zeros ahead: an fdatasync of an overwrite has no metadata to write and costs half of that of an append.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_env::{Env, File, OpenMode};
+use weft_format::{Error, Lsn, Result, Timestamp};
+
+use super::batch::Batch;
+use super::layout::{
+    BLOCK_HEADER_BYTES, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, TEMPORARY_SUFFIX, segment_name,
+};
+use super::segments::{Noted, Segments};
+use super::{LogEnd, LogOptions};
+use crate::fault::{self, Fault};
+use crate::step::{Step, reached};
+
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
+/// Why a write did not happen.
+pub(crate) enum Failure {
+    /// The log is as it was before; a later write may succeed.
+    Clean(Error),
+    /// What is on disk is unknown.
+    Fatal(Error),
+}
+
+struct Open {
+    file: Arc<dyn File>,
+    header: SegmentHeader,
+    /// File offset up to which bytes were written, zeros or blocks.
+    written: u64,
+}
+
+/// The writer of segments.
+pub(crate) struct Tail {
+    env: Env,
+    dir: PathBuf,
+    options: LogOptions,
+    epoch: u32,
+    open: Option<Open>,
+    next: Lsn,
+    last_ts: Timestamp,
+    segments: Segments,
+}
+
+impl Tail {
+    /// Continues behind what recovery found, in a new epoch and a new segment.
+    pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd) -> Tail {
+        let epoch = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, mut segments, .. } = end;
+        segments.begin_epoch();
+        Tail { env: env.clone(), dir, options, epoch, open: None, next, last_ts, segments }
+    }
+
+    /// Where the next block goes; everything before is durable.
+    pub(crate) fn next_lsn(&self) -> Lsn {
+        self.next
+    }
+
+    /// Whether nothing was written since the segment began.
+    pub(crate) fn is_at_segment_start(&self) -> bool {
+        self.open.as_ref().is_none_or(|open| open.header.start == self.next)
+    }
+
+    /// The kept segments.
+    pub(crate) fn segments(&mut self) -> &mut Segments {
+        &mut self.segments
+    }
+
+    /// Writes the batch as one block and makes it durable.
+    pub(crate) fn write(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        let payload_bytes = batch.pad();
+        let size = batch.bytes.len() as u64;
+        if self.open.as_ref().is_none_or(|open| self.is_full(open, size)) {
+            self.begin_segment()?;
+        }
+        let open = self.open.as_mut().expect("begin_segment opens one");
+        let header = BlockHeader {
+            lsn: self.next,
+            durable: self.next,
+            epoch: self.epoch,
+            payload_bytes: u32::try_from(payload_bytes).expect("a batch is bounded far below 4 GB"),
+        };
+        header.encode(open.header.salt, &mut batch.bytes);
+        let offset = SEGMENT_HEADER_BYTES as u64 + (self.next.0 - open.header.start.0);
+        if let Err(error) = open.file.write_at(&batch.bytes, offset) {
+            return Err(open.take_back(offset, error));
+        }
+        reached(Step::LogBlockWritten);
+        open.zero_ahead(offset + size, &self.options);
+        if !fault::active(Fault::SkipLogSync) {
+            open.file.sync_data().map_err(|error| fatal("syncing", open.header.start, &error))?;
+        }
+        reached(Step::LogBlockSynced);
+        self.next.0 += size;
+        for noted in batch.noted() {
+            if let Noted::Commit(_, ts) = noted {
+                assert!(ts > self.last_ts, "commit records are in timestamp order: {ts} after {}", self.last_ts);
+                self.last_ts = ts;
+            }
+            self.segments.note(&noted);
+        }
+        Ok(())
+    }
+
+    fn is_full(&self, open: &Open, block_bytes: u64) -> bool {
+        let used = SEGMENT_HEADER_BYTES as u64 + (self.next.0 - open.header.start.0);
+        self.next > open.header.start && used + block_bytes > self.options.segment_bytes
+    }
+
+    /// Starts a segment at the present end. Its predecessor is durable to its last byte.
+    pub(crate) fn begin_segment(&mut self) -> Result<(), Failure> {
+        let start = self.next;
+        let path = self.dir.join(segment_name(start));
+        let temporary = self.dir.join(format!("{}{TEMPORARY_SUFFIX}", segment_name(start)));
+        let salt = self.env.rng.next_u64() as u32;
+        let header = SegmentHeader { epoch: self.epoch, start, last_ts: self.last_ts, salt };
+        let file = match self.env.fs.open(&temporary, OpenMode::CreateNew) {
+            Ok(file) => file,
+            Err(error) => return Err(clean(format!("creating {}", temporary.display()), &error)),
+        };
+        let written = SEGMENT_HEADER_BYTES as u64;
+        let mut open = Open { file, header, written };
+        let result = open.file.write_at(&header.encode(), 0);
+        if result.is_ok() {
+            open.zero_ahead(written, &self.options);
+            open.file.sync_data().map_err(|error| fatal("syncing", start, &error))?;
+            reached(Step::LogSegmentSynced);
+        }
+        if let Err(error) = result.and_then(|()| self.env.fs.rename(&temporary, &path)) {
+            // What cannot be removed now is removed at the next open.
+            let _ = self.env.fs.remove(&temporary);
+            return Err(clean(format!("creating {}", path.display()), &error));
+        }
+        if !fault::active(Fault::SkipDirSync) {
+            self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", start, &error))?;
+        }
+        reached(Step::LogSegmentCreated);
+        self.segments.begin(start);
+        self.open = Some(open);
+        Ok(())
+    }
+}
+
+impl Open {
+    /// Writes zeros behind `end` when none are left there. Best effort: the block at hand needs none.
+    fn zero_ahead(&mut self, end: u64, options: &LogOptions) {
+        if end < self.written {
+            return;
+        }
+        self.written = self.written.max(end);
+        let target = (end + options.zero_ahead_bytes).min(options.segment_bytes.max(end));
+        while self.written < target {
+            let count = (target - self.written).min(ZEROS.len() as u64);
+            if self.file.write_at(&ZEROS[..count as usize], self.written).is_err() {
+                return;
+            }
+            self.written += count;
+        }
+    }
+
+    /// Makes sure that a block whose write failed can never be found.
+    fn take_back(&self, offset: u64, error: std::io::Error) -> Failure {
+        let start = self.header.start;
+        let cleaned = self.file.len().and_then(|len| {
+            let count = len.saturating_sub(offset).min(BLOCK_HEADER_BYTES as u64);
+            if count > 0 {
+                self.file.write_at(&ZEROS[..count as usize], offset)?;
+            }
+            self.file.sync_data()
+        });
+        match cleaned {
+            Ok(()) => clean(format!("writing log segment {}", segment_name(start)), &error),
+            Err(error) => fatal("taking back a failed write to", start, &error),
+        }
+    }
+}
+
+fn fatal(doing: &str, start: Lsn, error: &std::io::Error) -> Failure {
+    Failure::Fatal(Error::io(format!("{doing} log segment {}", segment_name(start)), error))
+}
+
+/// The log is as it was before.
+fn clean(doing: String, error: &std::io::Error) -> Failure {
+    Failure::Clean(Error::io(doing, error).hint("free space on the device and run the transaction again"))
+}

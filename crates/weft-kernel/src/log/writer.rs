@@ -1,0 +1,431 @@
+//! Group commit: many committers, one block, one fdatasync.
+//!
+//! ```text
+//!   T1 append ─ wait: idle → T1 writes batch 1 ······ fdatasync ─▶ T1 returns
+//!   T2      append ─ wait ········· (batch 2 fills) ·············▶ T2 writes batch 2 (T2, T3) ··· ─▶ both return
+//!   T3           append ─ wait ··································································· ▶
+//! ```
+//!
+//! Committers append to the filling batch. Who waits and finds nobody writing becomes the writer of the whole batch; the
+//! rest sleep. So a lone committer waits for no threshold and no other thread, and under load the batch grows by itself.
+//!
+//! 1. Batches are written one after the other, each durable before the next is written; so log order is append order.
+//! 2. A waiter is told "durable" only after the fdatasync of its batch succeeded.
+//! 3. When a block cannot be written (full disk), the records somebody waits for are dropped and their waiters told; the
+//!    others (chunks, asynchronous commits, whose effects are visible already) stay at the front of the next batch.
+//! 4. After a failed fsync every call fails, for as long as the object lives.
+//!
+//! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
+//! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters
+//! and one thread of the next batch, its writer.
+//!
+//! Crash: what was acknowledged is in synced blocks. A block that was being written is there whole or is cut off.
+//!
+//! Source: SG-ColBase sections 3 and 7.3 to 7.5 (log before memory, atomic append, two caches that swap). Changed:
+//! atomicity by checksum instead of a length field that costs a second write; the writer is a committer instead of a
+//! thread; a swap happens whenever the disk is idle instead of when a cache is full.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use weft_env::sync::{Condvar, Mutex, MutexGuard};
+use weft_env::{Env, OpenMode};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
+
+use super::LogEnd;
+use super::batch::Batch;
+use super::gather::Gather;
+use super::layout::{is_temporary_segment, segment_name};
+use super::record::Record;
+use super::tail::{Failure, Tail};
+use crate::fault::{self, Fault};
+use crate::step::{Step, reached};
+
+/// A batch that has grown to this is written before more is added.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+/// Buffers up to this size are used again.
+const BATCH_BYTES_KEPT_MAX: usize = 4 << 20;
+
+/// Sizes of the log's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// A segment file grows to about this many bytes; one block may exceed it.
+    pub segment_bytes: u64,
+    /// This many bytes of zeros are written ahead of the blocks at a time.
+    pub zero_ahead_bytes: u64,
+}
+
+impl Default for LogOptions {
+    fn default() -> LogOptions {
+        LogOptions { segment_bytes: 16 << 20, zero_ahead_bytes: 1 << 20 }
+    }
+}
+
+/// An appended commit that somebody will wait for.
+#[derive(Debug)]
+#[must_use = "a commit is durable only after wait_durable"]
+pub struct Ticket {
+    batch: u64,
+}
+
+/// What the log did since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCounters {
+    /// Blocks made durable, one fdatasync each.
+    pub blocks: u64,
+    /// Commit records in them.
+    pub commits: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Blocks that could not be written.
+    pub failures: u64,
+}
+
+struct State {
+    filling: Batch,
+    spare: Option<Batch>,
+    writing: bool,
+    /// Waiters of the batch being written.
+    writing_waiters: u32,
+    gather: Gather,
+    /// Batches up to this number have ended, well or not.
+    done: u64,
+    /// Batches that could not be written and their waiters that do not know yet.
+    failed: BTreeMap<u64, (Error, u32)>,
+    /// The first batch whose fate is unknown, and why.
+    poisoned: Option<(u64, Error)>,
+    counters: LogCounters,
+}
+
+/// The log of an open database. Shared by all threads.
+pub struct Log {
+    env: Env,
+    dir: std::path::PathBuf,
+    state: Mutex<State>,
+    wake: [Condvar; 2],
+    /// Tells the writer that as many committers are there as it hoped for.
+    gathered: Condvar,
+    tail: Mutex<Tail>,
+    /// Held by who removes segments: two at a time could leave a gap at a crash.
+    truncating: Mutex<()>,
+    durable: AtomicU64,
+    first: AtomicU64,
+}
+
+impl Log {
+    /// Opens the log for writing behind what recovery read. Segments of the past stay as they are; writing starts in a new
+    /// one. On a full disk that is put off to the first write.
+    pub fn create_or_continue(env: &Env, dir: &Path, options: LogOptions, end: LogEnd) -> Result<Log> {
+        let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+        for name in names.iter().filter(|name| is_temporary_segment(name)) {
+            let path = dir.join(name);
+            env.fs.remove(&path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))?;
+        }
+        settle(env, dir, &end)?;
+        let mut tail = Tail::new(env, dir.to_owned(), options, end);
+        match tail.begin_segment() {
+            Ok(()) => {}
+            Err(Failure::Clean(error)) if error.code() == Code::DiskFull => {}
+            Err(Failure::Clean(error) | Failure::Fatal(error)) => return Err(error),
+        }
+        let next = tail.next_lsn();
+        let first = tail.segments().first().unwrap_or(next);
+        let state = State {
+            filling: Batch::new(1),
+            spare: Some(Batch::new(0)),
+            writing: false,
+            writing_waiters: 0,
+            gather: Gather::default(),
+            done: 0,
+            failed: BTreeMap::new(),
+            poisoned: None,
+            counters: LogCounters::default(),
+        };
+        Ok(Log {
+            env: env.clone(),
+            dir: dir.to_owned(),
+            state: Mutex::new(state),
+            wake: [Condvar::new(), Condvar::new()],
+            gathered: Condvar::new(),
+            tail: Mutex::new(tail),
+            truncating: Mutex::new(()),
+            durable: AtomicU64::new(next.0),
+            first: AtomicU64::new(first.0),
+        })
+    }
+
+    /// Appends a record that nobody waits for: a chunk, an abort, an asynchronous commit. It is durable after the next
+    /// successful flush or wait, and survives failures in between (invariant 3). An error means it was not appended.
+    pub fn append(&self, record: &Record<'_>) -> Result<()> {
+        self.push(record, true).map(|_| ())
+    }
+
+    /// Appends a commit whose committer will call [`Log::wait_durable`] and takes the transaction back when that fails. An
+    /// error means it was not appended. Calls in commit order: the caller holds its sequencing latch.
+    pub fn append_waited(&self, record: &Record<'_>) -> Result<Ticket> {
+        Ok(Ticket { batch: self.push(record, false)? })
+    }
+
+    fn push(&self, record: &Record<'_>, kept: bool) -> Result<u64> {
+        record.check_size()?;
+        let mut state = self.state.lock();
+        state.check_poison()?;
+        while state.filling.payload_bytes() >= BATCH_BYTES_MAX {
+            let batch = state.filling.number;
+            state.filling.waiters += 1;
+            self.wait_batch(state, batch)?;
+            state = self.state.lock();
+            state.check_poison()?;
+        }
+        state.filling.push(record, kept);
+        if !kept {
+            state.filling.waiters += 1;
+            if state.gather.is_complete(state.filling.waiters) {
+                self.gathered.notify_one();
+            }
+        }
+        Ok(state.filling.number)
+    }
+
+    /// Returns when the commit is on disk. An error: it is not and will not be (its record was dropped), or the log is
+    /// poisoned and nobody knows.
+    pub fn wait_durable(&self, ticket: Ticket) -> Result<Lsn> {
+        let mut state = self.state.lock();
+        if fault::active(Fault::AckBeforeDurable) {
+            state.filling.waiters = state.filling.waiters.saturating_sub(1);
+            return Ok(self.durable_lsn());
+        }
+        self.wait_batch(state, ticket.batch)
+    }
+
+    /// Returns when everything appended before the call is on disk.
+    pub fn flush(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        state.check_poison()?;
+        let batch = if !state.filling.is_empty() {
+            state.filling.waiters += 1;
+            state.filling.number
+        } else if state.writing {
+            state.writing_waiters += 1;
+            state.filling.number - 1
+        } else {
+            return Ok(());
+        };
+        self.wait_batch(state, batch).map(|_| ())
+    }
+
+    /// Flushes and writes an empty block, which tells later readers that everything before it is durable: damage in the
+    /// last block of a closed database is then reported, not taken for a torn tail.
+    pub fn seal(&self) -> Result<()> {
+        // The records first: only a block behind theirs can say that they are durable.
+        self.flush()?;
+        if self.tail.lock().is_at_segment_start() {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        state.check_poison()?;
+        state.filling.seal = true;
+        state.filling.waiters += 1;
+        let batch = state.filling.number;
+        self.wait_batch(state, batch).map(|_| ())
+    }
+
+    fn wait_batch<'a>(&'a self, mut state: MutexGuard<'a, State>, number: u64) -> Result<Lsn> {
+        loop {
+            if state.done >= number {
+                return state.outcome(number).map(|()| self.durable_lsn());
+            }
+            if state.writing {
+                self.wake[number as usize % 2].wait(&mut state);
+            } else {
+                state = self.write_filling(state);
+            }
+        }
+    }
+
+    /// Writes the filling batch; the caller is the only writer.
+    fn write_filling<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        assert!(!state.writing, "batches are written one after the other (invariant 1)");
+        state.writing = true;
+        self.wait_for_committers(&mut state);
+        let mut next = state.spare.take().unwrap_or_else(|| Batch::new(0));
+        next.reset(state.filling.number + 1, BATCH_BYTES_KEPT_MAX);
+        let mut batch = std::mem::replace(&mut state.filling, next);
+        state.writing_waiters = batch.waiters;
+        drop(state);
+
+        let payload_bytes = batch.payload_bytes();
+        let begin = self.env.clock.monotonic_nanos();
+        let mut tail = self.tail.lock();
+        let result = tail.write(&mut batch);
+        self.durable.store(tail.next_lsn().0, Ordering::Release);
+        drop(tail);
+        let elapsed = self.env.clock.monotonic_nanos().saturating_sub(begin);
+
+        let mut state = self.state.lock();
+        let present = state.writing_waiters + state.filling.waiters;
+        state.gather.learn(present, elapsed);
+        state.writing = false;
+        if state.poisoned.is_none() {
+            state.done = batch.number;
+        }
+        match result {
+            Ok(()) => {
+                state.counters.blocks += 1;
+                state.counters.commits += batch.commits();
+                state.counters.bytes += batch.bytes.len() as u64;
+            }
+            Err(Failure::Clean(error)) => {
+                state.counters.failures += 1;
+                let waiters = state.writing_waiters;
+                if waiters > 0 {
+                    state.failed.insert(batch.number, (error, waiters));
+                }
+                state.filling.take_over(&batch, payload_bytes);
+            }
+            Err(Failure::Fatal(error)) => {
+                state.counters.failures += 1;
+                state.poison(batch.number, &error);
+                self.wake[(batch.number + 1) as usize % 2].notify_all();
+            }
+        }
+        self.wake[batch.number as usize % 2].notify_all();
+        self.wake[(batch.number + 1) as usize % 2].notify_one();
+        state.spare = Some(batch);
+        state
+    }
+
+    /// Waits a moment for committers that were here a moment ago and are likely to come back: one sync for four commits
+    /// beats two syncs for two each. Never for a lone committer.
+    fn wait_for_committers(&self, state: &mut MutexGuard<'_, State>) {
+        let waiters = state.filling.waiters;
+        let Some(patience_ns) = state.gather.begin(waiters) else { return };
+        let deadline = self.env.clock.monotonic_nanos() + patience_ns;
+        while !state.gather.is_complete(state.filling.waiters) {
+            let left = deadline.saturating_sub(self.env.clock.monotonic_nanos());
+            if left == 0 || self.gathered.wait_timeout(state, Duration::from_nanos(left)) {
+                break;
+            }
+        }
+        let waiters = state.filling.waiters;
+        state.gather.end(waiters);
+    }
+
+    /// Removes segments that redo from `cut` on does not need: every commit in them is at or before `cut`, and so is the
+    /// commit of every transaction with a chunk in them. Returns how many went.
+    pub fn truncate_before(&self, cut: Timestamp) -> Result<usize> {
+        let _alone = self.truncating.lock();
+        let mut removed = 0;
+        loop {
+            self.state.lock().check_poison()?;
+            let Some(start) = self.tail.lock().segments().pop_before(cut) else { break };
+            let path = self.dir.join(segment_name(start));
+            let gone = self.env.fs.remove(&path);
+            gone.map_err(|error| Error::io(format!("removing log segment {}", path.display()), &error))?;
+            // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a gap.
+            if !fault::active(Fault::SkipDirSync)
+                && let Err(error) = self.env.fs.sync_dir(&self.dir)
+            {
+                let error = Error::io(format!("syncing directory {}", self.dir.display()), &error);
+                let mut state = self.state.lock();
+                let next = state.filling.number;
+                state.poison(next, &error);
+                self.wake.iter().for_each(Condvar::notify_all);
+                return Err(error);
+            }
+            removed += 1;
+            reached(Step::LogSegmentRemoved);
+            let mut tail = self.tail.lock();
+            let first = tail.segments().first().expect("the last segment never goes");
+            self.first.store(first.0, Ordering::Release);
+        }
+        Ok(removed)
+    }
+
+    /// Bytes of log on disk that recovery would read.
+    pub fn bytes(&self) -> u64 {
+        self.durable.load(Ordering::Acquire).saturating_sub(self.first.load(Ordering::Acquire))
+    }
+
+    /// Everything before this is on disk.
+    pub fn durable_lsn(&self) -> Lsn {
+        Lsn(self.durable.load(Ordering::Acquire))
+    }
+
+    /// Bytes appended and not yet handed to the disk.
+    pub fn pending_bytes(&self) -> usize {
+        self.state.lock().filling.payload_bytes()
+    }
+
+    /// Why the log takes no more records, if so.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.state.lock().check_poison().err()
+    }
+
+    /// What the log did since it was opened.
+    pub fn counters(&self) -> LogCounters {
+        self.state.lock().counters
+    }
+
+    /// Reads every kept block again up to the durable end and tests it; what is wrong, one line each. No block is written
+    /// meanwhile.
+    pub fn check(&self) -> Result<Vec<String>> {
+        let mut tail = self.tail.lock();
+        let durable = tail.next_lsn();
+        let starts = tail.segments().starts();
+        match super::reader::check_segments(&self.env, &self.dir, &starts, durable) {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) if error.code() == Code::DataCorrupted => Ok(vec![error.to_string()]),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Makes the last block that recovery read durable, before anything is built on it. It was read from memory if only the
+/// process died, and a sync that failed then may have left it clean in memory and missing on disk: so it is written again.
+fn settle(env: &Env, dir: &Path, end: &LogEnd) -> Result<()> {
+    let Some(block) = &end.last_block else { return Ok(()) };
+    let path = dir.join(segment_name(block.segment));
+    let settled = env.fs.open(&path, OpenMode::ReadWrite).and_then(|file| {
+        file.write_at(&block.bytes, block.offset)?;
+        file.sync_data()
+    });
+    settled.map_err(|error| Error::io(format!("settling the end of {}", path.display()), &error))
+}
+
+impl State {
+    fn check_poison(&self) -> Result<()> {
+        self.poisoned.as_ref().map_or(Ok(()), |(_, error)| Err(error.clone()))
+    }
+
+    /// From `batch` on nobody knows what is on disk.
+    fn poison(&mut self, batch: u64, cause: &Error) {
+        if let Some((first, _)) = &mut self.poisoned {
+            *first = batch.min(*first);
+            return;
+        }
+        let cause = cause.message();
+        let what =
+            format!("the log stopped after a failed fsync ({cause}); which of the last commits are on disk is unknown");
+        self.poisoned = Some((batch, Error::new(Code::Poisoned, what).hint("close the database and open it again")));
+        self.done = u64::MAX;
+    }
+
+    /// How a batch ended; each waiter asks once.
+    fn outcome(&mut self, number: u64) -> Result<()> {
+        if let Some((error, waiters)) = self.failed.get_mut(&number) {
+            let error = error.clone();
+            *waiters -= 1;
+            if *waiters == 0 {
+                self.failed.remove(&number);
+            }
+            return Err(error);
+        }
+        match &self.poisoned {
+            Some((first, error)) if number >= *first => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+}

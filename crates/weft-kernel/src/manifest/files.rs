@@ -1,0 +1,121 @@
+//! The files of the manifest: a new one is written and named, an old one is read.
+//!
+//! Each step of [`write_and_name`] is durable before the next begins, so that whatever CURRENT names is whole.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::{Env, File, OpenMode};
+use weft_format::{Error, Result};
+
+use super::edit::Edit;
+use super::layout::{
+    CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FileHeader, KIND_EDIT, decode_current, encode_current,
+    manifest_name, push_record,
+};
+use super::tables::Tables;
+use crate::fault::{self, Fault};
+use crate::step::{Step, reached};
+
+/// Why a new file did not come to be.
+pub(super) enum Failure {
+    /// Everything is as it was before; a later try may succeed.
+    Clean(Error),
+    /// What is on disk is unknown.
+    Fatal(Error),
+}
+
+/// Writes manifest `number` with `tables` as its snapshot and makes CURRENT name it.
+pub(super) fn write_and_name(
+    env: &Env,
+    dir: &Path,
+    number: u64,
+    tables: &Tables,
+) -> std::result::Result<(Arc<dyn File>, FileHeader), Failure> {
+    let salt = env.rng.next_u64() as u32;
+    let mut bytes = vec![0; FILE_HEADER_BYTES];
+    for (id, table) in &tables.by_id {
+        assert!(table.payloads.len() <= 1, "the payloads of a snapshot are folded");
+        let mut payload = Vec::new();
+        let edit = Edit {
+            table: *id,
+            cut: table.cut,
+            added: table.files.iter().copied().collect(),
+            removed: Vec::new(),
+            payload: table.payloads.first().cloned().unwrap_or_default(),
+        };
+        edit.encode(&mut payload);
+        push_record(&mut bytes, 0, 0, salt, KIND_EDIT, &payload);
+    }
+    let snapshot_end = bytes.len() as u64;
+    let header = FileHeader { salt, number, snapshot_end, file_max: tables.file_max, table_max: tables.table_max };
+    bytes[..FILE_HEADER_BYTES].copy_from_slice(&header.encode());
+
+    let path = dir.join(manifest_name(number));
+    let file = write_file(env, &path, &bytes)?;
+    reached(Step::ManifestSnapshotSynced);
+    // The name first: a crash could keep the renamed CURRENT and lose the entry of the file it names.
+    sync_dir(env, dir)?;
+    let temporary = dir.join(CURRENT_TEMPORARY);
+    let named = write_file(env, &temporary, encode_current(number).as_bytes()).and_then(|_| {
+        let renamed = env.fs.rename(&temporary, &dir.join(CURRENT));
+        renamed.map_err(|error| Failure::Clean(Error::io("renaming CURRENT.tmp to CURRENT", &error)))?;
+        reached(Step::ManifestRenamed);
+        Ok(())
+    });
+    if let Err(failure) = named {
+        // What cannot be removed now is removed at the next open.
+        let _ = env.fs.remove(&temporary);
+        let _ = env.fs.remove(&path);
+        return Err(failure);
+    }
+    sync_dir(env, dir)?;
+    reached(Step::ManifestDirSynced);
+    Ok((file, header))
+}
+
+fn sync_dir(env: &Env, dir: &Path) -> std::result::Result<(), Failure> {
+    if fault::active(Fault::SkipDirSync) {
+        return Ok(());
+    }
+    let synced = env.fs.sync_dir(dir);
+    synced.map_err(|error| Failure::Fatal(Error::io(format!("syncing {}", dir.display()), &error)))
+}
+
+/// Writes a new file, durable but for its directory entry. One of that name that an earlier try left is replaced.
+fn write_file(env: &Env, path: &Path, bytes: &[u8]) -> std::result::Result<Arc<dyn File>, Failure> {
+    let failed = |error: &std::io::Error| Error::io(format!("writing {}", path.display()), error);
+    let exists = env.fs.exists(path).and_then(|exists| if exists { env.fs.remove(path) } else { Ok(()) });
+    exists.map_err(|error| Failure::Clean(failed(&error)))?;
+    let file = env.fs.open(path, OpenMode::CreateNew).map_err(|error| Failure::Clean(failed(&error)))?;
+    if let Err(error) = file.write_at(bytes, 0) {
+        let _ = env.fs.remove(path);
+        return Err(Failure::Clean(failed(&error)));
+    }
+    reached(Step::ManifestSnapshotWritten);
+    if !fault::active(Fault::SkipManifestSync) {
+        file.sync_data().map_err(|error| Failure::Fatal(failed(&error)))?;
+    }
+    Ok(file)
+}
+
+pub(super) fn read_current(env: &Env, dir: &Path) -> Result<u64> {
+    decode_current(&read_file(env, &dir.join(CURRENT))?)
+}
+
+pub(super) fn read_file(env: &Env, path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::corrupt(format!("{} is missing", path.display())).hint("restore the directory from a backup")
+        }
+        _ => Error::io(format!("reading {}", path.display()), &error),
+    };
+    let file = env.fs.open(path, OpenMode::Read).map_err(failed)?;
+    let mut bytes = vec![0; file.len().map_err(failed)? as usize];
+    file.read_exact_at(&mut bytes, 0).map_err(failed)?;
+    Ok(bytes)
+}
+
+pub(super) fn remove(env: &Env, path: &Path) -> Result<()> {
+    env.fs.remove(path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))
+}

@@ -1,0 +1,332 @@
+//! The manifest file: open, apply, switch.
+//!
+//! ```text
+//!   apply    flush the log ─▶ append the edit ─▶ fdatasync ─▶ it is the truth ─▶ append a mark (not synced)
+//!   switch   write MANIFEST-4 ─▶ fdatasync ─▶ sync directory ─▶ write CURRENT.tmp ─▶ fdatasync ─▶ rename to CURRENT
+//!            ─▶ sync directory ─▶ remove MANIFEST-3
+//! ```
+//!
+//! The mark costs no sync and usually reaches the disk soon; with it, damage in the last edit is told from a torn write.
+//!
+//! Concurrency: one mutex, held across the edit's I/O; the log is flushed before it is taken. `fold` is called under it
+//! and must not come back here.
+//!
+//! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment of
+//! a switch CURRENT names the old or the new file, and both say the same.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use weft_env::sync::Mutex;
+use weft_env::{Env, File, OpenMode};
+use weft_format::{Code, Error, FileId, Result, TableId, Timestamp};
+
+use super::edit::Edit;
+use super::files::{Failure, read_current, read_file, remove, write_and_name};
+use super::layout::{
+    CURRENT, CURRENT_TEMPORARY, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, manifest_name, manifest_number,
+    push_record, record_bytes,
+};
+use super::replay::{Replayed, replay};
+use super::tables::Tables;
+use crate::fault::{self, Fault};
+use crate::step::{Step, reached};
+use crate::table::RecoveredTable;
+
+/// Below this size the file is never rewritten.
+const SWITCH_BYTES_MIN: u64 = 1 << 20;
+/// The file is rewritten when it is this many times as long as its snapshot.
+const SWITCH_GROWTH: u64 = 4;
+/// An edit's payload is at most this long.
+const PAYLOAD_BYTES_MAX: usize = 1 << 30;
+
+type Flush = Box<dyn Fn() -> Result<()> + Send + Sync>;
+type Fold = Box<dyn Fn(TableId, &[Vec<u8>]) -> Result<Vec<u8>> + Send + Sync>;
+
+/// What the manifest needs of its surroundings.
+pub struct Hooks {
+    /// Makes everything in the log durable; called before each edit.
+    pub flush: Flush,
+    /// Folds a table's payloads, oldest first and at least two, into one that means the same. Table 0 is the catalog.
+    pub fold: Fold,
+}
+
+/// What the manifest knew at open.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveredManifest {
+    /// Whether the directory had no manifest and got one.
+    pub created: bool,
+    /// Every table with an edit, the catalog (0) included.
+    pub tables: BTreeMap<TableId, RecoveredTable>,
+    /// The highest file number ever named; 0 when none was.
+    pub file_max: FileId,
+    /// The highest table ever named.
+    pub table_max: TableId,
+    /// The highest cut of any table: timestamps handed out must be higher.
+    pub cut_max: Timestamp,
+}
+
+struct State {
+    file: Arc<dyn File>,
+    header: FileHeader,
+    /// Where the next record goes.
+    end: u64,
+    /// Everything before this is known durable: all but the last mark.
+    durable: u64,
+    tables: Tables,
+    poisoned: Option<Error>,
+}
+
+/// The manifest of an open database. Shared by all threads.
+pub struct Manifest {
+    env: Env,
+    dir: PathBuf,
+    hooks: OnceLock<Hooks>,
+    switch_bytes_min: u64,
+    state: Mutex<State>,
+}
+
+impl Manifest {
+    /// Opens the manifest of a directory, or makes one when the directory holds no database. What an unfinished edit or
+    /// switch left is cleaned away.
+    pub fn open(env: &Env, dir: &Path) -> Result<(Manifest, RecoveredManifest)> {
+        let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
+        let created = !names.iter().any(|name| name == CURRENT);
+        if created {
+            refuse_remains(&names)?;
+        }
+        let state = if created { create(env, dir, &names)? } else { load(env, dir)? };
+        let current = manifest_name(state.header.number);
+        let stale = |name: &&String| manifest_number(name).is_some() && **name != current || *name == CURRENT_TEMPORARY;
+        if !created {
+            for name in names.iter().filter(stale) {
+                remove(env, &dir.join(name))?;
+            }
+        }
+        let recovered = RecoveredManifest {
+            created,
+            tables: state.tables.recovered(),
+            file_max: state.tables.file_max,
+            table_max: state.tables.table_max,
+            cut_max: state.tables.by_id.values().map(|table| table.cut).max().unwrap_or_default(),
+        };
+        let manifest = Manifest {
+            env: env.clone(),
+            dir: dir.to_owned(),
+            hooks: OnceLock::new(),
+            switch_bytes_min: SWITCH_BYTES_MIN,
+            state: Mutex::new(state),
+        };
+        Ok((manifest, recovered))
+    }
+
+    /// Lets the file be switched from this size on.
+    #[cfg(test)]
+    pub(super) fn switch_after(&mut self, bytes: u64) {
+        self.switch_bytes_min = bytes;
+    }
+
+    /// Sets the length below which the file is never rewritten, bytes.
+    #[must_use]
+    pub fn rewritten_above(mut self, bytes: u64) -> Manifest {
+        self.switch_bytes_min = bytes;
+        self
+    }
+
+    /// Connects the manifest to the log and the methods; once, before the first edit.
+    pub fn connect(&self, hooks: Hooks) {
+        assert!(self.hooks.set(hooks).is_ok(), "a manifest is connected once");
+    }
+
+    /// Makes an edit durable. On return every crash finds it; after an error none does, unless the manifest is poisoned.
+    pub fn apply(&self, edit: Edit) -> Result<()> {
+        if edit.payload.len() > PAYLOAD_BYTES_MAX {
+            return Err(Error::new(Code::ProgramLimit, format!("the payload of table {} is over 1 GB", edit.table)));
+        }
+        let mut payload = Vec::with_capacity(64 + edit.payload.len());
+        edit.encode(&mut payload);
+        self.write(KIND_EDIT, &payload, Some(edit))
+    }
+
+    /// Forgets a dropped table, its files and payloads, durably. Nothing happens when it has none.
+    pub fn forget(&self, table: TableId) -> Result<()> {
+        self.write(KIND_FORGET, &table.0.to_le_bytes(), None)
+    }
+
+    /// The files that belong to tables.
+    pub fn files(&self) -> Vec<(TableId, FileId)> {
+        let state = self.state.lock();
+        let files = state.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)));
+        files.collect()
+    }
+
+    /// The cut of a table; 0 when it has no edit.
+    pub fn cut(&self, table: TableId) -> Timestamp {
+        self.state.lock().tables.by_id.get(&table).map_or(Timestamp(0), |table| table.cut)
+    }
+
+    /// Why the manifest takes no more edits, if so.
+    pub fn poisoned(&self) -> Option<Error> {
+        self.state.lock().poisoned.clone()
+    }
+
+    /// Reads the file again and compares it with what is in memory; what is wrong, one line each.
+    pub fn check(&self) -> Result<Vec<String>> {
+        let state = self.state.lock();
+        let name = manifest_name(state.header.number);
+        let found = read_current(&self.env, &self.dir).and_then(|number| {
+            let bytes = read_file(&self.env, &self.dir.join(manifest_name(number)))?;
+            replay(&bytes, number)
+        });
+        match found {
+            Ok(found) if found.tables == state.tables && found.end == state.end => Ok(Vec::new()),
+            Ok(_) => Ok(vec![format!("{name} does not say what was written to it")]),
+            Err(error) if error.code() == Code::DataCorrupted => Ok(vec![error.to_string()]),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&self, kind: u32, payload: &[u8], edit: Option<Edit>) -> Result<()> {
+        let hooks = self.hooks.get().expect("the manifest is connected before the first edit");
+        (hooks.flush)()?;
+        let mut state = self.state.lock();
+        if let Some(error) = &state.poisoned {
+            return Err(error.clone());
+        }
+        match &edit {
+            Some(edit) => state.tables.check(edit)?,
+            None => {
+                let id = TableId(u32::from_le_bytes(payload.try_into().expect("the payload is a table id")));
+                if !state.tables.by_id.contains_key(&id) {
+                    return Ok(());
+                }
+            }
+        }
+        state.append(kind, payload)?;
+        match edit {
+            Some(edit) => state.tables.apply(edit),
+            None => state.tables.forget(TableId(u32::from_le_bytes(payload.try_into().expect("as above")))),
+        }
+        let snapshot_bytes = state.header.snapshot_end;
+        if state.end > self.switch_bytes_min && state.end > SWITCH_GROWTH * snapshot_bytes {
+            // The edit is durable, whatever becomes of the switch: a full disk puts it off to the next edit, a failed
+            // fsync has poisoned the manifest.
+            let _ = self.switch(&mut state, &hooks.fold);
+        }
+        Ok(())
+    }
+
+    /// Writes the state as a new file and makes CURRENT name it.
+    fn switch(&self, state: &mut State, fold: &Fold) -> Result<()> {
+        let mut folded = state.tables.clone();
+        for (id, table) in &mut folded.by_id {
+            if table.payloads.len() > 1 {
+                let payload = fold(*id, &table.payloads)?;
+                table.payloads.clear();
+                table.payloads.extend((!payload.is_empty()).then_some(payload));
+            }
+        }
+        let number = state.header.number + 1;
+        match write_and_name(&self.env, &self.dir, number, &folded) {
+            Ok((file, header)) => {
+                let old = self.dir.join(manifest_name(state.header.number));
+                let end = header.snapshot_end;
+                *state = State { file, header, end, durable: end, tables: folded, poisoned: None };
+                // Left behind, it is removed at the next open.
+                let _ = self.env.fs.remove(&old);
+                Ok(())
+            }
+            Err(Failure::Clean(error)) => Err(error),
+            Err(Failure::Fatal(error)) => {
+                state.poison(&error);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl State {
+    /// Appends a record and makes it durable.
+    fn append(&mut self, kind: u32, payload: &[u8]) -> Result<()> {
+        let mut bytes = Vec::with_capacity(record_bytes(payload.len()));
+        push_record(&mut bytes, self.end, self.durable, self.header.salt, kind, payload);
+        let name = manifest_name(self.header.number);
+        if let Err(error) = self.file.write_at(&bytes, self.end) {
+            let cleaned = self.file.set_len(self.end).and_then(|()| self.file.sync_data());
+            if let Err(error) = cleaned {
+                return Err(self.poison(&Error::io(format!("taking back a failed write to {name}"), &error)));
+            }
+            return Err(
+                Error::io(format!("writing {name}"), &error).hint("free space on the device; it is tried again")
+            );
+        }
+        reached(Step::ManifestEditWritten);
+        if !fault::active(Fault::SkipManifestSync)
+            && let Err(error) = self.file.sync_data()
+        {
+            return Err(self.poison(&Error::io(format!("syncing {name}"), &error)));
+        }
+        reached(Step::ManifestEditSynced);
+        self.end += bytes.len() as u64;
+        self.durable = self.end;
+        bytes.clear();
+        push_record(&mut bytes, self.end, self.durable, self.header.salt, KIND_MARK, &[]);
+        if self.file.write_at(&bytes, self.end).is_ok() {
+            self.end += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn poison(&mut self, cause: &Error) -> Error {
+        let what = format!("the manifest stopped after a failed fsync ({})", cause.message());
+        let error = Error::new(Code::Poisoned, what).hint("close the database and open it again");
+        self.poisoned = Some(error.clone());
+        error
+    }
+}
+
+/// Without CURRENT a directory may hold what an interrupted creation left, but no data.
+fn refuse_remains(names: &[String]) -> Result<()> {
+    let data = |name: &&String| {
+        name.starts_with("log-") || name.ends_with(".col") || manifest_number(name).is_some_and(|number| number > 1)
+    };
+    match names.iter().find(data) {
+        None => Ok(()),
+        Some(name) => Err(Error::corrupt(format!("the file CURRENT is missing, but {name} is there"))
+            .hint("restore CURRENT from a backup, or use an empty directory")),
+    }
+}
+
+fn create(env: &Env, dir: &Path, names: &[String]) -> Result<State> {
+    for name in names.iter().filter(|name| manifest_number(name).is_some() || *name == CURRENT_TEMPORARY) {
+        remove(env, &dir.join(name))?;
+    }
+    let tables = Tables::default();
+    match write_and_name(env, dir, 1, &tables) {
+        Ok((file, header)) => {
+            let end = header.snapshot_end;
+            Ok(State { file, header, end, durable: end, tables, poisoned: None })
+        }
+        Err(Failure::Clean(error) | Failure::Fatal(error)) => Err(error),
+    }
+}
+
+fn load(env: &Env, dir: &Path) -> Result<State> {
+    let number = read_current(env, dir)?;
+    let path = dir.join(manifest_name(number));
+    let bytes = read_file(env, &path)?;
+    let Replayed { header, tables, end, durable } = replay(&bytes, number)?;
+    let failed = |error| Error::io(format!("opening {}", path.display()), &error);
+    let file = env.fs.open(&path, OpenMode::ReadWrite).map_err(failed)?;
+    if bytes.len() as u64 > end {
+        file.set_len(end).map_err(failed)?;
+    }
+    // What was read may not be on disk (the process died, not the machine), and from now on it is acted upon. A sync that
+    // failed then may have left it clean in memory and missing on disk: so it is written again.
+    file.write_at(&bytes[durable as usize..end as usize], durable).map_err(failed)?;
+    file.sync_data().map_err(failed)?;
+    let synced = env.fs.sync_dir(dir);
+    synced.map_err(|error| Error::io(format!("syncing {}", dir.display()), &error))?;
+    Ok(State { file, header, end, durable: end, tables, poisoned: None })
+}

@@ -1,0 +1,368 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_env::sync::Mutex;
+use weft_env::{Env, OpenMode};
+use weft_format::{Code, FileId, Result, TableId, Timestamp};
+
+use super::layout;
+use super::{Edit, Hooks, Manifest, RecoveredManifest};
+
+/// Table → cut, files, and the concatenation of its payloads (which folding keeps).
+type State = BTreeMap<u32, (u64, Vec<u64>, Vec<u8>)>;
+
+fn dir() -> PathBuf {
+    PathBuf::from("/db")
+}
+
+fn simulation(seed: u64) -> Simulation {
+    let simulation = Simulation::new(SimOptions::seeded(seed));
+    let end = simulation.run(|env| {
+        env.fs.create_dir_all(&dir()).unwrap();
+        env.fs.sync_dir(Path::new("/")).unwrap();
+    });
+    assert_eq!(end, RunEnd::Finished);
+    simulation
+}
+
+fn run<T: Send + 'static>(simulation: &Simulation, body: impl FnOnce(Env) -> T + Send + 'static) -> T {
+    let result = Arc::new(Mutex::new(None));
+    let inner = result.clone();
+    match simulation.run(move |env| *inner.lock() = Some(body(env))) {
+        RunEnd::Finished => {}
+        end => panic!("{end:?}"),
+    }
+    result.lock().take().expect("the run finished")
+}
+
+/// Opens with a small limit, so that the file is switched often.
+fn open(env: &Env) -> Result<(Manifest, RecoveredManifest)> {
+    let (mut manifest, recovered) = Manifest::open(env, &dir())?;
+    manifest.switch_after(600);
+    let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
+    manifest.connect(Hooks { flush: Box::new(|| Ok(())), fold: Box::new(fold) });
+    Ok((manifest, recovered))
+}
+
+fn state(recovered: &RecoveredManifest) -> State {
+    let table = |(id, table): (&TableId, &crate::table::RecoveredTable)| {
+        (id.0, (table.cut.0, table.files.iter().map(|file| file.0).collect(), table.payloads.concat()))
+    };
+    recovered.tables.iter().map(table).collect()
+}
+
+/// The n-th edit of a fixed history over three tables: adds a file, removes the one from two rounds before.
+fn edit(n: u64) -> Edit {
+    let removed = if n >= 6 && n % 12 >= 3 && n - 6 >= n / 12 * 12 { vec![FileId(n - 6)] } else { Vec::new() };
+    Edit {
+        table: TableId(n as u32 % 3),
+        cut: Timestamp(n * 10),
+        added: vec![FileId(n)],
+        removed,
+        payload: vec![n as u8; n as usize % 40],
+    }
+}
+
+/// Applies the n-th step: an edit, and now and then a table is forgotten instead.
+fn step(manifest: &Manifest, n: u64) -> Result<()> {
+    if n.is_multiple_of(12) { manifest.forget(TableId(0)) } else { manifest.apply(tidy(manifest, edit(n))) }
+}
+
+/// Takes out removals of files that a forgotten table took along.
+fn tidy(manifest: &Manifest, mut edit: Edit) -> Edit {
+    let files = manifest.files();
+    edit.removed.retain(|file| files.contains(&(edit.table, *file)));
+    edit
+}
+
+/// The states after 0, 1, 2, ... steps.
+fn states(count: u64) -> Vec<State> {
+    let simulation = simulation(0);
+    run(&simulation, move |env| {
+        let mut states = Vec::new();
+        let mut model = State::new();
+        states.push(model.clone());
+        let (manifest, _) = open(&env).unwrap();
+        for n in 1..=count {
+            if n % 12 == 0 {
+                model.remove(&0);
+            } else {
+                let edit = tidy(&manifest, edit(n));
+                let table = model.entry(edit.table.0).or_default();
+                table.0 = edit.cut.0;
+                table.1.retain(|file| !edit.removed.contains(&FileId(*file)));
+                table.1.extend(edit.added.iter().map(|file| file.0));
+                table.2.extend_from_slice(&edit.payload);
+            }
+            step(&manifest, n).unwrap();
+            states.push(model.clone());
+        }
+        states
+    })
+}
+
+#[test]
+fn edits_come_back_over_openings_and_switches() {
+    let wanted = states(60);
+    let simulation = simulation(1);
+    run(&simulation, move |env| {
+        for n in 1..=60 {
+            let (manifest, recovered) = open(&env).unwrap();
+            assert_eq!(recovered.created, n == 1);
+            assert_eq!(state(&recovered), wanted[n - 1]);
+            step(&manifest, n as u64).unwrap();
+            assert_eq!(manifest.check().unwrap(), Vec::<String>::new());
+        }
+        let names = env.fs.list(&dir()).unwrap();
+        assert_eq!(names.len(), 2, "CURRENT and one manifest: {names:?}");
+        let number = layout::manifest_number(&names[1]).unwrap();
+        assert!(number > 3, "the file was switched: {names:?}");
+        let (_, recovered) = open(&env).unwrap();
+        assert_eq!((recovered.file_max, recovered.table_max), (FileId(59), TableId(2)));
+        assert_eq!(recovered.cut_max, Timestamp(590));
+    });
+}
+
+/// Runs lives that end in crashes until all steps are done; a message when something is wrong.
+fn lives(seed: u64, wanted: &Arc<Vec<State>>) -> Option<String> {
+    let simulation = simulation(seed);
+    let acknowledged = Arc::new(Mutex::new(0));
+    let steps = wanted.len() as u64 - 1;
+    for life in 0..200 {
+        simulation.crash_after(1 + (seed * 13 + life * 7) % 41);
+        let (wanted, acknowledged) = (wanted.clone(), acknowledged.clone());
+        let end = simulation.run(move |env| {
+            let (manifest, recovered) = open(&env).unwrap_or_else(|error| panic!("seed {seed}, life {life}: {error}"));
+            let done = *acknowledged.lock();
+            let found = state(&recovered);
+            // The step at the crash may have come through or not; a forgotten or empty step looks the same either way.
+            let next = (done + 1).min(steps);
+            let at = if found == wanted[next as usize] { next } else { done };
+            assert_eq!(found, wanted[at as usize], "seed {seed}, life {life}: after step {done}");
+            *acknowledged.lock() = at;
+            for n in at + 1..=steps {
+                step(&manifest, n).unwrap();
+                *acknowledged.lock() = n;
+            }
+        });
+        match end {
+            RunEnd::Finished => return None,
+            RunEnd::Crashed { .. } => {}
+            RunEnd::Panicked { message, .. } => return Some(message),
+        }
+    }
+    Some(format!("seed {seed}: no progress"))
+}
+
+#[test]
+fn crashes_leave_each_edit_whole_or_not_at_all() {
+    let wanted = Arc::new(states(40));
+    for seed in 0..300 {
+        if let Some(failure) = lives(seed, &wanted) {
+            panic!("{failure}");
+        }
+    }
+}
+
+/// The planted faults of the manifest are found by the test above (feature `faults`, run alone).
+#[cfg(feature = "faults")]
+#[test]
+#[ignore = "plants faults for the whole process: run alone with --ignored"]
+fn planted_faults_are_caught() {
+    use crate::fault::{Fault, plant};
+    let wanted = Arc::new(states(40));
+    for fault in [Fault::SkipManifestSync, Fault::SkipDirSync] {
+        plant(Some(fault));
+        let caught = (0..100).find_map(|seed| lives(seed, &wanted));
+        plant(None);
+        assert!(caught.is_some(), "{} is not caught", fault.name());
+    }
+}
+
+fn files(env: &Env) -> Vec<(PathBuf, Vec<u8>)> {
+    let read = |name: &String| {
+        let path = dir().join(name);
+        let file = env.fs.open(&path, OpenMode::Read).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        (path, bytes)
+    };
+    env.fs.list(&dir()).unwrap().iter().map(read).collect()
+}
+
+fn restore(env: &Env, files: &[(PathBuf, Vec<u8>)]) {
+    for (path, bytes) in files {
+        let mode = if env.fs.exists(path).unwrap() { OpenMode::ReadWrite } else { OpenMode::CreateNew };
+        let file = env.fs.open(path, mode).unwrap();
+        file.set_len(bytes.len() as u64).unwrap();
+        file.write_at(bytes, 0).unwrap();
+    }
+}
+
+#[test]
+fn every_flipped_byte_is_noticed_or_harmless() {
+    let wanted = states(9);
+    let simulation = simulation(1);
+    run(&simulation, move |env| {
+        let (manifest, _) = open(&env).unwrap();
+        (1..=9).for_each(|n| step(&manifest, n).unwrap());
+        drop(manifest);
+        let files = files(&env);
+        let (mut corrupt, mut harmless) = (0, 0);
+        for (path, bytes) in &files {
+            for (offset, byte) in bytes.iter().enumerate() {
+                let file = env.fs.open(path, OpenMode::ReadWrite).unwrap();
+                file.write_at(&[byte ^ (1 << (offset % 8))], offset as u64).unwrap();
+                match open(&env) {
+                    Err(error) => {
+                        assert_eq!(error.code(), Code::DataCorrupted, "{error}");
+                        corrupt += 1;
+                    }
+                    Ok((_, recovered)) => {
+                        assert_eq!(state(&recovered), wanted[9], "{} byte {offset}", path.display());
+                        harmless += 1;
+                    }
+                }
+                restore(&env, &files);
+            }
+        }
+        assert!(corrupt > 500, "{corrupt}");
+        assert_eq!(harmless, 32, "only the last mark says nothing");
+    });
+}
+
+#[test]
+fn a_missing_file_is_corrupt() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        let (manifest, _) = open(&env).unwrap();
+        step(&manifest, 1).unwrap();
+        drop(manifest);
+        let saved = files(&env);
+        for (path, _) in &saved {
+            env.fs.remove(path).unwrap();
+            let log = env.fs.open(&dir().join("log-0000000000000000"), OpenMode::CreateNew).unwrap();
+            assert_eq!(open(&env).err().unwrap().code(), Code::DataCorrupted, "without {}", path.display());
+            drop(log);
+            env.fs.remove(&dir().join("log-0000000000000000")).unwrap();
+            restore(&env, &saved);
+        }
+        assert!(open(&env).is_ok());
+    });
+}
+
+#[test]
+fn a_full_disk_fails_edits_cleanly() {
+    for seed in 0..20 {
+        let simulation = Arc::new(simulation(seed));
+        let outer = simulation.clone();
+        let wanted = states(40);
+        run(&simulation, move |env| {
+            let (manifest, _) = open(&env).unwrap();
+            let mut failures = 0;
+            for n in 1..=40 {
+                if n % 9 == 4 {
+                    outer.faults().fill_disk();
+                    // A payload of three pages cannot fit into what is left of the last one.
+                    let mut big = tidy(&manifest, edit(n));
+                    big.payload = vec![1; 12 << 10];
+                    assert_eq!(manifest.apply(big).unwrap_err().code(), Code::DiskFull);
+                    failures += 1;
+                    outer.faults().set_capacity(None);
+                }
+                step(&manifest, n).unwrap();
+                assert_eq!(manifest.check().unwrap(), Vec::<String>::new());
+            }
+            assert!(failures > 3 && manifest.poisoned().is_none());
+            drop(manifest);
+            assert_eq!(state(&open(&env).unwrap().1), wanted[40]);
+        });
+        simulation.power_off();
+        let wanted = states(40);
+        run(&simulation, move |env| assert_eq!(state(&open(&env).unwrap().1), wanted[40]));
+    }
+}
+
+#[test]
+fn after_a_failed_sync_no_edit_is_taken() {
+    for seed in 0..20 {
+        let simulation = simulation(seed);
+        let wanted = states(6);
+        run(&simulation, |env| (1..=4).for_each(|n| step(&open(&env).unwrap().0, n).unwrap()));
+        simulation.faults().fail_sync("MANIFEST", 2);
+        let states = wanted.clone();
+        let found = run(&simulation, move |env| {
+            let (manifest, _) = open(&env).unwrap();
+            assert_eq!(step(&manifest, 5).unwrap_err().code(), Code::Poisoned);
+            assert_eq!(step(&manifest, 5).unwrap_err().code(), Code::Poisoned);
+            assert!(manifest.poisoned().is_some());
+            drop(manifest);
+            let found = state(&open(&env).unwrap().1);
+            assert!(found == states[4] || found == states[5]);
+            found
+        });
+        simulation.power_off();
+        run(&simulation, move |env| assert_eq!(state(&open(&env).unwrap().1), found, "what was recovered stays"));
+    }
+}
+
+#[test]
+fn an_edit_that_contradicts_the_state_is_refused() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        let (manifest, _) = open(&env).unwrap();
+        let good = Edit { table: TableId(5), cut: Timestamp(10), added: vec![FileId(1)], ..Edit::default() };
+        manifest.apply(good.clone()).unwrap();
+        let bad = [
+            Edit { cut: Timestamp(9), added: Vec::new(), ..good.clone() },
+            Edit { added: Vec::new(), removed: vec![FileId(7)], ..good.clone() },
+            good.clone(),
+            Edit { added: vec![FileId(2), FileId(2)], ..good },
+        ];
+        for edit in bad {
+            assert_eq!(manifest.apply(edit).unwrap_err().code(), Code::Internal);
+        }
+        assert_eq!(manifest.files(), [(TableId(5), FileId(1))]);
+        assert_eq!(manifest.cut(TableId(5)), Timestamp(10));
+    });
+}
+
+#[test]
+fn on_disk_constants_are_as_documented() {
+    let found = format!(
+        "{:02x?} {} {} {} {:02x?} {} {} {} {} {} {} {} {}",
+        layout::FILE_MAGIC,
+        layout::FORMAT_VERSION,
+        layout::FILE_HEADER_BYTES,
+        layout::FILE_CRC_OFFSET,
+        layout::RECORD_MAGIC,
+        layout::RECORD_HEADER_BYTES,
+        layout::RECORD_ALIGN,
+        layout::KIND_EDIT,
+        layout::KIND_FORGET,
+        layout::KIND_MARK,
+        layout::CURRENT,
+        layout::CURRENT_TEMPORARY,
+        layout::manifest_name(3),
+    );
+    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 1 64 60 [57, 45, 44, 54] 32 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
+    assert_eq!(found, wanted);
+    let crc = crc32c::crc32c(b"MANIFEST-3");
+    assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));
+    assert_eq!(layout::decode_current(layout::encode_current(3).as_bytes()).unwrap(), 3);
+    let edit = Edit {
+        table: TableId(5),
+        cut: Timestamp(9),
+        added: vec![FileId(2)],
+        removed: vec![FileId(1)],
+        payload: vec![0xee],
+    };
+    let mut bytes = Vec::new();
+    edit.encode(&mut bytes);
+    let wanted = b"\x05\0\0\0\x09\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\xee";
+    assert_eq!(bytes, wanted);
+    assert_eq!(Edit::decode(&bytes), Some(edit));
+    (0..bytes.len()).for_each(|end| assert_eq!(Edit::decode(&bytes[..end]), None));
+}

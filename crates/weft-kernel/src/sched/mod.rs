@@ -1,0 +1,24 @@
+//! Background jobs: which one next, and the threads that run them.
+//!
+//! ```text
+//!   offers   convert t3 #2  frees 4 MB, releases 9 MB of log
+//!            compact t3 #5  12,000 dead rows
+//!            convert t7 #1  frees 1 MB
+//!   running  convert t7
+//!   pick  →  convert t3 #2   "conversion first; frees 4194304 bytes, releases 9437184 bytes of log for 2000 us"
+//! ```
+//!
+//! 1. Of one table at most one conversion runs at a time; compactions may run beside it.
+//! 2. A job that failed for lack of space is tried again after a pause; any other failure stops the engine.
+//! 3. No lock is held while a job runs.
+//!
+//! Source: DESIGN section 7; the load prediction of the paper's formulas 5 to 7 is not here yet: jobs run when offered.
+
+mod pick;
+mod runner;
+mod wake;
+
+pub use pick::{Choice, Running, pick};
+pub use wake::Wake;
+
+pub(crate) use runner::{Ran, Runner};

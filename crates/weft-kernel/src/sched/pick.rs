@@ -1,0 +1,98 @@
+//! Which job is worth most: a pure function that explains its choice.
+//!
+//! ```text
+//!   worth = (bytes of memory freed + bytes of log released + 100 × dead rows) per microsecond of cost
+//!   cost  = core time + bytes read and written at 1 GB/s
+//! ```
+
+use weft_format::TableId;
+
+use crate::table::{JobKind, JobOffer, Price};
+
+/// Bytes that a row which scans read in vain is worth.
+const DEAD_ROW_BYTES: f64 = 100.0;
+/// Bytes read or written in a microsecond.
+const IO_BYTES_PER_US: f64 = 1000.0;
+
+/// A job that is being run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Running {
+    /// Its table.
+    pub table: TableId,
+    /// What it does.
+    pub kind: JobKind,
+    /// Its number.
+    pub number: u64,
+}
+
+impl Running {
+    /// The job of an offer.
+    pub fn of(offer: &JobOffer) -> Running {
+        Running { table: offer.table, kind: offer.kind, number: offer.number }
+    }
+}
+
+/// The picked offer and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Its index among the offers.
+    pub index: usize,
+    /// For people.
+    pub reason: String,
+}
+
+/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion comes before compaction;
+/// within a kind the best worth wins, then the lowest table and number.
+pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Option<Choice> {
+    let mut best: Option<(usize, f64)> = None;
+    for (index, offer) in offers.iter().enumerate() {
+        if paused.contains(&offer.table) || !fits_beside(offer, running) {
+            continue;
+        }
+        let worth = worth(&offer.price);
+        let better = best.is_none_or(|(other, other_worth)| {
+            let other = &offers[other];
+            let order = offer.kind.cmp(&other.kind).then(other_worth.total_cmp(&worth));
+            order.then((offer.table, offer.number).cmp(&(other.table, other.number))).is_lt()
+        });
+        if better {
+            best = Some((index, worth));
+        }
+    }
+    best.map(|(index, _)| Choice { index, reason: explain(&offers[index], offers.len()) })
+}
+
+fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
+    running.iter().filter(|job| job.table == offer.table).all(|job| match offer.kind {
+        // One conversion per table (sched 1).
+        JobKind::Convert => job.kind != JobKind::Convert,
+        JobKind::Compact => *job != Running::of(offer),
+    })
+}
+
+fn worth(price: &Price) -> f64 {
+    let gain =
+        price.memory_freed_bytes as f64 + price.log_released_bytes as f64 + price.dead_rows as f64 * DEAD_ROW_BYTES;
+    gain / (cost_us(price) + 1.0)
+}
+
+fn cost_us(price: &Price) -> f64 {
+    price.cpu_us as f64 + (price.read_bytes + price.write_bytes) as f64 / IO_BYTES_PER_US
+}
+
+fn explain(offer: &JobOffer, count: usize) -> String {
+    let Price { memory_freed_bytes, log_released_bytes, dead_rows, .. } = offer.price;
+    let first = match offer.kind {
+        JobKind::Convert => "conversion first",
+        JobKind::Compact => "no conversion waits",
+    };
+    format!(
+        "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of log, \
+         drops {dead_rows} dead rows for {:.0} us; {}",
+        cost_us(&offer.price),
+        offer.reason
+    )
+}
+
+#[cfg(test)]
+mod tests;

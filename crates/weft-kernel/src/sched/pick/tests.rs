@@ -1,0 +1,65 @@
+use super::*;
+
+/// `convert t3 #2 mem=4 log=9 dead=0 cost=2`; sizes in MB, cost in ms.
+fn offer(line: &str) -> JobOffer {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number = |name: &str| {
+        let word = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        word.map_or(0, |word| word.parse::<u64>().unwrap())
+    };
+    let kind = if words[0] == "convert" { JobKind::Convert } else { JobKind::Compact };
+    let price = Price {
+        cpu_us: number("cost") * 1000,
+        memory_freed_bytes: number("mem") << 20,
+        log_released_bytes: number("log") << 20,
+        dead_rows: number("dead"),
+        ..Price::default()
+    };
+    let table = TableId(words[1][1..].parse().unwrap());
+    JobOffer { table, kind, number: words[2][1..].parse().unwrap(), price, reason: "test".into() }
+}
+
+fn picked(offers: &str, running: &str, paused: &[u32]) -> String {
+    let lines: Vec<&str> = offers.trim().lines().map(str::trim).collect();
+    let offers: Vec<JobOffer> = lines.iter().map(|line| offer(line)).collect();
+    let running: Vec<Running> =
+        running.trim().lines().filter(|line| !line.trim().is_empty()).map(|line| Running::of(&offer(line))).collect();
+    let paused: Vec<TableId> = paused.iter().map(|&id| TableId(id)).collect();
+    match pick(&offers, &running, &paused) {
+        Some(choice) => lines[choice.index].split(" mem").next().unwrap().split(" dead").next().unwrap().to_owned(),
+        None => "nothing".into(),
+    }
+}
+
+#[test]
+fn conversion_comes_before_compaction() {
+    let offers = "compact t1 #1 dead=900000 cost=1\nconvert t2 #4 mem=1 cost=50";
+    assert_eq!(picked(offers, "", &[]), "convert t2 #4");
+}
+
+#[test]
+fn the_best_worth_wins_and_ties_go_to_the_lowest() {
+    let offers = "convert t1 #1 mem=4 cost=10\nconvert t2 #1 mem=4 log=9 cost=10\nconvert t3 #1 mem=4 cost=10";
+    assert_eq!(picked(offers, "", &[]), "convert t2 #1");
+    assert_eq!(picked(offers, "", &[2]), "convert t1 #1");
+}
+
+#[test]
+fn one_conversion_per_table() {
+    let offers = "convert t1 #2 mem=4 cost=10\ncompact t1 #7 dead=5 cost=10";
+    assert_eq!(picked(offers, "convert t1 #1", &[]), "compact t1 #7");
+    assert_eq!(picked(offers, "convert t1 #1\ncompact t1 #7", &[]), "nothing");
+    assert_eq!(picked(offers, "compact t1 #7", &[]), "convert t1 #2");
+    assert_eq!(picked(offers, "", &[1]), "nothing");
+}
+
+#[test]
+fn the_choice_explains_itself() {
+    let offers = [offer("convert t3 #2 mem=4 log=9 cost=2")];
+    let choice = pick(&offers, &[], &[]).unwrap();
+    assert_eq!(
+        choice.reason,
+        "conversion first; of 1 offers the best: frees 4194304 bytes, releases 9437184 bytes of log, drops 0 dead rows \
+         for 2000 us; test"
+    );
+}

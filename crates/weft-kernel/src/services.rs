@@ -1,0 +1,125 @@
+//! What the kernel offers to table methods: paths, the manifest, the block cache, timestamps, the row-memory budget.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weft_format::table::BlockCache;
+use weft_format::{FileId, Result, TableId, Timestamp};
+
+use crate::budget::RowBudget;
+use crate::cache::ShardedCache;
+use crate::engine::EngineOptions;
+use crate::manifest::{Edit, Manifest};
+use crate::txn::Timeline;
+
+/// Shared by all tables of one engine.
+pub struct Services {
+    /// The database directory.
+    pub(crate) dir: PathBuf,
+    /// The manifest.
+    pub(crate) manifest: Arc<Manifest>,
+    /// Blocks of column tables.
+    pub(crate) cache: Arc<dyn BlockCache>,
+    /// The same cache, to drop blocks from.
+    pub(crate) block_cache: Arc<ShardedCache>,
+    /// How the engine was opened.
+    pub(crate) options: EngineOptions,
+    /// Timestamps handed out, published, registered.
+    pub(crate) timeline: Arc<Timeline>,
+    /// Memory of row tables.
+    pub(crate) row_budget: Arc<RowBudget>,
+    /// The next file number.
+    pub(crate) next_file: AtomicU64,
+    /// Wakes the job runner.
+    pub(crate) wake: crate::sched::Wake,
+}
+
+impl Services {
+    /// A file number that was never used.
+    pub fn allocate_file(&self) -> FileId {
+        FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Where a data file lies.
+    pub fn file_path(&self, table: TableId, file: FileId) -> PathBuf {
+        self.dir.join(file_name(table, file))
+    }
+
+    /// The database directory (to be synced after a file was created in it).
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes a change of a table's files durable. On return a crash finds the change; before, it finds none of it.
+    /// Flushes the log first, so that no file state outlives the commits it contains.
+    pub fn apply_edit(&self, edit: Edit) -> Result<()> {
+        self.manifest.apply(edit)
+    }
+
+    /// The block cache.
+    pub fn cache(&self) -> &Arc<dyn BlockCache> {
+        &self.cache
+    }
+
+    /// Lets go of the cached blocks of a file that is gone.
+    pub fn forget_file(&self, file: FileId) {
+        self.block_cache.forget_file(file);
+    }
+
+    /// How the engine was opened: sizes.
+    pub fn options(&self) -> &EngineOptions {
+        &self.options
+    }
+
+    /// The last timestamp handed out to a committing transaction, published or not.
+    pub fn last_sequenced(&self) -> Timestamp {
+        self.timeline.last_sequenced()
+    }
+
+    /// The last published timestamp: everything up to it is installed in every table.
+    pub fn published(&self) -> Timestamp {
+        self.timeline.published()
+    }
+
+    /// No registered snapshot, now or later, reads below this timestamp. Versions that died at or before it can go, as
+    /// far as the table's own durable cut allows.
+    pub fn horizon(&self) -> Timestamp {
+        self.timeline.horizon()
+    }
+
+    /// The budget that row tables charge their bytes to.
+    pub fn row_budget(&self) -> &Arc<RowBudget> {
+        &self.row_budget
+    }
+
+    /// Tells the job runner that a table has new offers.
+    pub fn wake_jobs(&self) {
+        self.wake.notify();
+    }
+}
+
+/// The name of a data file: `t` table `-` file `.col`, numbers in decimal.
+pub fn file_name(table: TableId, file: FileId) -> String {
+    format!("t{table}-{file}.col")
+}
+
+/// The table and file of a data file's name; none when it is no data file.
+pub(crate) fn parse_file_name(name: &str) -> Option<(TableId, FileId)> {
+    let (table, file) = name.strip_prefix('t')?.strip_suffix(".col")?.split_once('-')?;
+    let ids = (TableId(table.parse().ok()?), FileId(file.parse().ok()?));
+    (file_name(ids.0, ids.1) == name).then_some(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_read_back() {
+        assert_eq!(parse_file_name("t12-345.col"), Some((TableId(12), FileId(345))));
+        for other in ["t12-345.col.tmp", "t12.col", "t012-3.col", "LOCK", "t-1.col", "t1-+2.col"] {
+            assert_eq!(parse_file_name(other), None, "{other}");
+        }
+    }
+}

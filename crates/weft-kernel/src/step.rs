@@ -1,0 +1,72 @@
+//! The named steps of everything that writes: where a crash must be survived, one by one.
+//!
+//! ```text
+//!   convert: files written ── convert: files synced ── convert: edit durable ── convert: marks carried ── ...
+//!                           ▲ the simulation crashes right after each of these, in every kind of job
+//! ```
+//!
+//! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of
+//! [`Step::ALL`] was reached and that the machine crashed right after it.
+
+macro_rules! steps {
+    ($($name:ident $text:literal;)*) => {
+        /// A step that is done.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the text of each is its documentation")]
+        pub enum Step { $($name,)* }
+
+        impl Step {
+            /// Every step.
+            pub const ALL: &[Step] = &[$(Step::$name,)*];
+            /// What is done, as traces and tests name it.
+            pub const fn name(self) -> &'static str { match self { $(Step::$name => $text,)* } }
+        }
+    };
+}
+
+steps! {
+    LogBlockWritten "log: block written";
+    LogBlockSynced "log: block synced";
+    LogSegmentSynced "log: segment synced";
+    LogSegmentCreated "log: segment created";
+    LogSegmentRemoved "log: segment removed";
+    LogChunkAppended "log: chunk appended";
+    CommitSequenced "commit: sequenced";
+    CommitDurable "commit: durable";
+    CommitInstalled "commit: installed";
+    CommitPublished "commit: published";
+    ConvertInputsRead "convert: inputs read";
+    ConvertFilesWritten "convert: files written";
+    ConvertFilesSynced "convert: files synced";
+    ConvertEditDurable "convert: edit durable";
+    ConvertMarksCarried "convert: marks carried";
+    ConvertSwitched "convert: switched";
+    CompactInputsRead "compact: inputs read";
+    CompactFilesWritten "compact: files written";
+    CompactFilesSynced "compact: files synced";
+    CompactEditDurable "compact: edit durable";
+    CompactMarksCarried "compact: marks carried";
+    CompactSwitched "compact: switched";
+    BuildFilesSynced "build: files synced";
+    ManifestEditWritten "manifest: edit written";
+    ManifestEditSynced "manifest: edit synced";
+    ManifestSnapshotWritten "manifest: snapshot written";
+    ManifestSnapshotSynced "manifest: snapshot synced";
+    ManifestRenamed "manifest: renamed";
+    ManifestDirSynced "manifest: directory synced";
+    CheckpointFrozen "checkpoint: frozen";
+    CheckpointConverted "checkpoint: converted";
+    CheckpointCatalogDurable "checkpoint: catalog durable";
+    CheckpointLogCut "checkpoint: log cut";
+    DropForgotten "drop: forgotten";
+    RecoveryManifestRead "recovery: manifest read";
+    RecoveryLogReplayed "recovery: log replayed";
+    RecoveryOrphansRemoved "recovery: orphans removed";
+    RecoveryLogContinued "recovery: log continued";
+}
+
+/// Says that a step is done.
+#[inline]
+pub fn reached(step: Step) {
+    weft_env::sim::step(step.name());
+}

@@ -1,0 +1,119 @@
+//! The traits a table method implements.
+
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_format::{FileId, Result, Timestamp, Value};
+
+use super::job::JobOffer;
+use super::scan::{ScanOutput, ScanRequest, TableStatistics};
+use super::write_set::{Attachment, Change, Location, TableWrites};
+use crate::catalog::TableDef;
+use crate::services::Services;
+
+/// Reads for statements that look at many rows.
+pub trait Scan: Send + Sync {
+    /// Starts a scan: pins the present layout and splits it. The view's timestamp is registered already (invariant 1).
+    fn scan(&self, request: ScanRequest) -> Result<ScanOutput>;
+    /// Estimates for the planner.
+    fn statistics(&self) -> TableStatistics;
+}
+
+/// The newest committed version of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// When it was inserted.
+    pub insert_ts: Timestamp,
+    /// Where it lies now.
+    pub location: Location,
+}
+
+/// Point reads, and the installation of committed writes.
+pub trait Write: Send + Sync {
+    /// Reads some columns of the version of `key` visible at `read_ts` into `values` (cleared first; one value per
+    /// ordinal in `columns`). False: no version is visible. Own writes are the caller's business.
+    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool>;
+    /// Reads the whole row (row codec) of `key` visible at `read_ts`.
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
+    /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's lock,
+    /// so the answer stays true until it lets go (invariant 6).
+    fn newest(&self, key: &[u8]) -> Result<Option<Newest>>;
+    /// The greatest key of any version the table holds, dead or alive; none when it holds nothing. Asked once at open,
+    /// after redo, to go on with the hidden row ids; the statistics of the parts and the ends of the row tables know it.
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>>;
+    /// Builds files from rows that arrive in batches (storage columns in schema order). The files are durable when this
+    /// returns. The keys are distinct and free at `newest`: this checks both and fails with a unique violation, leaving
+    /// nothing behind. The caller keeps all other writers off the table until commit.
+    fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment>;
+    /// Takes back files that [`Write::build`] made and no commit record names.
+    fn discard(&self, attachment: &Attachment);
+    /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp order,
+    /// before `ts` is published. Must not fail (what can fail was done before the commit record); an I/O error while the
+    /// old version is looked for again is returned and poisons the engine.
+    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
+}
+
+/// Background work.
+pub trait Maintain: Send + Sync {
+    /// The jobs that could run now. A pure look at the layout: quick, no I/O.
+    fn jobs(&self) -> Vec<JobOffer>;
+    /// Runs an offered job to its end, in the caller's thread. Ok when the job is no longer needed, too.
+    fn run(&self, offer: &JobOffer) -> Result<()>;
+    /// Freezes what is in memory, so that jobs can carry it to files. Quick.
+    fn freeze(&self);
+    /// Every change with a timestamp up to this one is in files named by a durable manifest; [`Timestamp::MAX`] when
+    /// nothing is waiting. The log before the lowest of these can go.
+    fn durable_cut(&self) -> Timestamp;
+    /// Marks the table dropped: its files go when the last reader lets go.
+    fn drop_files(&self);
+    /// Reads all files of the table and tests every checksum and invariant; returns what is wrong, one line each.
+    fn check(&self) -> Result<Vec<String>>;
+    /// One line per layer for people: layer name, parts, rows, dead rows, bytes.
+    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)>;
+}
+
+/// Redo.
+pub trait Replay: Send + Sync {
+    /// Applies a logged change. Changes come in log order; those at or below the table's recovered cut are ignored here,
+    /// so replaying twice is harmless.
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()>;
+}
+
+/// A table of some method.
+pub trait Table: Scan + Write + Maintain + Replay {}
+
+impl<T: Scan + Write + Maintain + Replay> Table for T {}
+
+/// What a method gets to build or reopen a table.
+#[derive(Clone)]
+pub struct TableContext {
+    /// Name, schema, options.
+    pub def: Arc<TableDef>,
+    /// Files, time, threads.
+    pub env: Env,
+    /// What the kernel offers to methods.
+    pub services: Arc<Services>,
+}
+
+/// What the manifest knows of a table at open.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveredTable {
+    /// The cut: all changes up to here are in the files.
+    pub cut: Timestamp,
+    /// The files of the table.
+    pub files: Vec<FileId>,
+    /// The payloads of the table's manifest edits, oldest first.
+    pub payloads: Vec<Vec<u8>>,
+}
+
+/// A way to store tables, chosen by `CREATE TABLE ... USING`.
+pub trait Method: Send + Sync {
+    /// The name after USING.
+    fn name(&self) -> &'static str;
+    /// Tests the options of WITH; an unknown or bad one is an error that names it and what is allowed.
+    fn check_options(&self, options: &std::collections::BTreeMap<String, String>) -> Result<()>;
+    /// Builds a new table (`recovered` is empty) or reopens one.
+    fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
+    /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
+    fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
+}

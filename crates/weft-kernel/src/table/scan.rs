@@ -1,0 +1,76 @@
+//! What a scan is asked and what it gives.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arrow_array::RecordBatch;
+use weft_format::predicate::Predicate;
+use weft_format::{Result, Timestamp, Value};
+
+use super::write_set::TableWrites;
+
+/// What a statement sees of one table: everything committed up to `read_ts`, changed by its transaction's own writes.
+#[derive(Clone)]
+pub struct ReadView {
+    /// Versions with insert timestamp ≤ `read_ts` < delete timestamp are visible. Registered by the owner of the view
+    /// for as long as the view lives (invariant 1 of DESIGN section 5).
+    pub read_ts: Timestamp,
+    /// The transaction's own staged writes to this table, as of the start of the statement; they hide the committed
+    /// versions of their keys.
+    pub own: Option<Arc<TableWrites>>,
+}
+
+/// One scan of one table.
+#[derive(Clone)]
+pub struct ScanRequest {
+    /// What is visible.
+    pub view: ReadView,
+    /// Ordinals of the columns to return, in this order; may be empty (then batches carry only a row count).
+    pub projection: Vec<usize>,
+    /// A conjunction; the scan applies it exactly: rows that do not satisfy it are not returned.
+    pub predicates: Vec<Predicate>,
+    /// How many partitions the caller can read in parallel; the scan returns exactly this many (some may be empty).
+    pub partition_count: usize,
+    /// The most rows a batch may have.
+    pub batch_rows: usize,
+}
+
+/// A scan under way: it holds the layout version it reads.
+pub struct ScanOutput {
+    /// To be read independently, each by one thread at a time; every visible row is in exactly one of them.
+    pub partitions: Vec<Box<dyn Partition>>,
+    /// What was read and pruned; grows while the partitions are read.
+    pub metrics: Arc<ScanMetrics>,
+}
+
+/// One part of a scan's result.
+pub trait Partition: Send {
+    /// The next batch (never empty), or the end.
+    fn next(&mut self) -> Result<Option<RecordBatch>>;
+}
+
+/// Counters of one scan.
+#[derive(Debug, Default)]
+pub struct ScanMetrics {
+    /// Parts (row tables and column tables) of the layout.
+    pub parts: AtomicU64,
+    /// Parts skipped by statistics or Bloom filter.
+    pub parts_pruned: AtomicU64,
+    /// Blocks of rows looked at.
+    pub blocks: AtomicU64,
+    /// Blocks skipped by their statistics.
+    pub blocks_pruned: AtomicU64,
+    /// Rows returned.
+    pub rows: AtomicU64,
+}
+
+/// Estimates for the planner; never exact, never an answer.
+#[derive(Clone, Debug, Default)]
+pub struct TableStatistics {
+    /// Rows alive, about.
+    pub row_count: u64,
+    /// Bytes of the table, about.
+    pub bytes: u64,
+    /// Per column: lowest and highest value known, if any.
+    pub ranges: Vec<Option<(Value, Value)>>,
+}

@@ -1,0 +1,348 @@
+//! A table method for tests: all versions in a map; a conversion writes the rows alive at the cut to one file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use weft_env::OpenMode;
+use weft_env::sync::Mutex;
+use weft_format::{Code, Error, FileId, Result, Timestamp, Value, ValueRef};
+
+use crate::catalog::TableDef;
+use crate::manifest::Edit;
+use crate::table::{
+    Attachment, Change, JobKind, JobOffer, Location, Maintain, Method, Newest, Price, RecoveredTable, Replay, Scan,
+    ScanOutput, ScanRequest, Staged, Table, TableContext, TableStatistics, TableWrites, Write,
+};
+use weft_format::key::KeyCodec;
+use weft_format::row::RowCodec;
+
+pub(crate) struct MemoryMethod;
+
+impl Method for MemoryMethod {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
+        match options.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Error::new(Code::InvalidParameterValue, format!("option {name:?} is unknown"))),
+        }
+    }
+
+    fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
+        let codec = RowCodec::new(&context.def.schema);
+        let keys = KeyCodec::new(&context.def.schema);
+        let table = MemoryTable { context, codec, keys, state: Mutex::default() };
+        {
+            let mut state = table.state.lock();
+            state.cut = recovered.cut;
+            state.last = recovered.cut;
+            assert!(recovered.files.len() <= 1);
+            state.file = recovered.files.first().copied();
+            if let Some(file) = state.file {
+                for (ts, row) in table.read_file(file)? {
+                    state.insert(table.keys.of_row(&table.codec, &row), ts, row);
+                }
+            }
+        }
+        Ok(Arc::new(table))
+    }
+
+    fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
+        Ok(payloads.last().cloned().unwrap_or_default())
+    }
+}
+
+struct Version {
+    insert_ts: Timestamp,
+    delete_ts: Timestamp,
+    row: Arc<[u8]>,
+}
+
+#[derive(Default)]
+struct State {
+    versions: BTreeMap<Vec<u8>, Vec<Version>>,
+    cut: Timestamp,
+    /// The last change installed.
+    last: Timestamp,
+    frozen: Option<Timestamp>,
+    file: Option<FileId>,
+    attached: Vec<(Timestamp, FileId)>,
+    dropped: bool,
+    charged: u64,
+}
+
+struct MemoryTable {
+    context: TableContext,
+    codec: RowCodec,
+    keys: KeyCodec,
+    state: Mutex<State>,
+}
+
+impl State {
+    fn insert(&mut self, key: Vec<u8>, ts: Timestamp, row: Arc<[u8]>) {
+        let versions = self.versions.entry(key).or_default();
+        assert!(versions.last().is_none_or(|last| last.delete_ts <= ts), "a key has two rows at {ts}");
+        versions.push(Version { insert_ts: ts, delete_ts: Timestamp::MAX, row });
+    }
+
+    fn delete(&mut self, key: &[u8], ts: Timestamp) -> Arc<[u8]> {
+        let version = self.versions.get_mut(key).and_then(|versions| versions.last_mut());
+        let version = version.filter(|version| version.delete_ts == Timestamp::MAX).expect("a row to delete");
+        version.delete_ts = ts;
+        version.row.clone()
+    }
+
+    fn find(&self, key: &[u8], ts: Timestamp) -> Option<Arc<[u8]>> {
+        let versions = self.versions.get(key)?;
+        let seen = versions.iter().find(|version| version.insert_ts <= ts && ts < version.delete_ts);
+        seen.map(|version| version.row.clone())
+    }
+
+    fn charge(&mut self, context: &TableContext, bytes: u64) {
+        self.charged += bytes;
+        context.services.row_budget().charge(bytes);
+    }
+}
+
+impl MemoryTable {
+    fn def(&self) -> &TableDef {
+        &self.context.def
+    }
+
+    /// A file is a list of (timestamp u64, length u32, row).
+    fn write_file(&self, rows: &[(Timestamp, Arc<[u8]>)]) -> Result<FileId> {
+        let file = self.context.services.allocate_file();
+        let path = self.context.services.file_path(self.def().id, file);
+        let mut bytes = Vec::new();
+        for (ts, row) in rows {
+            bytes.extend(ts.0.to_le_bytes());
+            bytes.extend((row.len() as u32).to_le_bytes());
+            bytes.extend(&row[..]);
+        }
+        let fs = &self.context.env.fs;
+        let written = (|| {
+            let handle = fs.open(&path, OpenMode::CreateNew)?;
+            handle.write_at(&bytes, 0)?;
+            handle.sync_data()?;
+            fs.sync_dir(self.context.services.dir())
+        })();
+        written.map_err(|error| {
+            let _ = fs.remove(&path);
+            Error::io("writing a file", &error)
+        })?;
+        Ok(file)
+    }
+
+    fn read_file(&self, file: FileId) -> Result<Vec<(Timestamp, Arc<[u8]>)>> {
+        let path = self.context.services.file_path(self.def().id, file);
+        let handle = self.context.env.fs.open(&path, OpenMode::Read).map_err(|e| Error::io("opening a file", &e))?;
+        let mut bytes = vec![0; handle.len().unwrap() as usize];
+        handle.read_exact_at(&mut bytes, 0).unwrap();
+        let mut rows = Vec::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let ts = Timestamp(u64::from_le_bytes(rest[..8].try_into().unwrap()));
+            let len = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+            rows.push((ts, rest[12..12 + len].into()));
+            rest = &rest[12 + len..];
+        }
+        Ok(rows)
+    }
+
+    fn attach(&self, state: &mut State, ts: Timestamp, files: &[FileId]) -> Result<()> {
+        for &file in files {
+            for (_, row) in self.read_file(file)? {
+                state.insert(self.keys.of_row(&self.codec, &row), ts, row);
+            }
+            state.attached.push((ts, file));
+        }
+        Ok(())
+    }
+
+    fn remove(&self, file: FileId) {
+        let _ = self.context.env.fs.remove(&self.context.services.file_path(self.def().id, file));
+    }
+}
+
+impl Drop for MemoryTable {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        self.context.services.row_budget().release(state.charged);
+        if state.dropped {
+            let files: Vec<FileId> =
+                state.file.into_iter().chain(state.attached.iter().map(|attached| attached.1)).collect();
+            files.into_iter().for_each(|file| self.remove(file));
+        }
+    }
+}
+
+impl Scan for MemoryTable {
+    fn scan(&self, _: ScanRequest) -> Result<ScanOutput> {
+        Err(Error::new(Code::FeatureNotSupported, "no scans here"))
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        TableStatistics::default()
+    }
+}
+
+impl Write for MemoryTable {
+    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+        values.clear();
+        let Some(row) = self.read_row(key, read_ts)? else { return Ok(false) };
+        values.extend(columns.iter().map(|&column| self.codec.get(&row, column).to_value()));
+        Ok(true)
+    }
+
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        Ok(self.state.lock().find(key, read_ts))
+    }
+
+    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        let state = self.state.lock();
+        let last = state.versions.get(key).and_then(|versions| versions.last());
+        let alive = last.filter(|version| version.delete_ts == Timestamp::MAX);
+        Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: Location::RowTable(0) }))
+    }
+
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.state.lock().versions.keys().next_back().cloned())
+    }
+
+    fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment> {
+        let mut rows: Vec<(Timestamp, Arc<[u8]>)> = Vec::new();
+        for batch in batches {
+            let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
+            for i in 0..batch.num_rows() {
+                let row = self.codec.encode(columns.iter().map(|column| ValueRef::Int(column.value(i))));
+                if self.newest(&self.keys.of_row(&self.codec, &row))?.is_some() {
+                    return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
+                }
+                rows.push((Timestamp(0), row.into()));
+            }
+        }
+        let file = self.write_file(&rows)?;
+        Ok(Attachment { files: vec![file], rows: rows.len() as u64, payload: vec![1] })
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        attachment.files.iter().for_each(|&file| self.remove(file));
+    }
+
+    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+        let mut state = self.state.lock();
+        for attachment in &writes.attachments {
+            self.attach(&mut state, ts, &attachment.files)?;
+        }
+        for (key, Staged { base, row, .. }) in &writes.rows {
+            if base.is_some() {
+                state.delete(key, ts);
+            }
+            if let Some(row) = row {
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.to_vec(), ts, row.clone());
+            }
+        }
+        state.last = state.last.max(ts);
+        Ok(())
+    }
+}
+
+impl Maintain for MemoryTable {
+    fn jobs(&self) -> Vec<JobOffer> {
+        let state = self.state.lock();
+        let Some(frozen) = state.frozen else { return Vec::new() };
+        if self.context.services.published() < frozen {
+            return Vec::new();
+        }
+        let price = Price { memory_freed_bytes: state.charged, ..Price::default() };
+        let reason = "frozen".into();
+        vec![JobOffer { table: self.def().id, kind: JobKind::Convert, number: frozen.0, price, reason }]
+    }
+
+    fn run(&self, _: &JobOffer) -> Result<()> {
+        let (cut, rows, old, attached) = {
+            let state = self.state.lock();
+            let Some(cut) = state.frozen else { return Ok(()) };
+            let versions = state.versions.values().flatten();
+            let alive = versions.filter(|version| version.insert_ts <= cut && cut < version.delete_ts);
+            let rows: Vec<_> = alive.map(|version| (version.insert_ts, version.row.clone())).collect();
+            let attached = state.attached.iter().copied().filter(|attached| attached.0 <= cut).collect::<Vec<_>>();
+            (cut, rows, state.file, attached)
+        };
+        let file = self.write_file(&rows)?;
+        let removed: Vec<FileId> = old.into_iter().collect();
+        let edit = Edit { table: self.def().id, cut, added: vec![file], removed, payload: vec![7] };
+        if let Err(error) = self.context.services.apply_edit(edit) {
+            if error.code() != Code::Poisoned {
+                self.remove(file);
+            }
+            return Err(error);
+        }
+        let mut state = self.state.lock();
+        state.cut = cut;
+        state.file = Some(file);
+        state.frozen = None;
+        state.attached.retain(|file| !attached.contains(file));
+        self.context.services.row_budget().release(std::mem::take(&mut state.charged));
+        drop(state);
+        old.into_iter().chain(attached.into_iter().map(|attached| attached.1)).for_each(|file| self.remove(file));
+        Ok(())
+    }
+
+    fn freeze(&self) {
+        let mut state = self.state.lock();
+        if state.frozen.is_none() && state.cut < state.last {
+            state.frozen = Some(self.context.services.last_sequenced());
+        }
+    }
+
+    fn durable_cut(&self) -> Timestamp {
+        let state = self.state.lock();
+        if state.cut < state.last { state.cut } else { Timestamp::MAX }
+    }
+
+    fn drop_files(&self) {
+        self.state.lock().dropped = true;
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)> {
+        Vec::new()
+    }
+}
+
+impl Replay for MemoryTable {
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        let mut state = self.state.lock();
+        if ts <= state.cut {
+            return Ok(());
+        }
+        match change {
+            Change::Insert { key, row } => {
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row[..].into());
+            }
+            Change::Update { key, values } => {
+                let mut row = self.codec.decode(&state.delete(key, ts));
+                values.iter().for_each(|(column, value)| row[*column] = value.clone());
+                let row = self.codec.encode(row.iter().map(Value::as_ref));
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row.into());
+            }
+            Change::Delete { key } => {
+                state.delete(key, ts);
+            }
+            Change::Attach(files, _) => self.attach(&mut state, ts, files)?,
+        }
+        state.last = state.last.max(ts);
+        Ok(())
+    }
+}

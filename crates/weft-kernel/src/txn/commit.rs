@@ -1,0 +1,258 @@
+//! The end of a transaction that wrote: encode, sequence, log, install, publish.
+//!
+//! ```text
+//!   write set 900 KB → Chunk 256 K, Chunk 256 K, Chunk 256 K | latch { ts = 42, Commit 42 + 132 K } | fdatasync | install
+//!
+//!   fails before the latch     rolled back; an Abort record voids the chunks
+//!   fails in the log           rolled back; 42 is void
+//!   fails at install           in the log but not in memory: the engine stops, reopening finds it
+//! ```
+
+use weft_format::{Code, Error, Result, TableId, Timestamp};
+
+use super::ddl::OwnDdl;
+use super::journal::TableState;
+use super::transaction::Transaction;
+use crate::catalog::encode_def;
+use crate::engine::{Core, Durability};
+use crate::fault::{self, Fault};
+use crate::log::{ChangeEncoder, Record};
+use crate::step::{Step, reached};
+
+/// Encoded changes are handed to the log in pieces of about this size.
+const CHUNK_BYTES: usize = 256 << 10;
+
+impl Transaction {
+    /// Makes everything staged durable (as the session asked) and visible; returns the timestamp from which it is seen.
+    /// After an error nothing of it is seen and nothing is left, except when the error is [`Code::Poisoned`]: then the
+    /// outcome is known after the database was opened again.
+    pub fn commit(mut self) -> Result<Timestamp> {
+        if self.is_read_only() {
+            self.finish();
+            return Ok(self.read_ts);
+        }
+        let result = self.commit_writes();
+        match &result {
+            Ok(_) => {}
+            // The commit record may be on disk: the files it names must stay.
+            Err(error) if error.code() == Code::Poisoned => {}
+            Err(_) => self.undo(),
+        }
+        self.finish();
+        result
+    }
+
+    fn commit_writes(&mut self) -> Result<Timestamp> {
+        self.core().check_writable()?;
+        self.charge(1)?;
+        let engine = self.engine.clone();
+        let core = &engine.core;
+        let mut encoder = ChangeEncoder::new();
+        let sequenced = self.encode(&mut encoder).and_then(|()| self.sequence(core, &encoder));
+        let (ts, ticket) = match sequenced {
+            Ok(sequenced) => sequenced,
+            Err(error) => {
+                self.abort_chunks(core);
+                return Err(core.poison_if_stopped(error));
+            }
+        };
+        // From here on the timestamp must end published or void, or the engine must stop: others wait for it.
+        let pending = Pending { core, ts, settled: false };
+        reached(Step::CommitSequenced);
+        if let Some(ticket) = ticket
+            && let Err(error) = core.log.wait_durable(ticket)
+        {
+            pending.void();
+            self.abort_chunks(core);
+            return Err(core.poison_if_stopped(error));
+        }
+        reached(Step::CommitDurable);
+        if fault::active(Fault::ForgetKeyLock) {
+            core.locks.release(self.id, &mut self.locks);
+        }
+        match self.install(ts) {
+            Ok(()) => {
+                reached(Step::CommitInstalled);
+                pending.publish()?;
+            }
+            Err(error) => return Err(pending.stop(&error)),
+        }
+        reached(Step::CommitPublished);
+        self.after_publication(core);
+        Ok(ts)
+    }
+
+    /// Takes the timestamp and the place in the log under one latch (txn 2).
+    fn sequence(&self, core: &Core, encoder: &ChangeEncoder) -> Result<(Timestamp, Option<crate::log::Ticket>)> {
+        let _latch = core.sequencer.lock();
+        core.check_writable()?;
+        let ts = core.timeline.last_sequenced().next();
+        let record = Record::Commit { txn: self.id, ts, changes: encoder.bytes() };
+        let ticket = match self.durability {
+            Durability::Full => Some(core.log.append_waited(&record)?),
+            Durability::Async => {
+                core.log.append(&record)?;
+                None
+            }
+        };
+        core.timeline.sequence(ts);
+        if ticket.is_none() {
+            core.async_commits.note();
+        }
+        Ok((ts, ticket))
+    }
+
+    /// Encodes the write set; all but the last piece go to the log as chunks.
+    fn encode(&mut self, encoder: &mut ChangeEncoder) -> Result<()> {
+        let mut definition = Vec::new();
+        for ddl in &self.ddl {
+            if let OwnDdl::Create(table) = ddl
+                && !OwnDdl::drops(&self.ddl, table.def.id)
+            {
+                definition.clear();
+                encode_def(&table.def, &mut definition);
+                encoder.create_table(&definition);
+            }
+        }
+        for state in &self.journal.tables {
+            if !OwnDdl::drops(&self.ddl, state.table.def.id) {
+                self.chunked |= self.encode_table(state, encoder)?;
+            }
+        }
+        for ddl in &self.ddl {
+            if let OwnDdl::Drop(table) = ddl
+                && !OwnDdl::creates(&self.ddl, table.def.id)
+            {
+                encoder.drop_table(table.def.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// True when chunks were appended.
+    fn encode_table(&self, state: &TableState, encoder: &mut ChangeEncoder) -> Result<bool> {
+        let (id, version) = (state.table.def.id, state.table.def.schema.version);
+        let codec = &state.table.codec;
+        let mut chunked = false;
+        let chunk_bytes = CHUNK_BYTES.min(self.core().options.log_segment_bytes as usize / 4);
+        for attachment in &state.writes.attachments {
+            encoder.attach(id, version, &attachment.files, &attachment.payload);
+        }
+        for (key, staged) in &state.writes.rows {
+            match (&staged.base, &staged.row) {
+                (None, Some(row)) => encoder.insert(id, version, key, row),
+                (Some(_), Some(row)) => {
+                    encoder.update(id, version, key, staged.columns.len());
+                    for &column in &staged.columns {
+                        encoder.value(column, codec.get(row, column));
+                    }
+                }
+                (Some(_), None) => encoder.delete(id, version, key),
+                (None, None) => {}
+            }
+            if encoder.bytes().len() > chunk_bytes {
+                self.core().log.append(&Record::Chunk { txn: self.id, changes: encoder.bytes() })?;
+                encoder.clear();
+                reached(Step::LogChunkAppended);
+                chunked = true;
+            }
+        }
+        Ok(chunked)
+    }
+
+    /// Voids the chunks of a commit that failed. When even that does not get into the log, the missing commit record
+    /// says the same.
+    fn abort_chunks(&mut self, core: &Core) {
+        if std::mem::take(&mut self.chunked) && core.log.append(&Record::Abort { txn: self.id }).is_ok() {
+            core.async_commits.note();
+        }
+    }
+
+    /// Makes all staged writes part of their tables (txn 3).
+    fn install(&mut self, ts: Timestamp) -> Result<()> {
+        let core = &self.engine.core;
+        for state in &self.journal.tables {
+            if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {
+                state.table.table.install(ts, &state.writes)?;
+            }
+        }
+        for ddl in &self.ddl {
+            match ddl {
+                OwnDdl::Create(table) if !OwnDdl::drops(&self.ddl, table.def.id) => {
+                    core.catalog.install_create(ts, table.clone());
+                }
+                OwnDdl::Drop(table) if !OwnDdl::creates(&self.ddl, table.def.id) => {
+                    core.catalog.install_drop(ts, table.def.id);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What need not be finished before others see the commit.
+    fn after_publication(&mut self, core: &Core) {
+        if self.ddl.is_empty() {
+            return;
+        }
+        let never_there: Vec<TableId> = self.own_tables_dropped();
+        for state in &self.journal.tables {
+            if OwnDdl::drops(&self.ddl, state.table.def.id) {
+                state.writes.attachments.iter().for_each(|attachment| state.table.table.discard(attachment));
+            }
+        }
+        for ddl in &self.ddl {
+            if let OwnDdl::Create(table) = ddl
+                && never_there.contains(&table.def.id)
+            {
+                table.table.drop_files();
+            }
+        }
+        core.services.wake_jobs();
+    }
+
+    fn own_tables_dropped(&self) -> Vec<TableId> {
+        let drops = self.ddl.iter().filter_map(|ddl| match ddl {
+            OwnDdl::Drop(table) if OwnDdl::creates(&self.ddl, table.def.id) => Some(table.def.id),
+            _ => None,
+        });
+        drops.collect()
+    }
+}
+
+/// A timestamp that was handed out and is neither published nor void. Dropped as such (a panic), it stops the engine.
+struct Pending<'a> {
+    core: &'a Core,
+    ts: Timestamp,
+    settled: bool,
+}
+
+impl Pending<'_> {
+    fn void(mut self) {
+        self.settled = true;
+        self.core.timeline.void(self.ts);
+    }
+
+    fn publish(mut self) -> Result<()> {
+        self.settled = true;
+        self.core.timeline.publish(self.ts)
+    }
+
+    /// The commit is in the log and cannot be installed.
+    fn stop(mut self, cause: &Error) -> Error {
+        self.settled = true;
+        let what = format!("commit {} is in the log but could not be installed: {}", self.ts, cause.message());
+        let error = self.core.poison.set(&what);
+        self.core.timeline.halt();
+        error
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.core.poison.set(&format!("a panic while commit {} was installed", self.ts));
+            self.core.timeline.halt();
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a transaction staged, table by table, and how to take the last steps back.
+//!
+//! ```text
+//!   mark → 0      insert a      staged { a: row 1 }      journal [a was nothing]
+//!   mark → 1      update a      staged { a: row 2 }      journal [a was nothing, a was row 1]
+//!   rollback_to(1)              staged { a: row 1 }      journal [a was nothing]
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft_format::TableId;
+
+use crate::catalog::TableRef;
+use crate::table::{Attachment, Staged, TableWrites};
+
+/// A point in a transaction to which it can be rolled back; the start of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub(super) step_count: usize,
+}
+
+/// One transaction's work on one table.
+pub(super) struct TableState {
+    pub(super) table: TableRef,
+    pub(super) writes: Arc<TableWrites>,
+    /// Holds the table's shared lock.
+    pub(super) locked: bool,
+}
+
+/// A step that can be taken back.
+pub(super) enum Step {
+    /// A key's staged state was this before.
+    Row { table: TableId, key: Box<[u8]>, before: Option<Staged> },
+    /// An attachment was added at the end.
+    Attach { table: TableId },
+    /// The last entry of the transaction's DDL was added.
+    Ddl,
+}
+
+/// All staged writes, and the journal.
+#[derive(Default)]
+pub(super) struct Journal {
+    pub(super) tables: Vec<TableState>,
+    steps: Vec<Step>,
+    /// Somebody asked for a mark, so steps are written down from here on.
+    wanted: AtomicBool,
+    /// Bytes of staged keys and rows.
+    pub(super) staged_bytes: u64,
+}
+
+impl Journal {
+    pub(super) fn mark(&self) -> Mark {
+        self.wanted.store(true, Ordering::Relaxed);
+        Mark { step_count: self.steps.len() }
+    }
+
+    /// The state of a table, if the transaction has touched it.
+    pub(super) fn find(&self, table: TableId) -> Option<&TableState> {
+        self.tables.iter().find(|state| state.table.def.id == table)
+    }
+
+    /// The state of a table, made when missing.
+    pub(super) fn state(&mut self, table: &TableRef) -> &mut TableState {
+        let found = self.tables.iter().position(|state| state.table.def.id == table.def.id);
+        let at = found.unwrap_or_else(|| {
+            self.tables.push(TableState { table: table.clone(), writes: Arc::default(), locked: false });
+            self.tables.len() - 1
+        });
+        &mut self.tables[at]
+    }
+
+    /// Stages a key.
+    pub(super) fn stage(&mut self, table: &TableRef, key: &[u8], staged: Staged) {
+        self.staged_bytes += (key.len() + staged.row.as_ref().map_or(0, |row| row.len()) + STAGED_BYTES) as u64;
+        let writes = Arc::make_mut(&mut self.state(table).writes);
+        let before = match writes.rows.get_mut(key) {
+            Some(present) => Some(std::mem::replace(present, staged)),
+            None => writes.rows.insert(key.into(), staged),
+        };
+        self.note(|| Step::Row { table: table.def.id, key: key.into(), before });
+    }
+
+    /// Stages files.
+    pub(super) fn attach(&mut self, table: &TableRef, attachment: Attachment) {
+        Arc::make_mut(&mut self.state(table).writes).attachments.push(attachment);
+        self.note(|| Step::Attach { table: table.def.id });
+    }
+
+    /// Writes a step down when a mark may want it back.
+    pub(super) fn note(&mut self, step: impl FnOnce() -> Step) {
+        if *self.wanted.get_mut() {
+            self.steps.push(step());
+        }
+    }
+
+    /// Takes steps back down to a mark. `undo_ddl` is called for each [`Step::Ddl`].
+    pub(super) fn rollback_to(&mut self, mark: Mark, mut undo_ddl: impl FnMut()) {
+        assert!(mark.step_count <= self.steps.len(), "a mark is of this transaction and not rolled back itself");
+        for step in self.steps.split_off(mark.step_count).into_iter().rev() {
+            match step {
+                Step::Row { table, key, before } => {
+                    let writes = self.writes_mut(table);
+                    match before {
+                        Some(before) => writes.rows.insert(key, before),
+                        None => writes.rows.remove(&key),
+                    };
+                }
+                Step::Attach { table } => {
+                    let attachment = self.writes_mut(table).attachments.pop().expect("a step was noted for it");
+                    let state = self.find(table).expect("the table has a state: it was staged to");
+                    state.table.table.discard(&attachment);
+                }
+                Step::Ddl => undo_ddl(),
+            }
+        }
+    }
+
+    /// Files of bulk statements are taken back.
+    pub(super) fn discard_attachments(&self) {
+        for state in &self.tables {
+            for attachment in &state.writes.attachments {
+                state.table.table.discard(attachment);
+            }
+        }
+    }
+
+    /// Whether nothing is staged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.iter().all(|state| state.writes.is_empty())
+    }
+
+    fn writes_mut(&mut self, table: TableId) -> &mut TableWrites {
+        let state = self.tables.iter_mut().find(|state| state.table.def.id == table);
+        Arc::make_mut(&mut state.expect("the table has a state: it was staged to").writes)
+    }
+}
+
+/// What a staged row costs in memory beside its key and its row, about.
+const STAGED_BYTES: usize = 128;

@@ -1,0 +1,260 @@
+//! Timestamps: handed out in log order, published in that order; snapshots registered.
+//!
+//! ```text
+//!   published 41      sequenced 44      42 installing   43 installed   44 in the log
+//!   42 is done  →  published 43         43 was waiting for 42 and goes on
+//!   44 failed in the log → void: published 44, and nothing is to be seen of it
+//! ```
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weft_env::sync::{Condvar, Mutex};
+use weft_format::{Code, Error, Result, Timestamp};
+
+/// The clock of one engine.
+pub struct Timeline {
+    last_sequenced: AtomicU64,
+    published: AtomicU64,
+    publication: Mutex<Publication>,
+    /// Signalled when `published` moves or the timeline halts.
+    moved: Condvar,
+    registered: Mutex<Registered>,
+}
+
+#[derive(Default)]
+struct Publication {
+    /// Timestamps above `published` that are installed or void.
+    done: BTreeSet<u64>,
+    /// Publication has stopped for good: an installation failed.
+    halted: bool,
+    waiters: usize,
+}
+
+/// Registered timestamps with their counts, ascending: new ones come at the end.
+#[derive(Default)]
+struct Registered {
+    counts: VecDeque<(u64, u32)>,
+    /// Entries of `counts` that are zero.
+    empty: usize,
+}
+
+impl Registered {
+    fn register(&mut self, ts: u64) {
+        match self.counts.back_mut() {
+            Some((last, count)) if *last == ts => {
+                self.empty -= usize::from(*count == 0);
+                *count += 1;
+            }
+            last => {
+                assert!(last.is_none_or(|(last, _)| *last < ts), "published went back (txn 4)");
+                self.counts.push_back((ts, 1));
+            }
+        }
+    }
+
+    fn release(&mut self, ts: u64) {
+        let at = self.counts.partition_point(|&(other, _)| other < ts);
+        let entry = self.counts.get_mut(at).filter(|entry| entry.0 == ts && entry.1 > 0);
+        let entry = entry.expect("a snapshot is released once");
+        entry.1 -= 1;
+        self.empty += usize::from(entry.1 == 0);
+        while let Some((_, 0)) = self.counts.front() {
+            self.counts.pop_front();
+            self.empty -= 1;
+        }
+        // Behind one old snapshot many short ones come and go.
+        if self.empty > 64 && self.empty > self.counts.len() / 2 {
+            self.counts.retain(|&(_, count)| count > 0);
+            self.empty = 0;
+        }
+    }
+}
+
+impl Timeline {
+    /// A timeline that goes on behind `last`.
+    pub fn new(last: Timestamp) -> Timeline {
+        Timeline {
+            last_sequenced: AtomicU64::new(last.0),
+            published: AtomicU64::new(last.0),
+            publication: Mutex::default(),
+            moved: Condvar::new(),
+            registered: Mutex::default(),
+        }
+    }
+
+    /// The last timestamp handed out, published or not.
+    pub fn last_sequenced(&self) -> Timestamp {
+        Timestamp(self.last_sequenced.load(Ordering::Acquire))
+    }
+
+    /// Everything up to this timestamp is installed.
+    pub fn published(&self) -> Timestamp {
+        Timestamp(self.published.load(Ordering::Acquire))
+    }
+
+    /// Below the oldest registered snapshot and below every future one.
+    pub fn horizon(&self) -> Timestamp {
+        let registered = self.registered.lock();
+        let oldest = registered.counts.front().map_or(u64::MAX, |&(ts, _)| ts);
+        Timestamp(oldest.min(self.published.load(Ordering::Acquire)))
+    }
+
+    /// Takes the published timestamp and registers it, in one step (txn 1).
+    pub fn register(&self) -> Timestamp {
+        let mut registered = self.registered.lock();
+        let ts = self.published.load(Ordering::Acquire);
+        registered.register(ts);
+        Timestamp(ts)
+    }
+
+    /// Ends a registration.
+    pub fn release(&self, ts: Timestamp) {
+        self.registered.lock().release(ts.0);
+    }
+
+    /// How many snapshots are registered.
+    pub fn snapshot_count(&self) -> u64 {
+        self.registered.lock().counts.iter().map(|&(_, count)| u64::from(count)).sum()
+    }
+
+    /// The last timestamp handed out becomes `ts`. The caller holds the sequencing latch.
+    pub(crate) fn sequence(&self, ts: Timestamp) {
+        assert_eq!(ts, self.last_sequenced().next(), "timestamps are handed out one by one (txn 2)");
+        self.last_sequenced.store(ts.0, Ordering::Release);
+    }
+
+    /// Recovery has come to a commit. Nobody else uses the timeline yet.
+    pub(crate) fn recover_to(&self, ts: Timestamp) {
+        self.last_sequenced.fetch_max(ts.0, Ordering::AcqRel);
+        self.published.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// A timestamp is installed: waits until it and all lower ones are published.
+    pub(crate) fn publish(&self, ts: Timestamp) -> Result<()> {
+        if crate::fault::active(crate::fault::Fault::PublishOutOfOrder) {
+            self.published.fetch_max(ts.0, Ordering::AcqRel);
+            return Ok(());
+        }
+        let mut publication = self.publication.lock();
+        self.done(&mut publication, ts);
+        while self.published.load(Ordering::Acquire) < ts.0 {
+            if publication.halted {
+                let message = format!("commit {ts} is in the log but an earlier one could not be installed");
+                return Err(Error::new(Code::Poisoned, message).hint("reopen the database; the commit will be there"));
+            }
+            publication.waiters += 1;
+            self.moved.wait(&mut publication);
+            publication.waiters -= 1;
+        }
+        Ok(())
+    }
+
+    /// A timestamp will never be installed: later ones need not wait for it.
+    pub(crate) fn void(&self, ts: Timestamp) {
+        self.done(&mut self.publication.lock(), ts);
+    }
+
+    /// Publication stops for good; those who wait are told.
+    pub(crate) fn halt(&self) {
+        self.publication.lock().halted = true;
+        self.moved.notify_all();
+    }
+
+    /// Waits until everything handed out so far is published or void.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let target = self.last_sequenced().0;
+        let mut publication = self.publication.lock();
+        while self.published.load(Ordering::Acquire) < target {
+            if publication.halted {
+                return Err(Error::new(Code::Poisoned, "a commit could not be installed").hint("reopen the database"));
+            }
+            publication.waiters += 1;
+            self.moved.wait(&mut publication);
+            publication.waiters -= 1;
+        }
+        Ok(())
+    }
+
+    fn done(&self, publication: &mut Publication, ts: Timestamp) {
+        let before = self.published.load(Ordering::Acquire);
+        let mut published = before;
+        if published + 1 == ts.0 {
+            published = ts.0;
+        } else {
+            assert!(publication.done.insert(ts.0) && ts.0 > published, "timestamp {ts} is done twice (txn 4)");
+        }
+        while publication.done.first() == Some(&(published + 1)) {
+            publication.done.pop_first();
+            published += 1;
+        }
+        if published != before {
+            self.published.store(published, Ordering::Release);
+            if publication.waiters > 0 {
+                self.moved.notify_all();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests run on real threads")]
+mod tests {
+    use super::*;
+
+    fn timeline() -> Timeline {
+        let timeline = Timeline::new(Timestamp(41));
+        (42..=45).for_each(|ts| timeline.sequence(Timestamp(ts)));
+        timeline
+    }
+
+    #[test]
+    fn publication_is_in_order_and_skips_void_timestamps() {
+        let timeline = timeline();
+        timeline.void(Timestamp(44));
+        timeline.void(Timestamp(43));
+        assert_eq!(timeline.published(), Timestamp(41));
+        timeline.publish(Timestamp(42)).unwrap();
+        assert_eq!(timeline.published(), Timestamp(44));
+    }
+
+    #[test]
+    fn a_halt_tells_those_who_wait() {
+        let timeline = timeline();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| timeline.publish(Timestamp(43)));
+            timeline.halt();
+            assert_eq!(waiting.join().unwrap().unwrap_err().code(), Code::Poisoned);
+        });
+        assert_eq!(timeline.published(), Timestamp(41));
+    }
+
+    #[test]
+    fn the_horizon_is_the_oldest_registered_snapshot() {
+        let timeline = timeline();
+        assert_eq!(timeline.horizon(), Timestamp(41));
+        let old = timeline.register();
+        timeline.publish(Timestamp(42)).unwrap();
+        let new = timeline.register();
+        assert_eq!((old, new, timeline.horizon()), (Timestamp(41), Timestamp(42), Timestamp(41)));
+        timeline.release(old);
+        assert_eq!(timeline.horizon(), Timestamp(42));
+        timeline.release(new);
+        timeline.publish(Timestamp(43)).unwrap();
+        assert_eq!((timeline.horizon(), timeline.snapshot_count()), (Timestamp(43), 0));
+    }
+
+    #[test]
+    fn one_old_snapshot_does_not_keep_the_others_entries() {
+        let timeline = Timeline::new(Timestamp(0));
+        let old = timeline.register();
+        for ts in 1..10_000 {
+            timeline.sequence(Timestamp(ts));
+            timeline.publish(Timestamp(ts)).unwrap();
+            let short = timeline.register();
+            timeline.release(short);
+        }
+        assert!(timeline.registered.lock().counts.len() < 200);
+        assert_eq!(timeline.horizon(), old);
+    }
+}
