@@ -1,0 +1,99 @@
+//! The deep check: every byte of every file, and what must hold between the parts.
+
+use std::collections::HashMap;
+
+use weft_format::{Result, Timestamp, ValueRef};
+
+use super::layout::Layout;
+use super::row_table::RowTable;
+use super::store::Store;
+
+impl Store {
+    /// See [`Maintain::check`](weft_kernel::table::Maintain::check).
+    pub(crate) fn check_all(&self) -> Result<Vec<String>> {
+        // No job and no write may come between the looks at the parts.
+        let _editing = self.editing.lock();
+        let _marking = self.marking.lock();
+        let layout = self.layout();
+        let mut wrong = Vec::new();
+        let mut readable = true;
+        for part in &layout.parts {
+            if let Err(error) = part.table.verify() {
+                wrong.push(error.to_string());
+                readable = false;
+            }
+            let file = part.file;
+            if part.marks.count() > part.row_count() {
+                wrong.push(format!("file {file} has more marks than rows"));
+            }
+            let path = self.context.services.file_path(self.context.def.id, file);
+            if !self.context.env.fs.exists(&path).unwrap_or(false) {
+                wrong.push(format!("file {file} is listed but not in the directory"));
+            }
+            if part.insert_ts_max() > self.cut() && part.is_listed() {
+                let (ts, cut) = (part.insert_ts_max(), self.cut());
+                wrong.push(format!("file {file} is listed with rows of {ts}, beyond the cut {cut}"));
+            }
+        }
+        for table in layout.row_tables() {
+            self.check_row_table(table, &mut wrong);
+        }
+        if readable {
+            self.check_alive(&layout, &mut wrong)?;
+        }
+        Ok(wrong)
+    }
+
+    fn check_row_table(&self, table: &RowTable, wrong: &mut Vec<String>) {
+        let to = table.frozen_at().unwrap_or(Timestamp::MAX);
+        table.for_each(|key, place| {
+            let (from, until) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
+            if from < table.from || from > to {
+                wrong.push(format!("row table {} holds a version of {from}", table.number));
+            }
+            if until < from {
+                wrong.push(format!("a version of {from} ended at {until}"));
+            }
+            let row = place.chunk.row(place.slot);
+            if self.codec.check(row).is_err() || self.keys.of_row(&self.codec, row) != key {
+                wrong.push(format!("a row of row table {} does not fit its key", table.number));
+            }
+        });
+    }
+
+    /// DESIGN invariant 2, for the newest snapshot: a key has at most one version alive.
+    fn check_alive(&self, layout: &Layout, wrong: &mut Vec<String>) -> Result<()> {
+        let mut alive: HashMap<Vec<u8>, String> = HashMap::new();
+        let mut note = |key: Vec<u8>, place: String| {
+            if let Some(other) = alive.insert(key.clone(), place.clone()) {
+                let values = self.keys.decode(&key).unwrap_or_default();
+                wrong.push(format!("key {values:?} is alive in {other} and in {place}"));
+            }
+        };
+        for table in layout.row_tables() {
+            table.for_each(|key, place| {
+                if place.chunk.delete_ts(place.slot) == Timestamp::MAX {
+                    note(key.to_vec(), format!("row table {}", table.number));
+                }
+            });
+        }
+        let key_columns = &self.schema().key;
+        for part in &layout.parts {
+            for block in 0..part.table.block_count() {
+                let mut columns = Vec::with_capacity(key_columns.len());
+                for &column in key_columns {
+                    columns.push(part.table.block(part.cache(), column, block)?);
+                }
+                for row in 0..part.table.block_rows(block) {
+                    let position = (block * weft_format::BLOCK_ROWS + row) as u32;
+                    if !part.marks.is_marked(position) {
+                        let values: Vec<weft_format::Value> = columns.iter().map(|block| block.value(row)).collect();
+                        let values: Vec<ValueRef<'_>> = values.iter().map(|value| value.as_ref()).collect();
+                        note(self.keys.encode(values), format!("file {} row {position}", part.file));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! A layout version: the immutable list of parts a table consists of at a moment.
+//!
+//! ```text
+//!   layout 17   active   row table 9  (from 41)
+//!               frozen   row table 7  (11..=25)   row table 8  (26..=40)        oldest first
+//!               parts    t12-5 [a..f]   t12-9 [b..z]   t12-6 [g..z]             by lowest key
+//!               reach    0              1              1                        which part so far reaches furthest
+//! ```
+//!
+//! A lookup of "h" starts at the last part whose lowest key is at or below it and walks back while one reaches as far:
+//! over disjoint parts that is one step.
+//!
+//! 1. Each row version that some registered snapshot sees lies in exactly one part (DESIGN invariant 2).
+//! 2. Row tables cover disjoint ranges of timestamps, the active one the last.
+//!
+//! Concurrency: immutable; the table swaps one pointer, readers keep what they pinned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weft_format::{FileId, Result, Timestamp};
+use weft_kernel::table::Location;
+
+use super::key_probe::KeyProbe;
+use super::part::Part;
+use super::row_table::{Place, RowTable};
+
+/// A version of a row, found.
+pub(crate) enum Site<'a> {
+    Row(&'a Arc<RowTable>, Place),
+    Column(&'a Arc<Part>, u32),
+}
+
+impl Site<'_> {
+    pub(crate) fn insert_ts(&self) -> Result<Timestamp> {
+        match self {
+            Site::Row(_, place) => Ok(place.chunk.insert_ts(place.slot)),
+            Site::Column(part, position) => part.insert_ts(*position),
+        }
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        match self {
+            Site::Row(table, _) => Location::RowTable(table.number),
+            Site::Column(part, position) => Location::ColumnTable(part.file, *position),
+        }
+    }
+}
+
+/// One layout version.
+pub(crate) struct Layout {
+    /// Counts the table's layouts.
+    pub(crate) number: u64,
+    pub(crate) active: Arc<RowTable>,
+    /// Oldest first.
+    pub(crate) frozen: Vec<Arc<RowTable>>,
+    /// By lowest key.
+    pub(crate) parts: Vec<Arc<Part>>,
+    reach: Vec<u32>,
+    by_file: HashMap<FileId, u32>,
+}
+
+impl Layout {
+    pub(crate) fn new(
+        number: u64,
+        active: Arc<RowTable>,
+        frozen: Vec<Arc<RowTable>>,
+        mut parts: Vec<Arc<Part>>,
+    ) -> Layout {
+        let tables: Vec<&Arc<RowTable>> = frozen.iter().chain([&active]).collect();
+        for pair in tables.windows(2) {
+            let to = pair[0].frozen_at().expect("only the last row table is active (layout 2)");
+            assert!(to < pair[1].from, "row tables cover disjoint timestamps (layout 2)");
+        }
+        parts.sort_by(|a, b| a.key_min().cmp(b.key_min()).then(a.file.cmp(&b.file)));
+        let mut reach: Vec<u32> = Vec::with_capacity(parts.len());
+        let mut by_file = HashMap::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            let furthest = match reach.last() {
+                Some(&before) if parts[before as usize].key_max() >= part.key_max() => before,
+                _ => index as u32,
+            };
+            reach.push(furthest);
+            assert!(
+                by_file.insert(part.file, index as u32).is_none(),
+                "file {} is in a layout once (layout 1)",
+                part.file
+            );
+        }
+        Layout { number, active, frozen, parts, reach, by_file }
+    }
+
+    /// Row tables, newest first.
+    pub(crate) fn row_tables(&self) -> impl Iterator<Item = &Arc<RowTable>> {
+        std::iter::once(&self.active).chain(self.frozen.iter().rev())
+    }
+
+    /// The row table that versions of `ts` go into (DESIGN invariant 5).
+    pub(crate) fn row_table_of(&self, ts: Timestamp) -> &Arc<RowTable> {
+        let table = self.row_tables().find(|table| ts >= table.from);
+        table.expect(
+            "a version belongs into a row table that was not converted: F was not published (DESIGN invariant 5)",
+        )
+    }
+
+    /// The part of a file.
+    pub(crate) fn part(&self, file: FileId) -> Option<&Arc<Part>> {
+        self.by_file.get(&file).map(|&index| &self.parts[index as usize])
+    }
+
+    /// The parts whose key range covers `key`.
+    pub(crate) fn parts_covering<'a, 'k>(&'a self, key: &'k [u8]) -> impl Iterator<Item = &'a Arc<Part>> + use<'a, 'k> {
+        let end = self.parts.partition_point(|part| part.key_min() <= key);
+        let reaches = move |&index: &usize| self.parts[self.reach[index] as usize].key_max() >= key;
+        (0..end).rev().take_while(reaches).map(|index| &self.parts[index]).filter(move |part| part.key_max() >= key)
+    }
+
+    /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the one that is alive).
+    pub(crate) fn find<'a>(&'a self, key: &[u8], read_ts: Timestamp) -> Result<Option<Site<'a>>> {
+        let probe = KeyProbe::new(key);
+        for table in self.row_tables().filter(|table| table.from <= read_ts) {
+            if let Some(place) = table.find(&probe, read_ts) {
+                return Ok(Some(Site::Row(table, place)));
+            }
+        }
+        for part in self.parts_covering(key) {
+            if let Some(position) = part.find(&probe, read_ts)? {
+                return Ok(Some(Site::Column(part, position)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The alive version of `key`, first where it was seen (DESIGN invariant 8).
+    pub(crate) fn find_again(&self, hint: Location, key: &[u8]) -> Result<Option<Site<'_>>> {
+        match hint {
+            Location::RowTable(number) => {
+                if let Some(table) = self.row_tables().find(|table| table.number == number)
+                    && let Some(place) = table.find(&KeyProbe::new(key), Timestamp::MAX)
+                {
+                    return Ok(Some(Site::Row(table, place)));
+                }
+            }
+            Location::ColumnTable(file, position) => {
+                if let Some(part) = self.part(file)
+                    && !part.marks.is_marked(position)
+                {
+                    return Ok(Some(Site::Column(part, position)));
+                }
+            }
+        }
+        self.find(key, Timestamp::MAX)
+    }
+}

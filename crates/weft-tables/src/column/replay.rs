@@ -1,0 +1,109 @@
+//! Redo: logged changes in log order, through the same locks and row tables as new commits.
+//!
+//! ```text
+//!   cut 40:  insert k@38 ─ ignored: in the files   update k@41 ─ on the version alive now   insert j@41 again ─ ignored
+//! ```
+//!
+//! Redoing a change twice is harmless: at or below the cut it is in the files; above it, the version with exactly this
+//! timestamp, or a later one of the key, is there already.
+
+use std::sync::Arc;
+
+use weft_format::{Error, FileId, Result, Timestamp, ValueRef};
+use weft_kernel::fault::{Fault, active};
+use weft_kernel::table::{Change, Replay};
+
+use super::layout::{Layout, Site};
+use super::store::Store;
+
+impl Replay for Store {
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        let _marking = self.marking.lock();
+        if ts <= self.cut() && !active(Fault::ReplayTwiceApplies) {
+            return Ok(());
+        }
+        // All changes of one timestamp go into one row table, so F lies between two of them.
+        if ts > self.last_change() && self.layout().active.bytes() >= self.row_table_bytes {
+            self.freeze_active(Timestamp(ts.0 - 1));
+        }
+        let layout = self.layout();
+        match change {
+            Change::Insert { key, row } => self.redo_insert(&layout, ts, key, row)?,
+            Change::Update { key, values } => {
+                let Some(old) = self.version_before(&layout, ts, key)? else { return Ok(()) };
+                let row = self.row_of(&old)?;
+                let mut new: Vec<ValueRef<'_>> =
+                    (0..self.codec.column_count()).map(|column| self.codec.get(&row, column)).collect();
+                for (column, value) in values {
+                    let slot =
+                        new.get_mut(*column).ok_or_else(|| self.damaged(ts, "updates a column that is not there"))?;
+                    *slot = value.as_ref();
+                }
+                layout.row_table_of(ts).insert(key, ts, self.codec.encode(new).into());
+                self.end(&old, ts);
+            }
+            Change::Delete { key } => {
+                if let Some(old) = self.version_before(&layout, ts, key)? {
+                    self.end(&old, ts);
+                }
+            }
+            Change::Attach(files, _) => self.redo_attach(&layout, ts, files)?,
+        }
+        self.note_change(ts);
+        Ok(())
+    }
+}
+
+impl Store {
+    fn redo_insert(&self, layout: &Layout, ts: Timestamp, key: &[u8], row: &[u8]) -> Result<()> {
+        self.codec.check(row)?;
+        if layout.row_table_of(ts).contains(key, ts) {
+            return Ok(());
+        }
+        if let Some(old) = layout.find(key, Timestamp::MAX)? {
+            let old_ts = old.insert_ts()?;
+            if old_ts > ts {
+                return Ok(());
+            }
+            // A row of a file that the same transaction attached before it changed the row.
+            if old_ts < ts {
+                return Err(self.damaged(ts, "inserts a key that has a row"));
+            }
+            self.end(&old, ts);
+        }
+        layout.row_table_of(ts).insert(key, ts, row.into());
+        Ok(())
+    }
+
+    fn redo_attach(&self, layout: &Layout, ts: Timestamp, files: &[FileId]) -> Result<()> {
+        let mut attached = Vec::new();
+        for &file in files.iter().filter(|file| layout.part(**file).is_none()) {
+            attached.push(Arc::new(self.open_part(file, Some(ts))?));
+        }
+        if !attached.is_empty() {
+            self.attach(&attached);
+        }
+        Ok(())
+    }
+
+    /// The version that a change at `ts` ends; none when the change was applied before.
+    fn version_before<'a>(&self, layout: &'a Layout, ts: Timestamp, key: &[u8]) -> Result<Option<Site<'a>>> {
+        if layout.row_table_of(ts).contains(key, ts) {
+            return Ok(None);
+        }
+        let Some(site) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
+        Ok((site.insert_ts()? <= ts).then_some(site))
+    }
+
+    fn row_of(&self, site: &Site<'_>) -> Result<Arc<[u8]>> {
+        Ok(match site {
+            Site::Row(_, place) => place.chunk.row(place.slot).clone(),
+            Site::Column(part, position) => part.table.row(part.cache(), *position)?.into(),
+        })
+    }
+
+    fn damaged(&self, ts: Timestamp, what: &str) -> Error {
+        Error::corrupt(format!("the log's commit {ts} {what} in table \"{}\"", self.context.def.name))
+            .hint("the log and the table's files do not belong together: restore both from one copy")
+    }
+}

@@ -1,0 +1,247 @@
+//! A row table: in-memory, ordered, multi-version rows of the commits of one range of timestamps.
+//!
+//! ```text
+//!   row table 4, timestamps 11..=F
+//!   index   (k1,@12)▶ slot 2   (k1,@11)▶ slot 0   (k2,@11)▶ slot 1       skip list, newest version of a key first
+//!   chunks  64 slots, 128 slots, 256 slots, ...                          arrival order, for scans
+//!   filter  one bit in each of three places per key                      most lookups of absent keys end here
+//! ```
+//!
+//! 1. F is fixed once, under the mark lock (DESIGN invariant 5). Versions later than F are never put in.
+//! 2. Versions come in until F is published; afterwards only delete timestamps change: then the table is complete.
+//! 3. Of the versions of a key at most one is alive, and it is the newest: it is found by its key and the greatest
+//!    insert timestamp at or before the reader's.
+//! 4. While a job carries over, every delete is either in the slots the job read or in its list.
+//!
+//! Concurrency: one writer at a time (it holds the mark lock), readers without locks but for the list of chunks.
+//! Crash: nothing here survives; redo fills a new row table from the log.
+//!
+//! Source: SynchroStore section 3.1; the delete timestamp beside the row replaces the paper's DList.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_skiplist::SkipMap;
+use weft_env::sync::{Mutex, RwLock};
+use weft_format::Timestamp;
+use weft_format::bloom::hash_bytes;
+use weft_kernel::budget::RowBudget;
+
+use super::chunk::{CHUNK_ROWS_MAX, CHUNK_ROWS_MIN, Chunk};
+use super::key_probe::KeyProbe;
+use super::version_key::VersionKey;
+
+/// What a version costs besides its row and key, bytes: skip list node, slot, allocation headers.
+const VERSION_OVERHEAD_BYTES: u64 = 176;
+
+/// Where a version lies.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) chunk: Arc<Chunk>,
+    pub(crate) slot: u32,
+}
+
+/// One row table.
+pub(crate) struct RowTable {
+    /// Counts the table's row tables.
+    pub(crate) number: u64,
+    /// The first timestamp that belongs here.
+    pub(crate) from: Timestamp,
+    /// F; MAX while active.
+    to: AtomicU64,
+    index: SkipMap<VersionKey, Place>,
+    filter: Box<[AtomicU64]>,
+    chunks: RwLock<Vec<Arc<Chunk>>>,
+    bytes: AtomicU64,
+    cached_bytes: AtomicU64,
+    row_count: AtomicU64,
+    dead: AtomicU64,
+    carry: Mutex<Option<Vec<(u32, Timestamp)>>>,
+    column_count: usize,
+    budget: Arc<RowBudget>,
+}
+
+impl RowTable {
+    /// An empty active row table for timestamps from `from` on, expected to reach about `bytes`.
+    pub(crate) fn new(
+        number: u64,
+        from: Timestamp,
+        bytes: u64,
+        column_count: usize,
+        budget: Arc<RowBudget>,
+    ) -> RowTable {
+        let filter_words = (bytes / 512).clamp(16, 1 << 16).next_power_of_two() as usize;
+        RowTable {
+            number,
+            from,
+            to: AtomicU64::new(Timestamp::MAX.0),
+            index: SkipMap::new(),
+            filter: (0..filter_words).map(|_| AtomicU64::new(0)).collect(),
+            chunks: RwLock::new(Vec::new()),
+            bytes: AtomicU64::new(0),
+            cached_bytes: AtomicU64::new(0),
+            row_count: AtomicU64::new(0),
+            dead: AtomicU64::new(0),
+            carry: Mutex::new(None),
+            column_count,
+            budget,
+        }
+    }
+
+    /// F, once it is fixed.
+    pub(crate) fn frozen_at(&self) -> Option<Timestamp> {
+        let to = self.to.load(Ordering::Acquire);
+        (to != Timestamp::MAX.0).then_some(Timestamp(to))
+    }
+
+    /// Fixes F; under the mark lock.
+    pub(crate) fn freeze(&self, to: Timestamp) {
+        let before = self.to.swap(to.0, Ordering::AcqRel);
+        assert_eq!(before, Timestamp::MAX.0, "a row table is frozen once (row table 1)");
+    }
+
+    /// Bytes charged to the row budget.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Versions, dead or alive.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.row_count.load(Ordering::Acquire)
+    }
+
+    /// Versions that have ended.
+    pub(crate) fn dead_count(&self) -> u64 {
+        self.dead.load(Ordering::Relaxed)
+    }
+
+    /// The chunks now, oldest first.
+    pub(crate) fn chunks(&self) -> Vec<Arc<Chunk>> {
+        self.chunks.read().clone()
+    }
+
+    /// Puts a version in; the caller holds the mark lock. False when exactly this version is there already (redo).
+    pub(crate) fn insert(&self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) -> bool {
+        assert!(
+            ts >= self.from && ts.0 <= self.to.load(Ordering::Acquire),
+            "a version goes into the row table of its timestamp (row table 1)"
+        );
+        let version = VersionKey::new(key, ts);
+        let cost = row.len() as u64 + key.len() as u64 + VERSION_OVERHEAD_BYTES;
+        if self.index.contains_key(&version) {
+            return false;
+        }
+        let chunk = self.chunk_with_room();
+        let slot = chunk.push(ts, row);
+        for (word, bit) in self.filter_bits(hash_bytes(key)) {
+            self.filter[word].fetch_or(bit, Ordering::Release);
+        }
+        self.index.insert(version, Place { chunk, slot });
+        self.bytes.fetch_add(cost, Ordering::Relaxed);
+        self.row_count.fetch_add(1, Ordering::Release);
+        self.budget.charge(cost);
+        true
+    }
+
+    fn chunk_with_room(&self) -> Arc<Chunk> {
+        let last = self.chunks.read().last().cloned();
+        if let Some(chunk) = &last
+            && !chunk.is_full()
+        {
+            return chunk.clone();
+        }
+        let (first, capacity) = match &last {
+            Some(chunk) => (chunk.first + chunk.len() as u32, (chunk.len() * 2).min(CHUNK_ROWS_MAX)),
+            None => (0, CHUNK_ROWS_MIN),
+        };
+        let chunk = Arc::new(Chunk::new(first, capacity, self.column_count));
+        self.chunks.write().push(chunk.clone());
+        chunk
+    }
+
+    fn filter_bits(&self, hash: u64) -> [(usize, u64); 3] {
+        let mask = self.filter.len() as u64 - 1;
+        let word = |shift: u32| ((hash >> shift & mask) as usize, 1u64 << (hash.rotate_left(shift + 7) & 63));
+        [word(0), word(17), word(34)]
+    }
+
+    fn may_contain(&self, hash: u64) -> bool {
+        self.filter_bits(hash).iter().all(|&(word, bit)| self.filter[word].load(Ordering::Acquire) & bit != 0)
+    }
+
+    /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the version that is alive).
+    pub(crate) fn find(&self, probe: &KeyProbe<'_>, read_ts: Timestamp) -> Option<Place> {
+        if !self.may_contain(probe.hash) {
+            return None;
+        }
+        let start = VersionKey::new(probe.key, read_ts);
+        let entry = self.index.lower_bound(Bound::Included(&start))?;
+        if entry.key().key() != probe.key {
+            return None;
+        }
+        // Row table 3: an older version of the key ended before this one began.
+        let place = entry.value();
+        let deleted = place.chunk.delete_ts(place.slot);
+        (deleted > read_ts || deleted == Timestamp::MAX).then(|| place.clone())
+    }
+
+    /// Whether exactly this version is here.
+    pub(crate) fn contains(&self, key: &[u8], ts: Timestamp) -> bool {
+        self.may_contain(hash_bytes(key)) && self.index.contains_key(&VersionKey::new(key, ts))
+    }
+
+    /// Ends a version; the caller holds the mark lock.
+    pub(crate) fn end(&self, place: &Place, ts: Timestamp) {
+        if place.chunk.end(place.slot, ts) {
+            self.dead.fetch_add(1, Ordering::Relaxed);
+            if let Some(carry) = self.carry.lock().as_mut() {
+                carry.push((place.chunk.first + place.slot, ts));
+            }
+        }
+    }
+
+    /// From here on deletes are listed for the job (row table 4); the caller holds the mark lock.
+    pub(crate) fn begin_carry(&self) {
+        *self.carry.lock() = Some(Vec::new());
+    }
+
+    /// The deletes since [`RowTable::begin_carry`] or the last call: ordinal of the slot and timestamp.
+    pub(crate) fn drain_carry(&self) -> Vec<(u32, Timestamp)> {
+        self.carry.lock().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Ends the list of deletes.
+    pub(crate) fn end_carry(&self) {
+        *self.carry.lock() = None;
+    }
+
+    /// Slots that may be in use: one more than the greatest ordinal.
+    pub(crate) fn slot_count(&self) -> usize {
+        self.chunks.read().last().map_or(0, |chunk| chunk.first as usize + chunk.len())
+    }
+
+    /// The greatest key of any version.
+    pub(crate) fn greatest_key(&self) -> Option<Vec<u8>> {
+        self.index.back().map(|entry| entry.key().key().to_vec())
+    }
+
+    /// Calls `visit` with every version in order: by key, newest version first.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], &Place)) {
+        for entry in self.index.iter() {
+            visit(entry.key().key(), entry.value());
+        }
+    }
+
+    /// Charges the budget for what a scan keeps here beside the rows.
+    pub(crate) fn charge_cached(&self, bytes: u64) {
+        self.cached_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.charge(bytes);
+    }
+}
+
+impl Drop for RowTable {
+    fn drop(&mut self) {
+        self.budget.release(self.bytes() + self.cached_bytes.load(Ordering::Relaxed));
+    }
+}

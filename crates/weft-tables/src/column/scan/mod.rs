@@ -1,0 +1,41 @@
+//! Scans: partitions that share a queue of small units of work, so that threads of any speed end together.
+//!
+//! ```text
+//!   units   (t12-7, block 0) (t12-7, block 1) (t12-9, block 0) (row table 8, chunk 0) ... (own rows)
+//!               ▲                 ▲ cursor
+//!   partition 0 ┘     partition 1 ┘
+//! ```
+//!
+//! Each unit: pruned by statistics · rows alive at the snapshot · own writes hidden · predicates on encoded values ·
+//! the selected rows of the projected columns as Arrow arrays. A unit of which every row is selected is decoded whole.
+//!
+//! 1. A scan reads the layout that it pinned when it began, and no other (DESIGN invariant 1).
+//! 2. Every visible row is in exactly one unit, and a unit is taken by one partition.
+
+mod column_part;
+mod own;
+mod partition;
+mod plan;
+mod row_chunk;
+
+use std::sync::Arc;
+
+use weft_format::Result;
+use weft_kernel::table::{Partition, Scan, ScanOutput, ScanRequest, TableStatistics};
+
+use self::partition::StorePartition;
+use self::plan::Plan;
+use super::store::Store;
+
+impl Scan for Store {
+    fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+        let count = request.partition_count;
+        let plan = Arc::new(Plan::new(self, request)?);
+        let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;
+        Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        plan::statistics(self)
+    }
+}

@@ -1,0 +1,210 @@
+//! What a scan reads: the pinned layout cut into units, and what its own transaction hides of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::SchemaRef;
+use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Result, RowCodec, Schema, Timestamp};
+use weft_kernel::table::{ScanMetrics, ScanRequest, TableStatistics, TableWrites};
+
+use super::super::chunk::Chunk;
+use super::super::key_probe::KeyProbe;
+use super::super::layout::{Layout, Site};
+use super::super::part::Part;
+use super::super::row_table::RowTable;
+use super::super::store::Store;
+
+/// Positions hidden by own writes, ascending: of a part by row, of a row table by slot ordinal.
+type Hidden = Vec<u32>;
+
+/// A stretch of rows that one partition reads at once.
+pub(super) enum Unit {
+    /// A block of a part (its place in [`Plan::parts`]).
+    Block(usize, usize),
+    /// A chunk of a row table (its place in [`Plan::chunks`]).
+    Chunk(usize),
+    /// The transaction's own rows.
+    Own,
+}
+
+/// A part of the scan.
+pub(super) struct PartScan {
+    pub(super) part: Arc<Part>,
+    /// Built by the own transaction: every row is visible, though it was not inserted yet for anybody else.
+    pub(super) own: bool,
+    pub(super) hidden: Hidden,
+    /// The marks as of the snapshot, copied once.
+    pub(super) dead: OnceLock<Option<Vec<u64>>>,
+}
+
+/// A chunk of a row table of the scan.
+pub(super) struct ChunkScan {
+    pub(super) table: Arc<RowTable>,
+    pub(super) chunk: Arc<Chunk>,
+    pub(super) len: usize,
+    /// No row can be added any more: columns may be kept.
+    pub(super) complete: bool,
+    pub(super) hidden: Arc<Hidden>,
+}
+
+/// Everything that the partitions of a scan share.
+pub(super) struct Plan {
+    pub(super) request: ScanRequest,
+    pub(super) schema: Arc<Schema>,
+    pub(super) codec: RowCodec,
+    pub(super) arrow: SchemaRef,
+    pub(super) parts: Vec<PartScan>,
+    pub(super) chunks: Vec<ChunkScan>,
+    units: Vec<Unit>,
+    cursor: AtomicUsize,
+    pub(super) metrics: Arc<ScanMetrics>,
+}
+
+impl Plan {
+    pub(super) fn new(store: &Store, request: ScanRequest) -> Result<Plan> {
+        // Scan 1: whatever happens next happens in later layouts.
+        let layout = store.layout_for_scan();
+        let read_ts = request.view.read_ts;
+        let own = request.view.own.clone();
+        let own_parts = own.as_deref().map_or(Ok(Vec::new()), |own| built_parts(store, own))?;
+        let mut hidden = own
+            .as_deref()
+            .map_or(Ok(HiddenRows::default()), |own| HiddenRows::find(&layout, &own_parts, own, read_ts))?;
+        let metrics = Arc::new(ScanMetrics::default());
+        let mut plan = Plan {
+            schema: store.schema().clone(),
+            codec: store.codec.clone(),
+            arrow: store.schema().arrow(&request.projection),
+            parts: Vec::new(),
+            chunks: Vec::new(),
+            units: Vec::new(),
+            cursor: AtomicUsize::new(0),
+            metrics: metrics.clone(),
+            request,
+        };
+        let count = layout.parts.len() + 1 + layout.frozen.len() + own_parts.len();
+        metrics.parts.fetch_add(count as u64, Ordering::Relaxed);
+        for part in &layout.parts {
+            if part.insert_ts_min() <= read_ts {
+                plan.add_part(part.clone(), false, hidden.parts.remove(&part.file).unwrap_or_default());
+            }
+        }
+        for part in own_parts {
+            let positions = hidden.parts.remove(&part.file).unwrap_or_default();
+            plan.add_part(part, true, positions);
+        }
+        let published = store.context.services.published();
+        for table in layout.frozen.iter().chain([&layout.active]).filter(|table| table.from <= read_ts) {
+            let slots = Arc::new(hidden.slots.remove(&table.number).unwrap_or_default());
+            plan.add_row_table(table, published, &slots);
+        }
+        if own.is_some_and(|own| own.rows.values().any(|staged| staged.row.is_some())) {
+            plan.units.push(Unit::Own);
+        }
+        Ok(plan)
+    }
+
+    fn add_part(&mut self, part: Arc<Part>, own: bool, hidden: Hidden) {
+        if !part.table.may_match(&self.request.predicates) {
+            self.metrics.parts_pruned.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let place = self.parts.len();
+        self.units.extend((0..part.table.block_count()).map(|block| Unit::Block(place, block)));
+        self.parts.push(PartScan { part, own, hidden, dead: OnceLock::new() });
+    }
+
+    fn add_row_table(&mut self, table: &Arc<RowTable>, published: Timestamp, hidden: &Arc<Hidden>) {
+        // F is looked at before the lengths: once it is published no length changes (row table 2).
+        let complete = table.frozen_at().is_some_and(|to| to <= published);
+        for chunk in table.chunks() {
+            let full = chunk.is_full();
+            let len = chunk.len();
+            if len > 0 {
+                self.units.push(Unit::Chunk(self.chunks.len()));
+                let (table, hidden) = (table.clone(), hidden.clone());
+                self.chunks.push(ChunkScan { table, chunk, len, complete: complete || full, hidden });
+            }
+        }
+    }
+
+    /// The next unit that nobody took.
+    pub(super) fn next_unit(&self) -> Option<&Unit> {
+        self.units.get(self.cursor.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn read_ts(&self) -> Timestamp {
+        self.request.view.read_ts
+    }
+}
+
+/// Where the committed versions lie that own writes replace.
+#[derive(Default)]
+struct HiddenRows {
+    parts: HashMap<FileId, Hidden>,
+    slots: HashMap<u64, Hidden>,
+}
+
+impl HiddenRows {
+    fn find(layout: &Layout, own_parts: &[Arc<Part>], own: &TableWrites, read_ts: Timestamp) -> Result<HiddenRows> {
+        let mut hidden = HiddenRows::default();
+        for key in own.rows.keys() {
+            match layout.find(key, read_ts)? {
+                Some(Site::Row(table, place)) => {
+                    hidden.slots.entry(table.number).or_default().push(place.chunk.first + place.slot);
+                }
+                Some(Site::Column(part, position)) => hidden.parts.entry(part.file).or_default().push(position),
+                None => {}
+            }
+            let probe = KeyProbe::new(key);
+            for part in own_parts {
+                if let Some(position) = part.find(&probe, Timestamp::MAX)? {
+                    hidden.parts.entry(part.file).or_default().push(position);
+                }
+            }
+        }
+        hidden.parts.values_mut().chain(hidden.slots.values_mut()).for_each(|positions| positions.sort_unstable());
+        Ok(hidden)
+    }
+}
+
+fn built_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
+    let built = store.built.lock();
+    let files = own.attachments.iter().flat_map(|attachment| &attachment.files);
+    let find = |file: &FileId| {
+        let part = built.iter().find(|part| part.file == *file).cloned();
+        part.ok_or_else(|| Error::internal(format!("the transaction's file {file} is not open any more")))
+    };
+    files.map(find).collect()
+}
+
+/// See [`Scan::statistics`](weft_kernel::table::Scan::statistics).
+pub(super) fn statistics(store: &Store) -> TableStatistics {
+    let layout = store.layout();
+    let mut statistics = TableStatistics::default();
+    let mut merged: Vec<ColumnStats> = store.schema().columns.iter().map(|_| ColumnStats::empty()).collect();
+    for part in &layout.parts {
+        statistics.row_count += u64::from(part.row_count() - part.marks.count());
+        statistics.bytes += part.table.file_bytes();
+        for (ordinal, stats) in merged.iter_mut().enumerate() {
+            stats.merge(part.table.stats(ordinal));
+        }
+    }
+    for table in layout.row_tables() {
+        statistics.row_count += table.row_count().saturating_sub(table.dead_count());
+        statistics.bytes += table.bytes();
+    }
+    let range = |stats: ColumnStats| (!stats.min.is_null() && !stats.max.is_null()).then_some((stats.min, stats.max));
+    statistics.ranges = merged.into_iter().map(range).collect();
+    statistics
+}
+
+/// The hidden positions among `count` rows from `first` on, counted from it.
+pub(super) fn hidden_between(hidden: &[u32], first: u32, count: usize) -> impl Iterator<Item = usize> + '_ {
+    let start = hidden.partition_point(|&position| position < first);
+    hidden[start..].iter().map(move |&position| (position - first) as usize).take_while(move |&at| at < count)
+}
+
+/// Words of 64 rows per block.
+pub(super) const BLOCK_WORDS: usize = BLOCK_ROWS / 64;

@@ -1,0 +1,88 @@
+//! A chunk of a row table.
+//!
+//! Rows lie behind pointers, so a scan's first look at a column of a complete chunk costs a cache miss per row; what it
+//! finds is kept as an Arrow array beside the chunk, and later scans cost what they do on column tables.
+
+use std::sync::atomic::Ordering;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use weft_format::{Mask, Predicate, Result};
+
+use super::super::row_arrays::column_of_rows;
+use super::partition::{arrow_filter, filtered};
+use super::plan::{ChunkScan, Plan, hidden_between};
+
+/// A column is built whole and kept when at least one row in so many is wanted.
+const KEEP_ONE_IN: usize = 4;
+
+impl Plan {
+    /// The visible rows of a chunk that satisfy the predicates.
+    pub(super) fn read_chunk(&self, scan: &ChunkScan) -> Result<Option<RecordBatch>> {
+        self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        let visible = scan.chunk.visible_at(self.read_ts(), scan.len);
+        let mut mask = visible.map(|words| Mask::from_words(words, scan.len));
+        for at in hidden_between(&scan.hidden, scan.chunk.first, scan.len) {
+            mask.get_or_insert_with(|| Mask::all(scan.len)).clear(at);
+        }
+        for predicate in &self.request.predicates {
+            self.filter_rows(scan, predicate, mask.get_or_insert_with(|| Mask::all(scan.len)));
+        }
+        let selected = mask.as_ref().map_or(scan.len, Mask::count);
+        if selected == 0 {
+            return Ok(None);
+        }
+        let mask = mask.filter(|_| selected < scan.len);
+        let columns = self.chunk_columns(scan, mask.as_ref(), selected)?;
+        self.batch(columns, selected).map(Some)
+    }
+
+    fn filter_rows(&self, scan: &ChunkScan, predicate: &Predicate, mask: &mut Mask) {
+        let column = predicate.column();
+        for slot in mask.positions() {
+            if !predicate.matches(self.codec.get(scan.chunk.row(slot), column)) {
+                mask.clear(slot as usize);
+            }
+        }
+    }
+
+    fn chunk_columns(&self, scan: &ChunkScan, mask: Option<&Mask>, selected: usize) -> Result<Vec<ArrayRef>> {
+        let projection = &self.request.projection;
+        let keep = scan.complete && selected * KEEP_ONE_IN >= scan.len;
+        let filter = mask.map(|mask| arrow_filter(mask, projection.len()));
+        let positions = mask.map(Mask::positions);
+        let mut columns = Vec::with_capacity(projection.len());
+        for &ordinal in projection {
+            let whole = match scan.chunk.column(ordinal).filter(|_| scan.complete) {
+                Some(array) => Some(array.clone()),
+                None if keep => Some(self.keep_column(scan, ordinal)),
+                None => None,
+            };
+            columns.push(match (whole, &filter, &positions) {
+                (Some(array), Some(filter), _) => filtered(filter, &array)?,
+                (Some(array), None, _) => array,
+                (None, _, Some(positions)) => self.column_of(scan, ordinal, positions),
+                (None, _, None) => self.whole_column(scan, ordinal),
+            });
+        }
+        Ok(columns)
+    }
+
+    fn keep_column(&self, scan: &ChunkScan, ordinal: usize) -> ArrayRef {
+        let array = self.whole_column(scan, ordinal);
+        let bytes = array.get_array_memory_size() as u64;
+        if scan.chunk.keep_column(ordinal, array.clone()) {
+            scan.table.charge_cached(bytes);
+        }
+        array
+    }
+
+    fn whole_column(&self, scan: &ChunkScan, ordinal: usize) -> ArrayRef {
+        let rows = (0..scan.len).map(|slot| &**scan.chunk.row(slot as u32));
+        column_of_rows(&self.codec, self.schema.columns[ordinal].data_type, ordinal, rows)
+    }
+
+    fn column_of(&self, scan: &ChunkScan, ordinal: usize, positions: &[u32]) -> ArrayRef {
+        let rows = positions.iter().map(|&slot| &**scan.chunk.row(slot));
+        column_of_rows(&self.codec, self.schema.columns[ordinal].data_type, ordinal, rows)
+    }
+}

@@ -1,0 +1,244 @@
+//! A `column` table: its layout, its locks, and how the one layout is switched for the next.
+//!
+//! ```text
+//!   readers   clone the Arc of the layout ──────────────────────────▶ read what they pinned
+//!   writers   mark lock { find old versions · end them · put new ones into the row table of their timestamp }
+//!   jobs      read pinned inputs · write files · edit lock { manifest edit · mark lock { carry over · switch } }
+//! ```
+//!
+//! Invariants are those of DESIGN section 5, by their numbers there; where each is kept:
+//!
+//! 1. The kernel registers a view's timestamp before it calls a reader; readers pin the layout first thing
+//!    ([`Store::layout`]) and never look at another.
+//! 2. [`Store::switch`] is the only place that changes the pointer; outputs and inputs change in one switch.
+//! 3. `publish.rs`, under the mark lock, from lists of new marks.
+//! 4. The kernel publishes after [`install`](weft_kernel::table::Write::install) returned.
+//! 5. [`Store::freeze_active`].
+//! 6. [`newest`](weft_kernel::table::Write::newest) looks at the newest version; the kernel holds the key's lock.
+//! 7. `publish.rs`: one manifest edit with the cut; files are removed by [`Part`]'s last reference, after the edit.
+//! 8. [`Layout::find_again`], under the mark lock.
+//! 9. [`Part::find`] and the scans.
+//!
+//! Concurrency, outermost first: edit lock → mark lock → layout pointer → marks of a part, chunks of a row table.
+//! Readers take only the last two, for as long as it takes to copy. The edit lock is held across the manifest's I/O;
+//! nobody who commits waits for it.
+//!
+//! Crash: row tables and unlisted marks are gone, redo brings them back from the log; listed files and marks are
+//! exactly the snapshot at the cut.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use weft_env::OpenMode;
+use weft_env::sync::{Mutex, RwLock};
+use weft_format::table::{ColumnTable, ColumnTableOptions};
+use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
+use weft_kernel::fault::{Fault, active};
+use weft_kernel::table::{RecoveredTable, TableContext};
+
+use super::layout::Layout;
+use super::options::Options;
+use super::output::FileWriter;
+use super::part::Part;
+use super::payload::PartSet;
+use super::row_table::RowTable;
+
+/// One table stored by method `column`.
+pub(crate) struct Store {
+    pub(crate) context: TableContext,
+    pub(crate) options: Options,
+    /// A row table of this size is frozen.
+    pub(crate) row_table_bytes: u64,
+    pub(crate) writer: FileWriter,
+    pub(crate) codec: RowCodec,
+    pub(crate) keys: KeyCodec,
+    layout: RwLock<Arc<Layout>>,
+    /// The mark lock: whoever ends versions, puts versions in or switches the layout.
+    pub(crate) marking: Mutex<()>,
+    /// The edit lock: whoever changes what the manifest says of this table.
+    pub(crate) editing: Mutex<()>,
+    /// Everything up to here is in files named by a durable manifest. Changes under the edit lock.
+    cut: AtomicU64,
+    /// The latest timestamp that changed the table. Changes under the mark lock.
+    last_change: AtomicU64,
+    /// A conversion is under way; there is one at a time, oldest row table first.
+    pub(crate) converting: AtomicBool,
+    pub(crate) dropped: AtomicBool,
+    /// Bulk-built parts that no installation has taken yet.
+    pub(crate) built: Mutex<Vec<Arc<Part>>>,
+    /// The layout before the present one: what a reader that does it in the wrong order would pin.
+    #[cfg(feature = "faults")]
+    stale: Mutex<Option<Arc<Layout>>>,
+}
+
+impl Store {
+    /// A new table, or one that the manifest knows.
+    pub(crate) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<Store> {
+        let options = Options::parse(&context.def.options)?;
+        let row_table_bytes = options.row_table_bytes.unwrap_or(context.services.options().row_table_bytes);
+        let schema = &context.def.schema;
+        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(schema)? };
+        let set = PartSet::from_payloads(&recovered.payloads)?;
+        let mut files: Vec<FileId> = recovered.files.clone();
+        files.sort_unstable();
+        if !files.iter().eq(set.parts.keys()) {
+            let name = &context.def.name;
+            return Err(Error::corrupt(format!(
+                "the manifest lists other files for table \"{name}\" than its payloads"
+            )));
+        }
+        let active = RowTable::new(
+            0,
+            recovered.cut.next(),
+            row_table_bytes,
+            schema.columns.len(),
+            context.services.row_budget().clone(),
+        );
+        let (codec, keys) = (RowCodec::new(schema), KeyCodec::new(schema));
+        let empty = Arc::new(Layout::new(0, Arc::new(active), Vec::new(), Vec::new()));
+        let store = Store {
+            options,
+            row_table_bytes,
+            writer: FileWriter::new(context.clone(), file_options),
+            codec,
+            keys,
+            layout: RwLock::new(empty.clone()),
+            marking: Mutex::new(()),
+            editing: Mutex::new(()),
+            cut: AtomicU64::new(recovered.cut.0),
+            last_change: AtomicU64::new(recovered.cut.0),
+            converting: AtomicBool::new(false),
+            dropped: AtomicBool::new(false),
+            built: Mutex::new(Vec::new()),
+            #[cfg(feature = "faults")]
+            stale: Mutex::new(None),
+            context,
+        };
+        let mut parts = Vec::with_capacity(set.parts.len());
+        for (file, (entry, dead)) in &set.parts {
+            let attached_at = (entry.attached_at != Timestamp(0)).then_some(entry.attached_at);
+            let part = store.open_part(*file, attached_at)?;
+            if part.row_count() != entry.row_count {
+                let (found, listed) = (part.row_count(), entry.row_count);
+                return Err(Error::corrupt(format!("file {file} has {found} rows, the manifest says {listed}")));
+            }
+            part.marks.load(dead.iter().map(|&position| (position, recovered.cut)));
+            part.set_listed();
+            parts.push(Arc::new(part));
+        }
+        *store.layout.write() = Arc::new(Layout::new(1, empty.active.clone(), Vec::new(), parts));
+        Ok(store)
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.context.def.schema
+    }
+
+    /// Opens a file of this table.
+    pub(crate) fn open_part(&self, file: FileId, attached_at: Option<Timestamp>) -> Result<Part> {
+        let services = &self.context.services;
+        let path = services.file_path(self.context.def.id, file);
+        let opened = self.context.env.fs.open(&path, OpenMode::Read).map_err(|error| {
+            Error::io(format_args!("opening file {file} of table \"{}\"", self.context.def.name), &error)
+        })?;
+        let table = ColumnTable::open(opened, file, self.schema())?;
+        if table.table_id() != self.context.def.id {
+            return Err(Error::corrupt(format!("file {file} belongs to table {}", table.table_id())));
+        }
+        Ok(Part::new(table, attached_at, &self.context, path))
+    }
+
+    /// Pins the present layout (invariant 1: the caller's timestamp is registered already).
+    pub(crate) fn layout(&self) -> Arc<Layout> {
+        self.layout.read().clone()
+    }
+
+    /// The layout a scan pins.
+    pub(crate) fn layout_for_scan(&self) -> Arc<Layout> {
+        #[cfg(feature = "faults")]
+        if active(Fault::StaleLayout)
+            && let Some(stale) = self.stale.lock().clone()
+        {
+            return stale;
+        }
+        self.layout()
+    }
+
+    /// Replaces the layout; the caller holds the mark lock.
+    pub(crate) fn switch(&self, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, parts: Vec<Arc<Part>>) {
+        let before = self.layout();
+        let next = Arc::new(Layout::new(before.number + 1, active, frozen, parts));
+        *self.layout.write() = next;
+        #[cfg(feature = "faults")]
+        if weft_kernel::fault::active(Fault::StaleLayout) {
+            *self.stale.lock() = Some(before);
+        }
+    }
+
+    /// The durable cut.
+    pub(crate) fn cut(&self) -> Timestamp {
+        Timestamp(self.cut.load(Ordering::Acquire))
+    }
+
+    /// Moves the cut; the caller holds the edit lock and the edit is durable.
+    pub(crate) fn set_cut(&self, cut: Timestamp) {
+        let before = self.cut.swap(cut.0, Ordering::AcqRel);
+        assert!(before <= cut.0, "the cut never goes back (DESIGN invariant 7)");
+    }
+
+    /// The latest timestamp that changed the table.
+    pub(crate) fn last_change(&self) -> Timestamp {
+        Timestamp(self.last_change.load(Ordering::Acquire))
+    }
+
+    /// Notes that `ts` changed the table; the caller holds the mark lock.
+    pub(crate) fn note_change(&self, ts: Timestamp) {
+        self.last_change.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// Versions that died at or before this timestamp are needed by no snapshot and by no redo.
+    pub(crate) fn droppable(&self, cut: Timestamp) -> Timestamp {
+        if active(Fault::DropDeadTooEarly) {
+            return cut;
+        }
+        self.context.services.horizon().min(cut)
+    }
+
+    /// Fixes F for the active row table and starts the next (invariant 5); the caller holds the mark lock. `to` is at
+    /// or above every timestamp that was put in, and no timestamp at or below it is handed out any more.
+    pub(crate) fn freeze_active(&self, to: Timestamp) {
+        let layout = self.layout();
+        if to < layout.active.from {
+            return;
+        }
+        layout.active.freeze(to);
+        let next = RowTable::new(
+            layout.active.number + 1,
+            to.next(),
+            self.row_table_bytes,
+            self.schema().columns.len(),
+            self.context.services.row_budget().clone(),
+        );
+        let mut frozen = layout.frozen.clone();
+        frozen.push(layout.active.clone());
+        self.switch(Arc::new(next), frozen, layout.parts.clone());
+    }
+
+    /// The oldest frozen row table, when it is complete: everything up to its F is published.
+    pub(crate) fn convertible(&self, layout: &Layout) -> Option<Arc<RowTable>> {
+        let oldest = layout.frozen.first()?;
+        let to = oldest.frozen_at().expect("frozen row tables have their F (DESIGN invariant 5)");
+        (to <= self.context.services.published() || active(Fault::ConvertTooEarly)).then(|| oldest.clone())
+    }
+
+    /// Marks dropped: nothing new is offered, files go with their last reader.
+    pub(crate) fn mark_dropped(&self) {
+        let _marking = self.marking.lock();
+        self.dropped.store(true, Ordering::Release);
+        self.layout().parts.iter().for_each(|part| part.set_obsolete());
+    }
+
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+}

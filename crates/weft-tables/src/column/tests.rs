@@ -1,0 +1,153 @@
+//! The conformance suite on small sizes, and what is special to this method.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_format::{Code, Timestamp, Value};
+
+use weft_kernel::step::Step;
+use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
+
+use super::column_method;
+use crate::testing::conformance::{self, Options};
+use crate::testing::{Prng, scan_rows, transfers};
+
+fn options(seed: u64) -> Options {
+    let table = BTreeMap::from([
+        ("column_table_bytes".to_owned(), "4096".to_owned()),
+        ("overlap_max".to_owned(), (3 + seed % 4).to_string()),
+    ]);
+    let row_table_bytes = [2_000, 20_000, 1 << 20][(seed % 3) as usize];
+    Options {
+        seed,
+        steps: 300,
+        keys: [40, 200, 3000][(seed / 3 % 3) as usize],
+        rows_max: 12,
+        look_every: 7,
+        table,
+        row_table_bytes,
+    }
+}
+
+#[test]
+fn random_histories_agree_with_the_model() {
+    let mut built = 0;
+    for seed in 0..18 {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let end = simulation.run(move |env| {
+            conformance::run(&column_method(), &env, &PathBuf::from("db"), &options(seed));
+        });
+        assert_eq!(end, RunEnd::Finished, "seed {seed}");
+        let counts = simulation.step_counts();
+        built += counts.get(Step::BuildFilesSynced.name()).copied().unwrap_or_default();
+        assert!(counts.contains_key(Step::ConvertSwitched.name()), "seed {seed} converts: {counts:?}");
+    }
+    assert!(built > 50, "bulk loads are part of the histories: {built}");
+}
+
+fn transfers(seed: u64) -> transfers::Options {
+    let table = BTreeMap::from([
+        ("column_table_bytes".to_owned(), "4096".to_owned()),
+        ("overlap_max".to_owned(), "2".to_owned()),
+        ("dead_percent".to_owned(), "10".to_owned()),
+    ]);
+    let row_table_bytes = [1_500, 6_000, 1 << 20][(seed % 3) as usize];
+    transfers::Options { seed, keys: 12, writers: 3, transactions: 25, readers: 2, table, row_table_bytes }
+}
+
+#[test]
+fn totals_hold_while_writers_readers_and_jobs_interleave() {
+    let mut steps: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for seed in 0..40 {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let end = simulation.run(move |env| {
+            transfers::run(&column_method(), &env, Path::new("db"), &transfers(seed));
+        });
+        assert_eq!(end, RunEnd::Finished, "seed {seed}");
+        for (step, count) in simulation.step_counts() {
+            *steps.entry(step).or_default() += count;
+        }
+    }
+    for step in Step::ALL.iter().map(|step| step.name()) {
+        let ours = step.starts_with("convert") || step.starts_with("compact");
+        assert!(!ours || steps.get(step).is_some_and(|&count| count > 10), "{step} was reached: {steps:?}");
+    }
+}
+
+fn small_engine(env: &Env) -> (Arc<Engine>, TableRef) {
+    let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+    let engine = Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap();
+    let mut txn = engine.begin().unwrap();
+    let table = txn.create_table(NewTable::new("t", conformance::schema(), "column")).unwrap();
+    let mut random = Prng(5);
+    for k in 0..500 {
+        let values = conformance::row_values(k, &mut random);
+        txn.insert(&table, &table.codec.encode(values.iter().map(Value::as_ref))).unwrap();
+    }
+    txn.commit().unwrap();
+    engine.freeze().unwrap();
+    (engine, table)
+}
+
+fn count(engine: &Arc<Engine>, table: &TableRef) -> usize {
+    let txn = engine.begin().unwrap();
+    scan_rows(&*table.table, txn.view(table), &[], &[], 2, 8192).unwrap().len()
+}
+
+#[test]
+fn a_full_disk_fails_the_conversion_cleanly_and_space_lets_it_resume() {
+    let simulation = Arc::new(Simulation::new(SimOptions::seeded(1)));
+    let machine = simulation.clone();
+    let end = simulation.run(move |env| {
+        let (engine, table) = small_engine(&env);
+        machine.faults().fill_disk();
+        let error = engine.run_one_job().unwrap_err();
+        assert_eq!(error.code(), Code::DiskFull, "{error}");
+        assert_eq!(count(&engine, &table), 500);
+        machine.faults().set_capacity(None);
+        engine.run_jobs().unwrap();
+        assert_eq!(table.table.durable_cut(), Timestamp::MAX);
+        assert_eq!(count(&engine, &table), 500);
+        let files = env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".col")).count();
+        assert_eq!(files as u64, table.table.layers()[2].1, "the failed attempt left no file");
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+#[test]
+fn check_names_the_damaged_file_and_reads_of_it_are_errors() {
+    let simulation = Arc::new(Simulation::new(SimOptions::seeded(2)));
+    let machine = simulation.clone();
+    let end = simulation.run(move |env| {
+        let (engine, table) = small_engine(&env);
+        engine.run_jobs().unwrap();
+        let name = env.fs.list(Path::new("db")).unwrap().into_iter().find(|name| name.ends_with(".col")).unwrap();
+        machine.faults().damage(&Path::new("db").join(&name), 8 * 200).unwrap();
+        let wrong = engine.check().unwrap();
+        assert!(wrong.iter().any(|line| line.contains("column table file")), "{wrong:?}");
+        let txn = engine.begin().unwrap();
+        let all: Vec<usize> = (0..9).collect();
+        let error = scan_rows(&*table.table, txn.view(&table), &all, &[], 1, 8192).err().expect("a damaged block is never an answer");
+        assert_eq!(error.code(), Code::DataCorrupted, "{error}");
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+#[test]
+fn row_memory_is_given_back_after_conversion() {
+    let simulation = Simulation::new(SimOptions::seeded(3));
+    let end = simulation.run(|env| {
+        let (engine, table) = small_engine(&env);
+        assert!(engine.status().row_memory_bytes > 0);
+        let all: Vec<usize> = (0..9).collect();
+        let txn = engine.begin().unwrap();
+        scan_rows(&*table.table, txn.view(&table), &all, &[], 1, 8192).unwrap();
+        engine.run_jobs().unwrap();
+        assert_eq!(engine.status().row_memory_bytes, 0);
+        drop(txn);
+    });
+    assert_eq!(end, RunEnd::Finished);
+}

@@ -1,0 +1,182 @@
+//! Point reads, and the installation of committed writes.
+//!
+//! ```text
+//!   install(ts 44)   k1: base at t12-7:17   → mark 17 @ 44 · new version into the row table of 44
+//!                    k2: no base            → new version
+//!                    k3: base in row table 6, which was converted since → looked for again: t12-9:4 → mark 4 @ 44
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_array::RecordBatch;
+use weft_format::{Error, Result, Timestamp, Value};
+use weft_kernel::table::{Attachment, Newest, Staged, TableWrites, Write};
+
+use super::key_probe::KeyProbe;
+use super::layout::{Layout, Site};
+use super::part::Part;
+use super::store::Store;
+
+/// How many young marks a part collects before those behind the horizon are dropped from the list.
+const YOUNG_MARKS_MAX: usize = 4096;
+
+impl Write for Store {
+    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+        values.clear();
+        let layout = self.layout();
+        match layout.find(key, read_ts)? {
+            None => return Ok(false),
+            Some(Site::Row(_, place)) => {
+                let row = place.chunk.row(place.slot);
+                values.extend(columns.iter().map(|&column| self.codec.get(row, column).to_value()));
+            }
+            Some(Site::Column(part, position)) => {
+                for &column in columns {
+                    values.push(part.table.value(part.cache(), column, position)?);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        let layout = self.layout();
+        Ok(match layout.find(key, read_ts)? {
+            None => None,
+            Some(Site::Row(_, place)) => Some(place.chunk.row(place.slot).clone()),
+            Some(Site::Column(part, position)) => Some(part.table.row(part.cache(), position)?.into()),
+        })
+    }
+
+    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        let layout = self.layout();
+        let Some(site) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
+        Ok(Some(Newest { insert_ts: site.insert_ts()?, location: site.location() }))
+    }
+
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        let layout = self.layout();
+        let in_files = layout.parts.iter().map(|part| part.key_max().to_vec()).max();
+        let in_memory = layout.row_tables().filter_map(|table| table.greatest_key()).max();
+        Ok(in_files.max(in_memory))
+    }
+
+    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
+        self.build_files(batches)
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        let mut built = self.built.lock();
+        built.retain(|part| {
+            let taken_back = attachment.files.contains(&part.file);
+            if taken_back {
+                part.set_obsolete();
+            }
+            !taken_back
+        });
+    }
+
+    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+        let mut attached = Vec::new();
+        for attachment in &writes.attachments {
+            attached.extend(self.take_built(attachment, ts)?);
+        }
+        let _marking = self.marking.lock();
+        self.install_locked(ts, writes, &attached)?;
+        self.note_change(ts);
+        let layout = self.layout();
+        if layout.active.bytes() >= self.row_table_bytes {
+            self.freeze_active(self.context.services.last_sequenced().max(self.last_change()));
+            self.context.services.wake_jobs();
+        } else if !self.converting.load(Ordering::Acquire) && self.convertible(&layout).is_some() {
+            self.context.services.wake_jobs();
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    fn install_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Arc<Part>]) -> Result<()> {
+        if !attached.is_empty() {
+            self.attach(attached);
+        }
+        let layout = self.layout();
+        for (key, staged) in &writes.rows {
+            self.install_row(ts, &layout, key, staged, attached)?;
+        }
+        Ok(())
+    }
+
+    fn install_row(
+        &self,
+        ts: Timestamp,
+        layout: &Layout,
+        key: &[u8],
+        staged: &Staged,
+        attached: &[Arc<Part>],
+    ) -> Result<()> {
+        if let Some((base_ts, hint)) = staged.base {
+            let site = layout.find_again(hint, key)?.ok_or_else(|| {
+                let name = &self.context.def.name;
+                Error::internal(format!("table \"{name}\" lost the version {base_ts} that commit {ts} replaces"))
+            })?;
+            self.end(&site, ts);
+        } else {
+            // The transaction built files first and changed a row of them afterwards.
+            let probe = KeyProbe::new(key);
+            for part in attached {
+                if let Some(position) = part.find(&probe, Timestamp::MAX)? {
+                    self.end(&Site::Column(part, position), ts);
+                }
+            }
+        }
+        if let Some(row) = &staged.row {
+            layout.row_table_of(ts).insert(key, ts, row.clone());
+        }
+        Ok(())
+    }
+
+    /// Ends a version; the caller holds the mark lock.
+    pub(crate) fn end(&self, site: &Site<'_>, ts: Timestamp) {
+        match site {
+            Site::Row(table, place) => table.end(place, ts),
+            Site::Column(part, position) => {
+                if !part.marks.set(*position, ts) {
+                    return;
+                }
+                let (dead, rows) = (u64::from(part.marks.count()), u64::from(part.row_count()));
+                let limit = rows * self.options.dead_percent;
+                if dead * 100 >= limit && (dead - 1) * 100 < limit {
+                    self.context.services.wake_jobs();
+                }
+                if dead.is_multiple_of(YOUNG_MARKS_MAX as u64) && part.marks.young_count() >= YOUNG_MARKS_MAX {
+                    part.marks.forget(self.droppable(self.cut()));
+                }
+            }
+        }
+    }
+
+    /// Puts parts into the layout; the caller holds the mark lock.
+    pub(crate) fn attach(&self, attached: &[Arc<Part>]) {
+        let before = self.layout();
+        let mut parts = before.parts.clone();
+        parts.extend(attached.iter().cloned());
+        self.switch(before.active.clone(), before.frozen.clone(), parts);
+    }
+
+    /// The parts that an attachment names, which this process built and has kept open.
+    fn take_built(&self, attachment: &Attachment, ts: Timestamp) -> Result<Vec<Arc<Part>>> {
+        let mut built = self.built.lock();
+        let mut parts = Vec::with_capacity(attachment.files.len());
+        for file in &attachment.files {
+            let at = built.iter().position(|part| part.file == *file).ok_or_else(|| {
+                Error::internal(format!("commit {ts} attaches file {file}, which was not built or was discarded"))
+            })?;
+            let part = built.swap_remove(at);
+            part.attach_at(ts);
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+}

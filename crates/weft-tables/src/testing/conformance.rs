@@ -1,0 +1,335 @@
+//! The suite that every method passes: random histories through an engine, compared with the model every few steps.
+//!
+//! ```text
+//!   steps: commit of some inserts, updates, deletes · rollback · bulk load · freeze · one job · checkpoint · reopen ·
+//!          a snapshot is taken and kept · a snapshot is let go
+//!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use weft_env::Env;
+use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Timestamp, Value, ValueRef};
+use weft_kernel::table::Method;
+use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
+
+use super::model::Model;
+use super::random::Prng;
+use super::rows::scan_rows;
+use crate::column::rows_to_batch;
+
+/// What a history is made of.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Decides everything.
+    pub seed: u64,
+    /// How many steps.
+    pub steps: u64,
+    /// How many different keys.
+    pub keys: u64,
+    /// The most rows of a transaction.
+    pub rows_max: u64,
+    /// Steps between two looks.
+    pub look_every: u64,
+    /// Options of the table.
+    pub table: BTreeMap<String, String>,
+    /// The engine's row table size.
+    pub row_table_bytes: u64,
+}
+
+/// The name of the suite's table.
+pub const TABLE: &str = "t";
+
+/// The schema of the suite's table: key (b text, a integer), and a column of most types.
+pub fn schema() -> Schema {
+    let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: false };
+    let columns = vec![
+        column("a", DataType::Integer),
+        column("b", DataType::Text),
+        column("c", DataType::BigInt),
+        column("d", DataType::Varchar(40)),
+        column("e", DataType::Numeric { precision: 12, scale: 2 }),
+        column("f", DataType::DoublePrecision),
+        column("g", DataType::Boolean),
+        column("h", DataType::Timestamp),
+        column("i", DataType::SmallInt),
+    ];
+    Schema::new(columns, vec![1, 0])
+}
+
+/// A row for key number `k`.
+pub fn row_values(k: u64, random: &mut Prng) -> Vec<Value> {
+    let maybe = |random: &mut Prng, value: Value| if random.below(8) == 0 { Value::Null } else { value };
+    let b: Box<str> = ["", "x", "yy", "a longer text than twelve bytes"][(k % 4) as usize].into();
+    let c = Value::Int(random.below(100) as i64);
+    let d = Value::Text(format!("text {}", random.below(20)).into());
+    let (e, f) = (Value::Decimal(random.below(10_000).into()), Value::Float(random.below(50) as f64 / 4.0));
+    let (g, h) = (Value::Bool(random.below(2) == 0), Value::Int(random.below(1 << 40) as i64));
+    let i = Value::Int(random.below(3) as i64);
+    let mut values = vec![Value::Int((k / 4) as i64), Value::Text(b)];
+    for value in [c, d, e, f, g, h, i] {
+        values.push(maybe(random, value));
+    }
+    values
+}
+
+/// Runs one random history; panics on the first difference.
+pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
+    let mut suite = Suite::new(method.clone(), env.clone(), dir.to_owned(), options.clone());
+    for step in 0..options.steps {
+        suite.step();
+        if step % options.look_every == 0 {
+            suite.look();
+        }
+    }
+    suite.look();
+    suite.reopen();
+    suite.look();
+}
+
+struct Suite {
+    method: Arc<dyn Method>,
+    env: Env,
+    dir: PathBuf,
+    options: Options,
+    random: Prng,
+    engine: Arc<Engine>,
+    model: Model,
+    snapshots: Vec<Transaction>,
+}
+
+fn engine_options(options: &Options) -> EngineOptions {
+    EngineOptions {
+        row_table_bytes: options.row_table_bytes,
+        workers: 0,
+        log_segment_bytes: 1 << 16,
+        ..EngineOptions::default()
+    }
+}
+
+impl Suite {
+    fn new(method: Arc<dyn Method>, env: Env, dir: PathBuf, options: Options) -> Suite {
+        let engine = Engine::open(env.clone(), &dir, vec![method.clone()], engine_options(&options)).expect("opens");
+        let mut txn = engine.begin().expect("begins");
+        let mut table = NewTable::new(TABLE, schema(), method.name());
+        table.options = options.table.clone();
+        txn.create_table(table).expect("creates");
+        txn.commit().expect("commits");
+        let random = Prng(options.seed);
+        Suite { method, env, dir, options, random, engine, model: Model::new(), snapshots: Vec::new() }
+    }
+
+    fn begin(&self) -> (Transaction, TableRef) {
+        let txn = self.engine.begin().expect("begins");
+        let table = txn.table(TABLE).expect("the table is there");
+        (txn, table)
+    }
+
+    fn step(&mut self) {
+        match self.random.below(40) {
+            0..=21 => self.transaction(),
+            22..=24 => self.engine.freeze().expect("freezes"),
+            25..=31 => {
+                self.engine.run_one_job().expect("a job runs");
+            }
+            32 => {
+                self.engine.run_jobs().expect("jobs run");
+            }
+            33 => self.engine.checkpoint().expect("checkpoints"),
+            34 if self.random.below(3) == 0 => self.reopen(),
+            35 | 36 => self.bulk(),
+            37 | 38 if self.snapshots.len() < 4 => {
+                let txn = self.engine.begin().expect("begins");
+                self.snapshots.push(txn);
+            }
+            _ if !self.snapshots.is_empty() => {
+                let at = self.random.below(self.snapshots.len() as u64) as usize;
+                self.snapshots.swap_remove(at).rollback();
+            }
+            _ => {}
+        }
+    }
+
+    fn transaction(&mut self) {
+        let (mut txn, table) = self.begin();
+        let read_ts = txn.read_ts();
+        let mut state = self.model.rows(read_ts);
+        let mut changed: BTreeMap<Vec<u8>, Option<Arc<[u8]>>> = BTreeMap::new();
+        let count = 1 + self.random.below(self.options.rows_max);
+        for _ in 0..count {
+            let k = self.random.below(self.options.keys);
+            let values = row_values(k, &mut self.random);
+            let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
+            let key = table.keys.of_row(&table.codec, &row);
+            let new = match state.contains_key(&key) {
+                false => {
+                    txn.insert(&table, &row).expect("a free key");
+                    Some(row)
+                }
+                true if self.random.below(4) == 0 => {
+                    assert!(txn.insert(&table, &row).is_err(), "the key exists");
+                    assert!(txn.delete(&table, &key).expect("deletes"));
+                    None
+                }
+                true => {
+                    txn.update(&table, &key, &row).expect("updates");
+                    Some(row)
+                }
+            };
+            match &new {
+                Some(row) => state.insert(key.clone(), row.clone()),
+                None => state.remove(&key),
+            };
+            changed.insert(key, new);
+        }
+        if self.random.below(4) == 0 {
+            let view = txn.view(&table);
+            self.look_at(&table, view, &state);
+        }
+        if self.random.below(10) == 0 {
+            txn.rollback();
+            return;
+        }
+        let ts = txn.commit().expect("commits");
+        changed.into_iter().for_each(|(key, row)| self.model.set(ts, &key, row));
+    }
+
+    fn bulk(&mut self) {
+        let (mut txn, table) = self.begin();
+        let state = self.model.rows(txn.read_ts());
+        let mut rows: Vec<Arc<[u8]>> = Vec::new();
+        let first = self.random.below(self.options.keys);
+        for k in first..(first + 1 + self.random.below(self.options.rows_max * 8)) {
+            let values = row_values(k, &mut self.random);
+            let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
+            if !state.contains_key(&table.keys.of_row(&table.codec, &row)) {
+                rows.push(row);
+            }
+        }
+        let batches: Vec<RecordBatch> = rows
+            .chunks(37)
+            .map(|rows| rows_to_batch(&table.def.schema, &table.codec, rows.iter().map(|row| &**row)).expect("fits"))
+            .collect();
+        if let Some(key) = state.keys().next().filter(|_| self.random.below(6) == 0) {
+            let taken = state[key].clone();
+            let batch = rows_to_batch(&table.def.schema, &table.codec, [&*taken].into_iter()).expect("fits");
+            assert!(txn.build(&table, &[batch]).is_err(), "a key that exists is refused");
+            return;
+        }
+        txn.build(&table, &batches).expect("builds");
+        let mut after = state;
+        rows.iter().for_each(|row| {
+            after.insert(table.keys.of_row(&table.codec, row), row.clone());
+        });
+        self.look_at(&table, txn.view(&table), &after);
+        if self.random.below(5) == 0 {
+            txn.rollback();
+            return;
+        }
+        let ts = txn.commit().expect("commits");
+        rows.into_iter().for_each(|row| {
+            let key = table.keys.of_row(&table.codec, &row);
+            self.model.set(ts, &key, Some(row));
+        });
+    }
+
+    fn reopen(&mut self) {
+        self.snapshots.clear();
+        self.engine.flush().expect("flushes");
+        if self.random.below(2) == 0 {
+            self.engine.close().expect("closes");
+        }
+        // The other half: as if the process had been killed after its last commit.
+        let (dir, options) = (self.dir.clone(), engine_options(&self.options));
+        let scratch = Engine::open(self.env.clone(), &dir.join("other"), vec![self.method.clone()], options.clone());
+        drop(std::mem::replace(&mut self.engine, scratch.expect("opens")));
+        self.engine = Engine::open(self.env.clone(), &dir, vec![self.method.clone()], options).expect("opens again");
+    }
+
+    fn look(&mut self) {
+        let snapshots = std::mem::take(&mut self.snapshots);
+        let (now, table) = self.begin();
+        for txn in snapshots.iter().chain([&now]) {
+            let state = self.model.rows(txn.read_ts());
+            self.look_at(&table, txn.view(&table), &state);
+            let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
+            for key in keys {
+                self.look_at_key(&table, txn.read_ts(), &key);
+            }
+        }
+        self.snapshots = snapshots;
+        assert_eq!(self.engine.check().expect("checks"), Vec::<String>::new());
+    }
+
+    fn look_at_key(&mut self, table: &TableRef, ts: Timestamp, key: &[u8]) {
+        let expected = self.model.get(ts, key);
+        let found = table.table.read_row(key, ts).expect("reads");
+        assert_eq!(found.as_ref(), expected, "row of {key:?} at {ts}");
+        let columns = random_columns(&mut self.random);
+        let mut values = vec![Value::Null];
+        let there = table.table.read(key, ts, &columns, &mut values).expect("reads");
+        let expected: Option<Vec<Value>> =
+            expected.map(|row| columns.iter().map(|&column| table.codec.get(row, column).to_value()).collect());
+        assert_eq!(there.then_some(values), expected, "columns {columns:?} of {key:?} at {ts}");
+    }
+
+    fn look_at(&mut self, table: &TableRef, view: weft_kernel::table::ReadView, state: &BTreeMap<Vec<u8>, Arc<[u8]>>) {
+        let projection = random_columns(&mut self.random);
+        let predicates = random_predicates(&mut self.random);
+        let (partitions, batch_rows) = (self.random.below(3) as usize + 1, [7, 8192][self.random.below(2) as usize]);
+        let ts = view.read_ts;
+        let mut found =
+            scan_rows(&*table.table, view, &projection, &predicates, partitions, batch_rows).expect("scans");
+        let mut expected: Vec<Vec<Value>> = state
+            .values()
+            .filter(|row| {
+                predicates.iter().all(|predicate| predicate.matches(table.codec.get(row, predicate.column())))
+            })
+            .map(|row| projection.iter().map(|&column| table.codec.get(row, column).to_value()).collect())
+            .collect();
+        found.sort_by(|a, b| compare_rows(a, b));
+        expected.sort_by(|a, b| compare_rows(a, b));
+        let seed = self.options.seed;
+        assert_eq!(found.len(), expected.len(), "seed {seed}: rows at {ts} where {predicates:?}");
+        assert!(found == expected, "seed {seed}: rows at {ts} of {projection:?} where {predicates:?}");
+    }
+}
+
+fn compare_rows(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
+    let order = |(a, b): (&Value, &Value)| a.as_ref().compare(b.as_ref());
+    a.iter().zip(b).map(order).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+}
+
+fn random_columns(random: &mut Prng) -> Vec<usize> {
+    match random.below(4) {
+        0 => Vec::new(),
+        1 => (0..9).collect(),
+        _ => (0..1 + random.below(4)).map(|_| random.below(9) as usize).collect(),
+    }
+}
+
+fn random_predicates(random: &mut Prng) -> Vec<Predicate> {
+    let ops = [CompareOp::Eq, CompareOp::NotEq, CompareOp::Lt, CompareOp::LtEq, CompareOp::Gt, CompareOp::GtEq];
+    let one = |random: &mut Prng| {
+        let op = ops[random.below(6) as usize];
+        match random.below(6) {
+            0 => Predicate::Compare { column: 0, op, value: Value::Int(random.below(60) as i64) },
+            1 => Predicate::Compare { column: 2, op, value: Value::Int(random.below(100) as i64) },
+            2 => Predicate::Compare { column: 3, op, value: Value::Text(format!("text {}", random.below(20)).into()) },
+            3 => Predicate::IsNull { column: 4 },
+            4 => Predicate::IsNotNull { column: 6 },
+            _ => Predicate::In { column: 8, values: vec![Value::Int(random.below(3) as i64), Value::Null] },
+        }
+    };
+    (0..random.below(3)).map(|_| one(random)).collect()
+}
+
+/// A key of the suite's table.
+pub fn key_of(table: &TableRef, k: u64) -> Vec<u8> {
+    let values = row_values(k, &mut Prng(0));
+    let key: Vec<ValueRef<'_>> = vec![values[1].as_ref(), values[0].as_ref()];
+    table.keys.encode(key)
+}

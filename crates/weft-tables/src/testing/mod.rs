@@ -1,0 +1,16 @@
+//! For tests of methods: a plain model of a table's versions, and the suite that every method passes against it.
+//!
+//! ```text
+//!   suite ──▶ Engine ──▶ method under test ──▶ rows at some snapshot ┐
+//!         └─▶ Model (a map from key to versions) ──▶ rows ───────────┴▶ must be equal, now and at every older snapshot
+//! ```
+
+pub mod conformance;
+mod model;
+mod random;
+mod rows;
+pub mod transfers;
+
+pub use model::Model;
+pub use random::Prng;
+pub use rows::{rows_of_batch, scan_rows};
