@@ -23,7 +23,7 @@ use crate::table::footer::{ColumnEntry, Footer};
 use crate::table::header::{Header, Trailer};
 use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, TRAILER_BYTES, checksum};
 use crate::types::DataType;
-use crate::value::{Value, ValueRef};
+use crate::value::Value;
 
 /// An immutable run of rows, ordered by (key, insert timestamp), as columns in one file.
 pub struct ColumnTable {
@@ -311,18 +311,6 @@ impl ColumnTable {
     /// The column number of the insert timestamps.
     pub(crate) fn insert_ts_column(&self) -> usize {
         self.columns.len() - 1
-    }
-
-    /// How a value of a key column compares with another; used by the search.
-    pub(crate) fn compare_at(
-        &self,
-        cache: &dyn BlockCache,
-        column: usize,
-        position: usize,
-        with: ValueRef<'_>,
-    ) -> Result<std::cmp::Ordering> {
-        let block = self.block(cache, column, position / BLOCK_ROWS)?;
-        Ok(block.with_value(position % BLOCK_ROWS, |value| value.compare(with)))
     }
 }
 

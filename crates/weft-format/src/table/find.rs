@@ -7,13 +7,53 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::bloom::hash_bytes;
+use crate::encoding::{BLOCK_ROWS, Block};
 use crate::error::Result;
 use crate::table::cache::BlockCache;
 use crate::table::column_table::ColumnTable;
 use crate::table::layout::INDEX_ROWS;
 use crate::value::Value;
+
+/// The key columns' blocks that hold one stretch of rows, fetched once for all probes of a search.
+struct KeyBlocks {
+    block: usize,
+    columns: Vec<Arc<Block>>,
+}
+
+impl KeyBlocks {
+    /// How the key at a position of the table compares with these values.
+    fn compare(&self, position: usize, values: &[Value]) -> Ordering {
+        debug_assert_eq!(position / BLOCK_ROWS, self.block, "a search stays in the block it fetched");
+        let row = position % BLOCK_ROWS;
+        for (block, value) in self.columns.iter().zip(values) {
+            let order = match (value, block.int_at(row)) {
+                (Value::Int(wanted), Some(found)) => found.cmp(wanted),
+                _ => block.with_value(row, |found| found.compare(value.as_ref())),
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// The first position of the range for which `before` is false.
+    fn partition(&self, range: Range<usize>, values: &[Value], before: impl Fn(Ordering) -> bool) -> usize {
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(self.compare(middle, values)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
 
 impl ColumnTable {
     /// The positions of the rows with this key, oldest version first; empty when there are none.
@@ -27,18 +67,28 @@ impl ColumnTable {
     /// As [`ColumnTable::find`], without the Bloom filter; for a key that is absent, the empty range where it would be.
     pub fn find_unfiltered(&self, cache: &dyn BlockCache, key: &[u8]) -> Result<Range<u32>> {
         let values = self.key_codec.decode(key)?;
-        let start = self.first_at_least(cache, key, &values)?;
+        let (mut blocks, start) = self.first_at_least(cache, key, &values)?;
         let rows = self.row_count() as usize;
-        if start == rows || self.compare_key(cache, start, &values)?.is_ne() {
+        if start == rows {
             return Ok(start as u32..start as u32);
         }
-        // One version is the rule; only several are worth a second search.
+        if start / BLOCK_ROWS != blocks.block {
+            blocks = self.key_blocks(cache, start)?;
+        }
+        if blocks.compare(start, &values).is_ne() {
+            return Ok(start as u32..start as u32);
+        }
+        // One version is the rule; more may lie anywhere up to the first key of a later unit.
         let mut end = start + 1;
-        if end < rows && self.compare_key(cache, end, &values)?.is_eq() {
-            let unit = self.first_keys.partition_point(|first| first.as_slice() <= key);
-            end = self.partition(end..(unit * INDEX_ROWS).min(rows), |position| {
-                Ok(self.compare_key(cache, position, &values)?.is_eq())
-            })?;
+        while end < rows {
+            if end / BLOCK_ROWS != blocks.block {
+                blocks = self.key_blocks(cache, end)?;
+            }
+            if blocks.compare(end, &values).is_ne() {
+                break;
+            }
+            let unit_end = ((end / INDEX_ROWS + 1) * INDEX_ROWS).min(rows);
+            end = blocks.partition(end..unit_end, &values, Ordering::is_eq);
         }
         Ok(start as u32..end as u32)
     }
@@ -46,40 +96,24 @@ impl ColumnTable {
     /// The first position whose key is at least `key`; the row count when there is none.
     pub fn lower_bound(&self, cache: &dyn BlockCache, key: &[u8]) -> Result<u32> {
         let values = self.key_codec.decode(key)?;
-        Ok(self.first_at_least(cache, key, &values)? as u32)
+        Ok(self.first_at_least(cache, key, &values)?.1 as u32)
     }
 
-    fn first_at_least(&self, cache: &dyn BlockCache, key: &[u8], values: &[Value]) -> Result<usize> {
+    fn first_at_least(&self, cache: &dyn BlockCache, key: &[u8], values: &[Value]) -> Result<(KeyBlocks, usize)> {
         let unit = self.first_keys.partition_point(|first| first.as_slice() < key);
         if unit == 0 {
-            return Ok(0);
+            return Ok((self.key_blocks(cache, 0)?, 0));
         }
         let range = (unit - 1) * INDEX_ROWS..(unit * INDEX_ROWS).min(self.row_count() as usize);
-        self.partition(range, |position| Ok(self.compare_key(cache, position, values)?.is_lt()))
+        let blocks = self.key_blocks(cache, range.start)?;
+        let position = blocks.partition(range, values, Ordering::is_lt);
+        Ok((blocks, position))
     }
 
-    /// The first position of the range for which `before` is false.
-    fn partition(&self, range: Range<usize>, before: impl Fn(usize) -> Result<bool>) -> Result<usize> {
-        let (mut low, mut high) = (range.start, range.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(middle)? {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    /// How the key at a position compares with these values.
-    fn compare_key(&self, cache: &dyn BlockCache, position: usize, values: &[Value]) -> Result<Ordering> {
-        for (&column, value) in self.key_columns.iter().zip(values) {
-            let order = self.compare_at(cache, column, position, value.as_ref())?;
-            if order.is_ne() {
-                return Ok(order);
-            }
-        }
-        Ok(Ordering::Equal)
+    /// The blocks of the key columns at a position.
+    fn key_blocks(&self, cache: &dyn BlockCache, position: usize) -> Result<KeyBlocks> {
+        let block = position / BLOCK_ROWS;
+        let columns = self.key_columns.iter().map(|&column| self.block(cache, column, block));
+        Ok(KeyBlocks { block, columns: columns.collect::<Result<_>>()? })
     }
 }

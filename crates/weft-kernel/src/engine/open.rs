@@ -154,8 +154,8 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
                 // Each payload is the whole catalog.
                 return Ok(payloads.last().cloned().unwrap_or_default());
             }
-            let entry =
-                catalog.by_id(id).ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
+            let entry = catalog.upgrade().and_then(|catalog| catalog.by_id(id));
+            let entry = entry.ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
             method(&methods, &entry.table.def.method)?.fold(payloads)
         }),
     }

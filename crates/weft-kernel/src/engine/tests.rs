@@ -208,6 +208,7 @@ fn workers_keep_the_log_and_the_memory_bounded() {
             });
         }
     });
+    engine.flush().unwrap();
     for _ in 0..1000 {
         if engine.status().log_bytes < 400_000 {
             break;

@@ -5,7 +5,7 @@
 //! | `row_table_bytes` | a row table of this size is frozen | the engine's | 1 KiB to 1 GiB |
 //! | `column_table_bytes` | about the size of a column table's file | 4 MiB | 4 KiB to 1 GiB |
 //! | `bloom_columns` | columns that get a Bloom filter besides the key, separated by commas | none | names |
-//! | `dead_percent` | a column table with more dead rows is rewritten | 25 | 1 to 90 |
+//! | `dead_percent` | a column table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables than this over one key are merged | 12 | 2 to 1000 |
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Default for Options {
             row_table_bytes: None,
             column_table_bytes: 4 << 20,
             bloom_columns: Vec::new(),
-            dead_percent: 25,
+            dead_percent: 15,
             overlap_max: 12,
         }
     }

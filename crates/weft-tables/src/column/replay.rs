@@ -1,7 +1,7 @@
 //! Redo: logged changes in log order, through the same locks and row tables as new commits.
 //!
 //! ```text
-//!   cut 40:  insert k@38 ─ ignored: in the files   update k@41 ─ on the version alive now   insert j@41 again ─ ignored
+//!   cut 40:  insert k@38 ─ ignored: in a file   update k@41 ─ on the version alive   insert j@41 again ─ ignored
 //! ```
 //!
 //! Redoing a change twice is harmless: at or below the cut it is in the files; above it, the version with exactly this

@@ -17,7 +17,9 @@ fn caught(fault: Fault, seeds: u64, body: fn(u64)) -> bool {
 #[test]
 #[ignore = "plants faults for the whole process"]
 fn planted_faults_are_caught() {
-    let crash_test: fn(u64) = |seed| drop(lives(seed));
+    let crash_test: fn(u64) = |seed| {
+        let _counts = lives(seed);
+    };
     let faults: [(Fault, fn(u64)); 6] = [
         (Fault::SkipLogSync, crash_test),
         (Fault::AckBeforeDurable, crash_test),

@@ -1,0 +1,127 @@
+//! The words after the program's name.
+//!
+//! ```text
+//!   demo --writers 4 --quick      option("--writers") = Some("4"), flag("--quick") = true, finish() = no word left
+//! ```
+//!
+//! Each call takes its words out, so that what is left at [`Arguments::finish`] is what nobody knew.
+
+use crate::failure::Failure;
+
+/// The words that no call has taken yet.
+pub(crate) struct Arguments {
+    words: Vec<String>,
+}
+
+impl Arguments {
+    /// All words of a subcommand.
+    pub(crate) fn new(words: Vec<String>) -> Arguments {
+        Arguments { words }
+    }
+
+    /// Whether a word is there.
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
+        let found = self.words.iter().position(|word| word == name);
+        if let Some(at) = found {
+            self.words.remove(at);
+        }
+        found.is_some()
+    }
+
+    /// The word after `name` (or after `name=`).
+    pub(crate) fn option(&mut self, name: &str) -> Result<Option<String>, Failure> {
+        let prefix = format!("{name}=");
+        if let Some(at) = self.words.iter().position(|word| word.starts_with(&prefix)) {
+            return Ok(Some(self.words.remove(at)[prefix.len()..].to_owned()));
+        }
+        let Some(at) = self.words.iter().position(|word| word == name) else { return Ok(None) };
+        if at + 1 >= self.words.len() {
+            return Err(Failure::Usage(format!("{name} needs a value")));
+        }
+        self.words.remove(at);
+        Ok(Some(self.words.remove(at)))
+    }
+
+    /// The number after `name`, or `default`.
+    pub(crate) fn number(&mut self, name: &str, default: u64) -> Result<u64, Failure> {
+        match self.option(name)? {
+            None => Ok(default),
+            Some(text) => {
+                text.replace('_', "").parse().map_err(|_| Failure::Usage(format!("{name} needs a number, not {text}")))
+            }
+        }
+    }
+
+    /// The `-c` and `-f` options in the order in which they were given.
+    pub(crate) fn scripts(&mut self) -> Result<Vec<Script>, Failure> {
+        let mut scripts = Vec::new();
+        while let Some(at) = self.words.iter().position(|word| word == "-c" || word == "-f") {
+            if at + 1 >= self.words.len() {
+                return Err(Failure::Usage(format!("{} needs a value", self.words[at])));
+            }
+            let option = self.words.remove(at);
+            let value = self.words.remove(at);
+            scripts.push(if option == "-c" { Script::Text(value) } else { Script::File(value) });
+        }
+        Ok(scripts)
+    }
+
+    /// The next word that is not an option.
+    pub(crate) fn word(&mut self) -> Option<String> {
+        let at = self.words.iter().position(|word| !word.starts_with('-'))?;
+        Some(self.words.remove(at))
+    }
+
+    /// An error that names a word nobody took.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) => Err(Failure::Usage(format!("unknown argument {word}"))),
+        }
+    }
+}
+
+/// One thing to run before the shell ends.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Script {
+    /// `-c`: the statements themselves.
+    Text(String),
+    /// `-f`: a file with statements; `-` is standard input.
+    File(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Arguments {
+        Arguments::new(line.split(' ').map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn takes_options_in_any_order() {
+        let mut words = arguments("--writers 4 dir --quick --format=csv -c one -f two -c three");
+        assert_eq!(
+            words.scripts().unwrap(),
+            [Script::Text("one".into()), Script::File("two".into()), Script::Text("three".into())]
+        );
+        assert_eq!(words.number("--writers", 1).unwrap(), 4);
+        assert_eq!(words.number("--readers", 7).unwrap(), 7);
+        assert!(words.flag("--quick"));
+        assert!(!words.flag("--quick"));
+        assert_eq!(words.option("--format").unwrap().as_deref(), Some("csv"));
+        assert_eq!(words.word().as_deref(), Some("dir"));
+        assert!(words.finish().is_ok());
+    }
+
+    #[test]
+    fn names_what_it_does_not_know() {
+        let mut words = arguments("--writers");
+        assert!(matches!(words.number("--writers", 1), Err(Failure::Usage(m)) if m == "--writers needs a value"));
+        let mut words = arguments("--writers many");
+        assert!(
+            matches!(words.number("--writers", 1), Err(Failure::Usage(m)) if m == "--writers needs a number, not many")
+        );
+        assert!(matches!(arguments("--bogus").finish(), Err(Failure::Usage(m)) if m == "unknown argument --bogus"));
+    }
+}

@@ -1,0 +1,76 @@
+//! The `weft` program: the shell, `check`, `demo` and `bench`.
+//!
+//! ```text
+//!   weft DIR                      the interactive shell on the database in DIR
+//!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
+//!   weft check DIR                verify every checksum and invariant
+//!   weft demo                     a year of flights: transactions and analytic queries on the same tables
+//!   weft bench                    one workload, measured, as JSON lines
+//! ```
+//!
+//! Every subcommand is a module; [`failure`] is what they return when they fail, [`print`] how results look.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a program owns its process: files, time, threads"
+)]
+
+mod args;
+mod bench;
+mod check;
+mod demo;
+mod failure;
+mod latency;
+mod print;
+mod shell;
+
+use std::process::ExitCode;
+
+use args::Arguments;
+use failure::Failure;
+
+const USAGE: &str = "\
+Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json]
+       weft check DIR
+       weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
+                 [--seconds N] [--plain] [--kill-test N]
+       weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
+
+DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
+temporary one. Without -c and -f statements are read from the terminal, or from standard input.";
+
+fn main() -> ExitCode {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let command = words.first().cloned().unwrap_or_default();
+    let result = match command.as_str() {
+        "--help" | "-h" | "help" => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        "--version" | "-V" => {
+            println!("weft {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        "check" => check::run(Arguments::new(words.split_off(1))),
+        "demo" => demo::run(Arguments::new(words.split_off(1))),
+        "bench" => bench::run(Arguments::new(words.split_off(1))),
+        _ => shell::run(Arguments::new(words)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Reported) => ExitCode::FAILURE,
+        Err(Failure::Usage(message)) => {
+            eprintln!("weft: {message}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Database(error)) => {
+            eprint!("{}", print::error_text(&error, None));
+            ExitCode::FAILURE
+        }
+        Err(Failure::Other(message)) => {
+            eprintln!("weft: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

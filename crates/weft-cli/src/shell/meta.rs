@@ -1,0 +1,106 @@
+//! The backslash commands.
+
+use std::io::{self, Write};
+
+use weft::TableDef;
+
+use super::Shell;
+use crate::failure::Failure;
+use crate::print::{Align, Format, Grid};
+
+const HELP: &str = "\
+\\d            list tables: method, rows, bytes
+\\d NAME       columns, key and constraints of a table, and what lies in which layer
+\\dt           list tables
+\\format NAME  table, csv or json
+\\timing       show how long statements take, or stop it
+\\checkpoint   write what is in memory to files and drop the log before it
+\\q            quit
+\\?            this list
+A statement ends with a semicolon; Ctrl-C stops one that runs.";
+
+/// What the shell does after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Read on.
+    Continue,
+    /// End.
+    Quit,
+}
+
+/// Runs one command; `line` is what follows the backslash.
+pub(super) fn run(shell: &mut Shell, line: &str) -> Result<Next, Failure> {
+    let mut words = line.split_whitespace();
+    match (words.next().unwrap_or(""), words.next()) {
+        ("q" | "quit", _) => return Ok(Next::Quit),
+        ("?" | "h" | "help", _) => println!("{HELP}"),
+        ("timing", _) => {
+            shell.timing = !shell.timing;
+            println!("Timing is {}.", if shell.timing { "on" } else { "off" });
+        }
+        ("format", Some(word)) => match Format::parse(word) {
+            Ok(format) => shell.format = format,
+            Err(_) => println!("The formats are table, csv and json."),
+        },
+        ("checkpoint", _) => shell.database.checkpoint()?,
+        ("d" | "dt", None) => list(shell)?,
+        ("d" | "dt", Some(name)) => describe(shell, name)?,
+        (other, _) => println!("There is no command \\{other}; \\? lists them."),
+    }
+    Ok(Next::Continue)
+}
+
+fn list(shell: &Shell) -> Result<(), Failure> {
+    let columns = [("Name", Align::Left), ("Method", Align::Left), ("Rows", Align::Right), ("Bytes", Align::Right)];
+    let mut grid = Grid::new(columns.into_iter());
+    for table in shell.database.tables()? {
+        let layers = shell.database.layers(&table.name)?;
+        let rows: u64 = layers.iter().map(|layer| layer.rows - layer.dead_rows.min(layer.rows)).sum();
+        let bytes: u64 = layers.iter().map(|layer| layer.bytes).sum();
+        grid.row(vec![table.name.clone(), table.method.clone(), rows.to_string(), bytes.to_string()]);
+    }
+    print(&grid)
+}
+
+fn describe(shell: &Shell, name: &str) -> Result<(), Failure> {
+    let tables = shell.database.tables()?;
+    let Some(table) = tables.iter().find(|table| table.name == name) else {
+        println!("There is no table \"{name}\".");
+        return Ok(());
+    };
+    println!("Table \"{}\" using {}", table.name, table.method);
+    let headers = ["Column", "Type", "Nullable", "Default"];
+    let mut grid = Grid::new(headers.into_iter().map(|header| (header, Align::Left)));
+    for (at, column) in table.schema.visible().iter().enumerate() {
+        let nullable = if column.not_null { "not null" } else { "" };
+        let default = table.defaults.get(at).cloned().flatten().unwrap_or_default();
+        grid.row(vec![column.name.clone(), column.data_type.to_string(), nullable.to_owned(), default]);
+    }
+    print(&grid)?;
+    constraints(table);
+    let columns = [("Layer", Align::Left), ("Parts", Align::Right), ("Rows", Align::Right), ("Dead", Align::Right)];
+    let mut grid = Grid::new(columns.into_iter().chain([("Bytes", Align::Right)]));
+    for layer in shell.database.layers(name)? {
+        let numbers = [layer.parts, layer.rows, layer.dead_rows, layer.bytes].map(|number| number.to_string());
+        grid.row(std::iter::once(layer.name).chain(numbers).collect());
+    }
+    print(&grid)
+}
+
+fn constraints(table: &TableDef) {
+    if let Some(constraint) = &table.primary_key {
+        let names: Vec<&str> = table.schema.key.iter().map(|&at| table.schema.columns[at].name.as_str()).collect();
+        println!("Primary key: \"{constraint}\" ({})", names.join(", "));
+    }
+    for (name, expression) in &table.checks {
+        println!("Check: \"{name}\" ({expression})");
+    }
+    for (name, value) in &table.options {
+        println!("With: {name} = {value}");
+    }
+}
+
+fn print(grid: &Grid) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    grid.print(&mut out).and_then(|()| writeln!(out)).map_err(|error| Failure::io("cannot print", &error))
+}

@@ -1,0 +1,413 @@
+//! The engine: its session state, its threads, planning.
+//!
+//! ```text
+//!   prepare   AST ── check ── name columns ── plan ── (no parameters, no clock: optimise, physical plan = template)
+//!   execute   template ── reset ── TaskContext { binding } ── stream            warm, no planning
+//!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
+//! ```
+//!
+//! 1. A template contains no snapshot, no parameter and no clock reading: what depends on them is planned anew.
+//! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
+//! 3. Nothing is answered from statistics: leaves report estimates only.
+//!
+//! Concurrency: planning and the last steps of a query run in the caller's thread; partitions run on the engine's
+//! worker threads. All state is shared and immutable.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use arrow::datatypes::DataType as ArrowType;
+use chrono::DateTime;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, ParamValues, ScalarValue};
+use datafusion::execution::{SessionState, TaskContext};
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
+use datafusion::physical_plan::execution_plan::reset_plan_states;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::planner::SqlToRel;
+use sqlparser::ast::{Query, Statement};
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::unconstrained;
+use weft_env::sync::Mutex;
+use weft_env::{Clock, Env};
+use weft_format::{Code, DataType, Error, Result, TableId};
+use weft_kernel::TableRef;
+
+use super::error::unwrap;
+use super::names::{check_query, name_columns, shown};
+use super::output::Converter;
+use super::provider::{PlanningContext, partition_count, refresh_estimates};
+use super::scan::{Execution, WeftScanExec};
+use super::setup::{ColumnOptions, memory, parser_options, session_state};
+use super::stream::QueryStream;
+use super::types::{output_type, scalar_of};
+use crate::binding::{Binding, Tables};
+use crate::outcome::OutputColumn;
+
+/// The column engine of one database.
+pub struct ColumnEngine {
+    pub(super) state: Arc<SessionState>,
+    runtime: Option<Runtime>,
+    pub(super) handle: Handle,
+    parallelism: usize,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl ColumnEngine {
+    /// Sets up the engine and starts its worker threads.
+    pub fn new(env: &Env, options: &ColumnOptions) -> Result<ColumnEngine> {
+        let parallelism = if options.parallelism == 0 { env.spawn.parallelism() } else { options.parallelism };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(parallelism)
+            .thread_name("weft-query")
+            .thread_stack_size(4 << 20)
+            .enable_time()
+            .build()
+            .map_err(|error| Error::io("starting the query threads", &error))?;
+        let memory = memory(options).map_err(|error| unwrap(error, ""))?;
+        let state = session_state(parallelism, memory);
+        Ok(ColumnEngine {
+            state: Arc::new(state),
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+            parallelism,
+            clock: Arc::clone(&env.clock),
+        })
+    }
+
+    /// Plans a SELECT (or VALUES, WITH, set operation). `text` is the statement, for positions in errors.
+    pub fn prepare(&self, tables: &dyn Tables, query: &Statement, text: &str) -> Result<PreparedQuery> {
+        match query {
+            Statement::Query(query) => self.prepare_query(tables, query, text, None),
+            other => Err(Error::new(
+                Code::FeatureNotSupported,
+                format!("the column engine runs queries only, not {}", first_word(&other.to_string())),
+            )),
+        }
+    }
+
+    /// Plans a query; `target` is the table behind the name [`TARGET`](super::provider::TARGET).
+    pub(crate) fn prepare_query(
+        &self,
+        tables: &dyn Tables,
+        query: &Query,
+        text: &str,
+        target: Option<TableRef>,
+    ) -> Result<PreparedQuery> {
+        check_query(query)?;
+        guarded(|| {
+            let mut query = query.clone();
+            name_columns(&mut query);
+            let context = PlanningContext::new(&self.state, tables, target);
+            let plan = SqlToRel::new_with_options(&context, parser_options())
+                .sql_statement_to_plan(Statement::Query(Box::new(query)))
+                .map_err(|error| unwrap(error, text))?;
+            let used = context.into_used();
+            self.finish_prepare(plan, used, text)
+        })
+    }
+
+    fn finish_prepare(&self, plan: LogicalPlan, tables: Vec<TableRef>, text: &str) -> Result<PreparedQuery> {
+        let wrong = |error| unwrap(error, text);
+        let params = parameters(&plan).map_err(wrong)?;
+        let clock = reads_clock(&plan).map_err(wrong)?;
+        let cachable = params.is_empty() && !clock;
+        let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
+        let (schema, plan) = if cachable {
+            let optimised = self.state.optimize(&plan).map_err(wrong)?;
+            (optimised.schema().as_arrow().clone(), optimised)
+        } else {
+            let options = self.state.config_options();
+            let analysed = self.state.analyzer().execute_and_check(typed, options, |_, _| {}).map_err(wrong)?;
+            (analysed.schema().as_arrow().clone(), plan)
+        };
+        let named = |field: &Arc<arrow::datatypes::Field>| {
+            OutputColumn::new(shown(field.name()), output_type(field.data_type()))
+        };
+        let columns: Arc<[OutputColumn]> = schema.fields().iter().map(named).collect();
+        let prepared = PreparedQuery {
+            plan: Arc::new(plan),
+            columns,
+            params: params.into_iter().map(|param| param.as_ref().map(output_type)).collect(),
+            tables,
+            cachable,
+            template: Mutex::new(None),
+            executions: AtomicU64::new(0),
+            text: text.into(),
+        };
+        if cachable {
+            self.template(&prepared)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Runs a prepared query; batches are pulled from the stream.
+    pub fn execute(&self, query: &PreparedQuery, binding: Binding) -> Result<QueryStream> {
+        binding.cancel.check()?;
+        guarded(|| {
+            let plan = self.runnable(query, &binding)?;
+            self.start(query, plan, binding)
+        })
+    }
+
+    pub(super) fn start(
+        &self,
+        query: &PreparedQuery,
+        plan: Arc<dyn ExecutionPlan>,
+        binding: Binding,
+    ) -> Result<QueryStream> {
+        let cancel = binding.cancel.clone();
+        let converter = Converter::new(&query.columns, &plan.schema());
+        let stopped = Arc::new(AtomicBool::new(false));
+        let _entered = self.handle.enter();
+        let stream =
+            execute_stream(plan, self.task_context(binding, &stopped)).map_err(|error| unwrap(error, &query.text))?;
+        Ok(QueryStream::new(stream, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
+    }
+
+    fn task_context(&self, binding: Binding, stopped: &Arc<AtomicBool>) -> Arc<TaskContext> {
+        let config =
+            self.state.config().clone().with_extension(Arc::new(Execution { binding, stopped: Arc::clone(stopped) }));
+        Arc::new(TaskContext::new(
+            None,
+            String::new(),
+            config,
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            Arc::clone(self.state.runtime_env()),
+        ))
+    }
+
+    /// A physical plan for one execution.
+    pub(super) fn runnable(&self, query: &PreparedQuery, binding: &Binding) -> Result<Arc<dyn ExecutionPlan>> {
+        let wrong = |error| unwrap(error, &query.text);
+        if query.cachable {
+            self.refresh_template(query, binding);
+            return match self.template(query)? {
+                Template::Reusable(plan) => reset_plan_states(plan).map_err(wrong),
+                Template::Single => self.physical(&self.state, &query.plan).map_err(wrong),
+            };
+        }
+        let plan = with_params(&query.plan, &query.params, binding)?;
+        let mut state = (*self.state).clone();
+        state.execution_props_mut().query_execution_start_time = DateTime::from_timestamp_micros(binding.now_micros);
+        let plan = state.optimize(&plan).map_err(wrong)?;
+        self.physical(&state, &plan).map_err(wrong)
+    }
+
+    fn physical(&self, state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        // Planning waits for nothing, so any thread will do, also one that runs tasks of the caller's own.
+        futures::executor::block_on(unconstrained(state.query_planner().create_physical_plan(plan, state)))
+    }
+
+    fn template(&self, query: &PreparedQuery) -> Result<Template> {
+        let mut template = query.template.lock();
+        if let Some(template) = &*template {
+            return Ok(template.clone());
+        }
+        let plan = self.physical(&self.state, &query.plan).map_err(|error| unwrap(error, &query.text))?;
+        let made = if is_reusable(&plan) { Template::Reusable(plan) } else { Template::Single };
+        *template = Some(made.clone());
+        Ok(made)
+    }
+
+    /// Drops the template when a table has grown or shrunk so far that it would be read in another number of partitions.
+    /// Looked at in the 1st, 2nd, 4th, 8th, ... and every 256th execution.
+    fn refresh_template(&self, query: &PreparedQuery, binding: &Binding) {
+        let count = query.executions.fetch_add(1, Ordering::Relaxed) + 1;
+        if !count.is_power_of_two() && !count.is_multiple_of(256) {
+            return;
+        }
+        let mut template = query.template.lock();
+        let Some(Template::Reusable(plan)) = &*template else {
+            return;
+        };
+        let planned_otherwise = plan.exists(|node| {
+            let Some(leaf) = node.downcast_ref::<WeftScanExec>() else {
+                return Ok(false);
+            };
+            let (table, partitions) = leaf.partitioned();
+            Ok(binding.views.get(&table).is_some_and(|(table, _)| {
+                partition_count(table.table.statistics().row_count, self.parallelism) != partitions
+            }))
+        });
+        if planned_otherwise.unwrap_or(true) {
+            refresh_estimates(&query.plan, &binding.views);
+            *template = None;
+        }
+    }
+}
+
+impl Drop for ColumnEngine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A planned query. Good for any snapshot of the same catalog version.
+pub struct PreparedQuery {
+    plan: Arc<LogicalPlan>,
+    columns: Arc<[OutputColumn]>,
+    params: Vec<Option<DataType>>,
+    tables: Vec<TableRef>,
+    cachable: bool,
+    template: Mutex<Option<Template>>,
+    executions: AtomicU64,
+    pub(super) text: Arc<str>,
+}
+
+#[derive(Clone)]
+enum Template {
+    /// Run as a reset copy.
+    Reusable(Arc<dyn ExecutionPlan>),
+    /// Some operator keeps state: planned for each execution.
+    Single,
+}
+
+impl PreparedQuery {
+    /// The columns of the result.
+    pub fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.columns
+    }
+
+    /// The types of `$1`, `$2`, ...; none where nothing around the parameter says it.
+    pub fn param_types(&self) -> &[Option<DataType>] {
+        &self.params
+    }
+
+    /// The tables a binding needs views of.
+    pub fn tables(&self) -> &[TableRef] {
+        &self.tables
+    }
+
+    /// Whether executions reuse a physical plan.
+    pub fn is_warm(&self) -> bool {
+        matches!(&*self.template.lock(), Some(Template::Reusable(_)))
+    }
+
+    /// The ids of the tables.
+    pub fn table_ids(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.tables.iter().map(|table| table.def.id)
+    }
+}
+
+/// Runs a piece of work; a panic in it becomes an error.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic without text".into());
+        Err(Error::internal(format!("the query engine panicked: {text}")).hint("please report this with the statement"))
+    })
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or("")
+}
+
+/// The types of `$1`, `$2`, ... in order; a number that does not come up has no type.
+fn parameters(plan: &LogicalPlan) -> datafusion::common::Result<Vec<Option<ArrowType>>> {
+    let mut types = Vec::new();
+    for (name, data_type) in plan.get_parameter_types()? {
+        let number: usize = name
+            .trim_start_matches('$')
+            .parse()
+            .ok()
+            .filter(|n| (1..=65_535).contains(n))
+            .ok_or_else(|| DataFusionError::Plan(format!("parameter {name} is not a placeholder $1 to $65535")))?;
+        if types.len() < number {
+            types.resize(number, None);
+        }
+        types[number - 1] = data_type;
+    }
+    Ok(types)
+}
+
+fn with_null_params(plan: &LogicalPlan, types: &[Option<ArrowType>]) -> datafusion::common::Result<LogicalPlan> {
+    let null = |data_type: &Option<ArrowType>| match data_type {
+        Some(data_type) => ScalarValue::try_from(data_type),
+        None => Ok(ScalarValue::Utf8View(None)),
+    };
+    let values = types.iter().map(null).collect::<datafusion::common::Result<Vec<_>>>()?;
+    plan.clone().replace_params_with_values(&ParamValues::from(values))
+}
+
+/// The plan with the binding's parameters, each cast to its inferred type.
+fn with_params(plan: &LogicalPlan, types: &[Option<DataType>], binding: &Binding) -> Result<LogicalPlan> {
+    if types.is_empty() {
+        return Ok(plan.clone());
+    }
+    if binding.params.len() < types.len() {
+        let (given, asked) = (binding.params.len(), types.len());
+        return Err(Error::new(
+            Code::UndefinedParameter,
+            format!("the statement has {asked} parameters, but {given} values were given"),
+        ));
+    }
+    let mut values = Vec::with_capacity(types.len());
+    for ((value, from), to) in binding.params.iter().zip(types) {
+        let scalar = scalar_of(value, *from).map_err(|error| unwrap(error, ""))?;
+        values.push(match to {
+            Some(to) if to.arrow() != from.arrow() => scalar.cast_to(&to.arrow()).map_err(|error| unwrap(error, ""))?,
+            _ => scalar,
+        });
+    }
+    plan.clone().replace_params_with_values(&ParamValues::from(values)).map_err(|error| unwrap(error, ""))
+}
+
+/// Whether the plan calls a function whose value belongs to the moment of execution (`now()`, `current_date`, ...).
+fn reads_clock(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarFunction(function) = expr
+                    && function.func.signature().volatility == Volatility::Stable
+                {
+                    found = true;
+                    return Ok(TreeNodeRecursion::Stop);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+/// Operators that a reset makes as good as new (read in their sources, version 55.2; dynamic filters are off).
+const REUSABLE: &[&str] = &[
+    "WeftScanExec",
+    "FilterExec",
+    "ProjectionExec",
+    "AggregateExec",
+    "SortExec",
+    "SortExec(TopK)",
+    "SortPreservingMergeExec",
+    "CoalescePartitionsExec",
+    "CoalesceBatchesExec",
+    "CooperativeExec",
+    "RepartitionExec",
+    "GlobalLimitExec",
+    "LocalLimitExec",
+    "HashJoinExec",
+    "NestedLoopJoinExec",
+    "CrossJoinExec",
+    "UnionExec",
+    "BoundedWindowAggExec",
+    "WindowAggExec",
+    "EmptyExec",
+    "PlaceholderRowExec",
+];
+
+fn is_reusable(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let stateful = plan.exists(|node| Ok(!REUSABLE.contains(&node.name())));
+    !stateful.unwrap_or(true)
+}

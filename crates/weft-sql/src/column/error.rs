@@ -1,0 +1,219 @@
+//! Errors of the query engine, as Weft's.
+//!
+//! ```text
+//!   Plan("table 'x' not found")                     → 42P01 relation "x" does not exist
+//!   SchemaError(FieldNotFound { field: t.b, .. })   → 42703 column "t.b" does not exist, at its span
+//!   ArrowError(DivideByZero)                        → 22012 division by zero
+//! ```
+//!
+//! 1. A Weft error that travels through the engine (from a scan, a cancellation) comes out unchanged.
+//! 2. What cannot be placed is [`Code::Internal`] only when the engine itself says "internal"; else it is the
+//!    statement's fault and has a code of class 22 or 42.
+
+use arrow::error::ArrowError;
+use datafusion::common::{DataFusionError, SchemaError};
+use weft_format::{Code, Error};
+
+/// A Weft error, wrapped so that it passes through the query engine.
+pub(crate) fn wrap(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// The error of the engine as Weft's; `text` is the statement, for the position.
+pub(crate) fn unwrap(error: DataFusionError, text: &str) -> Error {
+    let span = error.diagnostic().and_then(|diagnostic| diagnostic.span);
+    let out = convert(error);
+    match span.and_then(|span| position(text, span.start.line, span.start.column)) {
+        Some(at) if out.position().is_none() => out.at(at),
+        _ => out,
+    }
+}
+
+/// Characters from the start of the text, counted from 1, of a line and column counted from 1.
+fn position(text: &str, line: u64, column: u64) -> Option<usize> {
+    if line == 0 || column == 0 {
+        return None;
+    }
+    let before: usize = text.split_inclusive('\n').take(line as usize - 1).map(|l| l.chars().count()).sum();
+    let at = before + column as usize;
+    (at <= text.chars().count() + 1).then_some(at)
+}
+
+fn convert(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast::<Error>() {
+            Ok(error) => *error,
+            Err(inner) => match inner.downcast::<DataFusionError>() {
+                Ok(error) => convert(*error),
+                Err(inner) => Error::internal(inner.to_string()),
+            },
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => convert(*inner),
+        DataFusionError::Collection(mut errors) if !errors.is_empty() => convert(errors.swap_remove(0)),
+        DataFusionError::Shared(shared) => match std::sync::Arc::try_unwrap(shared) {
+            Ok(error) => convert(error),
+            Err(shared) => by_reference(&shared),
+        },
+        DataFusionError::ArrowError(inner, _) => arrow(*inner),
+        DataFusionError::SchemaError(inner, _) => schema(&inner),
+        DataFusionError::SQL(inner, _) => Error::new(Code::SyntaxError, inner.to_string()),
+        DataFusionError::NotImplemented(message) => not_implemented(&message),
+        DataFusionError::ResourcesExhausted(message) => {
+            Error::new(Code::OutOfMemory, format!("the query needs more memory than it may use: {message}"))
+                .hint("raise memory_limit, or make the query touch less at once")
+        }
+        DataFusionError::IoError(error) => Error::io("the query's temporary files", &error),
+        DataFusionError::ExecutionJoin(join) if join.is_panic() => Error::internal(format!("a query panicked: {join}")),
+        DataFusionError::ExecutionJoin(join) => Error::internal(format!("a query task ended early: {join}")),
+        DataFusionError::Internal(message) => Error::internal(message),
+        DataFusionError::Plan(message) => plan(&message),
+        other => by_text(&other.to_string()),
+    }
+}
+
+/// An error that several streams share: only its text and its wrapped Weft error can be read.
+fn by_reference(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(error) => error.clone(),
+            None => Error::internal(inner.to_string()),
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => by_reference(inner),
+        DataFusionError::Shared(inner) => by_reference(inner),
+        DataFusionError::SchemaError(inner, _) => schema(inner),
+        DataFusionError::ResourcesExhausted(message) => Error::new(Code::OutOfMemory, message.clone()),
+        DataFusionError::Internal(message) => Error::internal(message.clone()),
+        DataFusionError::Plan(message) => plan(message),
+        other => by_text(&other.to_string()),
+    }
+}
+
+fn arrow(error: ArrowError) -> Error {
+    match error {
+        ArrowError::DivideByZero => Error::new(Code::DivisionByZero, "division by zero"),
+        ArrowError::ArithmeticOverflow(message) => out_of_range(&message),
+        ArrowError::ExternalError(inner) => match inner.downcast::<DataFusionError>() {
+            Ok(error) => convert(*error),
+            Err(inner) => match inner.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(inner) => by_text(&inner.to_string()),
+            },
+        },
+        ArrowError::NotYetImplemented(message) => not_implemented(&message),
+        other => by_text(&other.to_string()),
+    }
+}
+
+fn out_of_range(message: &str) -> Error {
+    Error::new(Code::NumericOutOfRange, format!("a number is out of range of its type: {message}"))
+}
+
+fn schema(error: &SchemaError) -> Error {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let name = field.flat_name();
+            let error = Error::new(Code::UndefinedColumn, format!("column \"{name}\" does not exist"));
+            let mut names: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
+            names.dedup();
+            names.retain(|name| !name.contains('\u{1}'));
+            match names.is_empty() || names.len() > 20 {
+                true => error,
+                false => error.hint(format!("the columns here are {}", names.join(", "))),
+            }
+        }
+        SchemaError::AmbiguousReference { field } => {
+            Error::new(Code::AmbiguousColumn, format!("column reference \"{}\" is ambiguous", field.name))
+                .hint("write the table's name or alias before it")
+        }
+        SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
+            Error::new(Code::AmbiguousColumn, format!("column \"{name}\" comes up twice")).hint("give one an alias")
+        }
+    }
+}
+
+fn not_implemented(message: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, first_line(message))
+}
+
+fn first_line(message: &str) -> &str {
+    message.split("\n\nbacktrace:").next().unwrap_or(message).trim_end()
+}
+
+/// Planning errors come as text; the words tell them apart.
+fn plan(message: &str) -> Error {
+    let lower = message.to_lowercase();
+    let has = |words: &str| lower.contains(words);
+    let code = if has("could not be resolved from available columns") || has("must appear in the group by clause") {
+        Code::GroupingError
+    } else if has("invalid function") || has("no function matches") || has("there is no udf") {
+        Code::UndefinedFunction
+    } else if has("no field named") || has("column") && has("not found") {
+        Code::UndefinedColumn
+    } else if has("ambiguous") {
+        Code::AmbiguousColumn
+    } else if has("table") && has("not found") {
+        Code::UndefinedTable
+    } else if has("must contain only one column") || has("too many columns") || has("should only return one column") {
+        Code::SyntaxError
+    } else if has("placeholder") || has("no value found for") {
+        Code::UndefinedParameter
+    } else if has("cannot coerce")
+        || has("coercion")
+        || has("cannot infer common")
+        || has("type mismatch")
+        || has("incompatible")
+        || has("must be boolean")
+        || has("can not be cast")
+        || has("cannot cast")
+    {
+        return by_text(message);
+    } else if has("unsupported") || has("not supported") || has("not implemented") {
+        Code::FeatureNotSupported
+    } else {
+        Code::SyntaxError
+    };
+    Error::new(code, first_line(message))
+}
+
+/// Everything else comes as text, too.
+fn by_text(message: &str) -> Error {
+    let lower = message.to_lowercase();
+    let has = |words: &str| lower.contains(words);
+    let code = if has("divide by zero") || has("division by zero") {
+        return Error::new(Code::DivisionByZero, "division by zero");
+    } else if has("more than one row") {
+        return Error::new(Code::CardinalityViolation, "a subquery used as an expression returned more than one row");
+    } else if has("overflow") || has("out of range") || has("too large to store") || has("can't cast value") {
+        return out_of_range(first_line(message));
+    } else if has("error parsing timestamp")
+        || has("error parsing date")
+        || has("to value of date")
+        || has("to value of timestamp")
+    {
+        Code::InvalidDatetime
+    } else if has("cannot cast string")
+        || has("cannot parse")
+        || has("error parsing")
+        || has("to value of")
+        || has("invalid interval")
+    {
+        Code::InvalidText
+    } else if has("cannot coerce")
+        || has("coercion")
+        || has("cannot infer common")
+        || has("type mismatch")
+        || has("can not be cast")
+        || has("cast")
+        || has("incompatible")
+        || has("must be boolean")
+    {
+        Code::DatatypeMismatch
+    } else if has("regex") || has("regular expression") || has("must be") || has("invalid") {
+        Code::InvalidParameterValue
+    } else if has("unsupported") || has("not supported") || has("not implemented") {
+        Code::FeatureNotSupported
+    } else {
+        Code::Internal
+    };
+    Error::new(code, first_line(message))
+}

@@ -1,0 +1,234 @@
+//! Result columns named as PostgreSQL names them, and unique as the planner needs them.
+//!
+//! ```text
+//!   SELECT count(*), a, a, 1 + 1    planned as  count(*) AS count, a, a AS "a\u{1}1", 1 + 1 AS "?column?"
+//!                                   shown as    count | a | a | ?column?
+//! ```
+//!
+//! 1. The planner wants distinct names in one SELECT; what comes after the marker `\u{1}` is never shown.
+//! 2. Only result columns without an alias are given one, and repeated names; everything else stays as written.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    CastKind, Expr, FunctionArguments, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
+    Visitor, VisitorMut,
+};
+use weft_format::{Code, Error, Result};
+
+/// Expressions may be nested this deep.
+const DEPTH_MAX: usize = 1_000;
+
+/// Starts the part of a name that is not shown.
+pub(crate) const MARKER: char = '\u{1}';
+
+/// The shown part of a planned name.
+pub(crate) fn shown(name: &str) -> &str {
+    name.split(MARKER).next().unwrap_or(name)
+}
+
+/// Names the result columns of all SELECTs of a query.
+pub(crate) fn name_columns(query: &mut Query) {
+    let _ = VisitMut::visit(query, &mut Namer);
+}
+
+struct Namer;
+
+impl VisitorMut for Namer {
+    type Break = ();
+
+    /// FETCH FIRST n ROWS ONLY is LIMIT n.
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let Some(fetch) = query.fetch.take() else {
+            return ControlFlow::Continue(());
+        };
+        let rows = fetch.quantity.unwrap_or_else(|| Expr::value(sqlparser::ast::Value::Number("1".into(), false)));
+        match &mut query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(rows),
+            other => {
+                *other = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let wildcard = select
+            .projection
+            .iter()
+            .any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)));
+        let mut taken = HashSet::new();
+        for (ordinal, item) in select.projection.iter_mut().enumerate() {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let name = column_name(expr);
+                    let plain = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+                    let first = taken.insert(name.clone());
+                    if plain && first && !wildcard {
+                        continue;
+                    }
+                    let alias = if first && !plain { name } else { format!("{name}{MARKER}{ordinal}") };
+                    let expr = std::mem::replace(
+                        expr,
+                        Expr::Wildcard(sqlparser::ast::helpers::attached_token::AttachedToken::empty()),
+                    );
+                    *item = SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
+                }
+                SelectItem::ExprWithAlias { alias, .. } => {
+                    let name = folded(alias);
+                    if !taken.insert(name.clone()) {
+                        *alias = Ident::with_quote('"', format!("{name}{MARKER}{ordinal}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The name as the planner folds it.
+pub(crate) fn folded(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}
+
+/// What PostgreSQL calls an expression without an alias.
+pub(crate) fn column_name(expr: &Expr) -> String {
+    name_of(expr).unwrap_or_else(|| "?column?".into())
+}
+
+fn name_of(expr: &Expr) -> Option<String> {
+    let fixed = |name: &str| Some(name.to_owned());
+    match expr {
+        Expr::Identifier(ident) => Some(folded(ident)),
+        Expr::CompoundIdentifier(idents) => idents.last().map(folded),
+        Expr::Function(function) => match &function.args {
+            FunctionArguments::Subquery(_) => fixed("array"),
+            _ => function.name.0.last().and_then(|part| part.as_ident()).map(folded),
+        },
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
+        Expr::Cast { expr, data_type, kind, .. } if *kind != CastKind::TryCast => {
+            name_of(expr).or_else(|| Some(type_name(&data_type.to_string())))
+        }
+        Expr::TypedString(typed) => Some(type_name(&typed.data_type.to_string())),
+        Expr::Case { else_result, .. } => else_result
+            .as_ref()
+            .and_then(|inner| match &**inner {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => name_of(inner),
+                _ => None,
+            })
+            .or_else(|| fixed("case")),
+        Expr::Extract { .. } => fixed("extract"),
+        Expr::Substring { .. } => fixed("substring"),
+        Expr::Position { .. } => fixed("position"),
+        Expr::Overlay { .. } => fixed("overlay"),
+        Expr::Trim { .. } => fixed("btrim"),
+        Expr::Ceil { .. } => fixed("ceil"),
+        Expr::Floor { .. } => fixed("floor"),
+        Expr::Exists { .. } => fixed("exists"),
+        Expr::Interval(_) => fixed("interval"),
+        Expr::Array(_) => fixed("array"),
+        Expr::AtTimeZone { .. } => fixed("timezone"),
+        Expr::Subquery(query) => first_column(&query.body),
+        _ => None,
+    }
+}
+
+fn first_column(body: &SetExpr) -> Option<String> {
+    match body {
+        SetExpr::Select(select) => match select.projection.first()? {
+            SelectItem::UnnamedExpr(expr) => name_of(expr),
+            SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
+            _ => None,
+        },
+        SetExpr::Query(query) => first_column(&query.body),
+        SetExpr::SetOperation { left, .. } => first_column(left),
+        _ => None,
+    }
+}
+
+fn type_name(sql: &str) -> String {
+    let word = sql.split('(').next().unwrap_or(sql).trim().to_lowercase();
+    match word.as_str() {
+        "int" | "integer" => "int4".into(),
+        "bigint" => "int8".into(),
+        "smallint" => "int2".into(),
+        "real" => "float4".into(),
+        "double precision" | "double" | "float" => "float8".into(),
+        "boolean" => "bool".into(),
+        "decimal" => "numeric".into(),
+        "character varying" => "varchar".into(),
+        _ => word,
+    }
+}
+
+/// What must hold of a query before it is planned: nothing that the planner would silently pass over, no bottomless
+/// nesting.
+pub(crate) fn check_query(query: &Query) -> Result<()> {
+    let mut checker = Checker { depth: 0 };
+    match Visit::visit(query, &mut checker) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Checker {
+    depth: usize,
+}
+
+impl Visitor for Checker {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
+        let refuse =
+            |what: &str| ControlFlow::Break(Error::new(Code::FeatureNotSupported, format!("{what} is not supported")));
+        if let Some(lock) = query.locks.first() {
+            return ControlFlow::Break(
+                Error::new(Code::FeatureNotSupported, format!("{lock} is not supported in this statement"))
+                    .hint("transactions see one snapshot and conflicting writes fail with 40001; leave the clause out"),
+            );
+        }
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
+            return refuse("this clause of another dialect");
+        }
+        if let Some(fetch) = &query.fetch
+            && (fetch.with_ties || fetch.percent)
+        {
+            return refuse("FETCH with ties or a percentage");
+        }
+        match &*query.body {
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                refuse("a statement that writes inside WITH or a subquery")
+            }
+            SetExpr::Table(_) => refuse("TABLE"),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Error> {
+        if select.into.is_some() {
+            return ControlFlow::Break(
+                Error::new(Code::FeatureNotSupported, "SELECT INTO is not supported")
+                    .hint("create the table, then INSERT INTO ... SELECT"),
+            );
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<Error> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return ControlFlow::Break(
+                Error::new(Code::StatementTooComplex, format!("an expression is nested more than {DEPTH_MAX} deep"))
+                    .hint("write a long chain of OR as IN (...), or split the statement"),
+            );
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<Error> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,304 @@
+//! The leaf of a physical plan: a scan of one Weft table.
+//!
+//! ```text
+//!   plan (cached)            WeftScan { table 3, columns [0, 4], predicates [a >= 7], partitions 2 }
+//!   execution (TaskContext)  Execution { binding: view of table 3 at timestamp 812, cancel token }
+//!   execute(0), execute(1)   the two partitions of one Scan::scan
+//! ```
+//!
+//! 1. The plan holds no snapshot: the view comes from the execution's binding, so a cached plan is good for any snapshot.
+//! 2. All partitions of one execution of a leaf belong to the same `Scan::scan`: every row is in exactly one of them.
+//! 3. Statistics are estimates and never exact, so no answer is ever computed from them.
+//!
+//! Concurrency: partitions are read by different worker threads; each read is synchronous work inside a poll. The plan
+//! wraps the leaf in an operator that yields to the scheduler; the cancel token is asked before each batch.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{Count, Metric, MetricValue, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::Stream;
+use weft_env::sync::Mutex;
+use weft_format::predicate::Predicate;
+use weft_format::{Code, Error, Schema, TableId};
+use weft_kernel::table::{Partition, ScanMetrics, ScanRequest};
+
+use super::error::wrap;
+use super::pushdown::describe;
+use crate::binding::{Binding, CancelToken};
+
+/// Rows per batch.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// What the leaves of a running plan find in their task context.
+pub(crate) struct Execution {
+    /// Views, parameters, cancel token.
+    pub(crate) binding: Binding,
+    /// Set when nobody waits for the result any more; the cancel token may belong to the next statement by then.
+    pub(crate) stopped: Arc<AtomicBool>,
+}
+
+/// A scan of one table, with its columns and conditions.
+pub(crate) struct WeftScanExec {
+    table: TableId,
+    name: Arc<str>,
+    stored: Arc<Schema>,
+    projection: Arc<[usize]>,
+    predicates: Arc<[Predicate]>,
+    rows_estimated: u64,
+    bytes_estimated: u64,
+    properties: Arc<PlanProperties>,
+    started: Mutex<Started>,
+}
+
+/// The scans of this leaf's execution. More than one only when an operator above runs a partition again.
+#[derive(Default)]
+struct Started {
+    scans: Vec<Vec<Option<Box<dyn Partition>>>>,
+    metrics: Vec<Arc<ScanMetrics>>,
+}
+
+/// What a leaf is made from.
+pub(crate) struct Leaf {
+    pub(crate) table: TableId,
+    pub(crate) name: Arc<str>,
+    pub(crate) stored: Arc<Schema>,
+    pub(crate) projection: Arc<[usize]>,
+    pub(crate) predicates: Arc<[Predicate]>,
+    pub(crate) partition_count: usize,
+    pub(crate) rows_estimated: u64,
+    pub(crate) bytes_estimated: u64,
+}
+
+impl WeftScanExec {
+    /// A leaf that has not run.
+    pub(crate) fn new(leaf: Leaf) -> WeftScanExec {
+        let schema = leaf.stored.arrow(&leaf.projection);
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(leaf.partition_count),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        WeftScanExec {
+            table: leaf.table,
+            name: leaf.name,
+            stored: leaf.stored,
+            projection: leaf.projection,
+            predicates: leaf.predicates,
+            rows_estimated: leaf.rows_estimated,
+            bytes_estimated: leaf.bytes_estimated,
+            properties: Arc::new(properties),
+            started: Mutex::new(Started::default()),
+        }
+    }
+
+    /// The same leaf, not started.
+    fn fresh(&self) -> WeftScanExec {
+        WeftScanExec {
+            table: self.table,
+            name: Arc::clone(&self.name),
+            stored: Arc::clone(&self.stored),
+            projection: Arc::clone(&self.projection),
+            predicates: Arc::clone(&self.predicates),
+            rows_estimated: self.rows_estimated,
+            bytes_estimated: self.bytes_estimated,
+            properties: Arc::clone(&self.properties),
+            started: Mutex::new(Started::default()),
+        }
+    }
+
+    /// The table and how many partitions the plan reads it in.
+    pub(crate) fn partitioned(&self) -> (TableId, usize) {
+        (self.table, self.properties.partitioning.partition_count())
+    }
+
+    /// Takes one partition of this execution's scan, starting it if need be (invariant 2).
+    fn take(&self, partition: usize, binding: &Binding) -> Result<Box<dyn Partition>> {
+        let mut started = self.started.lock();
+        for scan in &mut started.scans {
+            if let Some(found) = scan[partition].take() {
+                return Ok(found);
+            }
+        }
+        let (table, view) = binding.views.get(&self.table).ok_or_else(|| {
+            wrap(Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name)))
+        })?;
+        let partition_count = self.properties.partitioning.partition_count();
+        let request = ScanRequest {
+            view: view.clone(),
+            projection: self.projection.to_vec(),
+            predicates: self.predicates.to_vec(),
+            partition_count,
+            batch_rows: BATCH_ROWS,
+        };
+        let output = table.table.scan(request).map_err(wrap)?;
+        assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
+        let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
+        let taken = scan[partition].take().expect("a scan that was just started has all its partitions");
+        started.scans.push(scan);
+        started.metrics.push(output.metrics);
+        Ok(taken)
+    }
+
+    fn scan_counts(&self) -> [(&'static str, u64); 5] {
+        let started = self.started.lock();
+        let sum = |pick: fn(&ScanMetrics) -> u64| started.metrics.iter().map(|metrics| pick(metrics)).sum();
+        [
+            ("output_rows", sum(|m| m.rows.load(Ordering::Relaxed))),
+            ("parts", sum(|m| m.parts.load(Ordering::Relaxed))),
+            ("parts_pruned", sum(|m| m.parts_pruned.load(Ordering::Relaxed))),
+            ("blocks", sum(|m| m.blocks.load(Ordering::Relaxed))),
+            ("blocks_pruned", sum(|m| m.blocks_pruned.load(Ordering::Relaxed))),
+        ]
+    }
+}
+
+impl fmt::Debug for WeftScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeftScanExec").field("table", &self.name).field("projection", &self.projection).finish()
+    }
+}
+
+impl DisplayAs for WeftScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<&str> = self.projection.iter().map(|&c| self.stored.columns[c].name.as_str()).collect();
+        write!(f, "WeftScanExec: table={}, columns=[{}]", self.name, columns.join(", "))?;
+        if !self.predicates.is_empty() {
+            let shown: Vec<String> = self.predicates.iter().map(|p| describe(p, &self.stored)).collect();
+            write!(f, ", predicates=[{}]", shown.join(" AND "))?;
+        }
+        write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)
+    }
+}
+
+impl ExecutionPlan for WeftScanExec {
+    fn name(&self) -> &str {
+        "WeftScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(self.fresh()))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let execution = context
+            .session_config()
+            .get_extension::<Execution>()
+            .ok_or_else(|| DataFusionError::Internal("a scan ran outside an execution".into()))?;
+        let partition = self.take(partition, &execution.binding)?;
+        Ok(Box::pin(ScanStream {
+            schema: Arc::clone(self.properties.eq_properties.schema()),
+            cancel: execution.binding.cancel.clone(),
+            stopped: Arc::clone(&execution.stopped),
+            partition: Some(partition),
+        }))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        let mut set = MetricsSet::new();
+        for (name, count) in self.scan_counts() {
+            let value = Count::new();
+            value.add(usize::try_from(count).unwrap_or(usize::MAX));
+            let value = match name {
+                "output_rows" => MetricValue::OutputRows(value),
+                name => MetricValue::Count { name: name.into(), count: value },
+            };
+            set.push(Arc::new(Metric::new(value, None)));
+        }
+        Some(set)
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let share = match args.partition() {
+            Some(_) => self.properties.partitioning.partition_count().max(1) as u64,
+            None => 1,
+        };
+        let filtered = if self.predicates.is_empty() { 1 } else { 5 };
+        let mut statistics = Statistics::new_unknown(self.properties.eq_properties.schema());
+        statistics.num_rows = Precision::Inexact((self.rows_estimated / share / filtered) as usize);
+        statistics.total_byte_size = Precision::Inexact((self.bytes_estimated / share / filtered) as usize);
+        Ok(Arc::new(statistics))
+    }
+}
+
+/// One partition as a stream.
+struct ScanStream {
+    schema: SchemaRef,
+    cancel: CancelToken,
+    stopped: Arc<AtomicBool>,
+    partition: Option<Box<dyn Partition>>,
+}
+
+impl Stream for ScanStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let Some(partition) = &mut this.partition else {
+            return Poll::Ready(None);
+        };
+        let next = if this.stopped.load(Ordering::Relaxed) {
+            Err(Error::new(Code::QueryCanceled, "the query was dropped"))
+        } else {
+            this.cancel.check().and_then(|()| partition.next())
+        };
+        match next {
+            Ok(Some(batch)) => Poll::Ready(Some(Ok(batch))),
+            Ok(None) => {
+                this.partition = None;
+                Poll::Ready(None)
+            }
+            Err(error) => {
+                this.partition = None;
+                Poll::Ready(Some(Err(wrap(error))))
+            }
+        }
+    }
+}
+
+impl RecordBatchStream for ScanStream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,207 @@
+//! Two rewrites of a logical plan that give it PostgreSQL's types and errors.
+//!
+//! ```text
+//!   before types are coerced   1 → integer 1;  sum(bigint) → sum(numeric);  int_column = '7' → int_column = 7
+//!   after                      a + b → add(a, b);  -a → subtract(0, a);  1.5::integer → rounded, not cut
+//! ```
+//!
+//! 1. Every rewrite keeps the name of an output column, so references from above stay valid.
+//! 2. Arithmetic on integers and division of floats is never left to the engine's wrapping operators, wherever it stands
+//!    in the plan; constant folding runs the same functions.
+
+use arrow::datatypes::DataType as ArrowType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{AggregateFunction, Between, Cast, InList, ScalarFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::arithmetic::{Checked, RoundEven};
+
+/// Types of constants and sums; runs before type coercion.
+#[derive(Debug)]
+pub(crate) struct PostgresTypes;
+
+impl AnalyzerRule for PostgresTypes {
+    fn name(&self) -> &str {
+        "postgres_types"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        if is_recursive(&plan)? {
+            return Ok(plan);
+        }
+        rewrite_plan(plan, retype)
+    }
+}
+
+/// Checked arithmetic and rounding casts; runs after type coercion.
+#[derive(Debug)]
+pub(crate) struct CheckedArithmetic;
+
+impl AnalyzerRule for CheckedArithmetic {
+    fn name(&self) -> &str {
+        "checked_arithmetic"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        rewrite_plan(plan, |expr, schema| expr.transform_up(|expr| checked(expr, schema)))
+    }
+}
+
+fn is_recursive(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::RecursiveQuery(_))))
+}
+
+fn rewrite_plan(
+    plan: LogicalPlan,
+    rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<LogicalPlan> {
+    let rewritten = plan.transform_up_with_subqueries(|plan| {
+        if matches!(plan, LogicalPlan::Limit(_) | LogicalPlan::TableScan(_) | LogicalPlan::Values(_)) {
+            return Ok(Transformed::no(plan));
+        }
+        let schema = merge_schema(&plan.inputs());
+        let names = NamePreserver::new(&plan);
+        plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
+        })?
+        .map_data(LogicalPlan::recompute_schema)
+    })?;
+    Ok(rewritten.data)
+}
+
+/// Functions whose result has the type of their arguments, so that a constant among them is typed as PostgreSQL does.
+const TYPED_BY_ARGUMENTS: &[&str] = &["coalesce", "nullif", "greatest", "least", "abs", "sum", "avg", "min", "max"];
+
+fn retype(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.transform_down_up(
+        |expr| {
+            let name = match &expr {
+                Expr::ScalarFunction(function) => function.func.name(),
+                Expr::AggregateFunction(function) => function.func.name(),
+                Expr::WindowFunction(_) => "",
+                _ => return Ok(Transformed::no(expr)),
+            };
+            let descend = TYPED_BY_ARGUMENTS.contains(&name);
+            let recursion = if descend { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Jump };
+            Ok(Transformed::new(expr, false, recursion))
+        },
+        |expr| retype_one(expr, schema),
+    )
+}
+
+fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), metadata) => match i32::try_from(value) {
+            Ok(narrow) => Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(narrow)), metadata)),
+            Err(_) => Transformed::no(Expr::Literal(ScalarValue::Int64(Some(value)), metadata)),
+        },
+        Expr::AggregateFunction(function) if function.func.name() == "sum" => numeric_sum(function, schema),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            let (left, right) = (read_as(*left, &right, schema), right);
+            let right = read_as(*right, &left, schema);
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
+        }
+        Expr::InList(InList { expr, list, negated }) => {
+            let list = list.into_iter().map(|item| read_as(item, &expr, schema)).collect();
+            Transformed::yes(Expr::InList(InList { expr, list, negated }))
+        }
+        Expr::Between(Between { expr, negated, low, high }) => {
+            let low = Box::new(read_as(*low, &expr, schema));
+            let high = Box::new(read_as(*high, &expr, schema));
+            Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
+        }
+        other => Transformed::no(other),
+    })
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+/// A string constant compared with a number or a boolean is read as one.
+fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+    let text = matches!(&expr, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _));
+    if !text {
+        return expr;
+    }
+    match other.get_type(schema) {
+        Ok(to) if to.is_numeric() || to == ArrowType::Boolean => cast(expr, to),
+        _ => expr,
+    }
+}
+
+/// `sum` of bigint does not fit bigint: as in PostgreSQL its type is numeric.
+fn numeric_sum(mut function: AggregateFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let wide = |arg: &Expr| {
+        matches!(arg.get_type(schema), Ok(ArrowType::Int64 | ArrowType::UInt64)) && !matches!(arg, Expr::Literal(..))
+    };
+    if !function.params.args.first().is_some_and(wide) {
+        return Transformed::no(Expr::AggregateFunction(function));
+    }
+    let arg = function.params.args.remove(0);
+    function.params.args.insert(0, cast(arg, ArrowType::Decimal128(20, 0)));
+    Transformed::yes(Expr::AggregateFunction(function))
+}
+
+fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::BinaryExpr(binary) => match checked_operator(&binary, schema) {
+            Some(function) => {
+                let args = vec![*binary.left, *binary.right];
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
+            }
+            None => Transformed::no(Expr::BinaryExpr(binary)),
+        },
+        Expr::Negative(inner) => match inner.get_type(schema) {
+            Ok(data_type) if data_type.is_signed_integer() => {
+                let zero = Expr::Literal(ScalarValue::new_zero(&data_type)?, None);
+                let function = Checked::of(Operator::Minus).expect("subtraction has a checked form");
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![zero, *inner])))
+            }
+            _ => Transformed::no(Expr::Negative(inner)),
+        },
+        Expr::Cast(Cast { expr, field }) if field.data_type().is_integer() => match expr.get_type(schema) {
+            Ok(ArrowType::Float32 | ArrowType::Float64) if !is_rounded(&expr) => {
+                let rounded = Expr::ScalarFunction(ScalarFunction::new_udf(RoundEven::function(), vec![*expr]));
+                Transformed::yes(Expr::Cast(Cast { expr: Box::new(rounded), field }))
+            }
+            Ok(ArrowType::Decimal128(_, scale)) if scale > 0 => {
+                let rounded = cast(*expr, ArrowType::Decimal128(38, 0));
+                Transformed::yes(Expr::Cast(Cast { expr: Box::new(rounded), field }))
+            }
+            _ => Transformed::no(Expr::Cast(Cast { expr, field })),
+        },
+        other => Transformed::no(other),
+    })
+}
+
+fn is_rounded(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(function) if function.func.name() == "round_even")
+}
+
+/// The type of an expression; a chain of checked operators has the type of its first operand.
+fn type_of(mut expr: &Expr, schema: &DFSchema) -> Option<ArrowType> {
+    while let Expr::ScalarFunction(function) = expr
+        && function.func.inner().downcast_ref::<Checked>().is_some()
+    {
+        expr = function.args.first()?;
+    }
+    expr.get_type(schema).ok()
+}
+
+fn checked_operator(
+    binary: &BinaryExpr,
+    schema: &DFSchema,
+) -> Option<std::sync::Arc<datafusion::logical_expr::ScalarUDF>> {
+    let (left, right) = (type_of(&binary.left, schema)?, type_of(&binary.right, schema)?);
+    let integers = left.is_integer() && matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply);
+    let floats = left.is_floating() && matches!(binary.op, Operator::Divide | Operator::Modulo);
+    if left == right && (integers || floats) { Checked::of(binary.op) } else { None }
+}

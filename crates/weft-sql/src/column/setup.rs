@@ -1,0 +1,97 @@
+//! How the engine is set up: memory, rules, functions.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::optimizer::Analyzer;
+use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
+use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::planner::ParserOptions;
+
+use super::operators::WeftOperators;
+use super::scan::BATCH_ROWS;
+use super::semantics::{CheckedArithmetic, PostgresTypes};
+
+/// How the engine is set up.
+#[derive(Clone, Debug)]
+pub struct ColumnOptions {
+    /// The most memory all queries together take, bytes; above it they spill, or fail with 53200.
+    pub memory_bytes: usize,
+    /// Where queries spill to; none: they do not spill.
+    pub spill_dir: Option<PathBuf>,
+    /// The most bytes of spilled files.
+    pub spill_bytes: u64,
+    /// Worker threads and partitions; 0 = as many as the machine runs at once.
+    pub parallelism: usize,
+}
+
+impl Default for ColumnOptions {
+    fn default() -> ColumnOptions {
+        ColumnOptions { memory_bytes: 2 << 30, spill_dir: None, spill_bytes: 100 << 30, parallelism: 0 }
+    }
+}
+
+/// The memory pool and the place to spill to.
+pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<RuntimeEnv>> {
+    let pool =
+        TrackConsumersPool::new(FairSpillPool::new(options.memory_bytes), NonZeroUsize::new(3).expect("3 is not 0"));
+    let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
+    let builder = match &options.spill_dir {
+        Some(dir) => builder.with_temp_file_path(dir.clone()).with_max_temp_directory_size(options.spill_bytes),
+        None => builder,
+    };
+    builder.build_arc()
+}
+
+/// Rules, functions and options.
+pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> SessionState {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(parallelism)
+        .with_batch_size(BATCH_ROWS)
+        .with_information_schema(false)
+        .with_collect_statistics(false)
+        .with_create_default_catalog_and_schema(false)
+        .with_round_robin_repartition(false);
+    let options = config.options_mut();
+    options.execution.time_zone = Some("UTC".into());
+    options.optimizer.enable_dynamic_filter_pushdown = false;
+    options.optimizer.enable_topk_dynamic_filter_pushdown = false;
+    options.optimizer.enable_join_dynamic_filter_pushdown = false;
+    options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+    options.sql_parser.parse_float_as_decimal = true;
+    let analyzer = Analyzer::with_rules(vec![
+        Arc::new(ResolveGroupingFunction::new()),
+        Arc::new(PostgresTypes),
+        Arc::new(TypeCoercion::new()),
+        Arc::new(CheckedArithmetic),
+    ]);
+    let mut state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(memory)
+        .with_default_features()
+        .with_analyzer_rules(analyzer.rules)
+        .build();
+    let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(WeftOperators)];
+    planners.extend(state.expr_planners().iter().cloned());
+    let functions = state.scalar_functions().iter().filter(|(name, _)| !FOREIGN.contains(&name.as_str()));
+    let functions = functions.map(|(_, function)| Arc::clone(function)).collect();
+    state = SessionStateBuilder::new_from_existing(state)
+        .with_expr_planners(planners)
+        .with_scalar_functions(functions)
+        .build();
+    state
+}
+
+/// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's).
+const FOREIGN: &[&str] = &["to_char", "date_format", "to_date", "to_time"];
+
+/// How SQL is read: numbers with a point are numeric, errors have positions.
+pub(super) fn parser_options() -> ParserOptions {
+    ParserOptions { parse_float_as_decimal: true, collect_spans: true, ..ParserOptions::new() }
+}

@@ -1,0 +1,143 @@
+//! A running query, pulled batch by batch.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::{Future, StreamExt};
+use tokio::runtime::Handle;
+use tokio::task::unconstrained;
+use weft_env::sync::{Condvar, Mutex};
+use weft_format::Result;
+
+use super::engine::guarded;
+use super::error::unwrap;
+use super::output::Converter;
+use crate::binding::CancelToken;
+
+/// How long a wait for the workers lasts before the cancel token is asked again.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Wakes the thread that pulls. (Timers of the worker threads do not run while all of them compute.)
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        *self.rung.lock() = true;
+        self.wake.notify_all();
+    }
+}
+
+impl Bell {
+    /// Waits until it is rung, or for [`PATIENCE`].
+    fn wait(&self) {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.wake.wait_timeout(&mut rung, PATIENCE);
+        }
+        *rung = false;
+    }
+}
+
+/// A running query. Dropping it cancels what is still running.
+pub struct QueryStream {
+    stream: Option<SendableRecordBatchStream>,
+    handle: Handle,
+    converter: Converter,
+    cancel: CancelToken,
+    text: Arc<str>,
+    stopped: Arc<AtomicBool>,
+    bell: Arc<Bell>,
+}
+
+impl QueryStream {
+    pub(super) fn new(
+        stream: SendableRecordBatchStream,
+        handle: Handle,
+        converter: Converter,
+        cancel: CancelToken,
+        text: Arc<str>,
+        stopped: Arc<AtomicBool>,
+    ) -> QueryStream {
+        QueryStream { stream: Some(stream), handle, converter, cancel, text, stopped, bell: Arc::default() }
+    }
+
+    /// The schema of the batches: the columns' names, and their types' Arrow types.
+    pub fn schema(&self) -> &SchemaRef {
+        self.converter.schema()
+    }
+
+    /// The next batch, never empty, or the end. After an error the stream has ended.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let next = guarded(|| self.pull());
+        if !matches!(next, Ok(Some(_))) {
+            self.finish();
+        }
+        next
+    }
+
+    /// All remaining batches.
+    pub fn collect(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next()? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+
+    fn pull(&mut self) -> Result<Option<RecordBatch>> {
+        while let Some(stream) = &mut self.stream {
+            self.cancel.check()?;
+            match poll_once(&self.handle, stream, &self.bell) {
+                Poll::Pending => self.bell.wait(),
+                Poll::Ready(None) => return Ok(None),
+                Poll::Ready(Some(Ok(batch))) if batch.num_rows() == 0 => {}
+                Poll::Ready(Some(Ok(batch))) => {
+                    let converted = self.converter.convert(batch);
+                    return converted.map(Some).map_err(|error| unwrap(error.into(), &self.text));
+                }
+                Poll::Ready(Some(Err(error))) => return Err(unwrap(error, &self.text)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn finish(&mut self) {
+        let _entered = self.handle.enter();
+        self.stopped.store(true, Ordering::Relaxed);
+        self.stream = None;
+    }
+}
+
+impl Drop for QueryStream {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Polls in this thread, with a fresh allowance of steps, so that a query that runs here comes back now and then.
+fn poll_once(
+    handle: &Handle,
+    stream: &mut SendableRecordBatchStream,
+    bell: &Arc<Bell>,
+) -> Poll<Option<datafusion::common::Result<RecordBatch>>> {
+    let waker = Waker::from(Arc::clone(bell));
+    let mut context = Context::from_waker(&waker);
+    if Handle::try_current().is_err() {
+        return handle.block_on(async { stream.poll_next_unpin(&mut context) });
+    }
+    // The caller runs tasks of its own in this thread: their allowance is not ours to use up.
+    let _entered = handle.enter();
+    let mut next = unconstrained(stream.next());
+    Pin::new(&mut next).poll(&mut context)
+}

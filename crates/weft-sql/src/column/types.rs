@@ -1,0 +1,155 @@
+//! SQL types, Weft types and Arrow types.
+//!
+//! ```text
+//!   SQL in a query        numeric(10,2)    timestamp      varchar(3)   character(3)
+//!   Arrow inside a plan   Decimal128(10,2) Timestamp(us)  Utf8View     Utf8View
+//!   column of the result  numeric(10,2)    timestamp      text         text
+//! ```
+//!
+//! 1. A result column has a Weft type for every Arrow type a plan can end in; [`output_type`] is total.
+//! 2. Timestamps are in microseconds everywhere: no cast to nanoseconds is planned, so years 1 to 9999 work.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalUnit, TimeUnit};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::logical_expr::planner::TypePlanner;
+use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
+use weft_format::{DataType, Value};
+
+/// The digits of a numeric without a precision: 38, of which 10 are after the point.
+pub(crate) const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
+
+/// The type of a result column whose plan ends in this Arrow type.
+pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
+    match arrow {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 | ArrowType::UInt8 | ArrowType::Int16 => DataType::SmallInt,
+        ArrowType::UInt16 | ArrowType::Int32 => DataType::Integer,
+        ArrowType::UInt32 | ArrowType::Int64 | ArrowType::UInt64 => DataType::BigInt,
+        ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
+        ArrowType::Float64 => DataType::DoublePrecision,
+        ArrowType::Decimal32(p, s) | ArrowType::Decimal64(p, s) | ArrowType::Decimal128(p, s) => numeric(*p, *s),
+        ArrowType::Decimal256(_, s) => numeric(38, *s),
+        ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
+        ArrowType::Timestamp(_, None) => DataType::Timestamp,
+        ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
+        ArrowType::Dictionary(_, value) => output_type(value),
+        _ => DataType::Text,
+    }
+}
+
+fn numeric(precision: u8, scale: i8) -> DataType {
+    let scale = u8::try_from(scale).unwrap_or(0).min(38);
+    DataType::Numeric { precision: precision.clamp(scale.max(1), 38), scale }
+}
+
+/// A constant of a plan, from a value of a type.
+pub(crate) fn scalar_of(value: &Value, data_type: DataType) -> Result<ScalarValue> {
+    if value.is_null() {
+        return ScalarValue::try_from(&data_type.arrow());
+    }
+    let mismatch = || DataFusionError::Plan(format!("parameter value {value:?} is not a {data_type}"));
+    Ok(match (data_type, value) {
+        (DataType::Boolean, Value::Bool(v)) => ScalarValue::Boolean(Some(*v)),
+        (DataType::SmallInt, Value::Int(v)) => ScalarValue::Int16(Some((*v).try_into().map_err(|_| mismatch())?)),
+        (DataType::Integer, Value::Int(v)) => ScalarValue::Int32(Some((*v).try_into().map_err(|_| mismatch())?)),
+        (DataType::Date, Value::Int(v)) => ScalarValue::Date32(Some((*v).try_into().map_err(|_| mismatch())?)),
+        (DataType::BigInt, Value::Int(v)) => ScalarValue::Int64(Some(*v)),
+        (DataType::Timestamp, Value::Int(v)) => ScalarValue::TimestampMicrosecond(Some(*v), None),
+        (DataType::TimestampTz, Value::Int(v)) => ScalarValue::TimestampMicrosecond(Some(*v), Some("UTC".into())),
+        (DataType::Real, Value::Float(v)) => ScalarValue::Float32(Some(*v as f32)),
+        (DataType::DoublePrecision, Value::Float(v)) => ScalarValue::Float64(Some(*v)),
+        (DataType::Numeric { precision, scale }, Value::Decimal(v)) => {
+            ScalarValue::Decimal128(Some(*v), precision, scale as i8)
+        }
+        (DataType::Text | DataType::Varchar(_), Value::Text(v)) => ScalarValue::Utf8View(Some(v.to_string())),
+        _ => return Err(mismatch()),
+    })
+}
+
+/// The value of a constant, if it has the Arrow type of `data_type`.
+pub(crate) fn value_of(scalar: &ScalarValue, data_type: DataType) -> Option<Value> {
+    if scalar.is_null() {
+        return Some(Value::Null);
+    }
+    Some(match (data_type, scalar) {
+        (DataType::Boolean, ScalarValue::Boolean(Some(v))) => Value::Bool(*v),
+        (DataType::SmallInt, ScalarValue::Int16(Some(v))) => Value::Int((*v).into()),
+        (DataType::Integer, ScalarValue::Int32(Some(v))) => Value::Int((*v).into()),
+        (DataType::Date, ScalarValue::Date32(Some(v))) => Value::Int((*v).into()),
+        (DataType::BigInt, ScalarValue::Int64(Some(v))) => Value::Int(*v),
+        (DataType::Timestamp, ScalarValue::TimestampMicrosecond(Some(v), None))
+        | (DataType::TimestampTz, ScalarValue::TimestampMicrosecond(Some(v), Some(_))) => Value::Int(*v),
+        (DataType::Real, ScalarValue::Float32(Some(v))) => Value::Float((*v).into()),
+        (DataType::DoublePrecision, ScalarValue::Float64(Some(v))) => Value::Float(*v),
+        (DataType::Numeric { scale, .. }, ScalarValue::Decimal128(Some(v), _, s)) if *s == scale as i8 => {
+            Value::Decimal(*v)
+        }
+        (
+            DataType::Text | DataType::Varchar(_),
+            ScalarValue::Utf8(Some(v)) | ScalarValue::LargeUtf8(Some(v)) | ScalarValue::Utf8View(Some(v)),
+        ) => Value::Text(v.as_str().into()),
+        _ => return None,
+    })
+}
+
+/// The Weft type that a SQL type names, or none when Weft has no such type.
+pub(crate) fn sql_type(sql: &SqlType) -> Option<DataType> {
+    Some(match sql {
+        SqlType::Boolean | SqlType::Bool => DataType::Boolean,
+        SqlType::SmallInt(_) | SqlType::Int2(_) => DataType::SmallInt,
+        SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) => DataType::Integer,
+        SqlType::BigInt(_) | SqlType::Int8(_) => DataType::BigInt,
+        SqlType::Real | SqlType::Float4 => DataType::Real,
+        SqlType::Float(ExactNumberInfo::Precision(bits)) if *bits <= 24 => DataType::Real,
+        SqlType::Float(_) | SqlType::Float8 | SqlType::DoublePrecision | SqlType::Double(_) => {
+            DataType::DoublePrecision
+        }
+        SqlType::Numeric(info) | SqlType::Decimal(info) | SqlType::Dec(info) => exact(*info)?,
+        SqlType::Text
+        | SqlType::String(_)
+        | SqlType::Varchar(_)
+        | SqlType::CharacterVarying(_)
+        | SqlType::CharVarying(_)
+        | SqlType::Char(_)
+        | SqlType::Character(_) => DataType::Text,
+        SqlType::Date => DataType::Date,
+        SqlType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => DataType::TimestampTz,
+        SqlType::Timestamp(..) => DataType::Timestamp,
+        SqlType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => DataType::TimestampTz,
+        _ => return None,
+    })
+}
+
+fn exact(info: ExactNumberInfo) -> Option<DataType> {
+    let (precision, scale) = match info {
+        ExactNumberInfo::None => return Some(NUMERIC_DEFAULT),
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    let precision = u8::try_from(precision).ok().filter(|p| (1..=38).contains(p))?;
+    let scale = u8::try_from(scale).ok().filter(|s| *s <= precision)?;
+    Some(DataType::Numeric { precision, scale })
+}
+
+/// Gives the planner Weft's reading of SQL types.
+#[derive(Debug)]
+pub(crate) struct WeftTypes;
+
+impl TypePlanner for WeftTypes {
+    fn plan_type_field(&self, sql: &SqlType) -> Result<Option<FieldRef>> {
+        let arrow = match sql {
+            SqlType::Interval { .. } => ArrowType::Interval(IntervalUnit::MonthDayNano),
+            SqlType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+                ArrowType::Time64(TimeUnit::Microsecond)
+            }
+            SqlType::Regclass | SqlType::Unspecified => return Ok(None),
+            other => match sql_type(other) {
+                Some(data_type) => data_type.arrow(),
+                None => return Err(DataFusionError::NotImplemented(format!("type {sql} is not supported"))),
+            },
+        };
+        Ok(Some(Arc::new(Field::new("", arrow, true))))
+    }
+}

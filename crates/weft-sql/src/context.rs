@@ -1,0 +1,61 @@
+//! What a statement runs in: its transaction, its parameters, its clock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weft_format::{DataType, Result, Value};
+use weft_kernel::{TableRef, Transaction};
+
+use crate::binding::{Binding, CancelToken};
+use crate::column::ColumnEngine;
+use crate::expr::EvalContext;
+use crate::row::{ShapeCache, TableShape};
+use crate::settings::Settings;
+
+/// What a statement runs in. Statement atomicity, retries and the commit are the session's: a statement that fails just
+/// returns its error.
+pub struct StatementContext<'a> {
+    /// The statement's transaction.
+    pub txn: &'a mut Transaction,
+    /// The column engine.
+    pub engine: &'a ColumnEngine,
+    /// Bound defaults and checks of tables.
+    pub shapes: &'a ShapeCache,
+    /// `$1`, `$2`, ... cast to `param_types`.
+    pub params: &'a [Value],
+    /// The types of the parameters.
+    pub param_types: &'a [DataType],
+    /// Asked between batches of work.
+    pub cancel: &'a CancelToken,
+    /// The transaction's time: microseconds since 1970 UTC.
+    pub now_micros: i64,
+    /// The session's settings.
+    pub settings: &'a Arc<Settings>,
+}
+
+impl StatementContext<'_> {
+    /// A table by name, with its constraints bound.
+    pub fn shape(&self, name: &str) -> Result<Arc<TableShape>> {
+        self.shapes.shape(&self.txn.table(name)?)
+    }
+
+    /// The binding of a query that reads these tables, as of now in the transaction.
+    pub fn binding(&self, tables: &[TableRef]) -> Binding {
+        let mut views = HashMap::with_capacity(tables.len());
+        for table in tables {
+            views.insert(table.def.id, (table.clone(), self.txn.view(table)));
+        }
+        Binding {
+            views,
+            params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
+            cancel: self.cancel.clone(),
+            now_micros: self.now_micros,
+            settings: Arc::clone(self.settings),
+        }
+    }
+
+    /// What expressions of the row engine are evaluated in.
+    pub fn eval_context(&self) -> EvalContext<'_> {
+        EvalContext { params: self.params, now_micros: self.now_micros }
+    }
+}

@@ -1,0 +1,125 @@
+//! INSERT from a query, as a query of new rows.
+
+use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject};
+use weft_format::{Code, DataType, Error, Result, Schema};
+use weft_kernel::TableRef;
+
+use super::plan::{Parts, PreparedWrite, Write, returns};
+use super::syntax::{
+    aliased, cast_to, column, default_of, derived, exact, hidden, is_default, returning, select, unsupported,
+    visible_ordinal,
+};
+use crate::binding::Tables;
+use crate::column::{ColumnEngine, MARKER};
+use crate::expr::check_assignable;
+
+/// Plans an INSERT.
+pub(super) fn prepare(
+    engine: &ColumnEngine,
+    tables: &dyn Tables,
+    insert: &Insert,
+    text: &str,
+) -> Result<PreparedWrite> {
+    if insert.on.is_some() {
+        return Err(unsupported("ON CONFLICT with a query that the row engine cannot run"));
+    }
+    let TableObject::TableName(name) = &insert.table else {
+        return Err(unsupported("inserting into anything but a table"));
+    };
+    let name = crate::parse::table_name(name)?;
+    let table = tables.table(&name)?;
+    let schema = &table.def.schema;
+    let shown = insert.table_alias.as_ref().map_or_else(|| exact(&name), |alias| alias.alias.clone());
+    let named = insert.columns.iter().map(|c| visible_ordinal(c, schema, &name)).collect::<Result<Vec<_>>>()?;
+    if let Some(twice) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
+        let column = &schema.columns[named[twice]].name;
+        return Err(Error::new(Code::DuplicateColumn, format!("column \"{column}\" specified more than once")));
+    }
+    let (source, given) = source(engine, tables, insert, &table, &named, text)?;
+    let query = new_rows(source, &given, &table)?;
+
+    let returns = returns(insert.returning.as_ref());
+    let query = if returns {
+        let mut outer: Vec<SelectItem> = Vec::new();
+        for (ordinal, stored) in schema.visible().iter().enumerate() {
+            outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
+        }
+        outer.extend(returning(insert.returning.as_deref().unwrap_or(&[]), schema, &shown));
+        select(outer, vec![derived(query, shown, &[])], None)?
+    } else {
+        query
+    };
+    Ok(PreparedWrite::new(Parts {
+        query: engine.prepare_query(tables, &query, text, None)?,
+        write: Write::Insert,
+        key_columns: 0,
+        row_columns: schema.visible().len(),
+        returns,
+        table,
+    }))
+}
+
+/// The source query, and the ordinals its columns go to.
+fn source(
+    engine: &ColumnEngine,
+    tables: &dyn Tables,
+    insert: &Insert,
+    table: &TableRef,
+    named: &[usize],
+    text: &str,
+) -> Result<(Query, Vec<usize>)> {
+    let schema = &table.def.schema;
+    let all: Vec<usize> = if named.is_empty() { (0..schema.visible().len()).collect() } else { named.to_vec() };
+    let Some(source) = &insert.source else {
+        let query = select(vec![SelectItem::UnnamedExpr(default_of(&table.def, 0)?)], Vec::new(), None)?;
+        return Ok((query, vec![0]));
+    };
+    let mut query = (**source).clone();
+    if let SetExpr::Values(values) = &mut *query.body {
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        check_width(width, &all, named, schema)?;
+        for row in &mut values.rows {
+            for (expr, &ordinal) in row.content.iter_mut().zip(&all) {
+                if is_default(expr) {
+                    *expr = default_of(&table.def, ordinal)?;
+                }
+            }
+        }
+        return Ok((query, all[..width].to_vec()));
+    }
+    let prepared = engine.prepare_query(tables, &query, text, None)?;
+    let columns = prepared.columns();
+    check_width(columns.len(), &all, named, schema)?;
+    for (from, &ordinal) in columns.iter().zip(&all) {
+        let to = &schema.columns[ordinal];
+        if from.data_type != DataType::Text {
+            check_assignable(from.data_type, to.data_type, &to.name)?;
+        }
+    }
+    Ok((query, all[..columns.len()].to_vec()))
+}
+
+fn check_width(width: usize, all: &[usize], named: &[usize], schema: &Schema) -> Result<()> {
+    if width > all.len() || schema.visible().is_empty() {
+        return Err(Error::new(Code::SyntaxError, "INSERT has more expressions than target columns"));
+    }
+    if width < all.len() && !named.is_empty() {
+        return Err(Error::new(Code::SyntaxError, "INSERT has more target columns than expressions"));
+    }
+    Ok(())
+}
+
+/// `SELECT CAST(v0 AS ...) AS a, DEFAULT of b AS b, ... FROM (source) AS s (v0, ...)`
+fn new_rows(source: Query, given: &[usize], table: &TableRef) -> Result<Query> {
+    let from = exact(&format!("{MARKER}source"));
+    let names: Vec<String> = (0..given.len()).map(|place| hidden('v', place)).collect();
+    let mut items = Vec::new();
+    for (ordinal, stored) in table.def.schema.visible().iter().enumerate() {
+        let value: Expr = match given.iter().position(|&known| known == ordinal) {
+            Some(place) => column(&from, &names[place]),
+            None => default_of(&table.def, ordinal)?,
+        };
+        items.push(aliased(cast_to(value, stored.data_type)?, &stored.name));
+    }
+    select(items, vec![derived(source, from, &names)], None)
+}

@@ -1,0 +1,24 @@
+//! Statements that write many rows: UPDATE and DELETE with any WHERE, INSERT from a query.
+//!
+//! ```text
+//!   UPDATE t SET b = b + 1 WHERE a IN (SELECT a FROM u)
+//!   read   SELECT t.a AS k0, t.a, CAST(t.b + 1 AS integer) AS b, t.c FROM t WHERE t.a IN (SELECT a FROM u)
+//!   write  Transaction::update(key, row) per row
+//! ```
+//!
+//! 1. What a statement reads is read to its end before the first row is staged, so it never meets its own writes.
+//! 2. The engine's own hooks for DML are never used; they drop conditions that became joins.
+//! 3. A row is changed at most once, even when a join finds it several times.
+//! 4. Every new row meets NOT NULL, the lengths of varchar(n) and the CHECK constraints before it is staged.
+//!
+//! Statement atomicity is the session's: it rolls back to its mark when [`PreparedWrite::execute`] fails.
+
+mod delete;
+mod insert;
+mod plan;
+mod stage;
+mod syntax;
+mod update;
+
+pub(crate) use plan::PreparedWrite;
+pub(crate) use syntax::{exact, select, table_relation};

@@ -1,0 +1,119 @@
+//! A planned statement that writes.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use sqlparser::ast::{SelectItem, Statement};
+use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::TableRef;
+
+use super::stage::Stage;
+use super::{delete, insert, update};
+use crate::binding::Tables;
+use crate::column::{ColumnEngine, PreparedQuery};
+use crate::context::StatementContext;
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+
+/// What happens to each row that was read.
+pub(super) enum Write {
+    Insert,
+    Update { changes_key: bool, may_repeat: bool },
+    Delete { may_repeat: bool },
+}
+
+/// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
+///
+/// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all stored
+/// columns but a hidden row id of INSERT), what RETURNING gives.
+pub(crate) struct PreparedWrite {
+    pub(super) query: PreparedQuery,
+    pub(super) table: TableRef,
+    pub(super) write: Write,
+    pub(super) key_columns: usize,
+    pub(super) row_columns: usize,
+    pub(super) returns: bool,
+    columns: Arc<[OutputColumn]>,
+    types: Arc<[DataType]>,
+}
+
+/// What [`PreparedWrite::new`] puts together.
+pub(super) struct Parts {
+    pub(super) query: PreparedQuery,
+    pub(super) table: TableRef,
+    pub(super) write: Write,
+    pub(super) key_columns: usize,
+    pub(super) row_columns: usize,
+    pub(super) returns: bool,
+}
+
+impl PreparedWrite {
+    /// Plans an UPDATE, a DELETE, or an INSERT that the row engine does not run.
+    pub(crate) fn prepare(
+        engine: &ColumnEngine,
+        tables: &dyn Tables,
+        statement: &Statement,
+        text: &str,
+    ) -> Result<PreparedWrite> {
+        match statement {
+            Statement::Update(update) => update::prepare(engine, tables, update, text),
+            Statement::Delete(delete) => delete::prepare(engine, tables, delete, text),
+            Statement::Insert(insert) => insert::prepare(engine, tables, insert, text),
+            _ => Err(Error::internal("only UPDATE, DELETE and INSERT are planned as writes")),
+        }
+    }
+
+    pub(super) fn new(parts: Parts) -> PreparedWrite {
+        let Parts { query, table, write, key_columns, row_columns, returns } = parts;
+        let shown = query.columns()[key_columns + row_columns..].to_vec();
+        let columns: Arc<[OutputColumn]> = if returns { shown.into() } else { Arc::new([]) };
+        let types = columns.iter().map(|column| column.data_type).collect();
+        PreparedWrite { query, table, write, key_columns, row_columns, returns, columns, types }
+    }
+
+    /// The columns of RETURNING.
+    pub(crate) fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.columns
+    }
+
+    /// The types of `$1`, `$2`, ...
+    pub(crate) fn param_types(&self) -> &[Option<DataType>] {
+        self.query.param_types()
+    }
+
+    /// The reading part, for EXPLAIN.
+    pub(crate) fn query(&self) -> &PreparedQuery {
+        &self.query
+    }
+
+    /// Reads, then stages. A failing row leaves earlier ones staged: the caller rolls back to its mark.
+    pub(crate) fn execute(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
+        let binding = context.binding(self.query.tables());
+        let batches = context.engine.execute(&self.query, binding)?.collect()?;
+        let stage = Stage::new(self, context);
+        let (count, kept) = stage.run(&batches)?;
+        let tag = match self.write {
+            Write::Insert => Tag::Insert(count),
+            Write::Update { .. } => Tag::Update(count),
+            Write::Delete { .. } => Tag::Delete(count),
+        };
+        if !self.returns {
+            return Ok(Outcome::done(tag));
+        }
+        let from = self.key_columns + self.row_columns;
+        let rows = match kept {
+            Some(kept) => kept,
+            None => batches,
+        };
+        let shown: Vec<usize> = (from..self.query.columns().len()).collect();
+        let project = |batch: &RecordBatch| {
+            batch.project(&shown).map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))
+        };
+        let rows = rows.iter().map(project).collect::<Result<Vec<_>>>()?;
+        Ok(Outcome { tag, columns: Arc::clone(&self.columns), rows: Rows::from_batches(Arc::clone(&self.types), rows) })
+    }
+}
+
+/// Whether a RETURNING clause is there.
+pub(super) fn returns(items: Option<&Vec<SelectItem>>) -> bool {
+    items.is_some_and(|items| !items.is_empty())
+}

@@ -1,0 +1,163 @@
+//! New rows and old keys, staged in the transaction.
+
+use std::collections::HashSet;
+
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use weft_format::{Code, DataType, Error, Result};
+
+use super::plan::{PreparedWrite, Write};
+use crate::context::StatementContext;
+use crate::expr::EvalContext;
+use crate::row::{TableShape, insert_batches};
+use crate::values::value_ref_at;
+
+/// Rows between two looks at the cancel token.
+const CANCEL_ROWS: usize = 1024;
+
+pub(super) struct Stage<'a, 'b> {
+    plan: &'a PreparedWrite,
+    context: &'a mut StatementContext<'b>,
+    types: Vec<DataType>,
+}
+
+/// How many rows were written, and the batches that RETURNING shows when they are not all that was read.
+type Written = (u64, Option<Vec<RecordBatch>>);
+
+impl<'a, 'b> Stage<'a, 'b> {
+    pub(super) fn new(plan: &'a PreparedWrite, context: &'a mut StatementContext<'b>) -> Stage<'a, 'b> {
+        let types = plan.table.def.schema.columns.iter().map(|column| column.data_type).collect();
+        Stage { plan, context, types }
+    }
+
+    pub(super) fn run(mut self, batches: &[RecordBatch]) -> Result<Written> {
+        if matches!(self.plan.write, Write::Update { .. }) {
+            let shape = self.context.shape(&self.plan.table.def.name)?;
+            for batch in batches {
+                self.check(batch, &shape)?;
+            }
+        }
+        match self.plan.write {
+            Write::Insert => Ok((self.insert(batches)?, None)),
+            Write::Update { changes_key, may_repeat } => self.update(batches, changes_key, may_repeat),
+            Write::Delete { may_repeat } => self.delete(batches, may_repeat),
+        }
+    }
+
+    /// Invariant 4.
+    fn check(&self, batch: &RecordBatch, shape: &TableShape) -> Result<()> {
+        let from = self.plan.key_columns;
+        let visible: Vec<usize> = (from..from + shape.columns().len()).collect();
+        let rows = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
+        shape.check_batch(&rows, &self.context.eval_context())
+    }
+
+    fn row(&self, batch: &RecordBatch, row: usize) -> Vec<u8> {
+        let from = self.plan.key_columns;
+        let columns = batch.columns()[from..from + self.plan.row_columns].iter().zip(&self.types);
+        let values = columns.map(|(array, data_type)| value_ref_at(array, row, *data_type));
+        self.plan.table.codec.encode(values)
+    }
+
+    fn old_key(&self, batch: &RecordBatch, row: usize) -> Vec<u8> {
+        let key = &self.plan.table.def.schema.key;
+        let columns = batch.columns()[..self.plan.key_columns].iter().zip(key);
+        let values = columns.map(|(array, &ordinal)| value_ref_at(array, row, self.types[ordinal]));
+        self.plan.table.keys.encode(values)
+    }
+
+    /// Columns after the new row (RETURNING) are left out; row ids come from the table's counter.
+    fn insert(&mut self, batches: &[RecordBatch]) -> Result<u64> {
+        let shape = self.context.shape(&self.plan.table.def.name)?;
+        let visible: Vec<usize> = (0..shape.columns().len()).collect();
+        let mut rows = Vec::with_capacity(batches.len());
+        for batch in batches {
+            rows.push(batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?);
+        }
+        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros };
+        insert_batches(&shape, self.context.txn, &rows, &eval, self.context.cancel)
+    }
+
+    fn update(&mut self, batches: &[RecordBatch], changes_key: bool, may_repeat: bool) -> Result<Written> {
+        let table = &self.plan.table;
+        let mut seen = HashSet::new();
+        let mut moved: Vec<Vec<u8>> = Vec::new();
+        let mut kept = Vec::new();
+        let mut count = 0;
+        for batch in batches {
+            let mut first = Vec::with_capacity(if may_repeat { batch.num_rows() } else { 0 });
+            for row in 0..batch.num_rows() {
+                self.tick(row)?;
+                let key = self.old_key(batch, row);
+                if may_repeat {
+                    let new = seen.insert(key.clone());
+                    first.push(new);
+                    if !new {
+                        continue;
+                    }
+                }
+                let bytes = self.row(batch, row);
+                if changes_key && table.keys.of_row(&table.codec, &bytes) != key {
+                    self.delete_row(&key)?;
+                    moved.push(bytes);
+                } else {
+                    self.context.txn.update(table, &key, &bytes)?;
+                }
+                count += 1;
+            }
+            if may_repeat {
+                kept.push(keep(batch, first)?);
+            }
+        }
+        for bytes in moved {
+            self.context.txn.insert(table, &bytes)?;
+        }
+        Ok((count, may_repeat.then_some(kept)))
+    }
+
+    fn delete(&mut self, batches: &[RecordBatch], may_repeat: bool) -> Result<Written> {
+        let mut seen = HashSet::new();
+        let mut kept = Vec::new();
+        let mut count = 0;
+        for batch in batches {
+            let mut first = Vec::with_capacity(if may_repeat { batch.num_rows() } else { 0 });
+            for row in 0..batch.num_rows() {
+                self.tick(row)?;
+                let key = self.old_key(batch, row);
+                if may_repeat {
+                    let new = seen.insert(key.clone());
+                    first.push(new);
+                    if !new {
+                        continue;
+                    }
+                }
+                self.delete_row(&key)?;
+                count += 1;
+            }
+            if may_repeat {
+                kept.push(keep(batch, first)?);
+            }
+        }
+        Ok((count, may_repeat.then_some(kept)))
+    }
+
+    fn delete_row(&mut self, key: &[u8]) -> Result<()> {
+        let table = &self.plan.table;
+        if self.context.txn.delete(table, key)? {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::SerializationFailure,
+            format!("a row of \"{}\" that this statement read is gone", table.def.name),
+        )
+        .hint("run the transaction again"))
+    }
+
+    fn tick(&self, row: usize) -> Result<()> {
+        if row.is_multiple_of(CANCEL_ROWS) { self.context.cancel.check() } else { Ok(()) }
+    }
+}
+
+fn keep(batch: &RecordBatch, first: Vec<bool>) -> Result<RecordBatch> {
+    filter_record_batch(batch, &BooleanArray::from(first)).map_err(|error| Error::internal(error.to_string()))
+}

@@ -1,0 +1,72 @@
+//! UPDATE as a query of old keys and new rows.
+
+use sqlparser::ast::{SelectItem, TableWithJoins, Update, UpdateTableFromKind};
+use weft_format::Result;
+
+use super::plan::{Parts, PreparedWrite, Write, returns};
+use super::syntax::{
+    aliased, assignments, cast_to, column, default_of, derived, hidden, is_default, returning, select, target,
+    target_relation, unsupported,
+};
+use crate::binding::Tables;
+use crate::column::ColumnEngine;
+
+/// Plans an UPDATE.
+pub(super) fn prepare(
+    engine: &ColumnEngine,
+    tables: &dyn Tables,
+    update: &Update,
+    text: &str,
+) -> Result<PreparedWrite> {
+    if update.or.is_some() || update.output.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
+        return Err(unsupported("OR, OUTPUT, ORDER BY or LIMIT in UPDATE"));
+    }
+    let (name, shown) = target(&update.table)?;
+    let table = tables.table(&name)?;
+    let schema = &table.def.schema;
+    let assigned = assignments(&update.assignments, schema, &name)?;
+
+    let key_name = |ordinal: usize| hidden('k', ordinal);
+    let mut inner: Vec<SelectItem> = Vec::with_capacity(schema.key.len() + schema.columns.len());
+    for &ordinal in &schema.key {
+        inner.push(aliased(column(&shown, &schema.columns[ordinal].name), &key_name(ordinal)));
+    }
+    for (ordinal, stored) in schema.columns.iter().enumerate() {
+        let expr = match assigned.iter().find(|(known, _)| *known == ordinal) {
+            Some((_, value)) if is_default(value) => cast_to(default_of(&table.def, ordinal)?, stored.data_type)?,
+            Some((_, value)) => cast_to(value.clone(), stored.data_type)?,
+            None => column(&shown, &stored.name),
+        };
+        inner.push(aliased(expr, &stored.name));
+    }
+    let mut from: Vec<TableWithJoins> = vec![target_relation(update.table.clone(), &shown)];
+    match &update.from {
+        Some(UpdateTableFromKind::AfterSet(more)) => from.extend(more.iter().cloned()),
+        Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("FROM before SET")),
+        None => {}
+    }
+    let may_repeat = update.from.is_some();
+    let mut query = select(inner, from, update.selection.clone())?;
+
+    let returns = returns(update.returning.as_ref());
+    if returns {
+        let mut outer: Vec<SelectItem> = Vec::new();
+        for &ordinal in &schema.key {
+            outer.push(aliased(column(&shown, &key_name(ordinal)), &key_name(ordinal)));
+        }
+        for (ordinal, stored) in schema.columns.iter().enumerate() {
+            outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
+        }
+        outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
+        query = select(outer, vec![derived(query, shown, &[])], None)?;
+    }
+    let changes_key = assigned.iter().any(|(ordinal, _)| schema.key.contains(ordinal));
+    Ok(PreparedWrite::new(Parts {
+        query: engine.prepare_query(tables, &query, text, Some(table.clone()))?,
+        write: Write::Update { changes_key, may_repeat },
+        key_columns: schema.key.len(),
+        row_columns: schema.columns.len(),
+        returns,
+        table,
+    }))
+}

@@ -1,0 +1,130 @@
+//! What the sessions of one database share: the kernel, the column engine, the statement cache.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use weft_env::sync::Mutex;
+use weft_format::Result;
+use weft_kernel::Engine;
+
+use crate::column::{ColumnEngine, ColumnOptions};
+use crate::row::ShapeCache;
+use crate::session::{Prepared, Session};
+use crate::settings::{EngineChoice, Settings};
+
+/// How many statements are kept, and the longest text that is.
+const STATEMENTS_MAX: usize = 512;
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// What SQL needs to be told about its surroundings.
+#[derive(Clone, Default)]
+pub struct SqlOptions {
+    /// Memory and threads of the column engine.
+    pub columns: ColumnOptions,
+}
+
+/// The SQL side of one open database.
+pub struct SqlEngine {
+    kernel: Arc<Engine>,
+    options: SqlOptions,
+    /// Made when the first statement needs it: a database that is used through the row engine never pays for it.
+    columns: Mutex<Option<Arc<ColumnEngine>>>,
+    shapes: ShapeCache,
+    statements: Mutex<Statements>,
+}
+
+#[derive(Default)]
+struct Statements {
+    by_text: HashMap<Arc<str>, Arc<Prepared>>,
+    /// Oldest first.
+    order: VecDeque<Arc<str>>,
+}
+
+impl SqlEngine {
+    /// SQL over an open kernel.
+    pub fn new(kernel: Arc<Engine>, options: SqlOptions) -> Arc<SqlEngine> {
+        Arc::new(SqlEngine {
+            kernel,
+            options,
+            columns: Mutex::new(None),
+            shapes: ShapeCache::default(),
+            statements: Mutex::new(Statements::default()),
+        })
+    }
+
+    /// A new session.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(Arc::clone(self))
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Arc<Engine> {
+        &self.kernel
+    }
+
+    /// The column engine.
+    pub fn columns(&self) -> Result<Arc<ColumnEngine>> {
+        let mut slot = self.columns.lock();
+        if let Some(engine) = &*slot {
+            return Ok(Arc::clone(engine));
+        }
+        let engine = Arc::new(ColumnEngine::new(self.kernel.env(), &self.options.columns)?);
+        *slot = Some(Arc::clone(&engine));
+        Ok(engine)
+    }
+
+    /// Bound constraints of tables.
+    pub(crate) fn shapes(&self) -> &ShapeCache {
+        &self.shapes
+    }
+
+    /// What sessions start with.
+    pub(crate) fn default_settings(&self) -> Settings {
+        let options = self.kernel.options();
+        Settings {
+            durability: options.durability,
+            engine: EngineChoice::Auto,
+            statement_timeout_ms: 0,
+            lock_timeout_ms: u64::try_from(options.lock_timeout.as_millis()).unwrap_or(u64::MAX),
+            read_only: false,
+            application_name: String::new(),
+            memory_limit_bytes: self.options.columns.memory_bytes as u64,
+        }
+    }
+
+    /// A statement that was prepared before from the same text.
+    pub(crate) fn cached(&self, text: &str) -> Option<Arc<Prepared>> {
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        self.statements.lock().by_text.get(text).map(Arc::clone)
+    }
+
+    /// Keeps a statement for others that send the same text.
+    pub(crate) fn keep(&self, prepared: &Arc<Prepared>) {
+        let text = prepared.source();
+        if text.len() > TEXT_BYTES_MAX {
+            return;
+        }
+        let mut gone = None;
+        {
+            let mut statements = self.statements.lock();
+            if statements.by_text.insert(Arc::clone(text), Arc::clone(prepared)).is_none() {
+                statements.order.push_back(Arc::clone(text));
+            }
+            if statements.order.len() > STATEMENTS_MAX
+                && let Some(oldest) = statements.order.pop_front()
+            {
+                gone = statements.by_text.remove(&oldest);
+            }
+        }
+        drop(gone);
+    }
+
+    /// Lets go of all plans and shapes, and with them of dropped tables.
+    pub(crate) fn forget(&self) {
+        self.shapes.clear();
+        let statements = std::mem::take(&mut *self.statements.lock());
+        drop(statements);
+    }
+}

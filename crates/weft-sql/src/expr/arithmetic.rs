@@ -1,0 +1,162 @@
+//! Arithmetic in the types of SQL: checked integers, floats, decimals.
+
+use weft_format::{Code, DataType, Error, Result, Value};
+
+use super::types::{as_numeric, common_type, is_integer, is_number};
+use crate::text::{pow10, type_name};
+
+/// `+ - * / %`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArithmeticOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+/// The types the operands are cast to, and the type of the result; none when there is no such operator.
+pub(crate) fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Option<(DataType, DataType, DataType)> {
+    match (op, left, right) {
+        (ArithmeticOp::Subtract, DataType::Date, DataType::Date) => {
+            return Some((DataType::Date, DataType::Date, DataType::Integer));
+        }
+        (ArithmeticOp::Add | ArithmeticOp::Subtract, DataType::Date, DataType::SmallInt | DataType::Integer) => {
+            return Some((DataType::Date, right, DataType::Date));
+        }
+        (ArithmeticOp::Add, DataType::SmallInt | DataType::Integer, DataType::Date) => {
+            return Some((left, DataType::Date, DataType::Date));
+        }
+        _ => {}
+    }
+    if !is_number(left) || !is_number(right) {
+        return None;
+    }
+    let common = common_type(left, right)?;
+    let DataType::Numeric { .. } = common else {
+        if op == ArithmeticOp::Modulo && !is_integer(common) {
+            return None;
+        }
+        return Some((common, common, common));
+    };
+    let ((p1, s1), (p2, s2)) = (as_numeric(left)?, as_numeric(right)?);
+    let (precision, scale) = decimal_result(op, (p1, s1), (p2, s2))?;
+    let typed = |precision, scale| DataType::Numeric { precision, scale };
+    Some((typed(p1, s1), typed(p2, s2), typed(precision, scale)))
+}
+
+/// Arrow's rules; none where Arrow refuses the types.
+fn decimal_result(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option<(u8, u8)> {
+    let whole = (p1 - s1).max(p2 - s2);
+    Some(match op {
+        ArithmeticOp::Add | ArithmeticOp::Subtract => {
+            let scale = s1.max(s2);
+            ((whole + scale + 1).min(38), scale)
+        }
+        ArithmeticOp::Multiply if s1 + s2 > 38 => return None,
+        ArithmeticOp::Multiply => ((p1 + p2 + 1).min(38), s1 + s2),
+        ArithmeticOp::Divide => {
+            let scale = (s1 + 4).min(38);
+            ((p1 - s1 + s2 + scale).min(38), scale)
+        }
+        ArithmeticOp::Modulo => {
+            let scale = s1.max(s2);
+            (((p1 - s1).min(p2 - s2) + scale).max(1), scale)
+        }
+    })
+}
+
+/// Computes; both values have the types that [`arithmetic_types`] gave, and neither is NULL.
+pub(crate) fn compute(
+    op: ArithmeticOp,
+    (left, left_type): (&Value, DataType),
+    (right, right_type): (&Value, DataType),
+    result: DataType,
+) -> Result<Value> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => integers(op, *a, *b, result).map(Value::Int),
+        (Value::Float(a), Value::Float(b)) => floats(op, *a, *b, result).map(Value::Float),
+        (Value::Decimal(a), Value::Decimal(b)) => {
+            let scale = |data_type| as_numeric(data_type).map_or(0, |(_, scale)| scale);
+            decimals(op, (*a, scale(left_type)), (*b, scale(right_type)), result).map(Value::Decimal)
+        }
+        (a, b) => unreachable!("operands were cast to one kind: {a:?}, {b:?}"),
+    }
+}
+
+fn integers(op: ArithmeticOp, a: i64, b: i64, result: DataType) -> Result<i64> {
+    let value = match op {
+        ArithmeticOp::Add => a.checked_add(b),
+        ArithmeticOp::Subtract => a.checked_sub(b),
+        ArithmeticOp::Multiply => a.checked_mul(b),
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0 => return Err(division_by_zero()),
+        ArithmeticOp::Divide => a.checked_div(b),
+        ArithmeticOp::Modulo => Some(a.wrapping_rem(b)),
+    };
+    match (value, result) {
+        (Some(v), DataType::SmallInt) if i16::try_from(v).is_ok() => Ok(v),
+        (Some(v), DataType::Integer) if i32::try_from(v).is_ok() => Ok(v),
+        (Some(v), DataType::BigInt) => Ok(v),
+        (Some(v), DataType::Date) if (FIRST_DAY..=LAST_DAY).contains(&v) => Ok(v),
+        (_, DataType::Date) => Err(Error::new(Code::DatetimeOverflow, "date out of range")
+            .hint("dates lie in the years 0001 to 9999")),
+        _ => Err(out_of_range(result)),
+    }
+}
+
+/// 0001-01-01 and 9999-12-31.
+const FIRST_DAY: i64 = -719_162;
+const LAST_DAY: i64 = 2_932_896;
+
+fn floats(op: ArithmeticOp, a: f64, b: f64, result: DataType) -> Result<f64> {
+    let exact = match op {
+        ArithmeticOp::Add => a + b,
+        ArithmeticOp::Subtract => a - b,
+        ArithmeticOp::Multiply => a * b,
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 => return Err(division_by_zero()),
+        ArithmeticOp::Divide => a / b,
+        ArithmeticOp::Modulo => a % b,
+    };
+    let value = if result == DataType::Real { f64::from(exact as f32) } else { exact };
+    if value.is_infinite() && a.is_finite() && b.is_finite() {
+        return Err(Error::new(Code::NumericOutOfRange, "value out of range: overflow"));
+    }
+    Ok(value)
+}
+
+fn decimals(op: ArithmeticOp, (a, s1): (i128, u8), (b, s2): (i128, u8), result: DataType) -> Result<i128> {
+    let (precision, scale) = as_numeric(result).expect("decimals give a numeric");
+    let overflow = || crate::text::decimal_overflow(precision, scale);
+    let align = |value: i128, from: u8| value.checked_mul(pow10(scale - from));
+    let value = match op {
+        ArithmeticOp::Add => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_add(b)),
+        ArithmeticOp::Subtract => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_sub(b)),
+        ArithmeticOp::Multiply => a.checked_mul(b),
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0 => return Err(division_by_zero()),
+        ArithmeticOp::Divide => {
+            let shift = scale - s1 + s2;
+            (shift <= 38).then(|| pow10(shift)).and_then(|unit| a.checked_mul(unit)).and_then(|a| a.checked_div(b))
+        }
+        ArithmeticOp::Modulo => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_rem(b)),
+    };
+    value.filter(|v| v.unsigned_abs() < pow10(precision).unsigned_abs()).ok_or_else(overflow)
+}
+
+/// Changes the sign.
+pub(crate) fn negate(value: Value, data_type: DataType) -> Result<Value> {
+    match value {
+        Value::Int(v) => integers(ArithmeticOp::Subtract, 0, v, data_type).map(Value::Int),
+        Value::Float(v) => Ok(Value::Float(-v)),
+        Value::Decimal(v) => Ok(Value::Decimal(-v)),
+        other => Ok(other),
+    }
+}
+
+pub(crate) fn division_by_zero() -> Error {
+    Error::new(Code::DivisionByZero, "division by zero")
+}
+
+/// `integer out of range`
+pub(crate) fn out_of_range(data_type: DataType) -> Error {
+    Error::new(Code::NumericOutOfRange, format!("{} out of range", type_name(data_type)))
+}

@@ -1,0 +1,644 @@
+//! Binding: names to columns, literals and parameters to types, operators to what computes them.
+//!
+//! A string literal, NULL or a parameter without a type yet is *untyped*: it takes the type that its place expects (the
+//! other operand, the column it is assigned to), else text.
+
+use sqlparser::ast::{
+    BinaryOperator, CastKind, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, UnaryOperator,
+    Value as SqlValue, ValueWithSpan,
+};
+use weft_format::predicate::CompareOp;
+use weft_format::{Code, DataType, Error, Value};
+
+use super::arithmetic::{ArithmeticOp, arithmetic_types};
+use super::cast::{assign, check_assignable, is_castable, no_cast};
+use super::functions::Function;
+use super::types::{common_type, data_type_of, is_integer, is_number, literal_number_type};
+use super::{Expr, Node, Scope};
+use crate::parse::{fold, span_position};
+use crate::text;
+
+/// Why an expression was not bound.
+#[derive(Clone, Debug)]
+pub enum BindError {
+    /// The row engine does not know this; the column engine may.
+    Unsupported(String),
+    /// The expression is wrong.
+    Wrong(Error),
+}
+
+impl From<Error> for BindError {
+    fn from(error: Error) -> BindError {
+        BindError::Wrong(error)
+    }
+}
+
+impl From<BindError> for Error {
+    fn from(error: BindError) -> Error {
+        match error {
+            BindError::Unsupported(what) => {
+                Error::new(Code::FeatureNotSupported, format!("{what} is not supported by the row engine"))
+            }
+            BindError::Wrong(error) => error,
+        }
+    }
+}
+
+/// The result of binding.
+pub type BindResult<T> = std::result::Result<T, BindError>;
+
+/// Binds the expressions of one statement; collects the types of its parameters on the way.
+pub struct Binder<'a> {
+    /// The statement's text, for positions.
+    pub source: &'a str,
+    /// The types of `$1`, `$2`, ... as far as they are known.
+    pub params: Vec<Option<DataType>>,
+}
+
+fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
+    Err(BindError::Unsupported(what.into()))
+}
+
+impl<'a> Binder<'a> {
+    /// A binder that knows no parameter yet.
+    pub fn new(source: &'a str) -> Binder<'a> {
+        Binder { source, params: Vec::new() }
+    }
+
+    /// The types of the parameters; those that nothing decided are text.
+    pub fn param_types(&self) -> Vec<DataType> {
+        self.params.iter().map(|data_type| data_type.unwrap_or(DataType::Text)).collect()
+    }
+
+    /// Binds a condition.
+    pub fn bind_condition(&mut self, expr: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
+        let bound = self.bind(expr, scope, Some(DataType::Boolean))?;
+        if bound.data_type == DataType::Boolean {
+            return Ok(bound);
+        }
+        let name = text::type_name(bound.data_type);
+        Err(Error::new(Code::DatatypeMismatch, format!("a condition must be of type boolean, not type {name}")).into())
+    }
+
+    /// Binds an expression that is assigned to a column.
+    pub fn bind_assignment(&mut self, expr: &SqlExpr, scope: &Scope, to: DataType, column: &str) -> BindResult<Expr> {
+        // A varchar's length is the assignment's to test, not the literal's.
+        let expected = if to.is_text() { DataType::Text } else { to };
+        let bound = self.bind(expr, scope, Some(expected))?;
+        match bound.node {
+            Node::Literal(Value::Null) => return Ok(Expr::literal(Value::Null, to)),
+            Node::Column(_) if bound.data_type == to => return Ok(bound),
+            _ if bound.data_type == to && !to.is_text() => return Ok(bound),
+            _ if bound.data_type.is_text() && to == DataType::Text => return Ok(Expr::new(bound.node, to)),
+            _ => check_assignable(bound.data_type, to, column).map_err(|error| self.place(error, expr))?,
+        }
+        if let Node::Literal(value) = bound.node {
+            let value = assign(value, bound.data_type, to, column).map_err(|error| self.place(error, expr))?;
+            return Ok(Expr::literal(value, to));
+        }
+        Ok(Expr::new(Node::Assign(Box::new(bound), column.into()), to))
+    }
+
+    /// Binds an expression; an untyped one takes the expected type, or text.
+    pub fn bind(&mut self, expr: &SqlExpr, scope: &Scope, expected: Option<DataType>) -> BindResult<Expr> {
+        match expr {
+            SqlExpr::Nested(inner) => self.bind(inner, scope, expected),
+            SqlExpr::Identifier(ident) => self.column(None, ident, scope),
+            SqlExpr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [table, column] => self.column(Some(&fold(table)), column, scope),
+                [_, table, column] => self.column(Some(&fold(table)), column, scope),
+                _ => unsupported("a name of more than three parts"),
+            },
+            SqlExpr::Value(value) => self.value(value, expected),
+            SqlExpr::TypedString(typed) => {
+                let data_type = data_type_of(&typed.data_type)?;
+                match typed.value.value.clone().into_string() {
+                    Some(string) => self.text_literal(&string, data_type, &typed.value),
+                    None => unsupported("this literal"),
+                }
+            }
+            SqlExpr::UnaryOp { op, expr } => self.unary(*op, expr, scope, expected),
+            SqlExpr::BinaryOp { left, op, right } => self.binary(left, op, right, scope),
+            SqlExpr::IsNull(inner) => self.is_null(inner, false, scope),
+            SqlExpr::IsNotNull(inner) => self.is_null(inner, true, scope),
+            SqlExpr::IsTrue(inner) => self.is_bool(inner, true, false, scope),
+            SqlExpr::IsNotTrue(inner) => self.is_bool(inner, true, true, scope),
+            SqlExpr::IsFalse(inner) => self.is_bool(inner, false, false, scope),
+            SqlExpr::IsNotFalse(inner) => self.is_bool(inner, false, true, scope),
+            SqlExpr::IsDistinctFrom(left, right) => self.distinct(left, right, false, scope),
+            SqlExpr::IsNotDistinctFrom(left, right) => self.distinct(left, right, true, scope),
+            SqlExpr::InList { expr, list, negated } => self.in_list(expr, list, *negated, scope),
+            SqlExpr::Between { expr, negated, low, high } => {
+                let low = self.compare(CompareOp::GtEq, expr, low, scope)?;
+                let high = self.compare(CompareOp::LtEq, expr, high, scope)?;
+                let both = boolean(Node::And(Box::new(low), Box::new(high)));
+                Ok(if *negated { boolean(Node::Not(Box::new(both))) } else { both })
+            }
+            SqlExpr::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_ref(), false, *negated, scope)
+            }
+            SqlExpr::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_ref(), true, *negated, scope)
+            }
+            SqlExpr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, array: false, format: None } => {
+                let to = data_type_of(data_type)?;
+                // 'text'::type reads the literal as the type; $1::type gives the parameter the type.
+                let untyped = if to.is_text() { DataType::Text } else { to };
+                let inner = self.bind(expr, scope, Some(untyped))?;
+                if !is_castable(inner.data_type, to) {
+                    return Err(self.place(no_cast(inner.data_type, to), expr).into());
+                }
+                Ok(inner.cast_to(to))
+            }
+            SqlExpr::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), scope, expected)
+            }
+            SqlExpr::Substring { expr, substring_from: Some(from), substring_for, special: _, shorthand: _ } => {
+                let mut args = vec![&**expr, &**from];
+                args.extend(substring_for.as_deref());
+                self.call(Function::Substring, &args, scope, expected)
+            }
+            SqlExpr::Function(function) => self.function(function, scope, expected),
+            SqlExpr::InSubquery { .. } | SqlExpr::Exists { .. } | SqlExpr::Subquery(_) => unsupported("a subquery"),
+            other => unsupported(format!("\"{}\"", brief(other))),
+        }
+    }
+
+    fn place(&self, error: Error, expr: &SqlExpr) -> Error {
+        use sqlparser::ast::Spanned;
+        match span_position(self.source, expr.span()) {
+            Some(position) if error.position().is_none() => error.at(position),
+            _ => error,
+        }
+    }
+
+    fn column(&mut self, table: Option<&str>, ident: &Ident, scope: &Scope) -> BindResult<Expr> {
+        let name = fold(ident);
+        match scope.find(table, &name) {
+            Ok((position, data_type)) => Ok(Expr::column(position, data_type)),
+            Err(error) => {
+                if table.is_none() && ident.quote_style.is_none() && is_now(&name) {
+                    return Ok(now(&name));
+                }
+                Err(match span_position(self.source, ident.span) {
+                    Some(position) => error.at(position),
+                    None => error,
+                }
+                .into())
+            }
+        }
+    }
+
+    fn value(&mut self, value: &ValueWithSpan, expected: Option<DataType>) -> BindResult<Expr> {
+        match &value.value {
+            SqlValue::Null => Ok(Expr::literal(Value::Null, expected.unwrap_or(DataType::Text))),
+            SqlValue::Boolean(truth) => Ok(Expr::literal(Value::Bool(*truth), DataType::Boolean)),
+            SqlValue::Number(digits, _) => {
+                // More digits than numeric can hold: the nearest double precision.
+                let data_type = literal_number_type(digits).unwrap_or(DataType::DoublePrecision);
+                Ok(Expr::literal(text::parse(digits, data_type)?, data_type))
+            }
+            SqlValue::Placeholder(name) => self.param(name, expected),
+            SqlValue::SingleQuotedString(string) | SqlValue::EscapedStringLiteral(string) => {
+                self.text_literal(string, expected.unwrap_or(DataType::Text), value)
+            }
+            SqlValue::DollarQuotedString(string) => {
+                self.text_literal(&string.value, expected.unwrap_or(DataType::Text), value)
+            }
+            other => unsupported(format!("the literal {other}")),
+        }
+    }
+
+    fn text_literal(&self, string: &str, data_type: DataType, value: &ValueWithSpan) -> BindResult<Expr> {
+        match text::parse(string, data_type) {
+            Ok(parsed) => Ok(Expr::literal(parsed, data_type)),
+            Err(error) => Err(match span_position(self.source, value.span) {
+                Some(position) => error.at(position),
+                None => error,
+            }
+            .into()),
+        }
+    }
+
+    fn param(&mut self, name: &str, expected: Option<DataType>) -> BindResult<Expr> {
+        let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+        let Some(index) = number.filter(|number| (1..=65_535).contains(number)).map(|number| number - 1) else {
+            return Err(Error::new(Code::SyntaxError, format!("\"{name}\" is not a parameter; write $1, $2, ...")).into());
+        };
+        if self.params.len() <= index {
+            self.params.resize(index + 1, None);
+        }
+        let data_type = *self.params[index].get_or_insert(expected.unwrap_or(DataType::Text));
+        Ok(Expr::new(Node::Param(index), data_type))
+    }
+
+    /// Whether an expression takes the type of its place.
+    fn is_untyped(&self, expr: &SqlExpr) -> bool {
+        match expr {
+            SqlExpr::Nested(inner) => self.is_untyped(inner),
+            SqlExpr::Value(value) => match &value.value {
+                SqlValue::Null
+                | SqlValue::SingleQuotedString(_)
+                | SqlValue::EscapedStringLiteral(_)
+                | SqlValue::DollarQuotedString(_) => true,
+                SqlValue::Placeholder(name) => {
+                    let index = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+                    index.is_some_and(|index| self.params.get(index.wrapping_sub(1)).is_none_or(Option::is_none))
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Binds two operands; an untyped one takes the other's type, or `expected`.
+    fn pair(
+        &mut self,
+        left: &SqlExpr,
+        right: &SqlExpr,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<(Expr, Expr)> {
+        let open = |data_type: DataType| if data_type.is_text() { DataType::Text } else { data_type };
+        if self.is_untyped(left) && !self.is_untyped(right) {
+            let right = self.bind(right, scope, expected)?;
+            let left = self.bind(left, scope, Some(open(right.data_type)))?;
+            return Ok((left, right));
+        }
+        let left = self.bind(left, scope, expected)?;
+        let right = self.bind(right, scope, Some(open(left.data_type)))?;
+        Ok((left, right))
+    }
+
+    fn unary(
+        &mut self,
+        op: UnaryOperator,
+        inner: &SqlExpr,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        match op {
+            UnaryOperator::Not => {
+                let condition = self.bind_condition(inner, scope)?;
+                Ok(boolean(Node::Not(Box::new(condition))))
+            }
+            UnaryOperator::Minus => {
+                // -9223372036854775808 is a bigint although its digits alone are not.
+                if let SqlExpr::Value(ValueWithSpan { value: SqlValue::Number(digits, _), .. }) = inner {
+                    for (digits_max, data_type) in [("2147483648", DataType::Integer), ("9223372036854775808", DataType::BigInt)] {
+                        if digits == digits_max {
+                            return Ok(Expr::literal(text::parse(&format!("-{digits}"), data_type)?, data_type));
+                        }
+                    }
+                }
+                let bound = self.bind(inner, scope, expected)?;
+                if !is_number(bound.data_type) {
+                    return Err(self.no_operator(&format!("- {}", text::type_name(bound.data_type)), inner).into());
+                }
+                let data_type = bound.data_type;
+                match bound.node {
+                    Node::Literal(value) => Ok(Expr::literal(super::arithmetic::negate(value, data_type)?, data_type)),
+                    _ => Ok(Expr::new(Node::Negate(Box::new(bound)), data_type)),
+                }
+            }
+            UnaryOperator::Plus => {
+                let bound = self.bind(inner, scope, expected)?;
+                if is_number(bound.data_type) {
+                    return Ok(bound);
+                }
+                Err(self.no_operator(&format!("+ {}", text::type_name(bound.data_type)), inner).into())
+            }
+            other => unsupported(format!("the operator {other}")),
+        }
+    }
+
+    fn no_operator(&self, what: &str, expr: &SqlExpr) -> Error {
+        let error = Error::new(Code::UndefinedFunction, format!("operator does not exist: {what}"));
+        self.place(error.hint("add explicit type casts"), expr)
+    }
+
+    fn binary(&mut self, left: &SqlExpr, op: &BinaryOperator, right: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
+        let arithmetic = match op {
+            BinaryOperator::And | BinaryOperator::Or => {
+                let (a, b) = (self.bind_condition(left, scope)?, self.bind_condition(right, scope)?);
+                let (a, b) = (Box::new(a), Box::new(b));
+                return Ok(boolean(if *op == BinaryOperator::And { Node::And(a, b) } else { Node::Or(a, b) }));
+            }
+            BinaryOperator::Eq => return self.compare(CompareOp::Eq, left, right, scope),
+            BinaryOperator::NotEq => return self.compare(CompareOp::NotEq, left, right, scope),
+            BinaryOperator::Lt => return self.compare(CompareOp::Lt, left, right, scope),
+            BinaryOperator::LtEq => return self.compare(CompareOp::LtEq, left, right, scope),
+            BinaryOperator::Gt => return self.compare(CompareOp::Gt, left, right, scope),
+            BinaryOperator::GtEq => return self.compare(CompareOp::GtEq, left, right, scope),
+            BinaryOperator::StringConcat => return self.concat(left, right, scope),
+            BinaryOperator::Plus => ArithmeticOp::Add,
+            BinaryOperator::Minus => ArithmeticOp::Subtract,
+            BinaryOperator::Multiply => ArithmeticOp::Multiply,
+            BinaryOperator::Divide => ArithmeticOp::Divide,
+            BinaryOperator::Modulo => ArithmeticOp::Modulo,
+            other => return unsupported(format!("the operator {other}")),
+        };
+        let (a, b) = match (self.is_untyped(left), self.is_untyped(right)) {
+            (true, true) => return unsupported("arithmetic on literals without a type"),
+            (false, true) => {
+                let a = self.bind(left, scope, None)?;
+                let b = self.bind(right, scope, Some(other_operand(arithmetic, a.data_type)?))?;
+                (a, b)
+            }
+            (true, false) => {
+                let b = self.bind(right, scope, None)?;
+                let a = self.bind(left, scope, Some(other_operand(arithmetic, b.data_type)?))?;
+                (a, b)
+            }
+            (false, false) => (self.bind(left, scope, None)?, self.bind(right, scope, None)?),
+        };
+        let Some((left_type, right_type, result)) = arithmetic_types(arithmetic, a.data_type, b.data_type) else {
+            if [a.data_type, b.data_type].iter().any(|t| matches!(t, DataType::Timestamp | DataType::TimestampTz)) {
+                return unsupported("arithmetic on timestamps");
+            }
+            let what = format!("{} {op} {}", text::type_name(a.data_type), text::type_name(b.data_type));
+            return Err(self.no_operator(&what, left).into());
+        };
+        let (a, b) = (Box::new(a.cast_to(left_type)), Box::new(b.cast_to(right_type)));
+        Ok(Expr::new(Node::Arithmetic(arithmetic, a, b), result))
+    }
+
+    fn concat(&mut self, left: &SqlExpr, right: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
+        let (a, b) = (self.bind(left, scope, Some(DataType::Text))?, self.bind(right, scope, Some(DataType::Text))?);
+        if !a.data_type.is_text() && !b.data_type.is_text() {
+            let what = format!("{} || {}", text::type_name(a.data_type), text::type_name(b.data_type));
+            return Err(self.no_operator(&what, left).into());
+        }
+        let (a, b) = (Box::new(a.cast_to(DataType::Text)), Box::new(b.cast_to(DataType::Text)));
+        Ok(Expr::new(Node::Concat(a, b), DataType::Text))
+    }
+
+    /// Binds a comparison: both sides are cast to their common type (integers of any width compare as they are).
+    pub(crate) fn compare(&mut self, op: CompareOp, left: &SqlExpr, right: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
+        let (a, b) = self.pair(left, right, scope, None)?;
+        let (a, b) = self.comparable(a, b, left, compare_sign(op))?;
+        Ok(boolean(Node::Compare(op, Box::new(a), Box::new(b))))
+    }
+
+    fn comparable(&self, a: Expr, b: Expr, place: &SqlExpr, sign: &str) -> BindResult<(Expr, Expr)> {
+        let Some(common) = common_type(a.data_type, b.data_type) else {
+            let what = format!("{} {sign} {}", text::type_name(a.data_type), text::type_name(b.data_type));
+            return Err(self.no_operator(&what, place).into());
+        };
+        if is_integer(common) || common.is_text() {
+            return Ok((a, b));
+        }
+        Ok((a.cast_to(common), b.cast_to(common)))
+    }
+
+    fn is_null(&mut self, inner: &SqlExpr, negated: bool, scope: &Scope) -> BindResult<Expr> {
+        let expr = Box::new(self.bind(inner, scope, None)?);
+        Ok(boolean(Node::IsNull { expr, negated }))
+    }
+
+    fn is_bool(&mut self, inner: &SqlExpr, expected: bool, negated: bool, scope: &Scope) -> BindResult<Expr> {
+        let expr = Box::new(self.bind_condition(inner, scope)?);
+        Ok(boolean(Node::IsBool { expr, expected, negated }))
+    }
+
+    fn distinct(&mut self, left: &SqlExpr, right: &SqlExpr, negated: bool, scope: &Scope) -> BindResult<Expr> {
+        let (a, b) = self.pair(left, right, scope, None)?;
+        let (a, b) = self.comparable(a, b, left, "IS DISTINCT FROM")?;
+        Ok(boolean(Node::IsDistinct { left: Box::new(a), right: Box::new(b), negated }))
+    }
+
+    fn in_list(&mut self, expr: &SqlExpr, list: &[SqlExpr], negated: bool, scope: &Scope) -> BindResult<Expr> {
+        let typed = list.iter().find(|item| !self.is_untyped(item)).cloned();
+        let first = match (self.is_untyped(expr), &typed) {
+            (true, Some(typed)) => {
+                let data_type = self.bind(typed, scope, None)?.data_type;
+                self.bind(expr, scope, Some(data_type))?
+            }
+            _ => self.bind(expr, scope, None)?,
+        };
+        let mut common = first.data_type;
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            let expected = if common.is_text() { DataType::Text } else { first.data_type };
+            let bound = self.bind(item, scope, Some(expected))?;
+            common = common_type(common, bound.data_type).ok_or_else(|| {
+                let what = format!("{} = {}", text::type_name(common), text::type_name(bound.data_type));
+                self.no_operator(&what, item)
+            })?;
+            items.push(bound);
+        }
+        let as_is = is_integer(common) || common.is_text();
+        let cast = |expr: Expr| if as_is { expr } else { expr.cast_to(common) };
+        let list = items.into_iter().map(cast).collect();
+        Ok(boolean(Node::InList { expr: Box::new(cast(first)), list, negated }))
+    }
+
+    fn like(
+        &mut self,
+        expr: &SqlExpr,
+        pattern: &SqlExpr,
+        escape: Option<&ValueWithSpan>,
+        insensitive: bool,
+        negated: bool,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
+        let (a, b) = (self.bind(expr, scope, Some(DataType::Text))?, self.bind(pattern, scope, Some(DataType::Text))?);
+        if !a.data_type.is_text() || !b.data_type.is_text() {
+            let what = format!("{} LIKE {}", text::type_name(a.data_type), text::type_name(b.data_type));
+            return Err(self.no_operator(&what, expr).into());
+        }
+        let escape = match escape.map(|value| value.value.clone().into_string()) {
+            None => Some('\\'),
+            Some(Some(string)) if string.chars().count() <= 1 => string.chars().next(),
+            Some(_) => {
+                return Err(Error::new(Code::InvalidParameterValue, "ESCAPE takes an empty string or one character").into());
+            }
+        };
+        Ok(boolean(Node::Like { expr: Box::new(a), pattern: Box::new(b), escape, insensitive, negated }))
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&SqlExpr>,
+        conditions: &[sqlparser::ast::CaseWhen],
+        else_result: Option<&SqlExpr>,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let mut bound = Vec::with_capacity(conditions.len());
+        for when in conditions {
+            bound.push(match operand {
+                Some(operand) => self.compare(CompareOp::Eq, operand, &when.condition, scope)?,
+                None => self.bind_condition(&when.condition, scope)?,
+            });
+        }
+        let mut results: Vec<&SqlExpr> = conditions.iter().map(|when| &when.result).collect();
+        results.extend(else_result);
+        let (mut results, data_type) = self.choice("CASE", &results, scope, expected)?;
+        let otherwise = else_result.and_then(|_| results.pop()).map(Box::new);
+        let branches = bound.into_iter().zip(results).collect();
+        Ok(Expr::new(Node::Case { branches, otherwise }, data_type))
+    }
+
+    /// Binds expressions of which one is chosen: all are cast to their common type.
+    fn choice(
+        &mut self,
+        what: &str,
+        exprs: &[&SqlExpr],
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<(Vec<Expr>, DataType)> {
+        let mut common: Option<DataType> = None;
+        for expr in exprs {
+            if !self.is_untyped(expr) {
+                let data_type = self.bind(expr, scope, expected)?.data_type;
+                common = Some(match common {
+                    None => data_type,
+                    Some(before) => common_type(before, data_type).ok_or_else(|| {
+                        let (a, b) = (text::type_name(before), text::type_name(data_type));
+                        let error = Error::new(Code::DatatypeMismatch, format!("{what} types {a} and {b} cannot be matched"));
+                        self.place(error, expr)
+                    })?,
+                });
+            }
+        }
+        let data_type = common.or(expected).filter(|data_type| !data_type.is_text()).unwrap_or(DataType::Text);
+        let mut bound = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            bound.push(self.bind(expr, scope, Some(data_type))?.cast_to(data_type));
+        }
+        Ok((bound, data_type))
+    }
+
+    fn function(
+        &mut self,
+        function: &sqlparser::ast::Function,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let name = function.name.to_string().to_lowercase();
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+        let is_plain = function.filter.is_none()
+            && function.over.is_none()
+            && function.within_group.is_empty()
+            && function.null_treatment.is_none()
+            && function.parameters == FunctionArguments::None;
+        let mut args = Vec::new();
+        match &function.args {
+            FunctionArguments::None if is_now(name) => {}
+            FunctionArguments::List(list) if is_plain && list.duplicate_treatment.is_none() && list.clauses.is_empty() => {
+                for arg in &list.args {
+                    match arg {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr),
+                        _ => return unsupported(format!("the function call {name}(...)")),
+                    }
+                }
+            }
+            _ => return unsupported(format!("the function call {name}(...)")),
+        }
+        if is_now(name) && args.is_empty() {
+            return Ok(now(name));
+        }
+        match Function::by_name(name) {
+            Some(known) => self.call(known, &args, scope, expected),
+            None => unsupported(format!("the function {name}")),
+        }
+    }
+
+    fn call(
+        &mut self,
+        function: Function,
+        args: &[&SqlExpr],
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let most = match function {
+            Function::Coalesce | Function::Greatest | Function::Least => usize::MAX,
+            Function::NullIf => 2,
+            Function::Substring => 3,
+            _ => 1,
+        };
+        let least = if matches!(function, Function::NullIf | Function::Substring) { 2 } else { 1 };
+        if !(least..=most).contains(&args.len()) {
+            return unsupported(format!("{function:?} with {} arguments", args.len()));
+        }
+        if function.is_choice() {
+            let name = format!("{function:?}").to_uppercase();
+            let (bound, data_type) = self.choice(&name, args, scope, expected)?;
+            return Ok(Expr::new(Node::Call(function, bound), data_type));
+        }
+        let first = match function {
+            Function::Abs | Function::Round => None,
+            _ => Some(DataType::Text),
+        };
+        let mut bound = vec![self.bind(args[0], scope, first)?];
+        for arg in &args[1..] {
+            bound.push(self.bind(arg, scope, Some(DataType::Integer))?);
+        }
+        let given = bound[0].data_type;
+        let result = match function {
+            Function::Abs if is_number(given) => Some(given),
+            Function::Round => match given {
+                DataType::DoublePrecision => Some(given),
+                DataType::Numeric { precision, .. } => Some(DataType::Numeric { precision, scale: 0 }),
+                _ => None,
+            },
+            Function::Lower | Function::Upper if given.is_text() => Some(DataType::Text),
+            Function::Length if given.is_text() => Some(DataType::Integer),
+            Function::Substring if given.is_text() && bound[1..].iter().all(|arg| is_integer(arg.data_type)) => {
+                Some(DataType::Text)
+            }
+            _ => None,
+        };
+        match result {
+            Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
+            None => unsupported(format!("{function:?} of {}", text::type_name(given))),
+        }
+    }
+}
+
+/// The type an untyped operand takes beside a typed one in arithmetic: the same. Text that is added to a date or meets a
+/// timestamp may be an interval, which the row engine does not know.
+fn other_operand(op: ArithmeticOp, typed: DataType) -> BindResult<DataType> {
+    match typed {
+        DataType::Date if op != ArithmeticOp::Subtract => unsupported("arithmetic of dates and literals without a type"),
+        DataType::Timestamp | DataType::TimestampTz => unsupported("arithmetic on timestamps"),
+        other => Ok(other),
+    }
+}
+
+fn boolean(node: Node) -> Expr {
+    Expr::new(node, DataType::Boolean)
+}
+
+fn compare_sign(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "=",
+        CompareOp::NotEq => "<>",
+        CompareOp::Lt => "<",
+        CompareOp::LtEq => "<=",
+        CompareOp::Gt => ">",
+        CompareOp::GtEq => ">=",
+    }
+}
+
+fn is_now(name: &str) -> bool {
+    matches!(name, "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" | "current_date")
+}
+
+fn now(name: &str) -> Expr {
+    let data_type = match name {
+        "current_date" => DataType::Date,
+        "localtimestamp" => DataType::Timestamp,
+        _ => DataType::TimestampTz,
+    };
+    Expr::new(Node::Now, data_type)
+}
+
+fn brief(expr: &SqlExpr) -> String {
+    let text = expr.to_string();
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,217 @@
+//! Casts: explicit ones, those of an assignment to a column, and those of a parameter handed in from outside.
+//!
+//! | from → to | |
+//! |---|---|
+//! | number → integer types | rounded (numeric half away from zero, floats half to even), 22003 when it does not fit |
+//! | number → numeric(p,s) | rounded half away from zero, 22003 when it does not fit |
+//! | float → numeric | through its 15 significant digits, as PostgreSQL |
+//! | text → any | read as the type, 22P02 / 22007 / 22008 / 22003 |
+//! | any → varchar(n) | explicit: cut to n characters; assignment: 22001 unless only blanks are cut |
+
+use weft_format::{Code, DataType, Error, Result, Value};
+
+use super::arithmetic::out_of_range;
+use super::types::{as_numeric, is_integer, is_number};
+use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Whether there is an explicit cast.
+pub(crate) fn is_castable(from: DataType, to: DataType) -> bool {
+    from.is_text()
+        || to.is_text()
+        || is_assignable(from, to)
+        || matches!((from, to), (DataType::Boolean, DataType::Integer) | (DataType::Integer, DataType::Boolean))
+}
+
+fn is_assignable(from: DataType, to: DataType) -> bool {
+    from == to || to.is_text() || (is_number(from) && is_number(to)) || (is_datetime(from) && is_datetime(to))
+}
+
+fn is_datetime(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+}
+
+/// An error when a column cannot be assigned a value of a type.
+pub fn check_assignable(from: DataType, to: DataType, column: &str) -> Result<()> {
+    if is_assignable(from, to) {
+        return Ok(());
+    }
+    let (from, to) = (type_name(from), type_name(to));
+    Err(Error::new(Code::DatatypeMismatch, format!("column \"{column}\" is of type {to} but expression is of type {from}"))
+        .hint("rewrite or cast the expression"))
+}
+
+/// Casts a value for an assignment to a column.
+pub fn assign(value: Value, from: DataType, to: DataType, column: &str) -> Result<Value> {
+    match (value, to) {
+        (Value::Text(text), DataType::Varchar(limit)) if from.is_text() => fit_varchar(text, limit, column).map(Value::Text),
+        (Value::Null, _) => Ok(Value::Null),
+        (value, DataType::Varchar(limit)) => match cast(value, from, DataType::Text)? {
+            Value::Text(text) => fit_varchar(text, limit, column).map(Value::Text),
+            other => Ok(other),
+        },
+        (value, _) if from == to => Ok(value),
+        (value, _) => {
+            check_assignable(from, to, column)?;
+            cast(value, from, to)
+        }
+    }
+}
+
+/// Cuts trailing blanks that do not fit; anything else that does not fit is an error.
+fn fit_varchar(text: Box<str>, limit: u32, column: &str) -> Result<Box<str>> {
+    if text.len() <= limit as usize {
+        return Ok(text);
+    }
+    match text.char_indices().nth(limit as usize) {
+        None => Ok(text),
+        Some((end, _)) if text[end..].bytes().all(|byte| byte == b' ') => Ok(text[..end].into()),
+        Some(_) => Err(Error::new(
+            Code::StringTooLong,
+            format!("value too long for type character varying({limit}) in column \"{column}\""),
+        )),
+    }
+}
+
+/// Casts a value explicitly. The types must be castable (binding has tested that).
+pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
+    if from == to || value.is_null() {
+        return Ok(value);
+    }
+    if let (Value::Text(text), true) = (&value, from.is_text()) {
+        return match to {
+            DataType::Text => Ok(value),
+            DataType::Varchar(limit) => Ok(match text.char_indices().nth(limit as usize) {
+                Some((end, _)) => Value::Text(text[..end].into()),
+                None => value,
+            }),
+            _ => text::parse(text, to),
+        };
+    }
+    match to {
+        DataType::Text | DataType::Varchar(_) => cast_to_text(&value, from, to),
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => cast_to_integer(&value, from, to),
+        DataType::Real | DataType::DoublePrecision => cast_to_float(&value, from, to),
+        DataType::Numeric { precision, scale } => cast_to_decimal(&value, from, precision, scale),
+        DataType::Boolean => match value {
+            Value::Int(v) => Ok(Value::Bool(v != 0)),
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => cast_to_datetime(&value, from, to),
+    }
+}
+
+fn cast_to_text(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+    let printed: Box<str> = match value {
+        Value::Bool(v) => if *v { "true" } else { "false" }.into(),
+        other => text::print(other.as_ref(), from).into(),
+    };
+    cast(Value::Text(printed), DataType::Text, to)
+}
+
+fn cast_to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+    let number = match value {
+        Value::Int(v) if is_integer(from) => i128::from(*v),
+        Value::Bool(v) => i128::from(*v),
+        Value::Decimal(v) => {
+            let (_, scale) = as_numeric(from).ok_or_else(|| no_cast(from, to))?;
+            rescale(*v, scale, 0).expect("rounding makes a number smaller")
+        }
+        // Every float below 2^63 in magnitude is exact as i128; NaN and infinities fail the comparison.
+        Value::Float(v) if v.abs() <= 9.3e18 => v.round_ties_even() as i128,
+        Value::Float(_) => return Err(out_of_range(to)),
+        _ => return Err(no_cast(from, to)),
+    };
+    match i64::try_from(number) {
+        Ok(v) if fits_integer(v, to) => Ok(Value::Int(v)),
+        _ => Err(out_of_range(to)),
+    }
+}
+
+fn cast_to_float(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+    let number = match value {
+        Value::Int(v) if is_integer(from) => *v as f64,
+        Value::Float(v) => *v,
+        Value::Decimal(_) => {
+            text::print(value.as_ref(), from).parse().expect("a decimal's text is a float's text")
+        }
+        _ => return Err(no_cast(from, to)),
+    };
+    if to == DataType::DoublePrecision {
+        return Ok(Value::Float(number));
+    }
+    let rounded = f64::from(number as f32);
+    if rounded.is_infinite() && number.is_finite() {
+        return Err(out_of_range(to));
+    }
+    Ok(Value::Float(rounded))
+}
+
+fn cast_to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> Result<Value> {
+    let overflow = || decimal_overflow(precision, scale);
+    let number = match value {
+        Value::Int(v) if is_integer(from) => rescale(i128::from(*v), 0, scale).ok_or_else(overflow)?,
+        Value::Decimal(v) => {
+            let (_, from_scale) = as_numeric(from).ok_or_else(|| no_cast(from, DataType::Numeric { precision, scale }))?;
+            rescale(*v, from_scale, scale).ok_or_else(overflow)?
+        }
+        Value::Float(v) if v.is_finite() => {
+            let digits = if from == DataType::Real { 5 } else { 14 };
+            return parse_decimal(&format!("{v:.digits$e}"), precision, scale).map(Value::Decimal);
+        }
+        Value::Float(v) => return Err(Error::new(Code::NumericOutOfRange, format!("cannot convert {v} to numeric"))),
+        _ => return Err(no_cast(from, DataType::Numeric { precision, scale })),
+    };
+    if number.unsigned_abs() >= text::pow10(precision).unsigned_abs() {
+        return Err(overflow());
+    }
+    Ok(Value::Decimal(number))
+}
+
+fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+    let Value::Int(v) = value else { return Err(no_cast(from, to)) };
+    match (from, to) {
+        (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => Ok(Value::Int(v.div_euclid(DAY_MICROS))),
+        (DataType::Date, _) => Ok(Value::Int(v * DAY_MICROS)),
+        // The time zone is UTC, so both count the same microseconds.
+        (DataType::Timestamp | DataType::TimestampTz, _) => Ok(Value::Int(*v)),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+pub(crate) fn no_cast(from: DataType, to: DataType) -> Error {
+    Error::new(Code::DatatypeMismatch, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
+}
+
+/// Brings a parameter from outside to the type that the statement gives it. Numbers of a smaller kind are widened and
+/// text is read as the type; a `Decimal` is taken as scaled by the parameter's scale.
+pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> {
+    let mismatch = || {
+        Error::new(Code::DatatypeMismatch, format!("parameter ${} is of type {to} but was given {value:?}", index + 1))
+            .hint("give a value of the type, or its text")
+    };
+    match (value, to) {
+        (Value::Null, _) | (Value::Bool(_), DataType::Boolean) => Ok(value.clone()),
+        (Value::Int(v), DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
+            if fits_integer(*v, to) { Ok(Value::Int(*v)) } else { Err(out_of_range(to)) }
+        }
+        (Value::Int(v), DataType::Date) if i32::try_from(*v).is_ok() => Ok(Value::Int(*v)),
+        (Value::Int(v), DataType::Timestamp | DataType::TimestampTz) => Ok(Value::Int(*v)),
+        (Value::Int(_), DataType::Numeric { .. } | DataType::Real | DataType::DoublePrecision) => {
+            cast(value.clone(), DataType::BigInt, to)
+        }
+        (Value::Float(_), DataType::Real | DataType::Numeric { .. }) => cast(value.clone(), DataType::DoublePrecision, to),
+        (Value::Float(_), DataType::DoublePrecision) => Ok(value.clone()),
+        (Value::Decimal(v), DataType::Numeric { precision, scale }) => {
+            if v.unsigned_abs() < text::pow10(precision).unsigned_abs() {
+                Ok(Value::Decimal(*v))
+            } else {
+                Err(decimal_overflow(precision, scale))
+            }
+        }
+        (Value::Text(_), DataType::Text | DataType::Varchar(_)) => Ok(value.clone()),
+        (Value::Text(text), _) => text::parse(text, to),
+        _ => Err(mismatch()),
+    }
+}

@@ -1,0 +1,39 @@
+//! SQL: parsing, binding, two engines behind one router, sessions. The one crate that knows DataFusion.
+//!
+//! ```text
+//!   text ── parse ── router ──┬─ utility        BEGIN, SET, CREATE TABLE, COPY, ...      session/ ddl/ copy/
+//!                             ├─ row engine     one table by full primary key, INSERT VALUES     row/ expr/
+//!                             └─ column engine  everything else                          column/ dml/
+//!
+//!   SELECT a FROM t WHERE id = 7          row engine: one point read, no DataFusion in the path
+//!   SELECT sum(a) FROM t WHERE id > 7     column engine: a cached plan, bound to this statement's snapshot
+//! ```
+//!
+//! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one statement
+//! at a time.
+
+mod binding;
+mod column;
+mod context;
+mod copy;
+mod ddl;
+mod dml;
+mod engine;
+pub mod expr;
+mod outcome;
+pub mod parse;
+mod row;
+mod session;
+mod settings;
+pub mod text;
+mod values;
+
+pub use binding::{Binding, CancelToken, Tables};
+pub use column::{ColumnEngine, ColumnOptions};
+pub use context::StatementContext;
+pub use engine::{SqlEngine, SqlOptions};
+pub use outcome::{OutputColumn, Outcome, Rows, Tag};
+pub use row::{Projection, ShapeCache, TableShape};
+pub use session::{Prepared, Session};
+pub use settings::{EngineChoice, Settings};
+pub use values::{array_of, value_at, value_ref_at};

@@ -1,0 +1,117 @@
+//! SQL text to syntax trees: PostgreSQL's dialect, plus `USING method` of CREATE TABLE.
+//!
+//! ```text
+//!   "CREATE TABLE t (a int) USING column; CHECKPOINT"
+//!     tokens ── split at ; ──┬─ CREATE TABLE t (a int) [USING column]   Parsed { Sql(CreateTable), method: Some("column") }
+//!                            └─ CHECKPOINT                              Parsed { Checkpoint }
+//! ```
+//!
+//! 1. Whatever the text, the answer is a tree or an error with SQLSTATE; the stack is bounded: nesting by the parser's own
+//!    limit, chains of operators (`1 + 1 + 1 ...`, which become deep trees without nesting) by a count of tokens.
+//! 2. Positions in errors count characters of the whole text, from 1.
+
+mod names;
+mod position;
+mod tokens;
+
+pub use names::{fold, table_name};
+pub use position::{position_of, span_position};
+
+use sqlparser::ast::{Expr, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+use weft_format::{Code, Error, Result};
+
+/// How deep expressions, queries and statements may nest.
+const NESTING_MAX: usize = 96;
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parsed {
+    /// A statement of the SQL parser, and the method taken out of CREATE TABLE.
+    Sql {
+        /// The tree.
+        statement: Box<Statement>,
+        /// The word behind USING, folded.
+        method: Option<String>,
+    },
+    /// CHECKPOINT
+    Checkpoint,
+    /// VACUUM, of all tables or one.
+    Vacuum(Option<String>),
+}
+
+/// Parses a text of any number of statements; empty ones are left out.
+pub fn parse(source: &str) -> Result<Vec<Parsed>> {
+    let tokens = tokens::tokenize(source)?;
+    let mut parsed = Vec::new();
+    for statement in tokens.split(|token| token.token == Token::SemiColon) {
+        if statement.iter().any(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF)) {
+            parsed.push(parse_one(source, statement)?);
+        }
+    }
+    Ok(parsed)
+}
+
+/// Parses an expression that stands alone (a stored DEFAULT or CHECK).
+pub fn parse_expression(source: &str) -> Result<Expr> {
+    let tokens = tokens::tokenize(source)?;
+    tokens::check_chains(source, &tokens)?;
+    let mut parser = parser(&tokens);
+    let expr = parser.parse_expr().map_err(|error| syntax_error(source, &parser, error))?;
+    expect_end(source, &parser)?;
+    Ok(expr)
+}
+
+fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
+    if let Some(parsed) = tokens::own_statement(statement) {
+        return Ok(parsed);
+    }
+    tokens::check_chains(source, statement)?;
+    let (tokens, method) = tokens::take_method(source, statement)?;
+    let mut parser = parser(&tokens);
+    let tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
+    expect_end(source, &parser)?;
+    Ok(Parsed::Sql { statement: Box::new(tree), method })
+}
+
+fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
+    Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(tokens.to_vec())
+}
+
+fn expect_end(source: &str, parser: &Parser<'_>) -> Result<()> {
+    let next = parser.peek_token_ref();
+    if next.token == Token::EOF {
+        return Ok(());
+    }
+    let error = Error::new(Code::SyntaxError, format!("syntax error at or near \"{}\"", next.token));
+    Err(position::place(error, source, next.span))
+}
+
+fn syntax_error(source: &str, parser: &Parser<'_>, error: ParserError) -> Error {
+    match error {
+        ParserError::RecursionLimitExceeded => {
+            Error::new(Code::StatementTooComplex, format!("the statement nests deeper than {NESTING_MAX} levels"))
+                .hint("split it into several statements")
+        }
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            let (text, location) = position::split_location(&message);
+            let span = parser.peek_token_ref().span;
+            let error = Error::new(Code::SyntaxError, format!("syntax error: {text}"));
+            match location {
+                Some((line, column)) => match position_of(source, line, column) {
+                    Some(position) => error.at(position),
+                    None => error,
+                },
+                None if parser.peek_token_ref().token == Token::EOF => error.at(source.chars().count() + 1),
+                None => position::place(error, source, span),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+use super::*;
+
+fn only(sql: &str) -> Parsed {
+    let mut parsed = parse(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    assert_eq!(parsed.len(), 1, "{sql}");
+    parsed.remove(0)
+}
+
+fn method_of(sql: &str) -> Option<String> {
+    match only(sql) {
+        Parsed::Sql { method, .. } => method,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_method_is_taken_out_of_create_table() {
+    assert_eq!(method_of("CREATE TABLE t (a int) USING Column WITH (x = 1)").as_deref(), Some("column"));
+    assert_eq!(method_of("CREATE TABLE t (a int) /* c */ USING\n\"Odd\"").as_deref(), Some("Odd"));
+    assert_eq!(method_of("CREATE TABLE t USING column AS SELECT 1 AS a").as_deref(), Some("column"));
+    assert_eq!(method_of("CREATE TABLE t AS SELECT * FROM a JOIN b USING (x)"), None);
+    assert_eq!(method_of("DELETE FROM t USING u WHERE t.a = u.a"), None);
+    assert_eq!(parse("CREATE TABLE t (a int) USING").unwrap_err().code(), Code::SyntaxError);
+}
+
+#[test]
+fn statements_are_split_and_own_ones_known() {
+    assert_eq!(parse("SELECT ';'; ; -- end;\n").unwrap().len(), 1);
+    assert_eq!(parse("").unwrap().len(), 0);
+    assert_eq!(only(" checkpoint ;"), Parsed::Checkpoint);
+    assert_eq!(only("VACUUM \"T\""), Parsed::Vacuum(Some("T".into())));
+}
+
+#[test]
+fn positions_count_characters_from_one() {
+    assert_eq!(parse("SELECT 'é', FROM FROM t").unwrap_err().code(), Code::SyntaxError);
+    let error = parse("SELECT 1;\nSELECT 'é' frm t x y").unwrap_err();
+    assert_eq!((error.code(), error.position()), (Code::SyntaxError, Some(26)), "{error}");
+    assert_eq!(parse("SELECT 'open").unwrap_err().position(), Some(8));
+    assert_eq!(position_of("ab\ncd", 2, 2), Some(5));
+}
+
+#[test]
+fn hostile_texts_are_errors() {
+    let deep = [
+        format!("SELECT {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
+        format!("SELECT {}1{}", "(".repeat(500), ")".repeat(500)),
+        format!("SELECT {}1", "- ".repeat(100_000)),
+        format!("SELECT {}true", "NOT ".repeat(100_000)),
+        format!("SELECT 1{}", " + 1".repeat(100_000)),
+        format!("SELECT 1{}", "::int".repeat(100_000)),
+        format!("SELECT 1{}", " UNION SELECT 1".repeat(100_000)),
+        format!("SELECT {}1", "CASE WHEN ".repeat(50_000)),
+        format!("{}SELECT 1", "EXPLAIN ".repeat(50_000)),
+    ];
+    for sql in &deep {
+        let error = parse(sql).expect_err(&sql[..40]);
+        assert!(matches!(error.code(), Code::StatementTooComplex | Code::SyntaxError), "{}: {error}", &sql[..40]);
+    }
+    for sql in ["SELECT \0", "\0", "'", "\"", "$$", "/*", "SELECT 1 1", ")", "SELECT (", "CREATE TABLE", "\u{feff}x", "E'\\", "U&'\\zz'"] {
+        let error = parse(sql).expect_err(sql);
+        assert_eq!(error.code(), Code::SyntaxError, "{sql}: {error}");
+    }
+    let long = format!("INSERT INTO t VALUES {}", vec!["(1, 'abcdefghij')"; 50_000].join(", "));
+    assert_eq!(parse(&long).unwrap().len(), 1);
+    let wide = format!("SELECT a FROM t WHERE a IN ({})", vec!["1"; 100_000].join(", "));
+    assert_eq!(parse(&wide).unwrap().len(), 1);
+}
+
+#[test]
+fn nested_from_clauses_end_quickly() {
+    for depth in [10, 20, 30, 40, 90] {
+        let sql = format!("SELECT * FROM {}t{}", "(".repeat(depth), ")".repeat(depth));
+        let _ = parse(&sql);
+        let sql = format!("SELECT * FROM {}", "(".repeat(depth));
+        assert!(parse(&sql).is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! Work on tokens before the parser sees them.
+
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use weft_format::{Code, Error, Result};
+
+use super::Parsed;
+use super::position::{place, position_of};
+
+/// How many operators may follow each other at one level of parentheses, between commas: each adds a level to the tree.
+const CHAIN_MAX: usize = 2000;
+/// How deep parentheses may nest in the tokens. The parser's own limit is lower; this one spares it the try.
+const PARENTHESES_MAX: usize = 1000;
+
+pub(super) fn tokenize(source: &str) -> Result<Vec<TokenWithSpan>> {
+    Tokenizer::new(&PostgreSqlDialect {}, source).tokenize_with_location().map_err(|error| {
+        let message = format!("syntax error: {}", error.message.trim_end());
+        let error_at = Error::new(Code::SyntaxError, message);
+        match position_of(source, error.location.line, error.location.column) {
+            Some(position) => error_at.at(position),
+            None => error_at,
+        }
+    })
+}
+
+/// Statements that the SQL parser does not know.
+pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
+    let words: Vec<&Token> =
+        tokens.iter().map(|token| &token.token).filter(|t| !matches!(t, Token::Whitespace(_))).take(3).collect();
+    let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    match words.as_slice() {
+        [only] if is(only, "checkpoint") => Some(Parsed::Checkpoint),
+        [only] if is(only, "vacuum") => Some(Parsed::Vacuum(None)),
+        [verb, Token::Word(name)] if is(verb, "vacuum") && name.keyword != Keyword::FULL => {
+            let folded = match name.quote_style {
+                Some(_) => name.value.clone(),
+                None => name.value.to_lowercase(),
+            };
+            Some(Parsed::Vacuum(Some(folded)))
+        }
+        _ => None,
+    }
+}
+
+/// Takes `USING method` out of CREATE TABLE: the one outside of parentheses, before any AS.
+pub(super) fn take_method(source: &str, tokens: &[TokenWithSpan]) -> Result<(Vec<TokenWithSpan>, Option<String>)> {
+    let keyword = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let is_blank = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    let mut words = tokens.iter().filter(|token| !is_blank(token));
+    let mut first = words.next();
+    if first.map(keyword) == Some(Keyword::EXPLAIN) {
+        first = words.find(|token| keyword(token) == Keyword::CREATE);
+    }
+    if first.map(keyword) != Some(Keyword::CREATE) {
+        return Ok((tokens.to_vec(), None));
+    }
+    let mut depth = 0usize;
+    for (index, token) in tokens.iter().enumerate() {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match keyword(token) {
+            Keyword::AS | Keyword::SELECT if depth == 0 => break,
+            Keyword::USING if depth == 0 => {
+                let name_at = tokens[index + 1..].iter().position(|token| !is_blank(&token)).map(|at| index + 1 + at);
+                let name = name_at.and_then(|at| match &tokens[at].token {
+                    Token::Word(word) if word.quote_style.is_some() => Some((at, word.value.clone())),
+                    Token::Word(word) => Some((at, word.value.to_lowercase())),
+                    _ => None,
+                });
+                let Some((at, method)) = name else {
+                    let error = Error::new(Code::SyntaxError, "syntax error: USING needs the name of a table method");
+                    return Err(place(error, source, token.span));
+                };
+                let rest = tokens[..index].iter().chain(&tokens[at + 1..]).cloned().collect();
+                return Ok((rest, Some(method)));
+            }
+            _ => {}
+        }
+    }
+    Ok((tokens.to_vec(), None))
+}
+
+/// Refuses texts that would become trees too deep to walk: see invariant 1 of the module.
+pub(super) fn check_chains(source: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut chains = vec![0usize];
+    for token in tokens {
+        match &token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                *chains.last_mut().expect("there is always the outermost level") += 1;
+                chains.push(0);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
+                chains.pop();
+            }
+            Token::Comma => *chains.last_mut().expect("there is always the outermost level") = 0,
+            Token::Word(word) if !deepens(word.keyword) => {}
+            Token::Whitespace(_) | Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {}
+            _ => *chains.last_mut().expect("there is always the outermost level") += 1,
+        }
+        if *chains.last().expect("there is always the outermost level") > CHAIN_MAX || chains.len() > PARENTHESES_MAX {
+            let error = Error::new(
+                Code::StatementTooComplex,
+                format!("the statement chains more than {CHAIN_MAX} operators or nests more than {PARENTHESES_MAX} parentheses"),
+            );
+            return Err(place(error.hint("use IN (...) or a VALUES list, or split the statement"), source, token.span));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a keyword adds a level to the tree.
+fn deepens(keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::AND
+            | Keyword::OR
+            | Keyword::NOT
+            | Keyword::IS
+            | Keyword::LIKE
+            | Keyword::ILIKE
+            | Keyword::SIMILAR
+            | Keyword::BETWEEN
+            | Keyword::IN
+            | Keyword::CASE
+            | Keyword::COLLATE
+            | Keyword::AT
+            | Keyword::UNION
+            | Keyword::EXCEPT
+            | Keyword::INTERSECT
+            | Keyword::JOIN
+            | Keyword::SELECT
+            | Keyword::EXPLAIN
+    )
+}

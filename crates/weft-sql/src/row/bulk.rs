@@ -1,0 +1,74 @@
+//! Batches into a table: row by row when they are small, as files of their own when they are large.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use weft_format::{Error, Result, ValueRef};
+use weft_kernel::Transaction;
+
+use super::TableShape;
+use crate::binding::CancelToken;
+use crate::expr::EvalContext;
+use crate::values::value_ref_at;
+
+/// From here on a statement builds files (DESIGN section 5: large statements build a column table at once).
+const BUILD_BYTES: usize = 4 << 20;
+const BUILD_ROWS: usize = 20_000;
+/// Rows between two looks at the cancel token.
+const CHECK_ROWS: usize = 1024;
+
+/// Inserts batches of the visible columns in their storage types; tests every row. Returns how many rows.
+pub(crate) fn insert_batches(
+    shape: &TableShape,
+    txn: &mut Transaction,
+    batches: &[RecordBatch],
+    eval: &EvalContext<'_>,
+    cancel: &CancelToken,
+) -> Result<u64> {
+    for batch in batches {
+        cancel.check()?;
+        shape.check_batch(batch, eval)?;
+    }
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+    let is_large = rows >= BUILD_ROWS || (bytes >= BUILD_BYTES && rows >= 1000);
+    if is_large && txn.can_build(&shape.table) {
+        let stored = batches.iter().map(|batch| with_row_ids(shape, txn, batch)).collect::<Result<Vec<_>>>()?;
+        return txn.build(&shape.table, &stored);
+    }
+    for batch in batches {
+        insert_rows(shape, txn, batch, cancel)?;
+    }
+    Ok(rows as u64)
+}
+
+fn insert_rows(shape: &TableShape, txn: &mut Transaction, batch: &RecordBatch, cancel: &CancelToken) -> Result<()> {
+    let columns = shape.columns();
+    for index in 0..batch.num_rows() {
+        if index % CHECK_ROWS == CHECK_ROWS - 1 {
+            cancel.check()?;
+        }
+        let visible = columns
+            .iter()
+            .zip(batch.columns())
+            .map(|(column, array)| value_ref_at(array.as_ref(), index, column.data_type));
+        let hidden = shape.table.def.schema.hidden_row_id.then(|| ValueRef::Int(txn.next_row_id(&shape.table)));
+        let row = shape.table.codec.encode(visible.chain(hidden));
+        txn.insert(&shape.table, &row)?;
+    }
+    Ok(())
+}
+
+/// The stored columns: the visible ones, and row ids where the table has them.
+fn with_row_ids(shape: &TableShape, txn: &Transaction, batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = &shape.table.def.schema;
+    let mut arrays: Vec<ArrayRef> = batch.columns().to_vec();
+    if schema.hidden_row_id {
+        let count = batch.num_rows();
+        let first = txn.next_row_ids(&shape.table, count as u64);
+        arrays.push(Arc::new(Int64Array::from_iter_values(first..first + count as i64)));
+    }
+    let all: Vec<usize> = (0..schema.columns.len()).collect();
+    RecordBatch::try_new(schema.arrow(&all), arrays)
+        .map_err(|error| Error::internal(format!("a batch for \"{}\" does not fit together: {error}", shape.name())))
+}

@@ -1,0 +1,34 @@
+//! The row engine: statements on one table by its full primary key, and INSERT ... VALUES.
+//!
+//! ```text
+//!   SELECT a, b FROM t WHERE id = $1 AND a > 0      get(key) → filter → project
+//!   UPDATE t SET a = a + 1 WHERE id = 7             lock and get(key) → filter → new row → check → update
+//!   INSERT INTO t VALUES (7, 1) ON CONFLICT (id) DO UPDATE SET a = excluded.a
+//!                                                   lock and get(key) ─┬─ none: insert
+//!                                                                      └─ some: new row → check → update
+//! ```
+//!
+//! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left to
+//! the column engine ([`BindError::Unsupported`](crate::expr::BindError)).
+//!
+//! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).
+//! 2. Every row that is written went through [`TableShape::check_row`].
+
+mod bulk;
+mod delete;
+mod insert;
+mod key;
+mod plan;
+mod projection;
+mod select;
+mod shape;
+mod update;
+
+pub(crate) use bulk::insert_batches;
+pub(crate) use plan::{RowContext, RowPlan, plan};
+pub use projection::Projection;
+pub(crate) use shape::{bind_check, bind_default};
+pub use shape::{ShapeCache, TableShape};
+
+#[cfg(test)]
+mod tests;

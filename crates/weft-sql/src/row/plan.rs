@@ -1,0 +1,174 @@
+//! From a statement to a plan of the row engine.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{FromTable, ObjectName, Statement, TableAlias, TableFactor, TableWithJoins};
+use weft_format::{DataType, Result};
+use weft_kernel::Transaction;
+
+use super::delete::PointDelete;
+use super::insert::Insert;
+use super::select::{ConstantSelect, PointSelect};
+use super::update::PointUpdate;
+use super::{ShapeCache, TableShape};
+use crate::binding::{CancelToken, Tables};
+use crate::expr::{BindError, BindResult, Binder, EvalContext};
+use crate::outcome::{Outcome, OutputColumn};
+use crate::parse::{fold, table_name};
+
+/// A bound statement of the row engine.
+pub(crate) struct RowPlan {
+    /// The columns it returns.
+    pub(crate) columns: Arc<[OutputColumn]>,
+    /// The types of its parameters.
+    pub(crate) param_types: Vec<DataType>,
+    action: Action,
+}
+
+enum Action {
+    Select(PointSelect),
+    Constant(ConstantSelect),
+    Insert(Insert),
+    Update(PointUpdate),
+    Delete(PointDelete),
+}
+
+/// What a plan runs in.
+pub(crate) struct RowContext<'a> {
+    pub(crate) txn: &'a mut Transaction,
+    pub(crate) eval: EvalContext<'a>,
+    pub(crate) cancel: &'a CancelToken,
+}
+
+/// Plans a statement, or says why the row engine cannot run it.
+pub(crate) fn plan(
+    statement: &Statement,
+    tables: &dyn Tables,
+    shapes: &ShapeCache,
+    source: &str,
+) -> BindResult<RowPlan> {
+    let mut planner = Planner { tables, shapes, binder: Binder::new(source) };
+    let (action, columns) = match statement {
+        Statement::Query(query) => planner.select(query)?,
+        Statement::Insert(insert) => {
+            let insert = Insert::plan(insert, &mut planner)?;
+            let columns = insert.columns();
+            (Action::Insert(insert), columns)
+        }
+        Statement::Update(update) => {
+            let update = PointUpdate::plan(update, &mut planner)?;
+            let columns = update.columns();
+            (Action::Update(update), columns)
+        }
+        Statement::Delete(delete) => {
+            let delete = PointDelete::plan(delete, &mut planner)?;
+            let columns = delete.columns();
+            (Action::Delete(delete), columns)
+        }
+        _ => return Err(BindError::Unsupported("this statement".into())),
+    };
+    Ok(RowPlan { columns, param_types: planner.binder.param_types(), action })
+}
+
+impl RowPlan {
+    /// Runs it.
+    pub(crate) fn execute(&self, context: &mut RowContext<'_>) -> Result<Outcome> {
+        match &self.action {
+            Action::Select(select) => select.execute(&self.columns, context),
+            Action::Constant(select) => select.execute(&self.columns, context),
+            Action::Insert(insert) => insert.execute(&self.columns, context),
+            Action::Update(update) => update.execute(&self.columns, context),
+            Action::Delete(delete) => delete.execute(&self.columns, context),
+        }
+    }
+
+    /// Whether it writes nothing.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self.action, Action::Select(_) | Action::Constant(_))
+    }
+
+    /// What it does, one line each.
+    pub(crate) fn explain(&self) -> Vec<String> {
+        match &self.action {
+            Action::Select(select) => select.explain(),
+            Action::Constant(_) => vec!["Row engine: constant".into()],
+            Action::Insert(insert) => insert.explain(),
+            Action::Update(update) => update.explain(),
+            Action::Delete(delete) => delete.explain(),
+        }
+    }
+}
+
+pub(super) struct Planner<'a> {
+    pub(super) tables: &'a dyn Tables,
+    pub(super) shapes: &'a ShapeCache,
+    pub(super) binder: Binder<'a>,
+}
+
+impl Planner<'_> {
+    fn select(&mut self, query: &sqlparser::ast::Query) -> BindResult<(Action, Arc<[OutputColumn]>)> {
+        let select = super::select::plain_select(query)?;
+        if select.from.is_empty() {
+            let (constant, columns) = ConstantSelect::plan(query, select, self)?;
+            return Ok((Action::Constant(constant), columns));
+        }
+        let (point, columns) = PointSelect::plan(query, select, self)?;
+        Ok((Action::Select(point), columns))
+    }
+
+    /// A table by name.
+    pub(super) fn shape(&self, name: &ObjectName) -> BindResult<Arc<TableShape>> {
+        use sqlparser::ast::Spanned;
+        let folded = table_name(name)?;
+        let table = self.tables.table(&folded).map_err(|error| {
+            match crate::parse::span_position(self.binder.source, name.span()) {
+                Some(position) if error.position().is_none() => error.at(position),
+                _ => error,
+            }
+        })?;
+        Ok(self.shapes.shape(&table)?)
+    }
+
+    /// The only table of a FROM clause, and the name it goes by.
+    pub(super) fn single_table(&self, from: &[TableWithJoins]) -> BindResult<(Arc<TableShape>, String)> {
+        match from {
+            [TableWithJoins { relation, joins }] if joins.is_empty() => self.plain_table(relation),
+            _ => Err(BindError::Unsupported("a statement on several tables".into())),
+        }
+    }
+
+    fn plain_table(&self, factor: &TableFactor) -> BindResult<(Arc<TableShape>, String)> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } = factor
+        else {
+            return Err(BindError::Unsupported("a FROM clause that is not a table".into()));
+        };
+        if !with_hints.is_empty() || !partitions.is_empty() || !index_hints.is_empty() {
+            return Err(BindError::Unsupported("a table with hints".into()));
+        }
+        let shape = self.shape(name)?;
+        let known_as = match alias {
+            None => shape.name().to_owned(),
+            Some(TableAlias { name, columns, at: None, .. }) if columns.is_empty() => fold(name),
+            Some(_) => return Err(BindError::Unsupported("an alias with columns".into())),
+        };
+        Ok((shape, known_as))
+    }
+
+    /// The table of a DELETE.
+    pub(super) fn delete_table(&self, from: &FromTable) -> BindResult<(Arc<TableShape>, String)> {
+        match from {
+            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => self.single_table(from),
+        }
+    }
+}

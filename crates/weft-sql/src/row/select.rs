@@ -1,0 +1,236 @@
+//! SELECT by full primary key, and SELECT without FROM.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{GroupByExpr, LimitClause, Query, Select, SelectFlavor, SetExpr};
+use weft_format::{Code, DataType, Error, Result, Value};
+
+use super::key::{KeyClause, Keys};
+use super::plan::{Planner, RowContext};
+use super::{Projection, TableShape};
+use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+
+/// The SELECT of a query that has nothing but SELECT, FROM, WHERE and LIMIT.
+pub(super) fn plain_select(query: &Query) -> BindResult<&Select> {
+    let unsupported = |what: &str| Err(BindError::Unsupported(what.into()));
+    if !query.locks.is_empty() {
+        return unsupported("FOR UPDATE or FOR SHARE");
+    }
+    if query.with.is_some() {
+        return unsupported("WITH");
+    }
+    if query.order_by.is_some() {
+        return unsupported("ORDER BY");
+    }
+    if query.fetch.is_some()
+        || query.for_clause.is_some()
+        || query.settings.is_some()
+        || query.format_clause.is_some()
+        || !query.pipe_operators.is_empty()
+    {
+        return unsupported("this clause of the query");
+    }
+    let SetExpr::Select(select) = &*query.body else { return unsupported("a set operation or VALUES") };
+    let is_grouped = !matches!(&select.group_by, GroupByExpr::Expressions(exprs, modifiers) if exprs.is_empty() && modifiers.is_empty());
+    if is_grouped || select.having.is_some() || select.distinct.is_some() || !select.named_window.is_empty() {
+        return unsupported("grouping, DISTINCT or windows");
+    }
+    if select.top.is_some()
+        || select.exclude.is_some()
+        || select.into.is_some()
+        || !select.lateral_views.is_empty()
+        || select.prewhere.is_some()
+        || !select.connect_by.is_empty()
+        || !select.cluster_by.is_empty()
+        || !select.distribute_by.is_empty()
+        || !select.sort_by.is_empty()
+        || select.qualify.is_some()
+        || select.value_table_mode.is_some()
+        || select.select_modifiers.is_some()
+        || select.flavor != SelectFlavor::Standard
+    {
+        return unsupported("this clause of SELECT");
+    }
+    Ok(select)
+}
+
+/// LIMIT and OFFSET, as constants of the execution.
+struct Window {
+    limit: Option<Expr>,
+    offset: Option<Expr>,
+}
+
+impl Window {
+    fn plan(query: &Query, planner: &mut Planner<'_>) -> BindResult<Window> {
+        let Some(clause) = &query.limit_clause else { return Ok(Window { limit: None, offset: None }) };
+        let LimitClause::LimitOffset { limit, offset, limit_by } = clause else {
+            return Err(BindError::Unsupported("LIMIT with a comma".into()));
+        };
+        if !limit_by.is_empty() {
+            return Err(BindError::Unsupported("LIMIT BY".into()));
+        }
+        let mut bind = |expr: &sqlparser::ast::Expr| {
+            let bound = planner.binder.bind(expr, &Scope::empty(), Some(DataType::BigInt))?;
+            match bound.data_type {
+                DataType::SmallInt | DataType::Integer | DataType::BigInt => Ok(bound),
+                _ => Err(BindError::Unsupported("a LIMIT that is not an integer".into())),
+            }
+        };
+        Ok(Window {
+            limit: limit.as_ref().map(&mut bind).transpose()?,
+            offset: offset.as_ref().map(|offset| bind(&offset.value)).transpose()?,
+        })
+    }
+
+    /// How many rows to skip, how many to return.
+    fn bounds(&self, eval: &EvalContext<'_>) -> Result<(usize, usize)> {
+        let bound = |expr: &Option<Expr>, name: &str| -> Result<Option<usize>> {
+            match expr.as_ref().map(|expr| expr.eval(&[], eval)).transpose()? {
+                Some(Value::Int(v)) => usize::try_from(v).map(Some).map_err(|_| {
+                    Error::new(Code::InvalidParameterValue, format!("{name} must not be negative"))
+                }),
+                _ => Ok(None),
+            }
+        };
+        Ok((bound(&self.offset, "OFFSET")?.unwrap_or(0), bound(&self.limit, "LIMIT")?.unwrap_or(usize::MAX)))
+    }
+
+    fn is_open(&self) -> bool {
+        self.limit.is_none() && self.offset.is_none()
+    }
+}
+
+/// A SELECT by full primary key.
+pub(super) struct PointSelect {
+    shape: Arc<TableShape>,
+    key: KeyClause,
+    /// Ordinals of the columns to read; projection and filter count in them.
+    fetch: Vec<usize>,
+    filter: Option<Expr>,
+    /// None when the columns read are the result.
+    projection: Option<Projection>,
+    window: Window,
+}
+
+impl PointSelect {
+    pub(super) fn plan(
+        query: &Query,
+        select: &Select,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
+        let (shape, name) = planner.single_table(&select.from)?;
+        let mut key = KeyClause::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let mut projection = Projection::bind(&select.projection, &shape.scope(&name), &mut planner.binder)?;
+        let window = Window::plan(query, planner)?;
+        let mut fetch = Vec::new();
+        let mut remap = |position: &mut usize| {
+            let ordinal = *position;
+            *position = fetch.iter().position(|&known| known == ordinal).unwrap_or_else(|| {
+                fetch.push(ordinal);
+                fetch.len() - 1
+            });
+        };
+        projection.exprs.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        let mut filter = key.filter.take();
+        filter.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        let columns = Arc::clone(&projection.columns);
+        let is_direct = filter.is_none()
+            && projection.exprs.len() == fetch.len()
+            && projection.exprs.iter().enumerate().all(|(index, expr)| expr.as_column() == Some(index));
+        let projection = (!is_direct).then_some(projection);
+        Ok((PointSelect { shape, key, fetch, filter, projection, window }, columns))
+    }
+
+    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+        let table = &self.shape.table;
+        if let (Keys::One(parts), None, true) = (&self.key.keys, &self.projection, self.window.is_open()) {
+            let mut values = Vec::with_capacity(self.fetch.len());
+            let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
+                Some(key) => context.txn.get(table, &key, &self.fetch, &mut values)?,
+                None => false,
+            };
+            let (width, count) = (self.fetch.len(), usize::from(found));
+            if !found {
+                values.clear();
+            }
+            let rows = Rows::Values { width, count, values };
+            return Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows });
+        }
+        let (mut skip, limit) = self.window.bounds(&context.eval)?;
+        let mut row = Vec::with_capacity(self.fetch.len());
+        let mut values = Vec::new();
+        let mut count = 0;
+        for key in self.key.encode(&self.shape, &context.eval)? {
+            if count == limit {
+                break;
+            }
+            if !context.txn.get(table, &key, &self.fetch, &mut row)? {
+                continue;
+            }
+            if let Some(filter) = &self.filter
+                && filter.truth(&row, &context.eval)? != Some(true)
+            {
+                continue;
+            }
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            count += 1;
+            match &self.projection {
+                Some(projection) => projection.append(&row, &context.eval, &mut values)?,
+                None => values.append(&mut row),
+            }
+        }
+        let rows = Rows::Values { width: columns.len(), count, values };
+        Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows })
+    }
+
+    pub(super) fn explain(&self) -> Vec<String> {
+        let name = self.shape.name();
+        let mut lines = vec![format!("Row engine: point lookup on {name} by primary key")];
+        lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
+        let names: Vec<&str> =
+            self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
+        lines.push(format!("  Columns read: {}", if names.is_empty() { "none".into() } else { names.join(", ") }));
+        lines
+    }
+}
+
+/// A SELECT without FROM.
+pub(super) struct ConstantSelect {
+    filter: Option<Expr>,
+    projection: Projection,
+    window: Window,
+}
+
+impl ConstantSelect {
+    pub(super) fn plan(
+        query: &Query,
+        select: &Select,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<(ConstantSelect, Arc<[OutputColumn]>)> {
+        let projection = Projection::bind(&select.projection, &Scope::empty(), &mut planner.binder)?;
+        let condition = select.selection.as_ref();
+        let filter = condition.map(|expr| planner.binder.bind_condition(expr, &Scope::empty())).transpose()?;
+        let window = Window::plan(query, planner)?;
+        let columns = Arc::clone(&projection.columns);
+        Ok((ConstantSelect { filter, projection, window }, columns))
+    }
+
+    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+        let (skip, limit) = self.window.bounds(&context.eval)?;
+        let holds = match &self.filter {
+            Some(filter) => filter.truth(&[], &context.eval)? == Some(true),
+            None => true,
+        };
+        let mut values = Vec::new();
+        let count = usize::from(holds && skip == 0 && limit > 0);
+        if count == 1 {
+            self.projection.append(&[], &context.eval, &mut values)?;
+        }
+        let rows = Rows::Values { width: columns.len(), count, values };
+        Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows })
+    }
+}

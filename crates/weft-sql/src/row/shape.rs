@@ -1,0 +1,258 @@
+//! A table with its DEFAULT and CHECK expressions bound, and the tests every written row passes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use sqlparser::ast::SelectItem;
+use weft_env::sync::Mutex;
+use weft_format::{Code, Column, DataType, Error, Result, TableId, Value, ValueRef};
+use weft_kernel::{TableRef, Transaction};
+
+use super::Projection;
+use crate::expr::{Binder, BindResult, EvalContext, Expr, Scope};
+use crate::parse::parse_expression;
+use crate::values::value_at;
+
+/// A table's constraints, ready to be evaluated on the values of its visible columns.
+pub struct TableShape {
+    /// The table.
+    pub table: TableRef,
+    /// Per visible column: DEFAULT, cast to the column's type.
+    pub defaults: Vec<Option<Expr>>,
+    /// CHECK constraints: name and condition.
+    pub checks: Vec<(String, Expr)>,
+}
+
+impl TableShape {
+    /// Binds the stored expressions of a table.
+    pub fn bind(table: &TableRef) -> Result<TableShape> {
+        let def = &table.def;
+        let scope = table_scope(&def.name, def.schema.visible());
+        let mut defaults = Vec::with_capacity(def.defaults.len());
+        for (column, default) in def.schema.visible().iter().zip(&def.defaults) {
+            defaults.push(match default {
+                Some(source) => Some(bind_default(source, column)?),
+                None => None,
+            });
+        }
+        let mut checks = Vec::with_capacity(def.checks.len());
+        for (name, source) in &def.checks {
+            checks.push((name.clone(), bind_check(source, &scope)?));
+        }
+        Ok(TableShape { table: table.clone(), defaults, checks })
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.table.def.name
+    }
+
+    /// The columns a user sees.
+    pub fn columns(&self) -> &[Column] {
+        self.table.def.schema.visible()
+    }
+
+    /// The scope of the visible columns behind a name (the table's, or its alias).
+    pub fn scope(&self, name: &str) -> Scope {
+        table_scope(name, self.columns())
+    }
+
+    /// The ordinal of a visible column.
+    pub fn ordinal(&self, name: &str) -> Result<usize> {
+        self.columns().iter().position(|column| column.name == name).ok_or_else(|| {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", self.name());
+            Error::new(Code::UndefinedColumn, message).about(self.name(), Some(name), None)
+        })
+    }
+
+    /// The value of a column that a statement says nothing about.
+    pub fn default_value(&self, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
+        match &self.defaults[column] {
+            Some(expr) => expr.eval(&[], eval),
+            None => Ok(Value::Null),
+        }
+    }
+
+    /// Tests NOT NULL and CHECK on the values of the visible columns.
+    pub fn check_row(&self, values: &[Value], eval: &EvalContext<'_>) -> Result<()> {
+        for (column, value) in self.columns().iter().zip(values) {
+            if column.not_null && value.is_null() {
+                return Err(self.null_in(column));
+            }
+        }
+        for (name, condition) in &self.checks {
+            if condition.truth(values, eval)? == Some(false) {
+                return Err(self.violates(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tests a new row's values, and encodes them; a hidden row id is taken from the table's counter.
+    pub fn complete(&self, txn: &Transaction, values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
+        self.check_row(values, eval)?;
+        let hidden = self.table.def.schema.hidden_row_id.then(|| Value::Int(txn.next_row_id(&self.table)));
+        Ok(self.table.codec.encode(values.iter().chain(&hidden).map(Value::as_ref)))
+    }
+
+    /// Tests a changed row's values, and encodes them; `old` gives a hidden row id.
+    pub fn complete_update(&self, old: &[u8], values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
+        self.check_row(values, eval)?;
+        let hidden = self.table.def.schema.hidden_row_id.then(|| self.table.codec.get(old, values.len()));
+        Ok(self.table.codec.encode(values.iter().map(Value::as_ref).chain(hidden)))
+    }
+
+    /// The values of the visible columns of a row.
+    pub fn decode(&self, row: &[u8], values: &mut Vec<Value>) {
+        let codec = &self.table.codec;
+        values.extend((0..self.columns().len()).map(|column| codec.get(row, column).to_value()));
+    }
+
+    /// Tests NOT NULL, varchar lengths and CHECK on a batch of the visible columns, in their storage types.
+    pub fn check_batch(&self, batch: &RecordBatch, eval: &EvalContext<'_>) -> Result<()> {
+        for (column, array) in self.columns().iter().zip(batch.columns()) {
+            if column.not_null && array.null_count() > 0 {
+                return Err(self.null_in(column));
+            }
+            if let DataType::Varchar(limit) = column.data_type {
+                for text in array.as_string_view().iter().flatten() {
+                    if text.len() > limit as usize && text.chars().count() > limit as usize {
+                        let message = format!(
+                            "value too long for type character varying({limit}) in column \"{}\"",
+                            column.name
+                        );
+                        let error = Error::new(Code::StringTooLong, message);
+                        return Err(error.about(self.name(), Some(&column.name), None));
+                    }
+                }
+            }
+        }
+        let mut row = vec![Value::Null; self.columns().len()];
+        for (name, condition) in &self.checks {
+            let mut used = Vec::new();
+            condition.clone().map_columns(&mut |position| used.push(*position));
+            used.sort_unstable();
+            used.dedup();
+            for index in 0..batch.num_rows() {
+                for &column in &used {
+                    row[column] = value_at(batch.column(column), index, self.columns()[column].data_type);
+                }
+                if condition.truth(&row, eval)? == Some(false) {
+                    return Err(self.violates(name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds a RETURNING list.
+    pub fn bind_returning(&self, items: &[SelectItem], name: &str, binder: &mut Binder<'_>) -> BindResult<Projection> {
+        Projection::bind(items, &self.scope(name), binder)
+    }
+
+    /// The key of an encoded row.
+    pub fn key_of(&self, row: &[u8]) -> Vec<u8> {
+        self.table.keys.of_row(&self.table.codec, row)
+    }
+
+    fn null_in(&self, column: &Column) -> Error {
+        let message = format!(
+            "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+            column.name,
+            self.name()
+        );
+        Error::new(Code::NotNullViolation, message).about(self.name(), Some(&column.name), None)
+    }
+
+    fn violates(&self, check: &str) -> Error {
+        let message = format!("new row for relation \"{}\" violates check constraint \"{check}\"", self.name());
+        Error::new(Code::CheckViolation, message).about(self.name(), None, Some(check))
+    }
+}
+
+fn table_scope(name: &str, columns: &[Column]) -> Scope {
+    Scope::empty().with(name, columns.iter().map(|column| (column.name.as_str(), column.data_type)))
+}
+
+/// Binds a DEFAULT expression to its column; an error when the expression is more than the row engine knows.
+pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
+    let tree = parse_expression(source)?;
+    let mut binder = Binder::new(source);
+    let bound = binder.bind_assignment(&tree, &Scope::empty(), column.data_type, &column.name);
+    only_constants(&binder, "DEFAULT")?;
+    bound.map_err(|error| not_in("DEFAULT", error.into()))
+}
+
+/// Binds a CHECK condition.
+pub(crate) fn bind_check(source: &str, scope: &Scope) -> Result<Expr> {
+    let tree = parse_expression(source)?;
+    let mut binder = Binder::new(source);
+    let bound = binder.bind_condition(&tree, scope);
+    only_constants(&binder, "CHECK")?;
+    bound.map_err(|error| not_in("CHECK", error.into()))
+}
+
+fn only_constants(binder: &Binder<'_>, place: &str) -> Result<()> {
+    match binder.params.is_empty() {
+        true => Ok(()),
+        false => Err(Error::new(Code::InvalidTableDefinition, format!("a {place} expression cannot have parameters"))),
+    }
+}
+
+fn not_in(place: &str, error: Error) -> Error {
+    if error.code() == Code::FeatureNotSupported {
+        let message = error.message().replace("by the row engine", &format!("in {place}"));
+        return Error::new(Code::FeatureNotSupported, message);
+    }
+    error
+}
+
+/// The shapes of the tables in use, shared by all sessions. Emptied when a table is created or dropped.
+#[derive(Default)]
+pub struct ShapeCache {
+    shapes: Mutex<HashMap<TableId, Arc<TableShape>>>,
+}
+
+impl ShapeCache {
+    /// The shape of a table, bound at first use.
+    pub fn shape(&self, table: &TableRef) -> Result<Arc<TableShape>> {
+        if let Some(shape) = self.shapes.lock().get(&table.def.id)
+            && Arc::ptr_eq(&shape.table.def, &table.def)
+        {
+            return Ok(Arc::clone(shape));
+        }
+        let shape = Arc::new(TableShape::bind(table)?);
+        self.shapes.lock().insert(table.def.id, Arc::clone(&shape));
+        Ok(shape)
+    }
+
+    /// Lets go of all tables.
+    pub fn clear(&self) {
+        let shapes = std::mem::take(&mut *self.shapes.lock());
+        drop(shapes);
+    }
+}
+
+/// Brings a key value to the type of its key column; none when no row can have it.
+pub(super) fn key_value(value: ValueRef<'_>, from: DataType, to: DataType) -> Option<Value> {
+    match (value, to) {
+        (ValueRef::Null, _) => None,
+        (ValueRef::Int(v), DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
+            crate::text::fits_integer(v, to).then_some(Value::Int(v))
+        }
+        (_, DataType::Numeric { precision, scale }) => exact_decimal(value, from, precision, scale).map(Value::Decimal),
+        _ => Some(value.to_value()),
+    }
+}
+
+fn exact_decimal(value: ValueRef<'_>, from: DataType, precision: u8, scale: u8) -> Option<i128> {
+    let (number, from_scale) = match (value, from) {
+        (ValueRef::Int(v), _) => (i128::from(v), 0),
+        (ValueRef::Decimal(v), DataType::Numeric { scale, .. }) => (v, scale),
+        _ => return None,
+    };
+    let scaled = crate::text::rescale(number, from_scale, scale)?;
+    let exact = scale >= from_scale || crate::text::rescale(scaled, scale, from_scale) == Some(number);
+    (exact && scaled.unsigned_abs() < crate::text::pow10(precision).unsigned_abs()).then_some(scaled)
+}

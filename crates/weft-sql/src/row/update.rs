@@ -1,0 +1,88 @@
+//! UPDATE by full primary key.
+
+use std::sync::Arc;
+
+use weft_format::{Code, Error, Result};
+
+use super::insert::{apply_assignments, bind_assignments};
+use super::key::KeyClause;
+use super::plan::{Planner, RowContext};
+use super::{Projection, TableShape};
+use crate::expr::{BindError, BindResult, Expr};
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+
+/// An UPDATE of the rows of some keys.
+pub(super) struct PointUpdate {
+    shape: Arc<TableShape>,
+    key: KeyClause,
+    assignments: Vec<(usize, Option<Expr>)>,
+    returning: Option<Projection>,
+}
+
+impl PointUpdate {
+    pub(super) fn plan(update: &sqlparser::ast::Update, planner: &mut Planner<'_>) -> BindResult<PointUpdate> {
+        if update.from.is_some() {
+            return Err(BindError::Unsupported("UPDATE ... FROM".into()));
+        }
+        if update.or.is_some() || update.output.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+            let message = "UPDATE with OR, OUTPUT, ORDER BY or LIMIT is not supported";
+            return Err(Error::new(Code::FeatureNotSupported, message).into());
+        }
+        let (shape, name) = planner.single_table(std::slice::from_ref(&update.table))?;
+        let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let scope = shape.scope(&name);
+        let assignments = bind_assignments(&update.assignments, &shape, &scope, &mut planner.binder)?;
+        let returning = match &update.returning {
+            Some(items) => Some(shape.bind_returning(items, &name, &mut planner.binder)?),
+            None => None,
+        };
+        Ok(PointUpdate { shape, key, assignments, returning })
+    }
+
+    pub(super) fn columns(&self) -> Arc<[OutputColumn]> {
+        self.returning.as_ref().map_or_else(|| Arc::new([]) as Arc<[OutputColumn]>, |list| Arc::clone(&list.columns))
+    }
+
+    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+        let table = &self.shape.table;
+        let mut returned = Vec::new();
+        let mut count = 0;
+        let mut values = Vec::with_capacity(self.shape.columns().len());
+        let keys = self.key.encode(&self.shape, &context.eval)?;
+        // A new key must not meet a row that this statement has yet to change: all rows are read before any is written.
+        let mut changes = Vec::with_capacity(keys.len());
+        for key in keys {
+            let Some(old) = context.txn.get_for_update(table, &key)? else { continue };
+            values.clear();
+            self.shape.decode(&old, &mut values);
+            if let Some(filter) = &self.key.filter
+                && filter.truth(&values, &context.eval)? != Some(true)
+            {
+                continue;
+            }
+            let new = apply_assignments(&self.assignments, &values, values.len(), &self.shape, context)?;
+            let row = self.shape.complete_update(&old, &new, &context.eval)?;
+            if let Some(returning) = &self.returning {
+                returning.append(&new, &context.eval, &mut returned)?;
+            }
+            count += 1;
+            changes.push((key, row));
+        }
+        for (key, row) in changes {
+            context.txn.update(table, &key, &row)?;
+        }
+        let shown = if self.returning.is_some() { count } else { 0 };
+        let rows = Rows::Values { width: columns.len(), count: shown, values: returned };
+        Ok(Outcome { tag: Tag::Update(count as u64), columns: Arc::clone(columns), rows })
+    }
+
+    pub(super) fn explain(&self) -> Vec<String> {
+        let name = self.shape.name();
+        let mut lines = vec![format!("Row engine: update on {name} by primary key")];
+        lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
+        let names: Vec<&str> =
+            self.assignments.iter().map(|(ordinal, _)| self.shape.columns()[*ordinal].name.as_str()).collect();
+        lines.push(format!("  Set: {}", names.join(", ")));
+        lines
+    }
+}

@@ -1,0 +1,157 @@
+//! Sessions: one user's statements, one after the other.
+//!
+//! ```text
+//!   execute("INSERT ...; SELECT ...")       split, each statement on its own
+//!     statement ── cache by text ── plan (per catalog version) ── transaction ── engine ── outcome
+//!
+//!   outside BEGIN   each statement is a transaction; one that meets a concurrent change is run again on a fresh snapshot
+//!   inside BEGIN    one snapshot until COMMIT; after an error only ROLLBACK (or ROLLBACK TO a savepoint) is accepted
+//! ```
+//!
+//! 1. A statement happens in full or not at all.
+//! 2. A plan is used only in a transaction whose catalog version it was made for; a transaction with DDL of its own plans
+//!    every statement anew.
+//! 3. A statement outside of BEGIN is acknowledged after its commit; its rows are read before.
+//!
+//! A text of several statements is no transaction by itself (PostgreSQL makes it one): write BEGIN and COMMIT around it.
+
+mod append;
+mod plan;
+mod run;
+mod statement;
+mod transaction;
+mod utility;
+
+pub use statement::Prepared;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use weft_format::{Code, Error, Result, Value};
+
+use crate::binding::CancelToken;
+use crate::engine::SqlEngine;
+use crate::outcome::Outcome;
+use crate::parse::parse;
+use crate::settings::Settings;
+use transaction::Block;
+
+/// One user of a database. Statements run one at a time; several sessions run side by side.
+pub struct Session {
+    pub(self) db: Arc<SqlEngine>,
+    pub(self) settings: Arc<Settings>,
+    pub(self) defaults: Arc<Settings>,
+    pub(self) block: Option<Block>,
+    pub(self) cancel: CancelToken,
+    /// PREPARE name AS ...
+    pub(self) named: HashMap<String, Arc<Prepared>>,
+}
+
+impl Session {
+    pub(crate) fn new(db: Arc<SqlEngine>) -> Session {
+        let settings = Arc::new(db.default_settings());
+        let cancel = CancelToken::new(db.kernel().env());
+        Session { db, defaults: Arc::clone(&settings), settings, block: None, cancel, named: HashMap::new() }
+    }
+
+    /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.
+    pub fn execute(&mut self, sql: &str) -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::new();
+        self.execute_each(sql, &mut |outcome| outcomes.push(outcome))?;
+        Ok(outcomes)
+    }
+
+    /// Runs the statements of a text; each outcome is handed on before the next statement runs.
+    pub fn execute_each(&mut self, sql: &str, each: &mut dyn FnMut(Outcome)) -> Result<()> {
+        if let Some(prepared) = self.db.cached(sql) {
+            each(self.execute_prepared(&prepared, &[])?);
+            return Ok(());
+        }
+        let parsed = match parse(sql) {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(self.fail(error)),
+        };
+        let source: Arc<str> = sql.into();
+        let single = parsed.len() == 1;
+        for statement in parsed {
+            let prepared = Arc::new(Prepared::new(Arc::clone(&source), statement));
+            each(self.execute_prepared(&prepared, &[])?);
+            if single && prepared.is_worth_keeping() {
+                self.db.keep(&prepared);
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares one statement with parameters `$1`, `$2`, ...; tables and types are looked up now, and again whenever
+    /// the catalog has changed.
+    pub fn prepare(&mut self, sql: &str) -> Result<Arc<Prepared>> {
+        if let Some(prepared) = self.db.cached(sql) {
+            return Ok(prepared);
+        }
+        let mut parsed = parse(sql)?;
+        let (Some(statement), true) = (parsed.pop(), parsed.is_empty()) else {
+            let message = "a prepared statement is one statement: the text has none or several";
+            return Err(Error::new(Code::SyntaxError, message));
+        };
+        let prepared = Arc::new(Prepared::new(sql.into(), statement));
+        self.describe(&prepared)?;
+        if prepared.is_worth_keeping() {
+            self.db.keep(&prepared);
+        }
+        Ok(prepared)
+    }
+
+    /// Runs a prepared statement. Parameters are brought to the types that the statement gives them: numbers are widened,
+    /// text is read as the type, a `Decimal` is taken in the parameter's scale.
+    pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
+        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        self.run(prepared, params)
+    }
+
+    /// Prepares and runs one statement with parameters.
+    pub fn execute_params(&mut self, sql: &str, params: &[Value]) -> Result<Outcome> {
+        let prepared = self.prepare(sql)?;
+        self.execute_prepared(&prepared, params)
+    }
+
+    /// Appends batches to a table; see [`append`](self) for how columns are matched and cast. Returns how many rows.
+    pub fn append(&mut self, table: &str, batches: &[RecordBatch]) -> Result<u64> {
+        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        append::append(self, table, batches)
+    }
+
+    /// Cancels this session's running statement from another thread.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
+    }
+
+    /// Whether a BEGIN is open (failed or not).
+    pub fn in_transaction(&self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Whether the open transaction failed and only takes ROLLBACK.
+    pub fn is_failed(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.failed)
+    }
+
+    /// The settings now.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Sets a setting, as SET does.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<SqlEngine> {
+        &self.db
+    }
+}
+
+#[cfg(test)]
+mod tests;

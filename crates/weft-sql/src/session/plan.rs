@@ -1,0 +1,112 @@
+//! The router: which engine runs a statement, and the plan it made.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sqlparser::ast::{Query, SetExpr, Statement, Visit, Visitor};
+use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::Transaction;
+
+use crate::column::PreparedQuery;
+use crate::dml::PreparedWrite;
+use crate::engine::SqlEngine;
+use crate::expr::BindError;
+use crate::outcome::OutputColumn;
+use crate::row::{self, RowPlan};
+use crate::settings::EngineChoice;
+
+/// How a statement is run.
+pub(super) struct Plan {
+    /// The catalog it was made for; none when the transaction had DDL of its own.
+    pub(super) version: Option<u64>,
+    /// The setting it was made under.
+    pub(super) engine: EngineChoice,
+    pub(super) columns: Arc<[OutputColumn]>,
+    pub(super) param_types: Vec<DataType>,
+    pub(super) action: Action,
+}
+
+pub(super) enum Action {
+    Row(RowPlan),
+    Query(PreparedQuery),
+    Dml(PreparedWrite),
+}
+
+impl Plan {
+    /// Whether it writes nothing.
+    pub(super) fn is_read_only(&self) -> bool {
+        match &self.action {
+            Action::Row(plan) => plan.is_read_only(),
+            Action::Query(_) => true,
+            Action::Dml(_) => false,
+        }
+    }
+}
+
+/// Plans a query, INSERT, UPDATE or DELETE.
+pub(super) fn plan(
+    db: &SqlEngine,
+    statement: &Statement,
+    source: &str,
+    txn: &Transaction,
+    engine: EngineChoice,
+) -> Result<Plan> {
+    let version = txn.catalog_version();
+    if engine != EngineChoice::Column || is_insert_values(statement) {
+        match row::plan(statement, txn, db.shapes(), source) {
+            Ok(plan) => {
+                let (columns, param_types) = (Arc::clone(&plan.columns), plan.param_types.clone());
+                return Ok(Plan { version, engine, columns, param_types, action: Action::Row(plan) });
+            }
+            Err(BindError::Wrong(error)) => return Err(error),
+            Err(BindError::Unsupported(what)) if engine == EngineChoice::Row => {
+                let message = format!("the row engine cannot run this statement: {what} is not supported by it");
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
+            }
+            Err(BindError::Unsupported(_)) => {}
+        }
+    }
+    refuse_locks(statement)?;
+    let columns_engine = db.columns()?;
+    let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
+    Ok(match statement {
+        Statement::Query(_) => {
+            let query = columns_engine.prepare(txn, statement, source)?;
+            let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
+            Plan { version, engine, columns, param_types, action: Action::Query(query) }
+        }
+        _ => {
+            let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source)?;
+            let (columns, param_types) = (Arc::clone(prepared.columns()), known(prepared.param_types()));
+            Plan { version, engine, columns, param_types, action: Action::Dml(prepared) }
+        }
+    })
+}
+
+/// INSERT ... VALUES has one path, whatever engine is forced.
+fn is_insert_values(statement: &Statement) -> bool {
+    match statement {
+        Statement::Insert(insert) => match &insert.source {
+            Some(source) => matches!(*source.body, SetExpr::Values(_)),
+            None => true,
+        },
+        _ => false,
+    }
+}
+
+/// FOR UPDATE and FOR SHARE would be passed over in silence by the column engine's planner.
+fn refuse_locks(statement: &Statement) -> Result<()> {
+    struct Locks;
+    impl Visitor for Locks {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }
+    }
+    if statement.visit(&mut Locks).is_break() {
+        let message = "FOR UPDATE and FOR SHARE are not supported";
+        return Err(Error::new(Code::FeatureNotSupported, message)
+            .hint("a transaction that updates a row which another one changed fails with 40001; retry it"));
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Running a prepared statement: plan, parameters, transaction, engine.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sqlparser::ast::Statement;
+use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::Transaction;
+
+use super::plan::{Action, Plan, plan};
+use super::transaction::Work;
+use super::{Prepared, Session, utility};
+use crate::context::StatementContext;
+use crate::engine::SqlEngine;
+use crate::expr::{EvalContext, coerce_param};
+use crate::outcome::{Outcome, Rows, Tag};
+use crate::parse::Parsed;
+use crate::row::RowContext;
+use crate::settings::EngineChoice;
+
+impl Session {
+    pub(super) fn run(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
+        let statement = match &prepared.parsed {
+            Parsed::Sql { statement, .. } if is_planned(statement) => &**statement,
+            _ => {
+                if !params.is_empty() {
+                    return Err(self.fail(wrong_count(0, params.len())));
+                }
+                return utility::run(self, prepared);
+            }
+        };
+        let engine = self.settings.engine;
+        self.in_statement(|work| {
+            let plan = current_plan(work.db, prepared, statement, work.txn, engine)?;
+            if !plan.is_read_only() {
+                work.check_writable(first_word(statement))?;
+            }
+            execute(&plan, params, work)
+        })
+    }
+
+    /// Plans a statement for its columns and parameter types. Statements that are not planned have none.
+    pub(super) fn describe(&mut self, prepared: &Prepared) -> Result<()> {
+        let Parsed::Sql { statement, .. } = &prepared.parsed else { return Ok(()) };
+        if !is_planned(statement) {
+            return Ok(());
+        }
+        let engine = self.settings.engine;
+        self.in_statement(|work| current_plan(work.db, prepared, statement, work.txn, engine).map(|_| ()))
+    }
+}
+
+/// Whether a statement goes to an engine.
+fn is_planned(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+}
+
+fn first_word(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::Insert(_) => "INSERT",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        _ => "SELECT",
+    }
+}
+
+/// The kept plan if it is still good (session 2), else a new one.
+fn current_plan(
+    db: &SqlEngine,
+    prepared: &Prepared,
+    statement: &Statement,
+    txn: &Transaction,
+    engine: EngineChoice,
+) -> Result<Arc<Plan>> {
+    let version = txn.catalog_version();
+    if version.is_some()
+        && let Some(kept) = &*prepared.plan.read()
+        && kept.version == version
+        && kept.engine == engine
+    {
+        return Ok(Arc::clone(kept));
+    }
+    let made = Arc::new(plan(db, statement, prepared.source(), txn, engine)?);
+    // Kept even when it is good for this transaction only: Prepared::columns tells of it, and the version keeps it apart.
+    *prepared.plan.write() = Some(Arc::clone(&made));
+    Ok(made)
+}
+
+/// Runs a plan in a transaction.
+pub(super) fn execute(plan: &Plan, params: &[Value], work: &mut Work<'_>) -> Result<Outcome> {
+    let params = bring_to_types(params, &plan.param_types)?;
+    if let Action::Row(row) = &plan.action {
+        let eval = EvalContext { params: &params, now_micros: work.now_micros };
+        return row.execute(&mut RowContext { txn: work.txn, eval, cancel: work.cancel });
+    }
+    let columns_engine = work.db.columns()?;
+    let mut context = StatementContext {
+        txn: work.txn,
+        engine: &columns_engine,
+        shapes: work.db.shapes(),
+        params: &params,
+        param_types: &plan.param_types,
+        cancel: work.cancel,
+        now_micros: work.now_micros,
+        settings: work.settings,
+    };
+    match &plan.action {
+        Action::Query(query) => {
+            let binding = context.binding(query.tables());
+            let batches = columns_engine.execute(query, binding)?.collect()?;
+            let types: Arc<[DataType]> = plan.columns.iter().map(|column| column.data_type).collect();
+            let rows = Rows::from_batches(types, batches);
+            Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: Arc::clone(&plan.columns), rows })
+        }
+        Action::Dml(prepared) => prepared.execute(&mut context),
+        Action::Row(_) => unreachable!("row plans have run above"),
+    }
+}
+
+/// Parameters in the types of the plan; borrowed when they have them already.
+fn bring_to_types<'a>(params: &'a [Value], types: &[DataType]) -> Result<Cow<'a, [Value]>> {
+    if params.len() != types.len() {
+        return Err(wrong_count(types.len(), params.len()));
+    }
+    let fits = |(value, data_type): (&Value, &DataType)| match (value, data_type) {
+        (Value::Null, _) | (Value::Bool(_), DataType::Boolean) | (Value::Int(_), DataType::BigInt) => true,
+        (Value::Float(_), DataType::DoublePrecision) | (Value::Text(_), DataType::Text) => true,
+        (Value::Int(v), DataType::Integer) => i32::try_from(*v).is_ok(),
+        _ => false,
+    };
+    if params.iter().zip(types).all(fits) {
+        return Ok(Cow::Borrowed(params));
+    }
+    let cast = params.iter().zip(types).enumerate();
+    cast.map(|(index, (value, data_type))| coerce_param(value, *data_type, index)).collect()
+}
+
+fn wrong_count(wanted: usize, given: usize) -> Error {
+    if given < wanted {
+        let message = format!("there is no parameter ${}: the statement has {wanted}, {given} were given", given + 1);
+        return Error::new(Code::UndefinedParameter, message);
+    }
+    Error::new(Code::UndefinedParameter, format!("{given} parameters were given, the statement has {wanted}"))
+}

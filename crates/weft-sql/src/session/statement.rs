@@ -1,0 +1,59 @@
+//! A statement that is kept: its tree, and the plan made for the catalog it last ran in.
+
+use std::sync::Arc;
+
+use sqlparser::ast::Statement;
+use weft_env::sync::RwLock;
+use weft_format::DataType;
+
+use super::plan::Plan;
+use crate::outcome::OutputColumn;
+use crate::parse::Parsed;
+
+/// A parsed statement with a plan that is made anew when the catalog changes. Shared by sessions and threads.
+pub struct Prepared {
+    source: Arc<str>,
+    pub(super) parsed: Parsed,
+    pub(super) plan: RwLock<Option<Arc<Plan>>>,
+}
+
+impl Prepared {
+    pub(super) fn new(source: Arc<str>, parsed: Parsed) -> Prepared {
+        Prepared { source, parsed, plan: RwLock::new(None) }
+    }
+
+    /// The text (of all statements of the string that this one came in).
+    pub fn source(&self) -> &Arc<str> {
+        &self.source
+    }
+
+    /// The columns that it returned or will return, as of its last plan; empty for statements without.
+    pub fn columns(&self) -> Arc<[OutputColumn]> {
+        match &*self.plan.read() {
+            Some(plan) => Arc::clone(&plan.columns),
+            None => Arc::new([]),
+        }
+    }
+
+    /// The types of its parameters, as of its last plan.
+    pub fn param_types(&self) -> Vec<DataType> {
+        self.plan.read().as_ref().map_or_else(Vec::new, |plan| plan.param_types.clone())
+    }
+
+    /// Whether it is likely to come again, and cheap to keep: not DDL, not COPY, and not the like.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        match &self.parsed {
+            Parsed::Sql { statement, .. } => matches!(
+                **statement,
+                Statement::Query(_)
+                    | Statement::Insert(_)
+                    | Statement::Update(_)
+                    | Statement::Delete(_)
+                    | Statement::StartTransaction { .. }
+                    | Statement::Commit { .. }
+                    | Statement::Rollback { .. }
+            ),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,342 @@
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use arrow::array::{Int64Array, StringArray};
+use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema};
+use weft_format::DataType;
+use weft_kernel::table::Method;
+use weft_kernel::{Engine, EngineOptions};
+
+use super::*;
+use crate::engine::SqlOptions;
+use crate::text::print;
+
+struct Fixture {
+    db: Arc<SqlEngine>,
+    dir: PathBuf,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        let _ = self.db.kernel().close();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn fixture() -> Fixture {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("weft-sql-{}-{number}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method()];
+    let options = EngineOptions { durability: weft_kernel::Durability::Async, ..EngineOptions::default() };
+    let kernel = Engine::open(weft_env::Env::real(), &dir, methods, options).unwrap();
+    Fixture { db: SqlEngine::new(kernel, SqlOptions::default()), dir }
+}
+
+/// All rows of the last statement: values of a row joined by `|`, rows by a blank.
+fn rows(session: &mut Session, sql: &str) -> String {
+    let outcome = session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).pop().unwrap();
+    show(&outcome)
+}
+
+fn show(outcome: &Outcome) -> String {
+    let line = |row: Vec<Value>| {
+        let cells = row.iter().zip(outcome.columns.iter()).map(|(value, column)| match value {
+            Value::Null => "NULL".to_owned(),
+            value => print(value.as_ref(), column.data_type),
+        });
+        cells.collect::<Vec<_>>().join("|")
+    };
+    outcome.rows.iter().map(line).collect::<Vec<_>>().join(" ")
+}
+
+fn tag(session: &mut Session, sql: &str) -> String {
+    session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).pop().unwrap().tag.to_string()
+}
+
+fn code(session: &mut Session, sql: &str) -> Code {
+    match session.execute(sql) {
+        Ok(outcome) => panic!("{sql} gave {:?}", outcome.last().map(show)),
+        Err(error) => error.code(),
+    }
+}
+
+#[test]
+fn rows_are_written_and_read_by_key() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (id bigint PRIMARY KEY, name varchar(5) NOT NULL, price numeric(10,2) DEFAULT 1.5 CHECK (price >= 0), at timestamp) USING column");
+    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 'a', 2, '2013-01-01 05:15'), (2, 'b  ', DEFAULT, NULL)"), "INSERT 0 2");
+    assert_eq!(tag(&mut s, "INSERT INTO t (name, id) VALUES ('abc    ', 3)"), "INSERT 0 1");
+    s.execute("SET engine = row").unwrap();
+    assert_eq!(rows(&mut s, "SELECT * FROM t WHERE id = 1"), "1|a|2.00|2013-01-01 05:15:00");
+    assert_eq!(rows(&mut s, "SELECT name, price * 2 AS p FROM t AS x WHERE x.id = 3"), "abc  |3.00");
+    assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id IN (3, 1, 3, 9) AND price < 2"), "3");
+    assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id = 99"), "");
+    assert_eq!(tag(&mut s, "UPDATE t SET price = price + 1, name = upper(name) WHERE id = 1 AND price = 2"), "UPDATE 1");
+    assert_eq!(rows(&mut s, "UPDATE t SET id = 10 WHERE id = 1 RETURNING id, name, price"), "10|A|3.00");
+    assert_eq!(rows(&mut s, "DELETE FROM t WHERE id = 2 RETURNING *"), "2|b  |1.50|NULL");
+    assert_eq!(tag(&mut s, "DELETE FROM t WHERE id = 2"), "DELETE 0");
+    assert_eq!(code(&mut s, "SELECT count(*) FROM t"), Code::FeatureNotSupported);
+    assert_eq!(code(&mut s, "UPDATE t SET price = 1"), Code::FeatureNotSupported);
+    s.execute("RESET engine").unwrap();
+    assert_eq!(rows(&mut s, "SELECT count(*), sum(price) FROM t"), "2|4.50");
+    s.execute("SET engine = column").unwrap();
+    assert_eq!(rows(&mut s, "SELECT id, name FROM t WHERE id = 10"), "10|A");
+    assert_eq!(tag(&mut s, "UPDATE t SET price = 7 WHERE id = 10"), "UPDATE 1");
+    assert_eq!(rows(&mut s, "SELECT price FROM t ORDER BY id"), "1.50 7.00");
+}
+
+#[test]
+fn constraints_name_what_they_refuse() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (a smallint, b varchar(3) NOT NULL, c int CHECK (c > a), CONSTRAINT odd CHECK (a % 2 = 1), PRIMARY KEY (a))");
+    tag(&mut s, "INSERT INTO t VALUES (1, 'x', 5)");
+    for (sql, expected, name) in [
+        ("INSERT INTO t VALUES (1, 'y', 5)", Code::UniqueViolation, Some("t_pkey")),
+        ("INSERT INTO t VALUES (2, 'y', 5)", Code::CheckViolation, Some("odd")),
+        ("INSERT INTO t VALUES (3, 'y', 2)", Code::CheckViolation, Some("t_c_check")),
+        ("INSERT INTO t (a) VALUES (3)", Code::NotNullViolation, None),
+        ("INSERT INTO t VALUES (3, 'long', 9)", Code::StringTooLong, None),
+        ("INSERT INTO t VALUES (40000, 'x', 9)", Code::NumericOutOfRange, None),
+        ("INSERT INTO t VALUES ('x', 'x', 9)", Code::InvalidText, None),
+        ("INSERT INTO t VALUES (3, 'x', 1/0)", Code::DivisionByZero, None),
+        ("INSERT INTO t VALUES (3, 'x', true)", Code::DatatypeMismatch, None),
+        ("INSERT INTO t VALUES (3, 'x', 1, 1)", Code::SyntaxError, None),
+        ("INSERT INTO t (a, a) VALUES (3, 3)", Code::DuplicateColumn, None),
+        ("INSERT INTO t (z) VALUES (3)", Code::UndefinedColumn, None),
+        ("UPDATE t SET c = 0 WHERE a = 1", Code::CheckViolation, Some("t_c_check")),
+        ("UPDATE t SET b = NULL WHERE a = 1", Code::NotNullViolation, None),
+        ("UPDATE t SET c = 2147483647 + c WHERE a = 1", Code::NumericOutOfRange, None),
+        ("SELECT * FROM missing WHERE a = 1", Code::UndefinedTable, None),
+        ("SELECT nope FROM t WHERE a = 1", Code::UndefinedColumn, None),
+        ("SELECT b FROM t WHERE a = 1 FOR UPDATE", Code::FeatureNotSupported, None),
+        ("CREATE TABLE u (a int UNIQUE)", Code::FeatureNotSupported, None),
+        ("CREATE TABLE u (a int REFERENCES t)", Code::FeatureNotSupported, None),
+        ("CREATE TABLE u (a int, a int)", Code::DuplicateColumn, None),
+        ("CREATE TABLE u (a int DEFAULT 'x')", Code::InvalidText, None),
+        ("CREATE TABLE u (a int CHECK (a + 1))", Code::DatatypeMismatch, None),
+        ("CREATE TABLE u (a uuid)", Code::FeatureNotSupported, None),
+        ("CREATE TABLE t (a int)", Code::DuplicateTable, None),
+        ("CREATE TABLE u (a int) USING lineage", Code::UndefinedObject, None),
+    ] {
+        let error = s.execute(sql).map(|_| ()).expect_err(sql);
+        assert_eq!(error.code(), expected, "{sql}: {error}");
+        assert_eq!(error.constraint(), name, "{sql}: {error}");
+    }
+    assert_eq!(rows(&mut s, "SELECT * FROM t WHERE a = 1"), "1|x|5");
+    assert_eq!(s.execute("SELECT a,\n nope FROM t WHERE a = 1").unwrap_err().position(), Some(12));
+}
+
+#[test]
+fn upserts_update_what_is_there() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (a int, b int, n int DEFAULT 0, PRIMARY KEY (a, b))");
+    let upsert = "INSERT INTO t VALUES (1, 1, 5), (1, 2, 6) ON CONFLICT (b, a) DO UPDATE SET n = t.n + excluded.n WHERE t.n < 10 RETURNING a, b, n";
+    assert_eq!(rows(&mut s, upsert), "1|1|5 1|2|6");
+    assert_eq!(rows(&mut s, upsert), "1|1|10 1|2|12");
+    assert_eq!(rows(&mut s, upsert), "");
+    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 1, 0), (2, 2, 0), (2, 2, 1) ON CONFLICT DO NOTHING"), "INSERT 0 1");
+    let twice = "INSERT INTO t VALUES (7, 7, 0), (7, 7, 1) ON CONFLICT (a, b) DO UPDATE SET n = 1";
+    assert_eq!(code(&mut s, twice), Code::CardinalityViolation);
+    assert_eq!(rows(&mut s, "SELECT * FROM t WHERE a = 7 AND b = 7"), "");
+    assert_eq!(code(&mut s, "INSERT INTO t VALUES (1, 1, 0) ON CONFLICT (a) DO NOTHING"), Code::InvalidColumnReference);
+    assert_eq!(code(&mut s, "INSERT INTO t VALUES (1, 1, 0) ON CONFLICT (a, b) DO UPDATE SET n = n + 1"), Code::AmbiguousColumn);
+    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 1) ON CONFLICT ON CONSTRAINT t_pkey DO UPDATE SET n = DEFAULT"), "INSERT 0 1");
+    assert_eq!(rows(&mut s, "SELECT n FROM t WHERE b = 1 AND a = 1"), "0");
+}
+
+#[test]
+fn transactions_are_all_or_nothing() {
+    let fixture = fixture();
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    tag(&mut a, "CREATE TABLE t (id int PRIMARY KEY, v int)");
+    a.execute("BEGIN; INSERT INTO t VALUES (1, 1)").unwrap();
+    assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "1");
+    assert_eq!(rows(&mut a, "SELECT count(*) FROM t"), "1");
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "");
+    assert_eq!(code(&mut a, "INSERT INTO t VALUES (1, 1)"), Code::UniqueViolation);
+    assert_eq!(code(&mut a, "SELECT 1"), Code::FailedTransaction);
+    assert_eq!(tag(&mut a, "COMMIT"), "ROLLBACK");
+    assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "");
+    tag(&mut a, "INSERT INTO t VALUES (1, 1)");
+    a.execute("BEGIN; UPDATE t SET v = 2 WHERE id = 1; SAVEPOINT x").unwrap();
+    assert_eq!(code(&mut a, "UPDATE t SET v = v / 0 WHERE id = 1"), Code::DivisionByZero);
+    assert_eq!(tag(&mut a, "ROLLBACK TO x"), "ROLLBACK");
+    a.execute("UPDATE t SET v = v + 1 WHERE id = 1; COMMIT").unwrap();
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "3");
+    b.execute("BEGIN; SELECT v FROM t WHERE id = 1").unwrap();
+    a.execute("UPDATE t SET v = 4 WHERE id = 1").unwrap();
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "3");
+    assert_eq!(code(&mut b, "UPDATE t SET v = 5 WHERE id = 1"), Code::SerializationFailure);
+    tag(&mut b, "ROLLBACK");
+    assert_eq!(tag(&mut b, "UPDATE t SET v = v + 1 WHERE id = 1"), "UPDATE 1");
+    a.execute("BEGIN READ ONLY").unwrap();
+    assert_eq!(code(&mut a, "DELETE FROM t WHERE id = 1"), Code::ReadOnlyTransaction);
+    tag(&mut a, "ROLLBACK");
+    assert_eq!(code(&mut a, "COMMIT"), Code::NoActiveTransaction);
+    assert_eq!(code(&mut a, "BEGIN ISOLATION LEVEL SERIALIZABLE"), Code::FeatureNotSupported);
+    assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "5");
+}
+
+#[test]
+fn ddl_belongs_to_its_transaction() {
+    let fixture = fixture();
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    a.execute("BEGIN; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    assert_eq!(rows(&mut a, "SELECT id FROM t WHERE id = 1"), "1");
+    assert_eq!(code(&mut b, "SELECT id FROM t WHERE id = 1"), Code::UndefinedTable);
+    tag(&mut a, "ROLLBACK");
+    assert_eq!(code(&mut a, "SELECT id FROM t WHERE id = 1"), Code::UndefinedTable);
+    a.execute("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    let by_key = b.prepare("SELECT * FROM t WHERE id = $1").unwrap();
+    assert_eq!(show(&b.execute_prepared(&by_key, &[Value::Int(1)]).unwrap()), "1");
+    a.execute("DROP TABLE t; CREATE TABLE t (id text PRIMARY KEY, n int); INSERT INTO t VALUES ('1', 7)").unwrap();
+    assert_eq!(show(&b.execute_prepared(&by_key, &[Value::Text("1".into())]).unwrap()), "1|7");
+    assert_eq!(tag(&mut a, "DROP TABLE IF EXISTS nothing, t"), "DROP TABLE");
+    assert_eq!(b.execute_prepared(&by_key, &[Value::Int(1)]).unwrap_err().code(), Code::UndefinedTable);
+    assert_eq!(tag(&mut a, "CREATE TABLE u AS SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL"), "SELECT 2");
+    assert_eq!(rows(&mut a, "SELECT a, b FROM u ORDER BY a"), "1|x 2|NULL");
+}
+
+#[test]
+fn parameters_take_the_types_of_their_places() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (id bigint PRIMARY KEY, p numeric(8,2), d date, f float8)");
+    let insert = s.prepare("INSERT INTO t VALUES ($1, $2, $3, $4) RETURNING *").unwrap();
+    let numeric = DataType::Numeric { precision: 8, scale: 2 };
+    assert_eq!(insert.param_types(), [DataType::BigInt, numeric, DataType::Date, DataType::DoublePrecision]);
+    let text = |text: &str| Value::Text(text.into());
+    let params = [Value::Int(1), text("1.255"), text("2013-05-06"), Value::Int(2)];
+    assert_eq!(show(&s.execute_prepared(&insert, &params).unwrap()), "1|1.26|2013-05-06|2");
+    let short = s.execute_prepared(&insert, &params[..2]).unwrap_err();
+    assert_eq!(short.code(), Code::UndefinedParameter);
+    let wrong = s.execute_prepared(&insert, &[Value::Bool(true), Value::Null, Value::Null, Value::Null]).unwrap_err();
+    assert_eq!(wrong.code(), Code::DatatypeMismatch);
+    s.execute("PREPARE q AS SELECT d FROM t WHERE id = $1").unwrap();
+    assert_eq!(rows(&mut s, "EXECUTE q(1)"), "2013-05-06");
+    assert_eq!(code(&mut s, "EXECUTE r(1)"), Code::UndefinedPrepared);
+}
+
+#[test]
+fn conflicting_statements_are_run_again() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)");
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let mut session = fixture.db.session();
+            std::thread::spawn(move || {
+                for _ in 0..200 {
+                    session.execute("UPDATE t SET n = n + 1 WHERE id = 1").unwrap();
+                    session.execute("INSERT INTO t VALUES (2, 1) ON CONFLICT (id) DO UPDATE SET n = t.n + 1").unwrap();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(rows(&mut s, "SELECT id, n FROM t WHERE id IN (1, 2)"), "1|800 2|800");
+}
+
+#[test]
+fn batches_are_appended_and_tested() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (id int PRIMARY KEY, name varchar(8) NOT NULL, n int DEFAULT 3 CHECK (n < 10))");
+    let batch = |from: i64, count: usize, name: &str| {
+        let fields = vec![Field::new("name", ArrowType::Utf8, true), Field::new("id", ArrowType::Int64, true)];
+        let names = StringArray::from(vec![name; count]);
+        let ids = Int64Array::from_iter_values(from..from + count as i64);
+        RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), vec![Arc::new(names), Arc::new(ids)]).unwrap()
+    };
+    assert_eq!(s.append("t", &[batch(0, 100, "a")]).unwrap(), 100);
+    assert_eq!(s.append("t", &[batch(1000, 30_000, "b"), batch(50_000, 10, "c")]).unwrap(), 30_010);
+    assert_eq!(rows(&mut s, "SELECT count(*), sum(n) FROM t"), "30110|90330");
+    assert_eq!(rows(&mut s, "SELECT name, n FROM t WHERE id = 50009"), "c|3");
+    assert_eq!(s.append("t", &[batch(99, 1, "a")]).unwrap_err().code(), Code::UniqueViolation);
+    assert_eq!(s.append("t", &[batch(200, 1, "too long for it")]).unwrap_err().code(), Code::StringTooLong);
+    assert_eq!(s.append("t", &[batch(1 << 40, 1, "a")]).unwrap_err().code(), Code::NumericOutOfRange);
+    assert_eq!(rows(&mut s, "SELECT count(*) FROM t"), "30110");
+}
+
+#[test]
+fn explain_names_the_engine() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    tag(&mut s, "CREATE TABLE t (id int PRIMARY KEY, n int)");
+    assert_eq!(rows(&mut s, "EXPLAIN SELECT n FROM t WHERE id = 1 AND n > 2"),
+        "Row engine: point lookup on t by primary key   Key: id = 1   Filter: n > 2   Columns read: n");
+    assert!(rows(&mut s, "EXPLAIN SELECT sum(n) FROM t").starts_with("Column engine"));
+    assert!(rows(&mut s, "EXPLAIN UPDATE t SET n = 1 WHERE n > 2").starts_with("Column engine"));
+    assert!(rows(&mut s, "EXPLAIN ANALYZE INSERT INTO t VALUES (1, 1)").contains("Rows: 1"));
+    assert_eq!(rows(&mut s, "SELECT n FROM t WHERE id = 1"), "1");
+}
+
+#[test]
+fn settings_and_upkeep() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    assert_eq!(rows(&mut s, "SHOW transaction isolation level"), "repeatable read");
+    assert_eq!(rows(&mut s, "SET statement_timeout = '5s'; SHOW statement_timeout"), "5s");
+    assert_eq!(rows(&mut s, "SET TIME ZONE 'UTC'; SHOW timezone"), "UTC");
+    assert_eq!(rows(&mut s, "RESET ALL; SHOW statement_timeout"), "0");
+    assert_eq!(tag(&mut s, "CREATE TABLE t (a int); INSERT INTO t VALUES (1), (1); CHECKPOINT"), "CHECKPOINT");
+    assert_eq!(tag(&mut s, "VACUUM t"), "VACUUM");
+    assert_eq!(rows(&mut s, "SELECT a FROM t; "), "1 1");
+    assert_eq!(code(&mut s, "ALTER TABLE t ADD COLUMN b int"), Code::FeatureNotSupported);
+    assert_eq!(s.execute("").unwrap().len(), 0);
+    assert!(fixture.db.kernel().check().unwrap().is_empty());
+}
+
+/// The times of the hot paths; run by name, in release.
+#[test]
+#[ignore = "measures"]
+fn measure_hot_paths() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    let columns: Vec<String> = (0..30).map(|n| if n < 15 { format!("c{n} int") } else { format!("c{n} text") }).collect();
+    s.execute(&format!("CREATE TABLE t (id bigint PRIMARY KEY, {})", columns.join(", "))).unwrap();
+    let values: Vec<String> = (0..30).map(|n| if n < 15 { n.to_string() } else { format!("'text {n}'") }).collect();
+    let values = values.join(", ");
+    let time = |name: &str, count: u32, work: &mut dyn FnMut(u32)| {
+        let start = std::time::Instant::now();
+        (0..count).for_each(work);
+        println!("{name}: {:.2} us", start.elapsed().as_secs_f64() * 1e6 / f64::from(count));
+    };
+    time("insert of one row, literals", 5_000, &mut |n| {
+        s.execute(&format!("INSERT INTO t VALUES ({n}, {values})")).unwrap();
+    });
+    let list: Vec<String> = (0..1000).map(|n| format!("({}, {values})", n + 100_000)).collect();
+    let thousand = format!("INSERT INTO t VALUES {}", list.join(", "));
+    time("insert of 1000 rows, literals", 1, &mut |_| drop(s.execute(&thousand).unwrap()));
+    let update = s.prepare("UPDATE t SET c1 = $2, c2 = $3, c20 = $4 WHERE id = $1").unwrap();
+    time("update by key, prepared", 20_000, &mut |n| {
+        let id = Value::Int(i64::from(n % 5_000));
+        s.execute_prepared(&update, &[id, Value::Int(1), Value::Int(2), Value::Text("new".into())]).unwrap();
+    });
+    let upsert = s.prepare("INSERT INTO t (id, c1, c20) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET c1 = excluded.c1, c20 = excluded.c20").unwrap();
+    time("upsert, prepared", 20_000, &mut |n| {
+        let id = Value::Int(i64::from(n % 5_000));
+        s.execute_prepared(&upsert, &[id, Value::Int(1), Value::Text("new".into())]).unwrap();
+    });
+    let select = s.prepare("SELECT c1, c2, c20 FROM t WHERE id = $1").unwrap();
+    time("point select of 3 columns, prepared", 200_000, &mut |n| {
+        let outcome = s.execute_prepared(&select, &[Value::Int(i64::from(n % 5_000))]).unwrap();
+        assert_eq!(outcome.rows.len(), 1);
+    });
+    time("point select of 3 columns, cached text", 200_000, &mut |_| {
+        assert_eq!(s.execute("SELECT c1, c2, c20 FROM t WHERE id = 77").unwrap()[0].rows.len(), 1);
+    });
+    s.execute("CHECKPOINT").unwrap();
+    time("point select of 3 columns, from files", 200_000, &mut |n| {
+        let outcome = s.execute_prepared(&select, &[Value::Int(i64::from(n % 5_000))]).unwrap();
+        assert_eq!(outcome.rows.len(), 1);
+    });
+    time("begin and rollback of the kernel", 200_000, &mut |_| fixture.db.kernel().begin().unwrap().rollback());
+    let sum = s.prepare("SELECT sum(c1) FROM t").unwrap();
+    time("sum of 6000 rows, prepared", 500, &mut |_| drop(s.execute_prepared(&sum, &[]).unwrap()));
+}

@@ -1,0 +1,248 @@
+//! Transactions of a session: one per statement, or one from BEGIN to COMMIT.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Mark, Transaction};
+
+use super::Session;
+use crate::binding::CancelToken;
+use crate::engine::SqlEngine;
+use crate::settings::Settings;
+
+/// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most 2^7.
+const RETRIES_MAX: u32 = 20;
+const BACKOFF: Duration = Duration::from_micros(50);
+
+/// An open BEGIN.
+pub(super) struct Block {
+    /// None once it failed without a savepoint to go back to: then its locks and its snapshot are gone.
+    pub(super) txn: Option<Transaction>,
+    pub(super) failed: bool,
+    pub(super) read_only: bool,
+    /// The time of the transaction: microseconds since 1970 UTC.
+    pub(super) now_micros: i64,
+    pub(super) savepoints: Vec<(String, Mark)>,
+}
+
+/// What a statement's work is given.
+pub(super) struct Work<'a> {
+    pub(super) db: &'a SqlEngine,
+    pub(super) settings: &'a Arc<Settings>,
+    pub(super) cancel: &'a CancelToken,
+    pub(super) txn: &'a mut Transaction,
+    pub(super) now_micros: i64,
+    pub(super) read_only: bool,
+}
+
+impl Work<'_> {
+    /// An error when the transaction is read-only.
+    pub(super) fn check_writable(&self, what: &str) -> Result<()> {
+        if !self.read_only {
+            return Ok(());
+        }
+        let message = format!("cannot execute {what} in a read-only transaction");
+        Err(Error::new(Code::ReadOnlyTransaction, message))
+    }
+}
+
+impl Session {
+    /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work outside of BEGIN
+    /// is run again when a concurrent transaction got in its way.
+    pub(super) fn in_statement<T>(&mut self, mut work: impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+        if self.block.is_some() {
+            return self.in_block(&mut work);
+        }
+        let mut tries = 0;
+        loop {
+            match self.in_own_transaction(&mut work) {
+                Err(error) if tries < RETRIES_MAX && is_worth_retrying(&error) => {
+                    self.cancel.check()?;
+                    self.back_off(tries);
+                    tries += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn in_own_transaction<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+        let mut txn = self.db.kernel().begin()?;
+        txn.set_autocommit(true);
+        txn.set_durability(self.settings.durability);
+        txn.set_cancel(self.cancel.kernel());
+        let now_micros = self.db.kernel().env().clock.wall_micros();
+        let result = work(&mut Work {
+            db: &self.db,
+            settings: &self.settings,
+            cancel: &self.cancel,
+            txn: &mut txn,
+            now_micros,
+            read_only: self.settings.read_only,
+        })?;
+        if txn.is_read_only() {
+            txn.rollback();
+            return Ok(result);
+        }
+        let had_ddl = txn.catalog_version().is_none();
+        let committed = txn.commit();
+        if had_ddl {
+            self.db.forget();
+        }
+        committed.map(|_| result)
+    }
+
+    fn in_block<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+        let Some(block) = &mut self.block else { unreachable!("the caller has tested that a block is open") };
+        let (Some(txn), false) = (&mut block.txn, block.failed) else { return Err(failed_transaction()) };
+        let mark = txn.mark();
+        let result = work(&mut Work {
+            db: &self.db,
+            settings: &self.settings,
+            cancel: &self.cancel,
+            txn,
+            now_micros: block.now_micros,
+            read_only: block.read_only,
+        });
+        if result.is_err() {
+            txn.rollback_to(mark);
+            self.fail_block();
+        }
+        result
+    }
+
+    /// An error that is not a statement's work fails an open transaction, too.
+    pub(super) fn fail(&mut self, error: Error) -> Error {
+        self.fail_block();
+        error
+    }
+
+    fn fail_block(&mut self) {
+        let Some(block) = &mut self.block else { return };
+        block.failed = true;
+        if block.savepoints.is_empty()
+            && let Some(txn) = block.txn.take()
+        {
+            let had_ddl = txn.catalog_version().is_none();
+            txn.rollback();
+            if had_ddl {
+                self.db.forget();
+            }
+        }
+    }
+
+    /// BEGIN
+    pub(super) fn begin(&mut self, read_only: Option<bool>) -> Result<()> {
+        if self.block.is_some() {
+            return Err(Error::new(Code::ActiveTransaction, "there is already a transaction in progress")
+                .hint("COMMIT or ROLLBACK it, or use SAVEPOINT"));
+        }
+        let mut txn = self.db.kernel().begin()?;
+        txn.set_durability(self.settings.durability);
+        txn.set_cancel(self.cancel.kernel());
+        let now_micros = self.db.kernel().env().clock.wall_micros();
+        let read_only = read_only.unwrap_or(self.settings.read_only);
+        self.block = Some(Block { txn: Some(txn), failed: false, read_only, now_micros, savepoints: Vec::new() });
+        Ok(())
+    }
+
+    /// COMMIT; false when the transaction had failed and was rolled back instead.
+    pub(super) fn commit(&mut self) -> Result<bool> {
+        let Some(block) = self.block.take() else { return Err(no_transaction()) };
+        let (Some(mut txn), false) = (block.txn, block.failed) else {
+            self.db.forget();
+            return Ok(false);
+        };
+        let had_ddl = txn.catalog_version().is_none();
+        // SET durability inside the block counts.
+        txn.set_durability(self.settings.durability);
+        let committed = txn.commit();
+        if had_ddl {
+            self.db.forget();
+        }
+        committed.map(|_| true)
+    }
+
+    /// ROLLBACK
+    pub(super) fn rollback(&mut self) -> Result<()> {
+        let Some(block) = self.block.take() else { return Err(no_transaction()) };
+        if let Some(txn) = block.txn {
+            let had_ddl = txn.catalog_version().is_none();
+            txn.rollback();
+            if had_ddl {
+                self.db.forget();
+            }
+        }
+        Ok(())
+    }
+
+    /// SAVEPOINT
+    pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
+        let Some(block) = &mut self.block else { return Err(only_in_block("SAVEPOINT")) };
+        let (Some(txn), false) = (&block.txn, block.failed) else { return Err(failed_transaction()) };
+        block.savepoints.push((name, txn.mark()));
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT
+    pub(super) fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        let Some(block) = &mut self.block else { return Err(only_in_block("RELEASE SAVEPOINT")) };
+        if block.failed {
+            return Err(failed_transaction());
+        }
+        match block.savepoints.iter().rposition(|(known, _)| known == name) {
+            Some(at) => {
+                block.savepoints.truncate(at);
+                Ok(())
+            }
+            None => Err(self.fail(no_savepoint(name))),
+        }
+    }
+
+    /// ROLLBACK TO SAVEPOINT
+    pub(super) fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
+        let Some(block) = &mut self.block else { return Err(only_in_block("ROLLBACK TO SAVEPOINT")) };
+        let found = block.savepoints.iter().rposition(|(known, _)| known == name);
+        match (found, &mut block.txn) {
+            (Some(at), Some(txn)) => {
+                txn.rollback_to(block.savepoints[at].1);
+                block.savepoints.truncate(at + 1);
+                block.failed = false;
+                Ok(())
+            }
+            _ => Err(self.fail(no_savepoint(name))),
+        }
+    }
+
+    fn back_off(&self, tries: u32) {
+        let env = self.db.kernel().env();
+        let longest = BACKOFF.as_nanos() as u64 * (1 << tries.min(7));
+        env.clock.sleep(Duration::from_nanos(longest / 2 + env.rng.next_u64() % (longest / 2)));
+    }
+}
+
+fn is_worth_retrying(error: &Error) -> bool {
+    matches!(error.code(), Code::SerializationFailure | Code::DeadlockDetected)
+}
+
+pub(super) fn failed_transaction() -> Error {
+    Error::new(
+        Code::FailedTransaction,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+    .hint("ROLLBACK it")
+}
+
+fn no_transaction() -> Error {
+    Error::new(Code::NoActiveTransaction, "there is no transaction in progress").hint("BEGIN starts one")
+}
+
+fn only_in_block(what: &str) -> Error {
+    Error::new(Code::NoActiveTransaction, format!("{what} can only be used in transaction blocks"))
+        .hint("BEGIN starts one")
+}
+
+fn no_savepoint(name: &str) -> Error {
+    Error::new(Code::UndefinedObject, format!("savepoint \"{name}\" does not exist"))
+}

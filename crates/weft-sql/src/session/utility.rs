@@ -1,0 +1,442 @@
+//! Statements that no engine plans: transactions, settings, DDL, COPY, EXPLAIN, maintenance.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    CreateTable, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
+    TransactionIsolationLevel, TransactionMode, UtilityOption, Value as SqlValue,
+};
+use weft_format::{Code, DataType, Error, Result, Value};
+
+use super::plan::{Action, Plan, plan};
+use super::run::execute;
+use super::transaction::{Work, failed_transaction};
+use super::{Prepared, Session};
+use crate::context::StatementContext;
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::parse::{Parsed, fold, table_name};
+use crate::settings::EngineChoice;
+use crate::dml::PreparedWrite;
+use crate::{copy, ddl};
+
+/// Runs a statement that is not planned.
+pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome> {
+    let source = Arc::clone(prepared.source());
+    let (statement, method) = match &prepared.parsed {
+        Parsed::Checkpoint => return checkpoint(session),
+        Parsed::Vacuum(table) => return vacuum(session, table.as_deref()),
+        Parsed::Sql { statement, method } => (&**statement, method.as_deref()),
+    };
+    if let Some(outcome) = transaction_control(session, statement)? {
+        return Ok(outcome);
+    }
+    if session.is_failed() {
+        return Err(failed_transaction());
+    }
+    match statement {
+        Statement::CreateTable(create) => create_table(session, create, method, &source),
+        Statement::Drop { object_type: ObjectType::Table, if_exists, names, cascade: false, temporary: false, .. } => {
+            drop_tables(session, names, *if_exists)
+        }
+        Statement::Copy { .. } => session.in_statement(|work| {
+            work.check_writable_copy(statement)?;
+            with_context(work, |context| copy::execute(context, statement, &source))
+        }),
+        Statement::Explain { analyze, statement, options, format, .. } => {
+            if format.is_some() {
+                return Err(session.fail(unsupported("EXPLAIN with a format other than text")));
+            }
+            let analyze = *analyze || explain_options(options.as_deref().unwrap_or_default())?;
+            explain(session, statement, analyze, &source)
+        }
+        Statement::Prepare { name, data_types, statement } => {
+            if !data_types.is_empty() {
+                return Err(session.fail(unsupported("PREPARE with parameter types").hint("cast the parameters: $1::int")));
+            }
+            let name = fold(name);
+            let parsed = Parsed::Sql { statement: statement.clone(), method: None };
+            let made = Arc::new(Prepared::new(source, parsed));
+            session.describe(&made)?;
+            session.named.insert(name, made);
+            Ok(Outcome::done(Tag::Done("PREPARE")))
+        }
+        Statement::Execute { name: Some(name), parameters, .. } => execute_named(session, name, parameters),
+        Statement::Deallocate { name, .. } => {
+            if name.value.eq_ignore_ascii_case("all") && name.quote_style.is_none() {
+                session.named.clear();
+            } else if session.named.remove(&fold(name)).is_none() {
+                return Err(session.fail(no_prepared(&fold(name))));
+            }
+            Ok(Outcome::done(Tag::Done("DEALLOCATE")))
+        }
+        other => match settings(session, other) {
+            Some(result) => result.map_err(|error| session.fail(error)),
+            None => Err(session.fail(unsupported_statement(other))),
+        },
+    }
+}
+
+impl Work<'_> {
+    fn check_writable_copy(&self, statement: &Statement) -> Result<()> {
+        match statement {
+            Statement::Copy { to: false, .. } => self.check_writable("COPY FROM"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// BEGIN, COMMIT, ROLLBACK and savepoints; none for other statements.
+fn transaction_control(session: &mut Session, statement: &Statement) -> Result<Option<Outcome>> {
+    let tag = match statement {
+        Statement::StartTransaction { modes, statements, exception: None, modifier: None, has_end_keyword: false, begin, .. }
+            if statements.is_empty() =>
+        {
+            session.begin(access_of(modes)?)?;
+            if *begin { "BEGIN" } else { "START TRANSACTION" }
+        }
+        Statement::Commit { chain: false, modifier: None, .. } => {
+            if session.commit()? { "COMMIT" } else { "ROLLBACK" }
+        }
+        Statement::Rollback { chain: false, savepoint: None } => {
+            session.rollback()?;
+            "ROLLBACK"
+        }
+        Statement::Rollback { chain: false, savepoint: Some(name) } => {
+            session.rollback_to_savepoint(&fold(name))?;
+            "ROLLBACK"
+        }
+        Statement::Savepoint { name } => {
+            session.savepoint(fold(name))?;
+            "SAVEPOINT"
+        }
+        Statement::ReleaseSavepoint { name } => {
+            session.release_savepoint(&fold(name))?;
+            "RELEASE"
+        }
+        Statement::Commit { .. } | Statement::Rollback { .. } => return Err(unsupported("AND CHAIN")),
+        _ => return Ok(None),
+    };
+    Ok(Some(Outcome::done(Tag::Done(tag))))
+}
+
+/// READ ONLY or READ WRITE; isolation levels up to repeatable read are what a transaction gives anyway.
+fn access_of(modes: &[TransactionMode]) -> Result<Option<bool>> {
+    let mut read_only = None;
+    for mode in modes {
+        match mode {
+            TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => read_only = Some(true),
+            TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => read_only = Some(false),
+            TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => {
+                return Err(unsupported("isolation level SERIALIZABLE")
+                    .hint("transactions run at REPEATABLE READ (snapshot isolation)"));
+            }
+            TransactionMode::IsolationLevel(_) => {}
+        }
+    }
+    Ok(read_only)
+}
+
+/// SET, SHOW and RESET; none for other statements.
+fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outcome>> {
+    let result = match statement {
+        Statement::Set(set) => self::set(session, set),
+        Statement::ShowVariable { variable } => {
+            let words: Vec<String> = variable.iter().map(fold).collect();
+            show(session, &words)
+        }
+        Statement::ShowTables { .. } => show_tables(session),
+        Statement::Reset(reset) => {
+            let defaults = Arc::clone(&session.defaults);
+            match &reset.reset {
+                Reset::ALL => session.settings = defaults,
+                Reset::ConfigurationParameter(name) => {
+                    let name = name.to_string().to_lowercase();
+                    if let Err(error) = Arc::make_mut(&mut session.settings).reset(&name, &defaults) {
+                        return Some(Err(error));
+                    }
+                }
+            }
+            Ok(Outcome::done(Tag::Done("RESET")))
+        }
+        _ => return None,
+    };
+    Some(result)
+}
+
+fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
+    match set {
+        Set::SingleAssignment { scope, variable, values, .. } => {
+            if scope.as_ref().is_some_and(|scope| scope.to_string().trim().eq_ignore_ascii_case("local")) {
+                return Err(unsupported("SET LOCAL").hint("SET lasts until the session ends; RESET takes it back"));
+            }
+            let name = variable.to_string().to_lowercase();
+            let value = values.iter().map(setting_text).collect::<Result<Vec<String>>>()?.join(", ");
+            change(session, &name, &value)?;
+        }
+        Set::SetTimeZone { local: false, value } => change(session, "timezone", &setting_text(value)?)?,
+        Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value)?,
+        Set::SetTransaction { modes, snapshot: None, session: for_session } => {
+            let read_only = access_of(modes)?;
+            if let Some(read_only) = read_only {
+                match &mut session.block {
+                    Some(block) if !for_session => block.read_only = read_only,
+                    _ => Arc::make_mut(&mut session.settings).read_only = read_only,
+                }
+            }
+        }
+        other => return Err(unsupported(&other.to_string())),
+    }
+    Ok(Outcome::done(Tag::Done("SET")))
+}
+
+fn change(session: &mut Session, name: &str, value: &str) -> Result<()> {
+    let settings = Arc::make_mut(&mut session.settings);
+    if value.eq_ignore_ascii_case("default") {
+        return settings.reset(name, &session.defaults);
+    }
+    settings.set(name, value)
+}
+
+fn setting_text(expr: &SqlExpr) -> Result<String> {
+    match expr {
+        SqlExpr::Identifier(ident) => Ok(ident.value.clone()),
+        SqlExpr::Value(value) => match &value.value {
+            SqlValue::Number(digits, _) => Ok(digits.clone()),
+            SqlValue::Boolean(truth) => Ok(if *truth { "on" } else { "off" }.into()),
+            other => other.clone().into_string().ok_or_else(|| bad_setting(expr)),
+        },
+        _ => Err(bad_setting(expr)),
+    }
+}
+
+fn bad_setting(expr: &SqlExpr) -> Error {
+    Error::new(Code::SyntaxError, format!("SET takes a word, a number or a string, not {expr}"))
+}
+
+fn show(session: &Session, words: &[String]) -> Result<Outcome> {
+    let name = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["all"] => {
+            let rows = session.settings.all().into_iter().flat_map(|(name, value, meaning)| [name, value, meaning]);
+            return Ok(text_rows(&["name", "setting", "description"], rows));
+        }
+        ["time", "zone"] => "timezone".to_owned(),
+        ["transaction", "isolation", "level"] => "transaction_isolation".to_owned(),
+        ["transaction_read_only"] => {
+            let read_only = session.block.as_ref().map_or(session.settings.read_only, |block| block.read_only);
+            let value = if read_only { "on" } else { "off" };
+            return Ok(text_rows(&["transaction_read_only"], [value.to_owned()]));
+        }
+        words => words.join("."),
+    };
+    let value = session.settings.get(&name)?;
+    Ok(text_rows(&[&name], [value]))
+}
+
+fn show_tables(session: &mut Session) -> Result<Outcome> {
+    let mut names = session.in_statement(|work| {
+        Ok(work.txn.tables().iter().map(|def| def.name.clone()).collect::<Vec<String>>())
+    })?;
+    names.sort();
+    Ok(text_rows(&["name"], names))
+}
+
+/// Rows of text; `values` are those of the rows, one after the other.
+fn text_rows(names: &[&str], values: impl IntoIterator<Item = String>) -> Outcome {
+    let columns: Arc<[OutputColumn]> = names.iter().map(|name| OutputColumn::new(*name, DataType::Text)).collect();
+    let values = values.into_iter().map(|text| Value::Text(text.into())).collect();
+    let rows = Rows::from_values(columns.len(), values);
+    Outcome { tag: Tag::Select(rows.len() as u64), columns, rows }
+}
+
+fn create_table(session: &mut Session, create: &CreateTable, method: Option<&str>, source: &str) -> Result<Outcome> {
+    let engine = session.settings.engine;
+    session.in_statement(|work| {
+        work.check_writable("CREATE TABLE")?;
+        let name = table_name(&create.name)?;
+        if create.if_not_exists && work.txn.table(&name).is_ok() {
+            return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
+        }
+        let Some(query) = &create.query else {
+            work.txn.create_table(ddl::new_table(create, method, source)?)?;
+            return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
+        };
+        if engine == EngineChoice::Row {
+            return Err(Error::new(Code::FeatureNotSupported, "the row engine cannot run CREATE TABLE AS")
+                .hint("SET engine = auto"));
+        }
+        let columns_engine = work.db.columns()?;
+        let prepared = columns_engine.prepare(&*work.txn, &Statement::Query(query.clone()), source)?;
+        // The query's snapshot is taken before the new table is there, so it cannot read it.
+        let table = work.txn.create_table(ddl::table_of_query(create, method, prepared.columns())?)?;
+        let insert = insert_of_query(&table.def.name, query)?;
+        let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source)?;
+        let filled = with_context(work, |context| filling.execute(context))?;
+        Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
+    })
+}
+
+/// `INSERT INTO "table" query`
+fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
+    let quoted = table.replace('"', "\"\"");
+    match crate::parse::parse(&format!("INSERT INTO \"{quoted}\" {query}"))?.pop() {
+        Some(Parsed::Sql { statement, .. }) => Ok(*statement),
+        _ => Err(Error::internal("an INSERT made from a query is one statement")),
+    }
+}
+
+fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("DROP TABLE")?;
+        for name in names {
+            let name = table_name(name)?;
+            match work.txn.drop_table(&name) {
+                Err(error) if if_exists && error.code() == Code::UndefinedTable => {}
+                result => result?,
+            }
+        }
+        Ok(Outcome::done(Tag::Done("DROP TABLE")))
+    })
+}
+
+fn with_context<T>(
+    work: &mut Work<'_>,
+    run: impl FnOnce(&mut StatementContext<'_>) -> Result<T>,
+) -> Result<T> {
+    let engine = work.db.columns()?;
+    run(&mut StatementContext {
+        txn: work.txn,
+        engine: &engine,
+        shapes: work.db.shapes(),
+        params: &[],
+        param_types: &[],
+        cancel: work.cancel,
+        now_micros: work.now_micros,
+        settings: work.settings,
+    })
+}
+
+/// EXPLAIN (ANALYZE, ...): whether ANALYZE is on.
+fn explain_options(options: &[UtilityOption]) -> Result<bool> {
+    let mut analyze = false;
+    for option in options {
+        let argument = option.arg.as_ref().map(|arg| arg.to_string().to_lowercase());
+        let is_on = !matches!(argument.as_deref(), Some("false" | "off" | "0"));
+        match option.name.value.to_lowercase().as_str() {
+            "analyze" => analyze = is_on,
+            "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" | "wal" => {}
+            "format" if argument.as_deref() == Some("text") => {}
+            other => return Err(unsupported(&format!("the EXPLAIN option {other}"))),
+        }
+    }
+    Ok(analyze)
+}
+
+fn explain(session: &mut Session, statement: &Statement, analyze: bool, source: &str) -> Result<Outcome> {
+    let engine = session.settings.engine;
+    let lines = session.in_statement(|work| {
+        if !matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) {
+            return Err(unsupported("EXPLAIN of this statement").hint("EXPLAIN takes SELECT, INSERT, UPDATE and DELETE"));
+        }
+        let made = plan(work.db, statement, source, work.txn, engine)?;
+        if analyze && !made.is_read_only() {
+            work.check_writable("EXPLAIN ANALYZE of a statement that writes")?;
+        }
+        explain_plan(&made, analyze, work)
+    })?;
+    let mut outcome = text_rows(&["QUERY PLAN"], lines);
+    outcome.tag = Tag::Done("EXPLAIN");
+    Ok(outcome)
+}
+
+fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<String>> {
+    let text = match &made.action {
+        Action::Row(row) => {
+            let mut lines = row.explain();
+            if made.engine == EngineChoice::Column {
+                lines.push("  INSERT ... VALUES has this path only, whatever engine is forced".into());
+            }
+            if analyze {
+                lines.push(format!("  {}", timed(made, work)?));
+            }
+            return Ok(lines);
+        }
+        Action::Query(query) => with_context(work, |context| {
+            let binding = context.binding(query.tables());
+            context.engine.explain(query, binding, analyze)
+        })?,
+        Action::Dml(prepared) => {
+            let read = with_context(work, |context| {
+                let binding = context.binding(prepared.query().tables());
+                context.engine.explain(prepared.query(), binding, false)
+            })?;
+            let mut text = format!("Column engine: the rows to write are read by\n{read}");
+            if analyze {
+                text.push_str(&format!("\n{}", timed(made, work)?));
+            }
+            text
+        }
+    };
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Runs a plan; how many rows and how long.
+fn timed(made: &Plan, work: &mut Work<'_>) -> Result<String> {
+    let clock = Arc::clone(&work.db.kernel().env().clock);
+    let start = clock.monotonic_nanos();
+    let outcome = execute(made, &[], work)?;
+    let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
+    Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
+}
+
+fn execute_named(session: &mut Session, name: &ObjectName, parameters: &[SqlExpr]) -> Result<Outcome> {
+    let name = name.to_string().to_lowercase();
+    let Some(prepared) = session.named.get(&name).map(Arc::clone) else {
+        return Err(session.fail(no_prepared(&name)));
+    };
+    let types = prepared.param_types();
+    let mut values = Vec::with_capacity(parameters.len());
+    for (index, parameter) in parameters.iter().enumerate() {
+        let data_type = types.get(index).copied().unwrap_or(DataType::Text);
+        let mut binder = crate::expr::Binder::new("");
+        let bound = binder.bind_assignment(parameter, &crate::expr::Scope::empty(), data_type, "EXECUTE");
+        let value = bound.map_err(Error::from).and_then(|expr| {
+            expr.eval(&[], &crate::expr::EvalContext { params: &[], now_micros: 0 })
+        });
+        values.push(value.map_err(|error| session.fail(error))?);
+    }
+    session.run(&prepared, &values)
+}
+
+fn checkpoint(session: &mut Session) -> Result<Outcome> {
+    session.db.kernel().checkpoint()?;
+    Ok(Outcome::done(Tag::Done("CHECKPOINT")))
+}
+
+/// Freezes what is in memory and runs all jobs that are offered.
+fn vacuum(session: &mut Session, table: Option<&str>) -> Result<Outcome> {
+    if session.in_transaction() {
+        let message = "VACUUM cannot run inside a transaction block";
+        return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
+    }
+    if let Some(name) = table {
+        session.in_statement(|work| work.txn.table(name).map(|_| ()))?;
+    }
+    let kernel = session.db.kernel();
+    kernel.freeze()?;
+    kernel.run_jobs()?;
+    Ok(Outcome::done(Tag::Done("VACUUM")))
+}
+
+fn no_prepared(name: &str) -> Error {
+    Error::new(Code::UndefinedPrepared, format!("prepared statement \"{name}\" does not exist"))
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("{what} is not supported"))
+}
+
+fn unsupported_statement(statement: &Statement) -> Error {
+    let text = statement.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    unsupported(&words.join(" "))
+}

@@ -1,0 +1,268 @@
+//! The settings of a session: SET, SHOW, RESET.
+//!
+//! | name | values | |
+//! |---|---|---|
+//! | durability | full, async | when a commit is acknowledged |
+//! | engine | auto, row, column | which engine runs statements; a forced one that cannot is an error |
+//! | statement_timeout | 0 = none; milliseconds, or with a unit: `250ms`, `5s`, `1min` | |
+//! | default_transaction_read_only | on, off | |
+//! | application_name | any text | |
+//! | lock_timeout, memory_limit, server_version, ... | | read only |
+//! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
+
+use weft_format::{Code, Error, Result};
+use weft_kernel::Durability;
+
+/// Which engine statements take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The router decides.
+    Auto,
+    /// The row engine, or an error.
+    Row,
+    /// The column engine for queries, UPDATE and DELETE, or an error.
+    Column,
+}
+
+/// A session's settings. Shared by `Arc` with running statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// When a commit is acknowledged.
+    pub durability: Durability,
+    /// Which engine statements take.
+    pub engine: EngineChoice,
+    /// Milliseconds; 0 = none.
+    pub statement_timeout_ms: u64,
+    /// Milliseconds; 0 = wait without end (read only here).
+    pub lock_timeout_ms: u64,
+    /// Whether new transactions are read-only.
+    pub read_only: bool,
+    /// What the client calls itself.
+    pub application_name: String,
+    /// The most memory queries of the column engine take together, bytes (read only here).
+    pub memory_limit_bytes: u64,
+}
+
+/// Settings that have one value: name, value, what it says.
+const FIXED: &[(&str, &str, &str)] = &[
+    ("client_encoding", "UTF8", "Text is UTF-8"),
+    ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
+    ("default_transaction_isolation", "repeatable read", "The isolation level there is: one snapshot per transaction"),
+    ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
+    ("integer_datetimes", "on", "Timestamps count microseconds"),
+    ("intervalstyle", "postgres", "How intervals are written"),
+    ("search_path", "public", "All tables are in the schema public"),
+    ("server_encoding", "UTF8", "Text is UTF-8"),
+    ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
+    ("timezone", "UTC", "The time zone of timestamptz"),
+    ("transaction_isolation", "repeatable read", "The isolation level there is: one snapshot per transaction"),
+];
+
+const VARIABLE: &[(&str, &str)] = &[
+    ("application_name", "What the client calls itself"),
+    ("default_transaction_read_only", "Whether new transactions are read-only"),
+    ("durability", "When a commit is acknowledged: full = on disk, async = in the log's buffer"),
+    ("engine", "Which engine runs statements: auto, row or column"),
+    ("lock_timeout", "How long a statement waits for a lock (set when the database is opened)"),
+    ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
+    ("server_version", "The version of Weft"),
+    ("statement_timeout", "How long a statement may run"),
+];
+
+impl Settings {
+    /// The value of a setting, as text.
+    pub fn get(&self, name: &str) -> Result<String> {
+        Ok(match name {
+            "application_name" => self.application_name.clone(),
+            "default_transaction_read_only" => on_off(self.read_only).into(),
+            "durability" => match self.durability {
+                Durability::Full => "full".into(),
+                Durability::Async => "async".into(),
+            },
+            "engine" => match self.engine {
+                EngineChoice::Auto => "auto".into(),
+                EngineChoice::Row => "row".into(),
+                EngineChoice::Column => "column".into(),
+            },
+            "lock_timeout" => print_ms(self.lock_timeout_ms),
+            "memory_limit" => print_bytes(self.memory_limit_bytes),
+            "server_version" => env!("CARGO_PKG_VERSION").into(),
+            "statement_timeout" => print_ms(self.statement_timeout_ms),
+            _ => match FIXED.iter().find(|(known, ..)| *known == name) {
+                Some((_, value, _)) => (*value).into(),
+                None => return Err(unknown(name)),
+            },
+        })
+    }
+
+    /// Sets a setting from text.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let bad = |allowed: &str| {
+            Error::new(Code::InvalidParameterValue, format!("invalid value for parameter \"{name}\": \"{value}\""))
+                .hint(format!("allowed: {allowed}"))
+        };
+        let word = value.trim().to_lowercase();
+        match name {
+            "application_name" => self.application_name = value.into(),
+            "default_transaction_read_only" => {
+                self.read_only = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
+            }
+            "durability" => {
+                self.durability = match word.as_str() {
+                    "full" => Durability::Full,
+                    "async" => Durability::Async,
+                    _ => return Err(bad("full, async")),
+                }
+            }
+            "engine" => {
+                self.engine = match word.as_str() {
+                    "auto" => EngineChoice::Auto,
+                    "row" => EngineChoice::Row,
+                    "column" => EngineChoice::Column,
+                    _ => return Err(bad("auto, row, column")),
+                }
+            }
+            "statement_timeout" => {
+                let allowed = "0 (none), milliseconds, or a number with ms, s, min or h";
+                self.statement_timeout_ms = parse_ms(&word).ok_or_else(|| bad(allowed))?;
+            }
+            "lock_timeout" | "memory_limit" | "server_version" => {
+                return Err(Error::new(Code::InvalidParameterValue, format!("parameter \"{name}\" cannot be changed now"))
+                    .hint("it is set when the database is opened"));
+            }
+            _ => return set_fixed(name, &word, bad),
+        }
+        Ok(())
+    }
+
+    /// Sets a setting back to what `defaults` says.
+    pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
+        if FIXED.iter().any(|(known, ..)| *known == name) {
+            return Ok(());
+        }
+        let value = defaults.get(name)?;
+        match name {
+            "lock_timeout" | "memory_limit" | "server_version" => Ok(()),
+            _ => self.set(name, &value),
+        }
+    }
+
+    /// Name, value and meaning of every setting, by name.
+    pub fn all(&self) -> Vec<(String, String, String)> {
+        let variable = VARIABLE.iter().map(|(name, meaning)| {
+            let value = self.get(name).expect("every variable setting has a value");
+            ((*name).into(), value, (*meaning).into())
+        });
+        let fixed = FIXED.iter().map(|(name, value, meaning)| ((*name).into(), (*value).into(), (*meaning).into()));
+        let mut all: Vec<(String, String, String)> = variable.chain(fixed).collect();
+        all.sort();
+        all
+    }
+}
+
+fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> {
+    let Some((_, value, _)) = FIXED.iter().find(|(known, ..)| *known == name) else { return Err(unknown(name)) };
+    let same = match name {
+        "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),
+        "datestyle" => word.split(',').next().map(str::trim) == Some("iso"),
+        "timezone" => matches!(word, "utc" | "gmt" | "etc/utc" | "z" | "0" | "+00" | "+00:00"),
+        "search_path" => word.split(',').any(|schema| schema.trim().trim_matches('"') == "public"),
+        "extra_float_digits" => matches!(word, "1" | "2" | "3"),
+        _ => word == value.to_lowercase(),
+    };
+    if same { Ok(()) } else { Err(bad(value)) }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(Code::UndefinedObject, format!("unrecognized configuration parameter \"{name}\""))
+        .hint("SHOW ALL lists them")
+}
+
+fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
+fn parse_bool(word: &str) -> Option<bool> {
+    match word {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn parse_ms(word: &str) -> Option<u64> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = word[..digits].parse().ok()?;
+    let unit_ms = match word[digits..].trim() {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    number.checked_mul(unit_ms)
+}
+
+fn print_ms(ms: u64) -> String {
+    match ms {
+        0 => "0".into(),
+        ms if ms % 60_000 == 0 => format!("{}min", ms / 60_000),
+        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
+        ms => format!("{ms}ms"),
+    }
+}
+
+fn print_bytes(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes % (1 << 20) == 0 => format!("{}MB", bytes >> 20),
+        bytes if bytes % (1 << 10) == 0 => format!("{}kB", bytes >> 10),
+        bytes => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            durability: Durability::Full,
+            engine: EngineChoice::Auto,
+            statement_timeout_ms: 0,
+            lock_timeout_ms: 10_000,
+            read_only: false,
+            application_name: String::new(),
+            memory_limit_bytes: 1 << 30,
+        }
+    }
+
+    #[test]
+    fn values_are_read_and_written() {
+        let mut s = settings();
+        s.set("durability", "ASYNC").unwrap();
+        s.set("statement_timeout", "90s").unwrap();
+        s.set("engine", "row").unwrap();
+        assert_eq!(s.durability, Durability::Async);
+        assert_eq!(s.get("statement_timeout").unwrap(), "90s");
+        assert_eq!(s.get("memory_limit").unwrap(), "1024MB");
+        s.reset("engine", &settings()).unwrap();
+        assert_eq!(s.engine, EngineChoice::Auto);
+        assert_eq!(s.all().len(), FIXED.len() + VARIABLE.len());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let mut s = settings();
+        for (name, value, code) in [
+            ("engine", "gpu", Code::InvalidParameterValue),
+            ("timezone", "Europe/Berlin", Code::InvalidParameterValue),
+            ("client_encoding", "latin1", Code::InvalidParameterValue),
+            ("transaction_isolation", "serializable", Code::InvalidParameterValue),
+            ("memory_limit", "1GB", Code::InvalidParameterValue),
+            ("no_such", "1", Code::UndefinedObject),
+        ] {
+            assert_eq!(s.set(name, value).unwrap_err().code(), code, "{name}");
+        }
+        assert_eq!(s, settings());
+    }
+}

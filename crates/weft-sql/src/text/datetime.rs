@@ -1,0 +1,233 @@
+//! Dates and timestamps: the proleptic Gregorian calendar, ISO 8601 and what PostgreSQL makes of it.
+//!
+//! The calendar arithmetic is Howard Hinnant's (days_from_civil, civil_from_days): eras of 400 years starting in March.
+
+use weft_format::{Code, DataType, Error, Result};
+
+use super::{shorten, type_name};
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Year 0 is 1 BC.
+pub fn days_of(year: i64, month: u32, day: u32) -> i64 {
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let era = shifted.div_euclid(400);
+    let year_of_era = shifted.rem_euclid(400);
+    let day_of_year = (153 * ((i64::from(month) + 9) % 12) + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Year, month and day of a day number.
+pub fn date_parts(days: i64) -> (i64, u32, u32) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = (day_of_year - (153 * month_index + 2) / 5 + 1) as u32;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 } as u32;
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// Reads a date; a time behind it is read and dropped, as PostgreSQL does.
+pub fn parse_date(text: &str) -> Result<i64> {
+    let mut reader = Reader::new(text, DataType::Date);
+    let days = reader.date()?;
+    reader.time_and_zone()?;
+    Ok(days)
+}
+
+/// Reads a timestamp without time zone; an offset is read and ignored, as PostgreSQL does.
+pub fn parse_timestamp(text: &str) -> Result<i64> {
+    let mut reader = Reader::new(text, DataType::Timestamp);
+    let days = reader.date()?;
+    let (micros, _) = reader.time_and_zone()?;
+    Ok(days * DAY_MICROS + micros)
+}
+
+/// Reads a timestamp with time zone; without an offset it is UTC.
+pub fn parse_timestamptz(text: &str) -> Result<i64> {
+    let mut reader = Reader::new(text, DataType::TimestampTz);
+    let days = reader.date()?;
+    let (micros, offset_seconds) = reader.time_and_zone()?;
+    Ok(days * DAY_MICROS + micros - offset_seconds * 1_000_000)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    rest: &'a [u8],
+    data_type: DataType,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, data_type: DataType) -> Reader<'a> {
+        Reader { text, rest: text.trim().as_bytes(), data_type }
+    }
+
+    fn invalid(&self) -> Error {
+        let (name, text) = (type_name(self.data_type), shorten(self.text));
+        Error::new(Code::InvalidDatetime, format!("invalid input syntax for type {name}: \"{text}\""))
+            .hint("write YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS with an offset like +01:00")
+    }
+
+    fn out_of_range(&self) -> Error {
+        let text = shorten(self.text);
+        Error::new(Code::DatetimeOverflow, format!("date/time field value out of range: \"{text}\""))
+            .hint("dates lie in the years 0001 to 9999")
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.rest.first() == Some(&byte);
+        if found {
+            self.rest = &self.rest[1..];
+        }
+        found
+    }
+
+    /// A number of `least` to `most` digits.
+    fn number(&mut self, least: usize, most: usize) -> Result<i64> {
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if count < least || count > most {
+            return Err(self.invalid());
+        }
+        let value = self.rest[..count].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+        self.rest = &self.rest[count..];
+        Ok(value)
+    }
+
+    fn date(&mut self) -> Result<i64> {
+        let word = self.text.trim().trim_start_matches(['+', '-']);
+        if ["infinity", "now", "today", "tomorrow", "yesterday", "epoch", "allballs"]
+            .iter()
+            .any(|name| word.eq_ignore_ascii_case(name))
+        {
+            let name = type_name(self.data_type);
+            return Err(Error::new(Code::FeatureNotSupported, format!("type {name} does not take \"{word}\""))
+                .hint("write the date in full; current_date and now() give the present one"));
+        }
+        let leading = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (year, month, day) = if leading == 8 {
+            let packed = self.number(8, 8)?;
+            (packed / 10_000, packed / 100 % 100, packed % 100)
+        } else {
+            let year = self.number(4, 6)?;
+            if !self.take(b'-') {
+                return Err(self.invalid());
+            }
+            let month = self.number(1, 2)?;
+            if !self.take(b'-') {
+                return Err(self.invalid());
+            }
+            (year, month, self.number(1, 2)?)
+        };
+        if self.rest.to_ascii_uppercase().ends_with(b" BC") {
+            return Err(self.out_of_range());
+        }
+        if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
+            return Err(self.out_of_range());
+        }
+        Ok(days_of(year, month as u32, day as u32))
+    }
+
+    /// `[ T]HH:MM[:SS[.ffffff]]` and an offset, both optional: microseconds of the day, seconds east of UTC.
+    fn time_and_zone(&mut self) -> Result<(i64, i64)> {
+        if self.rest.is_empty() {
+            return Ok((0, 0));
+        }
+        let separated = self.take(b'T') || self.take(b't') || self.take(b' ');
+        while self.take(b' ') {}
+        if !separated {
+            return Err(self.invalid());
+        }
+        let mut micros = 0;
+        if self.rest.first().is_some_and(u8::is_ascii_digit) {
+            micros = self.time()?;
+        }
+        while self.take(b' ') {}
+        let offset = self.zone()?;
+        if self.rest.is_empty() { Ok((micros, offset)) } else { Err(self.invalid()) }
+    }
+
+    fn time(&mut self) -> Result<i64> {
+        let hour = self.number(1, 2)?;
+        if !self.take(b':') {
+            return Err(self.invalid());
+        }
+        let minute = self.number(2, 2)?;
+        let mut second = 0;
+        let mut fraction = 0;
+        if self.take(b':') {
+            second = self.number(2, 2)?;
+            if self.take(b'.') {
+                fraction = self.fraction()?;
+            }
+        }
+        let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction;
+        // As PostgreSQL: 24:00:00 is the next midnight, and second 60 is the next minute.
+        if hour > 24 || minute > 59 || second > 60 || micros > DAY_MICROS {
+            return Err(self.out_of_range());
+        }
+        Ok(micros)
+    }
+
+    /// Digits of a second, rounded to microseconds.
+    fn fraction(&mut self) -> Result<i64> {
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digit = |index: usize| self.rest[..count].get(index).map_or(0, |digit| i64::from(digit - b'0'));
+        let micros = (0..6).fold(0, |value, index| value * 10 + digit(index)) + i64::from(digit(6) >= 5);
+        if count == 0 {
+            return Err(self.invalid());
+        }
+        self.rest = &self.rest[count..];
+        Ok(micros)
+    }
+
+    fn zone(&mut self) -> Result<i64> {
+        for name in ["utc", "gmt", "z"] {
+            if self.rest.eq_ignore_ascii_case(name.as_bytes()) {
+                self.rest = &[];
+                return Ok(0);
+            }
+        }
+        let sign = match (self.take(b'+'), self.rest.first()) {
+            (true, _) => 1,
+            (false, Some(b'-')) => {
+                self.rest = &self.rest[1..];
+                -1
+            }
+            (false, None) => return Ok(0),
+            (false, Some(_)) => return Err(self.unknown_zone()),
+        };
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (hours, minutes) = if count == 4 {
+            let packed = self.number(4, 4)?;
+            (packed / 100, packed % 100)
+        } else {
+            let hours = self.number(1, 2)?;
+            (hours, if self.take(b':') { self.number(2, 2)? } else { 0 })
+        };
+        let seconds = if self.take(b':') { self.number(2, 2)? } else { 0 };
+        if hours > 15 || minutes > 59 || seconds > 59 {
+            return Err(self.out_of_range());
+        }
+        Ok(sign * (hours * 3600 + minutes * 60 + seconds))
+    }
+
+    fn unknown_zone(&self) -> Error {
+        if !self.rest[0].is_ascii_alphabetic() {
+            return self.invalid();
+        }
+        Error::new(Code::FeatureNotSupported, format!("time zone name in \"{}\" is not supported", shorten(self.text)))
+            .hint("write an offset like +01:00, or UTC")
+    }
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 => 29,
+        2 => 28,
+        _ => 31,
+    }
+}

@@ -1,0 +1,86 @@
+//! Values as PostgreSQL reads and writes them as text.
+//!
+//! ```text
+//!   '  42 '        integer            Int(42)                 42
+//!   't'            boolean            Bool(true)              t
+//!   '1e3'          numeric(10,2)      Decimal(100000)         1000.00
+//!   '0.1'          double precision   Float(0.1)              0.1
+//!   '2013-01-01'   date               Int(15706)              2013-01-01
+//!   '2013-01-01 05:15+01'  timestamptz  Int(1357013700000000)  2013-01-01 04:15:00+00
+//! ```
+//!
+//! 1. `parse(print(v, t), t) == v` for every value of every type.
+//! 2. Dates lie in the years 0001 to 9999; `infinity` is refused, not approximated.
+//! 3. The time zone is UTC: a timestamptz without an offset is read as UTC and written with `+00`.
+
+mod datetime;
+mod number;
+mod print;
+
+pub use datetime::{date_parts, days_of, parse_date, parse_timestamp, parse_timestamptz};
+pub(crate) use number::{decimal_overflow, fits_integer};
+pub use number::{parse_decimal, parse_float, parse_integer, pow10, rescale};
+pub use print::{print, write};
+
+use weft_format::{Code, DataType, Error, Result, Value};
+
+/// Reads a value of a type. Varchar lengths are not tested here: that is the assignment's business.
+pub fn parse(text: &str, data_type: DataType) -> Result<Value> {
+    match data_type {
+        DataType::Boolean => parse_boolean(text).map(Value::Bool),
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => parse_integer(text, data_type).map(Value::Int),
+        DataType::Real | DataType::DoublePrecision => parse_float(text, data_type).map(Value::Float),
+        DataType::Numeric { precision, scale } => parse_decimal(text, precision, scale).map(Value::Decimal),
+        DataType::Text | DataType::Varchar(_) => Ok(Value::Text(text.into())),
+        DataType::Date => parse_date(text).map(Value::Int),
+        DataType::Timestamp => parse_timestamp(text).map(Value::Int),
+        DataType::TimestampTz => parse_timestamptz(text).map(Value::Int),
+    }
+}
+
+fn parse_boolean(text: &str) -> Result<bool> {
+    let word = text.trim().to_ascii_lowercase();
+    let is_prefix = |full: &str, least: usize| word.len() >= least && full.starts_with(&word);
+    if is_prefix("true", 1) || is_prefix("yes", 1) || word == "on" || word == "1" {
+        Ok(true)
+    } else if is_prefix("false", 1) || is_prefix("no", 1) || is_prefix("off", 2) || word == "0" {
+        Ok(false)
+    } else {
+        Err(invalid_text(text, DataType::Boolean))
+    }
+}
+
+/// `invalid input syntax for type integer: "x"`.
+fn invalid_text(text: &str, data_type: DataType) -> Error {
+    let name = type_name(data_type);
+    Error::new(Code::InvalidText, format!("invalid input syntax for type {name}: \"{}\"", shorten(text)))
+}
+
+/// The name of a type in messages, without its arguments.
+pub fn type_name(data_type: DataType) -> &'static str {
+    match data_type {
+        DataType::Boolean => "boolean",
+        DataType::SmallInt => "smallint",
+        DataType::Integer => "integer",
+        DataType::BigInt => "bigint",
+        DataType::Real => "real",
+        DataType::DoublePrecision => "double precision",
+        DataType::Numeric { .. } => "numeric",
+        DataType::Text => "text",
+        DataType::Varchar(_) => "character varying",
+        DataType::Date => "date",
+        DataType::Timestamp => "timestamp without time zone",
+        DataType::TimestampTz => "timestamp with time zone",
+    }
+}
+
+/// At most 100 characters of an offending text, for messages.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

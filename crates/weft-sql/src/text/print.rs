@@ -1,0 +1,110 @@
+//! Values to text.
+
+use std::fmt::Write as _;
+
+use weft_format::{DataType, ValueRef};
+
+use super::datetime::date_parts;
+use super::number::pow10;
+
+/// The text of a value; NULL is the empty string (callers that tell NULL apart look at the value first).
+pub fn print(value: ValueRef<'_>, data_type: DataType) -> String {
+    let mut out = String::new();
+    write(&mut out, value, data_type);
+    out
+}
+
+/// Appends the text of a value; NULL appends nothing.
+pub fn write(out: &mut String, value: ValueRef<'_>, data_type: DataType) {
+    match (data_type, value) {
+        (_, ValueRef::Null) => {}
+        (_, ValueRef::Bool(v)) => out.push(if v { 't' } else { 'f' }),
+        (_, ValueRef::Text(v)) => out.push_str(v),
+        (DataType::Date, ValueRef::Int(v)) => write_date(out, v),
+        (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, ""),
+        (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamp(out, v, "+00"),
+        (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
+        (DataType::Real, ValueRef::Float(v)) => write_float(out, v, &format!("{:e}", v as f32), 6),
+        (_, ValueRef::Float(v)) => write_float(out, v, &format!("{v:e}"), 15),
+        (DataType::Numeric { scale, .. }, ValueRef::Decimal(v)) => write_decimal(out, v, scale),
+        (_, ValueRef::Decimal(v)) => push(out, format_args!("{v}")),
+    }
+}
+
+fn push(out: &mut String, arguments: std::fmt::Arguments<'_>) {
+    out.write_fmt(arguments).expect("writing to a String cannot fail");
+}
+
+fn write_decimal(out: &mut String, value: i128, scale: u8) {
+    if value < 0 {
+        out.push('-');
+    }
+    let unit = pow10(scale).unsigned_abs();
+    push(out, format_args!("{}", value.unsigned_abs() / unit));
+    if scale > 0 {
+        push(out, format_args!(".{:0width$}", value.unsigned_abs() % unit, width = usize::from(scale)));
+    }
+}
+
+/// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4 up
+/// to (not including) `fixed_below` without an exponent.
+fn write_float(out: &mut String, value: f64, scientific: &str, fixed_below: i32) {
+    if value.is_nan() {
+        return out.push_str("NaN");
+    }
+    if value.is_infinite() {
+        return out.push_str(if value < 0.0 { "-Infinity" } else { "Infinity" });
+    }
+    let (mantissa, exponent) = scientific.split_once('e').expect("{:e} writes an exponent");
+    let exponent: i32 = exponent.parse().expect("{:e} writes an exponent in digits");
+    if !(-4..fixed_below).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return push(out, format_args!("{mantissa}e{sign}{:02}", exponent.abs()));
+    }
+    let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    if mantissa.len() != unsigned.len() {
+        out.push('-');
+    }
+    let digits: String = unsigned.chars().filter(|c| *c != '.').collect();
+    let point = exponent + 1;
+    if point <= 0 {
+        out.push_str("0.");
+        out.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
+        out.push_str(&digits);
+    } else if digits.len() <= point as usize {
+        out.push_str(&digits);
+        out.extend(std::iter::repeat_n('0', point as usize - digits.len()));
+    } else {
+        out.push_str(&digits[..point as usize]);
+        out.push('.');
+        out.push_str(&digits[point as usize..]);
+    }
+}
+
+fn write_date(out: &mut String, days: i64) {
+    let (year, month, day) = date_parts(days);
+    if year > 0 {
+        push(out, format_args!("{year:04}-{month:02}-{day:02}"));
+    } else {
+        push(out, format_args!("{:04}-{month:02}-{day:02} BC", 1 - year));
+    }
+}
+
+fn write_timestamp(out: &mut String, micros: i64, zone: &str) {
+    let days = micros.div_euclid(86_400_000_000);
+    let in_day = micros.rem_euclid(86_400_000_000);
+    let (seconds, fraction) = (in_day / 1_000_000, in_day % 1_000_000);
+    let (year, month, day) = date_parts(days);
+    let shown_year = if year > 0 { year } else { 1 - year };
+    push(out, format_args!("{shown_year:04}-{month:02}-{day:02} "));
+    push(out, format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60));
+    if fraction > 0 {
+        let digits = format!("{fraction:06}");
+        out.push('.');
+        out.push_str(digits.trim_end_matches('0'));
+    }
+    out.push_str(zone);
+    if year <= 0 {
+        out.push_str(" BC");
+    }
+}

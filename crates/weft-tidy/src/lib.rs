@@ -1,0 +1,20 @@
+//! The house rules that a test can check; nothing ships from here.
+//!
+//! ```text
+//!   source    the files of the repository, and Rust text without comments, strings and test modules
+//!   layers    crates and the kernel's modules use only what lies below them
+//!   sizes     lines, functions, files: limits with a list of exceptions that may only shrink
+//!   words     names, words and paths that do not belong here
+//!   files     every .rs file is part of a crate and begins by saying what it is
+//!   markdown  one title, links that lead somewhere
+//! ```
+//!
+//! Each rule is a function from files to complaints, one line each: where, and what to do instead. Its unit tests show it
+//! bad files; `tests/tidy.rs` shows it the repository.
+
+pub mod files;
+pub mod layers;
+pub mod markdown;
+pub mod sizes;
+pub mod source;
+pub mod words;

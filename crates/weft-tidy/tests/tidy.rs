@@ -1,0 +1,78 @@
+//! The rules of weft-tidy on this repository. A failure lists every complaint, one line each.
+
+use std::path::Path;
+
+use weft_tidy::source::{SourceFile, repository};
+use weft_tidy::{files, layers, markdown, sizes, words};
+
+/// What is larger than its limit today.
+const EXCEPTIONS: &str = include_str!("../exceptions.txt");
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn sources() -> Vec<SourceFile> {
+    let files = repository(root());
+    assert!(files.len() > 50, "the repository has more than {} text files", files.len());
+    files
+}
+
+fn none(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "{} complaints:\n{}\n", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
+fn crates_use_lower_crates_only() {
+    none(layers::crates(&sources()));
+}
+
+#[test]
+fn kernel_modules_use_lower_modules_only() {
+    none(layers::kernel_modules(&sources()));
+}
+
+#[test]
+fn files_functions_and_lines_are_short() {
+    let oversized = sizes::oversized(&sources());
+    if std::env::var_os("WEFT_TIDY_PRINT").is_some() {
+        // For the list of exceptions, when one is justified.
+        oversized.iter().for_each(|(what, size)| println!("{what} {size}"));
+    }
+    none(sizes::ratchet(&oversized, EXCEPTIONS));
+}
+
+#[test]
+fn file_names_say_something() {
+    none(words::names(&sources()));
+}
+
+#[test]
+fn nothing_is_unfinished() {
+    none(words::unfinished(&sources()));
+}
+
+#[test]
+fn nothing_belongs_to_one_machine() {
+    none(words::machines(&sources()));
+}
+
+#[test]
+fn every_file_is_compiled() {
+    none(files::dead(&sources()));
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    none(files::first_comments(&sources()));
+}
+
+#[test]
+fn every_document_has_one_title() {
+    none(markdown::titles(&sources()));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    none(markdown::links(&sources(), |path| root().join(path).exists()));
+}

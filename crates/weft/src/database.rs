@@ -1,0 +1,143 @@
+//! One directory, opened.
+//!
+//! ```text
+//!   Database::open("d")  ── locks d/LOCK, reads the manifest, replays the log ──▶ sessions from any thread
+//!   close()              ── stops the jobs, flushes, checkpoints, unlocks
+//! ```
+//!
+//! 1. A directory is open in one process at a time; the second one gets 57P03 with the first one's process id.
+//! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
+//!    next opening takes longer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_env::Env;
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Engine, EngineStatus, TableDef};
+use weft_sql::{ColumnOptions, Session, SqlEngine, SqlOptions};
+use weft_tables::column_method;
+
+use crate::options::Options;
+
+/// How often [`Database::retry`] runs its transaction before it gives the conflict back.
+const ATTEMPTS_MAX: u32 = 100;
+
+/// An opened database. Cheap to clone; shared between threads.
+#[derive(Clone)]
+pub struct Database {
+    engine: Arc<Engine>,
+    sql: Arc<SqlEngine>,
+    env: Env,
+}
+
+/// What a table has in one of its layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Name of the layer: active row table, frozen row tables, column tables, ...
+    pub name: String,
+    /// Row tables or column tables.
+    pub parts: u64,
+    /// Row versions in them.
+    pub rows: u64,
+    /// How many of these are dead.
+    pub dead_rows: u64,
+    /// Bytes, in memory or on disk.
+    pub bytes: u64,
+}
+
+impl Database {
+    /// Opens the database in a directory with the default options; makes it when there is none.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(dir, Options::default())
+    }
+
+    /// Opens the database in a directory; makes it when there is none.
+    pub fn open_with(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
+        let env = Env::real();
+        let methods: Vec<Arc<dyn weft_kernel::table::Method>> = vec![column_method()];
+        let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
+        let columns = ColumnOptions { memory_bytes: options.query_memory_bytes, ..ColumnOptions::default() };
+        let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { columns });
+        Ok(Database { engine, sql, env })
+    }
+
+    /// A new session; an error when the database was closed.
+    pub fn session(&self) -> Result<Session> {
+        self.engine.begin()?.rollback();
+        Ok(self.sql.session())
+    }
+
+    /// Runs `work` in a transaction of its own and commits it; runs it again when it lost against another transaction.
+    ///
+    /// `work` may run several times, so it should do nothing that ROLLBACK does not undo. The last conflict is returned
+    /// after 100 attempts.
+    pub fn retry<T>(&self, mut work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
+        let mut attempt = 1;
+        loop {
+            let mut session = self.session()?;
+            let result = in_transaction(&mut session, &mut work);
+            match result {
+                Err(error) if error.is_retryable() && attempt < ATTEMPTS_MAX => self.pause(attempt),
+                other => return other,
+            }
+            attempt += 1;
+        }
+    }
+
+    /// A pause that grows and differs between competitors: the first retries come at once.
+    fn pause(&self, attempt: u32) {
+        let micros_max = 10u64 << attempt.min(10);
+        self.env.clock.sleep(Duration::from_micros(self.env.rng.next_u64() % micros_max));
+    }
+
+    /// Writes what is in memory to column tables and drops the log before it.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.engine.checkpoint()
+    }
+
+    /// Reads every file and tests every checksum and invariant; what is wrong, one line each.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.engine.check()
+    }
+
+    /// The committed tables, by name.
+    pub fn tables(&self) -> Result<Vec<Arc<TableDef>>> {
+        let mut tables = self.engine.begin()?.tables();
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(tables)
+    }
+
+    /// What lies in which layer of a table.
+    pub fn layers(&self, table: &str) -> Result<Vec<Layer>> {
+        let table = self.engine.begin()?.table(table)?;
+        let layer = |(name, parts, rows, dead_rows, bytes)| Layer { name, parts, rows, dead_rows, bytes };
+        Ok(table.table.layers().into_iter().map(layer).collect())
+    }
+
+    /// Memory, log and jobs at this moment.
+    pub fn status(&self) -> EngineStatus {
+        self.engine.status()
+    }
+
+    /// Stops background jobs, writes a checkpoint and gives the directory free. Sessions that are left fail with 57P01.
+    pub fn close(&self) -> Result<()> {
+        self.engine.close()
+    }
+}
+
+fn in_transaction<T>(session: &mut Session, work: &mut impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
+    session.execute("BEGIN")?;
+    match work(session) {
+        Ok(value) if session.in_transaction() => session.execute("COMMIT").map(|_| value),
+        Ok(_) => Err(Error::new(Code::NoActiveTransaction, "the work ended its transaction by itself")
+            .hint("leave COMMIT and ROLLBACK to Database::retry")),
+        Err(error) => {
+            if session.in_transaction() {
+                session.execute("ROLLBACK")?;
+            }
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How a database is opened.
+
+use std::time::Duration;
+
+use weft_kernel::{Durability, EngineOptions};
+
+/// Sizes and limits of an opened database. None of them is stored: each opening may choose its own.
+///
+/// ```
+/// let options = weft::Options { durability: weft::Durability::Async, ..weft::Options::default() };
+/// assert_eq!(options.row_table_bytes, 4 << 20);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// When a commit is acknowledged, unless the session says otherwise.
+    pub durability: Durability,
+    /// How large a row table grows before it becomes column tables, bytes.
+    pub row_table_bytes: u64,
+    /// The most memory of all row tables, bytes; writers are slowed down before it is reached.
+    pub row_memory_bytes: u64,
+    /// The most memory of decoded and read blocks of column tables, bytes.
+    pub cache_bytes: u64,
+    /// Size of a log file, bytes.
+    pub log_segment_bytes: u64,
+    /// About how much log is kept at most before a checkpoint lets it go, bytes.
+    pub checkpoint_log_bytes: u64,
+    /// The most memory that queries of the column engine take together, bytes; above it they spill, or fail with 53200.
+    pub query_memory_bytes: usize,
+    /// How long a statement waits for a lock before it fails with 55P03.
+    pub lock_timeout: Duration,
+    /// Threads for background jobs; with 0 they run only at [`crate::Database::checkpoint`].
+    pub workers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let engine = EngineOptions::default();
+        Options {
+            durability: engine.durability,
+            row_table_bytes: engine.row_table_bytes,
+            row_memory_bytes: engine.row_memory_bytes,
+            cache_bytes: engine.cache_bytes,
+            log_segment_bytes: engine.log_segment_bytes,
+            checkpoint_log_bytes: engine.checkpoint_log_bytes,
+            query_memory_bytes: 1 << 30,
+            lock_timeout: engine.lock_timeout,
+            workers: engine.workers,
+        }
+    }
+}
+
+impl Options {
+    /// The kernel's part.
+    pub(crate) fn engine(&self) -> EngineOptions {
+        EngineOptions {
+            row_table_bytes: self.row_table_bytes,
+            row_memory_bytes: self.row_memory_bytes,
+            cache_bytes: self.cache_bytes,
+            log_segment_bytes: self.log_segment_bytes,
+            checkpoint_log_bytes: self.checkpoint_log_bytes,
+            durability: self.durability,
+            lock_timeout: self.lock_timeout,
+            workers: self.workers,
+            ..EngineOptions::default()
+        }
+    }
+}

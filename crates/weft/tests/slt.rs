@@ -1,0 +1,270 @@
+//! The SQL suite (`tests/slt/*.slt`) under several configurations.
+//!
+//! ```text
+//!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
+//! ```
+//!
+//! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin with `# weft only`.
+//! A forced engine that cannot run a statement says so (0A000); the statement then runs unforced, so that the file goes on,
+//! and the share that each engine could run is reported. All failing records of a configuration are reported together.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test reads its files and locks its own state"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
+use weft::{Code, DataType, Database, Error, Options, Outcome, Session, value_text};
+
+/// How the suite is run.
+#[derive(Clone)]
+struct Configuration {
+    /// Also a label for `skipif` and `onlyif`.
+    name: &'static str,
+    options: Options,
+    /// Whether the database is closed and opened again after each statement that leaves no transaction open.
+    restart: bool,
+    /// What `SET engine` says.
+    engine: Option<&'static str>,
+}
+
+fn configuration(name: &'static str) -> Configuration {
+    Configuration { name, options: Options::default(), restart: false, engine: None }
+}
+
+#[test]
+fn default_configuration() {
+    run(&configuration("default"));
+}
+
+#[test]
+fn tiny_row_tables() {
+    let options = Options {
+        row_table_bytes: 4 << 10,
+        log_segment_bytes: 64 << 10,
+        checkpoint_log_bytes: 256 << 10,
+        ..Options::default()
+    };
+    run(&Configuration { options, ..configuration("tiny") });
+}
+
+#[test]
+fn restart_after_each_statement() {
+    run(&Configuration { restart: true, ..configuration("restart") });
+}
+
+#[test]
+fn row_engine_forced() {
+    run(&Configuration { engine: Some("row"), ..configuration("row") });
+}
+
+#[test]
+fn column_engine_forced() {
+    run(&Configuration { engine: Some("column"), ..configuration("column") });
+}
+
+/// One database and the sessions of a file's connections.
+struct Server {
+    dir: PathBuf,
+    configuration: Configuration,
+    database: Option<Database>,
+    sessions: BTreeMap<u64, Session>,
+    restarts: u64,
+    /// Statements that the forced engine ran, and those it refused.
+    forced: (u64, u64),
+}
+
+impl Server {
+    fn database(&mut self) -> Result<Database, Error> {
+        if self.database.is_none() {
+            self.database = Some(Database::open_with(&self.dir, self.configuration.options.clone())?);
+        }
+        Ok(self.database.clone().expect("it was opened just now"))
+    }
+
+    fn run(&mut self, connection: u64, sql: &str) -> Result<Outcome, Error> {
+        let database = self.database()?;
+        if !self.sessions.contains_key(&connection) {
+            let mut session = database.session()?;
+            if let Some(engine) = self.configuration.engine {
+                session.execute(&format!("SET engine = '{engine}'"))?;
+            }
+            self.sessions.insert(connection, session);
+        }
+        let result = match self.configuration.engine {
+            Some(engine) => self.run_forced(&database, connection, engine, sql),
+            None => execute(self.sessions.get_mut(&connection).expect("it was made above"), sql),
+        };
+        drop(database);
+        if self.configuration.restart && !self.sessions.values().any(Session::in_transaction) {
+            self.restart()?;
+        }
+        result
+    }
+
+    /// Every other time without `close`, so that the next opening has a log to replay.
+    fn restart(&mut self) -> Result<(), Error> {
+        self.sessions.clear();
+        let database = self.database.take().expect("a statement ran");
+        self.restarts += 1;
+        if self.restarts.is_multiple_of(2) { database.close() } else { Ok(()) }
+    }
+
+    fn run_forced(&mut self, database: &Database, id: u64, engine: &str, sql: &str) -> Result<Outcome, Error> {
+        let session = self.sessions.get_mut(&id).expect("the caller made it");
+        let words = sql.trim_start().to_ascii_lowercase();
+        let counts =
+            ["select", "insert", "update", "delete", "with", "values", "("].iter().any(|w| words.starts_with(w));
+        if !counts {
+            return execute(session, sql);
+        }
+        // Inside a transaction a refusal would end it: another session is asked whether the engine can run the statement.
+        let refused = if session.in_transaction() {
+            let mut probe = database.session()?;
+            probe.execute(&format!("SET engine = '{engine}'"))?;
+            probe.execute(&format!("EXPLAIN {sql}")).err()
+        } else {
+            match execute(session, sql) {
+                Err(error) if error.code() == Code::FeatureNotSupported => Some(error),
+                result => {
+                    self.forced.0 += u64::from(result.is_ok());
+                    return result;
+                }
+            }
+        };
+        if refused.is_none() {
+            self.forced.0 += 1;
+            return execute(session, sql);
+        }
+        session.execute("SET engine = 'auto'")?;
+        let result = execute(session, sql);
+        self.forced.1 += u64::from(result.is_ok());
+        // In a transaction that this statement ended with an error the setting changes back with the rollback.
+        let _ = session.execute(&format!("SET engine = '{engine}'"));
+        result
+    }
+}
+
+fn execute(session: &mut Session, sql: &str) -> Result<Outcome, Error> {
+    let outcomes = session.execute(sql)?;
+    outcomes.into_iter().next_back().ok_or_else(|| Error::internal("a statement gave no outcome"))
+}
+
+/// A connection of the suite.
+struct Client {
+    server: Arc<Mutex<Server>>,
+    id: u64,
+}
+
+impl DB for Client {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        let outcome = self.server.lock().unwrap().run(self.id, sql)?;
+        if outcome.columns.is_empty() {
+            return Ok(DBOutput::StatementComplete(outcome.tag.row_count()));
+        }
+        let types = outcome.columns.iter().map(|column| column_type(column.data_type)).collect();
+        let text = |value: &weft::Value, data_type| match value_text(value, data_type) {
+            None => "NULL".to_owned(),
+            Some(text) if text.is_empty() => "(empty)".to_owned(),
+            Some(text) => text,
+        };
+        let row = |values: Vec<weft::Value>| {
+            values.iter().zip(outcome.columns.iter()).map(|(value, column)| text(value, column.data_type)).collect()
+        };
+        Ok(DBOutput::Rows { types, rows: outcome.rows.iter().map(row).collect() })
+    }
+
+    fn engine_name(&self) -> &str {
+        "weft"
+    }
+
+    fn error_sql_state(error: &Error) -> Option<String> {
+        Some(error.sqlstate().to_owned())
+    }
+}
+
+fn column_type(data_type: DataType) -> DefaultColumnType {
+    match data_type {
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => DefaultColumnType::Integer,
+        DataType::Real | DataType::DoublePrecision | DataType::Numeric { .. } => DefaultColumnType::FloatingPoint,
+        _ => DefaultColumnType::Text,
+    }
+}
+
+fn suite() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/slt");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "slt"));
+    files.sort();
+    assert!(files.len() > 10, "the suite has more than {} files", files.len());
+    files
+}
+
+fn run(configuration: &Configuration) {
+    let (mut records, mut failures, mut forced) = (0, Vec::new(), (0, 0));
+    // WEFT_SLT=joins runs one file only.
+    let only = std::env::var("WEFT_SLT").ok();
+    for file in suite() {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        if only.as_ref().is_some_and(|only| *only != name) {
+            continue;
+        }
+        let part = run_file(&file, configuration, &mut failures);
+        records += part.0;
+        forced = (forced.0 + part.1.0, forced.1 + part.1.1);
+    }
+    if let Some(engine) = configuration.engine {
+        let all = forced.0 + forced.1;
+        println!("the {engine} engine ran {} of {all} statements ({} %)", forced.0, forced.0 * 100 / all.max(1));
+    }
+    let count = failures.len();
+    assert!(count == 0, "{count} of {records} records fail in {}:\n{}", configuration.name, failures.join("\n"));
+}
+
+/// Runs a file in a new database; gives how many statements it has, and what the forced engine ran and refused.
+fn run_file(file: &Path, configuration: &Configuration, failures: &mut Vec<String>) -> (usize, (u64, u64)) {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Arc::new(Mutex::new(Server {
+        dir: dir.path().join("db"),
+        configuration: configuration.clone(),
+        database: None,
+        sessions: BTreeMap::new(),
+        restarts: 0,
+        forced: (0, 0),
+    }));
+    let mut clients = 0;
+    let mut runner = Runner::new(|| {
+        clients += 1;
+        let client = Client { server: Arc::clone(&server), id: clients };
+        async move { Ok(client) }
+    });
+    runner.add_label(configuration.name);
+    runner.set_var("DIR".to_owned(), dir.path().to_string_lossy().into_owned());
+    let mut records = 0;
+    for record in sqllogictest::parse_file::<DefaultColumnType>(file).unwrap() {
+        records += usize::from(matches!(record, Record::Statement { .. } | Record::Query { .. }));
+        if let Err(error) = runner.run(record) {
+            failures.push(error.display(false).to_string());
+        }
+    }
+    drop(runner);
+    let mut server = server.lock().unwrap();
+    server.sessions.clear();
+    if let Some(database) = server.database.take() {
+        let findings = database.check().unwrap();
+        if !findings.is_empty() {
+            failures.push(format!("check after {}: {}", file.display(), findings.join("; ")));
+        }
+        database.close().unwrap();
+    }
+    (records, server.forced)
+}
