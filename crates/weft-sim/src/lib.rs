@@ -1,0 +1,43 @@
+//! Simulated crashes of the whole kernel, checked against a plain model.
+//!
+//! ```text
+//!   campaign   seeds × rounds; where to crash next: any disk operation, or right after a named step
+//!    └─ round      open ─ check ─ verify against the model ─ 4 clients + readers ─ close or crash ─┐
+//!        ▲ ├─ client    transactions over several tables; writes down what each changed            │
+//!        │ ├─ reader    snapshots: whole, repeatable, equal to the model as of the ledger          │
+//!        │ └─ history   what was begun, acknowledged, lost;  model: a BTreeMap and a replay        │
+//!        └────────────────────────── the same disk, after the crash ───────────────────────────────┘
+//! ```
+//!
+//! Every transaction inserts its number into a ledger table. After a crash the ledger says which survived; the model
+//! replays exactly those, each of whose changes names the version it was made from, and must end in the state that the
+//! database shows.
+//!
+//! Nothing here is published; it is a test program with its parts in a library so that several tests share them.
+
+// The history is shared by simulated threads and the test outside of the simulation, and never held across a scheduling
+// point, so its mutex must not be one of the simulation.
+#![allow(clippy::disallowed_types)]
+
+mod arrays;
+mod campaign;
+mod client;
+mod damage;
+mod history;
+mod model;
+mod random;
+mod reader;
+mod round;
+mod scan;
+mod scenario;
+mod tables;
+mod work;
+
+pub use campaign::{Campaign, Report, run_seed};
+pub use damage::{Damaged, damage, names_the_damage};
+pub use history::{Counts, History};
+pub use model::{Effect, Effects, Place, Row, State, replay};
+pub use random::Random;
+pub use round::{open_engine, read_everything, round, verify};
+pub use scenario::Scenario;
+pub use tables::DIR;

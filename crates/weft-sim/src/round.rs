@@ -1,0 +1,159 @@
+//! One run of the simulated process: open, verify, work, end.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_format::{Result, Value};
+use weft_kernel::{Durability, Engine};
+
+use crate::client::Client;
+use crate::history::History;
+use crate::model::State;
+use crate::random::Random;
+use crate::reader::{Reader, check_total, read_state};
+use crate::scenario::Scenario;
+use crate::tables::{ACCOUNTS, DIR, FIXED, TOTAL, money_row, new_table};
+use crate::work::Work;
+
+/// Opens the database.
+pub fn open_engine(env: &Env, scenario: &Scenario) -> Result<Arc<Engine>> {
+    let methods = vec![weft_tables::column_method()];
+    Engine::open(env.clone(), Path::new(DIR), methods, scenario.options.clone())
+}
+
+/// Everything the database holds, at one snapshot.
+pub fn read_everything(engine: &Arc<Engine>, random: &mut Random) -> Result<State> {
+    read_state(&engine.begin()?, random)
+}
+
+/// After a reopening: nothing is damaged, and the state is what the history allows. Panics otherwise.
+pub fn verify(engine: &Arc<Engine>, history: &History, random: &mut Random) {
+    let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
+    assert!(findings.is_empty(), "violation: check found after reopening: {findings:?}");
+    let state = read_everything(engine, random).unwrap_or_else(|error| panic!("violation: reading failed: {error}"));
+    if let Err(violation) = history.verify(&state) {
+        panic!("violation: after reopening: {violation}");
+    }
+    check_total(&state);
+}
+
+/// One run: what the process does from its start to its end, unless the machine crashes before. `during` is called
+/// while clients and readers run.
+pub fn round(
+    env: &Env,
+    scenario: &Scenario,
+    history: &Arc<History>,
+    number: u64,
+    during: impl FnOnce(&Env, &Arc<Engine>),
+) {
+    let mut random = Random::new(scenario.seed, 1000 + number);
+    let engine = open_engine(env, scenario).unwrap_or_else(|error| panic!("violation: open failed: {error}"));
+    history.set_poisoned(false);
+    verify(&engine, history, &mut random);
+    set_up(&engine, history, &mut random);
+    let checkpoints = random.below(3);
+    let threads = start_threads(env, scenario, history, &engine, &mut random);
+    during(env, &engine);
+    for _ in 0..checkpoints {
+        env.clock.sleep(std::time::Duration::from_micros(random.below(6000)));
+        checkpoint(&engine, history, scenario);
+    }
+    for thread in threads {
+        let thread = thread.unwrap_or_else(|error| panic!("violation: a thread did not start: {error}"));
+        thread.join().unwrap_or_else(|text| panic!("{text}"));
+    }
+    match random.below(4) {
+        0 => close(&engine, history, scenario),
+        1 => {
+            checkpoint(&engine, history, scenario);
+            close(&engine, history, scenario);
+        }
+        2 => {
+            done(engine.run_jobs(), "run_jobs", scenario);
+            // After a failed sync the bytes behind it are unknown until the database is opened again.
+            if engine.status().poisoned.is_none() {
+                let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
+                assert!(findings.is_empty(), "violation: check found: {findings:?}");
+            }
+        }
+        _ => {}
+    }
+}
+
+fn checkpoint(engine: &Arc<Engine>, history: &History, scenario: &Scenario) {
+    let acknowledged = history.acknowledged_now();
+    if done(engine.checkpoint(), "checkpoint", scenario) {
+        history.durable(&acknowledged);
+    }
+}
+
+fn close(engine: &Arc<Engine>, history: &History, scenario: &Scenario) {
+    let acknowledged = history.acknowledged_now();
+    if done(engine.close(), "close", scenario) {
+        history.durable(&acknowledged);
+    }
+}
+
+/// Whether it went well; only an injected fault may keep it from that.
+fn done<T>(result: Result<T>, what: &str, scenario: &Scenario) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(error) if scenario.tolerated.contains(&error.code()) => false,
+        Err(error) => panic!("violation: {what} failed: {error}"),
+    }
+}
+
+type Thread = std::io::Result<weft_env::JoinHandle>;
+
+fn start_threads(
+    env: &Env,
+    scenario: &Scenario,
+    history: &Arc<History>,
+    engine: &Arc<Engine>,
+    random: &mut Random,
+) -> Vec<Thread> {
+    let mut threads = Vec::new();
+    for client in 0..scenario.clients {
+        let mut client = Client {
+            number: client,
+            env: env.clone(),
+            engine: Arc::clone(engine),
+            history: Arc::clone(history),
+            scenario: scenario.clone(),
+            random: Random::new(random.next_u64(), 1),
+        };
+        let name = format!("client {}", client.number);
+        threads.push(env.spawn.spawn(&name, Box::new(move || client.run())));
+    }
+    for reader in 0..scenario.readers {
+        let mut reader = Reader {
+            number: reader,
+            env: env.clone(),
+            engine: Arc::clone(engine),
+            history: Arc::clone(history),
+            random: Random::new(random.next_u64(), 2),
+        };
+        let name = format!("reader {}", reader.number);
+        threads.push(env.spawn.spawn(&name, Box::new(move || reader.run())));
+    }
+    threads
+}
+
+/// Makes the tables and the bank, in one transaction, when they are not there.
+fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
+    let make = || -> Result<()> {
+        let mut work = Work::begin(engine, history, Durability::Full)?;
+        if work.table(ACCOUNTS).is_ok() {
+            return Ok(());
+        }
+        for name in FIXED {
+            work.create_table(new_table(name, &mut random.clone()))?;
+        }
+        let accounts = work.table(ACCOUNTS)?;
+        let bank = money_row(&[Value::Int(0)], TOTAL, work.tid, &mut random.clone());
+        work.insert(&accounts, &bank)?;
+        work.commit(99)
+    };
+    make().unwrap_or_else(|error| panic!("violation: setting up failed: {error}"));
+}

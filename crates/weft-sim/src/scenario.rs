@@ -1,0 +1,55 @@
+//! What a seed decides before it runs: sizes, workers, durability, how many clients.
+
+use std::time::Duration;
+
+use weft_format::Code;
+use weft_kernel::{Durability, EngineOptions};
+
+use crate::random::Random;
+
+/// The fixed choices of one seed.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed.
+    pub seed: u64,
+    /// Small sizes, so that everything happens often.
+    pub options: EngineOptions,
+    /// Writing clients.
+    pub clients: usize,
+    /// Reading clients.
+    pub readers: usize,
+    /// Transactions per client and round.
+    pub transactions: u64,
+    /// Percent of transactions that commit asynchronously.
+    pub async_percent: u64,
+    /// Errors that clients may meet besides conflicts: those of injected faults.
+    pub tolerated: Vec<Code>,
+}
+
+impl Scenario {
+    /// The scenario of a seed.
+    pub fn seeded(seed: u64) -> Scenario {
+        let mut random = Random::new(seed, 10);
+        let options = EngineOptions {
+            row_table_bytes: random.pick(&[2 << 10, 4 << 10, 8 << 10]),
+            row_memory_bytes: random.pick(&[64 << 10, 256 << 10, 1 << 20, 16 << 20]),
+            cache_bytes: random.pick(&[64 << 10, 1 << 20]),
+            log_segment_bytes: 64 << 10,
+            checkpoint_log_bytes: random.pick(&[32 << 10, 64 << 10, 256 << 10]),
+            manifest_bytes: random.pick(&[4 << 10, 16 << 10]),
+            durability: Durability::Full,
+            lock_timeout: Duration::from_millis(random.pick(&[5, 50, 500])),
+            workers: 1 + random.below(2) as usize,
+            ..EngineOptions::default()
+        };
+        Scenario {
+            seed,
+            options,
+            clients: 4 + random.below(2) as usize,
+            readers: 1 + random.below(2) as usize,
+            transactions: 8 + random.below(12),
+            async_percent: random.pick(&[0, 0, 30, 100]),
+            tolerated: Vec::new(),
+        }
+    }
+}

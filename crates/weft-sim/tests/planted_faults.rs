@@ -1,0 +1,58 @@
+//! Each deliberate bug is caught by the crash campaign: with the fault planted some seed fails, without it none does.
+//!
+//! A planted fault is there for the whole process, so this is one test in a binary of its own. docs/faults.md lists
+//! which test catches which fault.
+
+use std::panic;
+
+use weft_kernel::fault::{Fault, plant};
+use weft_sim::{Damaged, damage, run_seed};
+
+/// How many seeds a fault may take to be noticed, and crashes per seed.
+const SEEDS: u64 = 24;
+const CRASHES: u64 = 12;
+
+/// What must notice a fault: the crash campaign, or damage to the log.
+fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
+    match fault {
+        Fault::SkipChecksum => {
+            (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
+        }
+        _ => first_failure(SEEDS),
+    }
+}
+
+/// The first seed of the campaign that fails, and what it says.
+fn first_failure(seeds: u64) -> Option<(u64, String)> {
+    (0..seeds)
+        .find_map(|seed| run_seed(seed, CRASHES, false).failures.into_iter().next().map(|failure| (seed, failure)))
+}
+
+#[test]
+fn every_planted_fault_is_caught() {
+    let only = std::env::var("WEFT_SIM_FAULT").ok();
+    if only.is_none() {
+        assert_eq!(first_failure(4), None, "nothing fails without a fault");
+        assert!((0..8).all(|seed| damage(seed, Damaged::Log).is_ok()), "damage is reported without a fault");
+    }
+    // The failures are expected: their panics need no text of their own.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let mut missed = Vec::new();
+    for &fault in Fault::ALL {
+        if only.as_ref().is_some_and(|only| only != fault.name()) {
+            continue;
+        }
+        plant(Some(fault));
+        let failure = first_failure_with(fault);
+        plant(None);
+        match failure {
+            Some((seed, text)) => {
+                println!("{:<22} seed {seed:>2}: {}", fault.name(), text.lines().next().unwrap_or_default());
+            }
+            None => missed.push(fault.name()),
+        }
+    }
+    panic::set_hook(hook);
+    assert!(missed.is_empty(), "planted and not caught in {SEEDS} seeds: {missed:?}");
+}
