@@ -49,7 +49,7 @@ def answer(connection, sql):
         return f"statement ok\n{sql}\n"
     letters = "".join(letter(column.type_code) for column in cursor.description)
     rows = [" ".join(shown(value) for value in row) for row in cursor.fetchall()]
-    sort = "nosort" if re.search(r"\border by\b", sql, re.I) else "rowsort"
+    sort = "nosort" if re.search(r"\border by\b", sql, re.I) and not sql.startswith("(") else "rowsort"
     if sort == "rowsort":
         rows.sort()
     return "\n".join([f"query {letters} {sort}", sql, "----", *rows, ""])

@@ -67,6 +67,8 @@ codes! {
     DatetimeOverflow Invalid "22008" "A date or timestamp is out of range.";
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
+    InvalidRowCount Invalid "2201W" "LIMIT is negative.";
+    InvalidRowOffset Invalid "2201X" "OFFSET is negative.";
     CharacterNotInRepertoire Invalid "22021" "Bytes are not valid UTF-8.";
     BadCopyFormat Invalid "22P04" "A line of a COPY file does not fit the table.";
     CardinalityViolation Invalid "21000" "A row is touched twice, or a subquery returns more than one row.";
@@ -91,6 +93,9 @@ codes! {
     Internal Internal "XX000" "A bug in Weft.";
 }
 
+/// The most bytes of a message or hint.
+const TEXT_BYTES_MAX: usize = 2048;
+
 /// What went wrong, to which object, and what the caller can do.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
@@ -114,7 +119,7 @@ impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Inner {
             code,
-            message: message.into(),
+            message: bounded(message.into()),
             hint: None,
             position: None,
             table: None,
@@ -135,18 +140,20 @@ impl Error {
 
     /// An I/O error while doing `what`; a full disk gets its own code.
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
-        let code = match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Code::DiskFull,
-            std::io::ErrorKind::NotFound => Code::UndefinedFile,
-            _ => Code::Io,
+        let (code, hint) = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                (Code::DiskFull, "free space on the device and try again")
+            }
+            std::io::ErrorKind::NotFound => (Code::UndefinedFile, "check that the file is there"),
+            _ => (Code::Io, "check what is at that path, its permissions and the device"),
         };
-        Error::new(code, format!("{what}: {error}"))
+        Error::new(code, format!("{what}: {error}")).hint(hint)
     }
 
     /// Adds the remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
-        self.0.hint = Some(hint.into());
+        self.0.hint = Some(bounded(hint.into()));
         self
     }
 
@@ -215,6 +222,15 @@ impl Error {
     pub fn constraint(&self) -> Option<&str> {
         self.0.constraint.as_deref()
     }
+}
+
+/// A message that quotes a value of megabytes is cut: it is read by people, logged, and sent to clients.
+fn bounded(mut text: String) -> String {
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push_str("... (cut)");
+    }
+    text
 }
 
 impl fmt::Display for Error {

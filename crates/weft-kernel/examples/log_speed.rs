@@ -1,7 +1,7 @@
 //! Commits per second of the log alone, on a real disk, with 1 and 4 threads.
 //!
-//! `cargo run --release -p weft-kernel --example log_speed -- DIRECTORY` prints one line per number of threads, beside the
-//! time of a bare write and fdatasync of the same size, so that the ratio tells the log's own share.
+//! `cargo run --release -p weft-kernel --example log_speed -- DIRECTORY` prints one line per number of threads, beside
+//! the time of a bare write and fdatasync of the same size, so that the ratio tells the log's own share.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program on the real machine")]
 
 use std::path::Path;

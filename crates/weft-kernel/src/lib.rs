@@ -13,8 +13,8 @@
 //!     └── table/    the contract a table method fulfils (weft-tables holds the methods)
 //! ```
 //!
-//! Locks, outermost first: a table's own locks → sequencing latch → log → publication → registered snapshots. No lock is
-//! held while a job runs.
+//! Locks, outermost first: a table's own locks → sequencing latch → log → publication → registered snapshots. No lock
+//! is held while a job runs.
 //!
 //! Source: DESIGN sections 3, 4 and 7.
 

@@ -9,8 +9,8 @@
 //!   SELECT sum(a) FROM t WHERE id > 7     column engine: a cached plan, bound to this statement's snapshot
 //! ```
 //!
-//! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one statement
-//! at a time.
+//! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one
+//! statement at a time.
 
 mod binding;
 mod column;

@@ -127,8 +127,11 @@ impl Settings {
                 self.statement_timeout_ms = parse_ms(&word).ok_or_else(|| bad(allowed))?;
             }
             "lock_timeout" | "memory_limit" | "server_version" => {
-                return Err(Error::new(Code::InvalidParameterValue, format!("parameter \"{name}\" cannot be changed now"))
-                    .hint("it is set when the database is opened"));
+                return Err(Error::new(
+                    Code::InvalidParameterValue,
+                    format!("parameter \"{name}\" cannot be changed now"),
+                )
+                .hint("it is set when the database is opened"));
             }
             _ => return set_fixed(name, &word, bad),
         }

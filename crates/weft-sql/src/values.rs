@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder,
-};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder};
 use arrow::datatypes::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType,
@@ -65,9 +63,7 @@ pub fn array_of<'a>(values: impl ExactSizeIterator<Item = &'a Value>, data_type:
         DataType::Integer => integers::<Int32Type>(values, data_type, |v| v as i32),
         DataType::Date => integers::<Date32Type>(values, data_type, |v| v as i32),
         DataType::BigInt => integers::<Int64Type>(values, data_type, |v| v),
-        DataType::Timestamp | DataType::TimestampTz => {
-            integers::<TimestampMicrosecondType>(values, data_type, |v| v)
-        }
+        DataType::Timestamp | DataType::TimestampTz => integers::<TimestampMicrosecondType>(values, data_type, |v| v),
         DataType::Real => floats::<Float32Type>(values, data_type, |v| v as f32),
         DataType::DoublePrecision => floats::<Float64Type>(values, data_type, |v| v),
         DataType::Numeric { .. } => {

@@ -9,8 +9,8 @@
 //!   markdown  one title, links that lead somewhere
 //! ```
 //!
-//! Each rule is a function from files to complaints, one line each: where, and what to do instead. Its unit tests show it
-//! bad files; `tests/tidy.rs` shows it the repository.
+//! Each rule is a function from files to complaints, one line each: where, and what to do instead. Its unit tests show
+//! it bad files; `tests/tidy.rs` shows it the repository.
 
 pub mod files;
 pub mod layers;

@@ -30,7 +30,7 @@ impl SourceFile {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the file is only compiled for tests: it lies in a `tests` folder, or is named `tests.rs` or `*_tests.rs`.
+    /// Whether the file is only compiled for tests: in a `tests` folder, or named `tests.rs` or `*_tests.rs`.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         self.path.split('/').any(|part| part == "tests" || part == "benches" || part == "examples")

@@ -1,4 +1,4 @@
-//! Opens a database, loads a few rows, changes them in a transaction, asks a question, and finds all again after reopening.
+//! Opens a database, loads rows, changes them in a transaction, asks a question, finds all again after reopening.
 
 #![allow(clippy::disallowed_methods, reason = "an example is a program")]
 

@@ -4,8 +4,8 @@
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
 //! ```
 //!
-//! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin with `# weft only`.
-//! A forced engine that cannot run a statement says so (0A000); the statement then runs unforced, so that the file goes on,
+//! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
+//! A forced engine that cannot run a statement says so (0A000); the statement then runs unforced, so the file goes on,
 //! and the share that each engine could run is reported. All failing records of a configuration are reported together.
 
 #![allow(
@@ -124,7 +124,7 @@ impl Server {
         if !counts {
             return execute(session, sql);
         }
-        // Inside a transaction a refusal would end it: another session is asked whether the engine can run the statement.
+        // Inside a transaction a refusal would end it: another session is asked whether it can run.
         let refused = if session.in_transaction() {
             let mut probe = database.session()?;
             probe.execute(&format!("SET engine = '{engine}'"))?;
@@ -167,6 +167,7 @@ impl DB for Client {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        // The runner calls inside an executor of its own: statements must wait in one all the same.
         let outcome = self.server.lock().unwrap().run(self.id, sql)?;
         if outcome.columns.is_empty() {
             return Ok(DBOutput::StatementComplete(outcome.tag.row_count()));

@@ -6,8 +6,9 @@
 //!                                                                                     after a checkpoint
 //! ```
 //!
-//! The answers were computed by DuckDB on the same data (`tests/tpch/answers.py`). Averages are decimals here and floats
-//! there, so fractions are compared up to the last digit that both have. Order is compared where the query orders all rows; the queries do.
+//! The answers were computed by DuckDB on the same data (`tests/tpch/answers.py`). Averages are decimals here and
+//! floats there, so fractions are compared up to the last digit that both have. Order is compared where the query
+//! orders all rows; the queries do.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its files")]
 

@@ -192,13 +192,24 @@ fn upsert_until(
     Ok(())
 }
 
-/// 1,000 rows per transaction: upserts as one statement of literals, as 1,000 prepared ones, new rows from Arrow.
+/// 1,000 rows per transaction: new rows and upserts as one statement of literals, upserts as 1,000 prepared ones, new
+/// rows from Arrow.
 pub(super) fn batches(bench: &mut Bench) -> Result<(), Failure> {
     let mut session = bench.database.session()?;
     let rows = bench.rows;
+    let ids = bench.fresh_ids(BATCH * BATCHES);
+    let mut texts = ids
+        .step_by(BATCH as usize)
+        .map(|from| literals((from..from + BATCH).map(|id| (id, id)), ""))
+        .collect::<Vec<_>>();
+    let ms = timed(BATCHES, 1e3, || session.execute(&texts.pop().expect("there is one per run")).map(|_| ()))?;
+    bench.report("insert_literals", BATCH as f64 / ms * 1e3, "rows/s");
+
     let upserted = |batch: u64| (0..BATCH).map(move |at| ((batch * BATCH + at) * 6_007 % rows, batch * BATCH + at));
 
-    let mut texts = (0..BATCHES).map(|batch| literals(upserted(batch))).collect::<Vec<_>>().into_iter();
+    let set: Vec<String> = data::names().iter().skip(1).map(|name| format!("{name} = excluded.{name}")).collect();
+    let tail = format!(" ON CONFLICT (id) DO UPDATE SET {}", set.join(", "));
+    let mut texts = (0..BATCHES).map(|batch| literals(upserted(batch), &tail)).collect::<Vec<_>>().into_iter();
     let ms = timed(BATCHES, 1e3, || session.execute(&texts.next().expect("there is one per run")).map(|_| ()))?;
     bench.report("batch_literals", BATCH as f64 / ms * 1e3, "rows/s");
 
@@ -225,7 +236,7 @@ pub(super) fn batches(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-fn literals(rows: impl Iterator<Item = (u64, u64)>) -> String {
+fn literals(rows: impl Iterator<Item = (u64, u64)>, tail: &str) -> String {
     let row = |(id, of): (u64, u64)| {
         let integers = (1..=data::COLUMNS_EACH).map(|j| data::integer(of, j).to_string());
         let strings = (1..=data::COLUMNS_EACH).map(|j| format!("'{}'", data::string(of, j)));
@@ -233,8 +244,7 @@ fn literals(rows: impl Iterator<Item = (u64, u64)>) -> String {
         format!("({})", values.join(","))
     };
     let values: Vec<String> = rows.map(row).collect();
-    let set: Vec<String> = data::names().iter().skip(1).map(|name| format!("{name} = excluded.{name}")).collect();
-    format!("INSERT INTO t VALUES {} ON CONFLICT (id) DO UPDATE SET {}", values.join(","), set.join(", "))
+    format!("INSERT INTO t VALUES {}{tail}", values.join(","))
 }
 
 /// `SELECT sum(col_1)` after a fifth of the rows was updated one by one, before and after conversion.
@@ -256,6 +266,8 @@ pub(super) fn dirty(bench: &mut Bench) -> Result<(), Failure> {
     bench.report("updates_in_hundreds", updates / begun.elapsed().as_secs_f64(), "rows/s");
     let ms = sum(bench)?;
     bench.report("sum_dirty", ms, "ms");
+    // To the end of all conversions and compactions.
+    session.execute("VACUUM")?;
     bench.database.checkpoint()?;
     let ms = sum(bench)?;
     bench.report("sum_converted", ms, "ms");

@@ -65,7 +65,7 @@ pub(super) fn run_parent(plan: &Plan, dir: &Path, kills: u64, seed: u64) -> Resu
         let total: usize = applied.iter().sum();
         let unacknowledged = total - acknowledged.iter().sum::<usize>();
         println!(
-            "kill {round}: {} events in this round, {total} in all; {unacknowledged} of them committed, not acknowledged",
+            "kill {round}: {} events, {total} in all; {unacknowledged} of them committed, not acknowledged",
             total - before
         );
     }

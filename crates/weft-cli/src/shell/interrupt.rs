@@ -1,6 +1,6 @@
 //! Ctrl-C stops the statement that runs, not the shell.
 //!
-//! The signal handler only sets a flag; a thread that lives as long as the shell looks at the flag and uses the session's
+//! The signal handler only sets a flag; a thread that lives as long as the shell looks at it and uses the session's
 //! cancel token while a statement runs.
 
 use std::sync::Arc;

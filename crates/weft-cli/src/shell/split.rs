@@ -1,11 +1,11 @@
 //! Where a statement ends.
 //!
 //! ```text
-//!   SELECT ';' /* ; */; \d t⏎ SELECT $$;$$   →   statement `SELECT ';' /* ; */`, command `d t`, statement `SELECT $$;$$`
+//!   SELECT ';' /* ; */; \d t⏎ SELECT $$;$$   →   SELECT ';' /* ; */   the command d t   SELECT $$;$$
 //! ```
 //!
-//! A semicolon ends a statement unless it stands in a quoted text, a quoted name, a dollar quote or a comment. A backslash
-//! at the start of a line, where no statement has begun, starts a command that ends with the line.
+//! A semicolon ends a statement unless it stands in a quoted text, a quoted name, a dollar quote or a comment. A
+//! backslash at the start of a line, where no statement has begun, starts a command that ends with the line.
 
 /// What a script consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,9 +64,9 @@ impl fmt::Debug for ColumnTable {
     }
 }
 
-/// Says which file an error is about.
-pub(crate) fn in_file(file: FileId, error: Error) -> Error {
-    let named = Error::new(error.code(), format!("column table file {file}: {}", error.message()));
+/// Says which file an error is about, by the name it has in a database directory.
+pub(crate) fn in_file(table: TableId, file: FileId, error: Error) -> Error {
+    let named = Error::new(error.code(), format!("column table file t{table}-{file}.col: {}", error.message()));
     match error.hint_text() {
         Some(hint) => named.hint(hint),
         None if error.code() == Code::DataCorrupted => {
@@ -77,12 +77,12 @@ pub(crate) fn in_file(file: FileId, error: Error) -> Error {
 }
 
 impl ColumnTable {
-    /// Reads and tests header, trailer and footer.
-    pub fn open(file: Arc<dyn File>, id: FileId, schema: &Schema) -> Result<ColumnTable> {
-        ColumnTable::open_inner(file, id, schema).map_err(|error| in_file(id, error))
+    /// Reads and tests header, trailer and footer. `table` is the one the file should belong to.
+    pub fn open(file: Arc<dyn File>, table: TableId, id: FileId, schema: &Schema) -> Result<ColumnTable> {
+        ColumnTable::open_inner(file, table, id, schema).map_err(|error| in_file(table, id, error))
     }
 
-    fn open_inner(file: Arc<dyn File>, id: FileId, schema: &Schema) -> Result<ColumnTable> {
+    fn open_inner(file: Arc<dyn File>, table: TableId, id: FileId, schema: &Schema) -> Result<ColumnTable> {
         let file_bytes = file.len().map_err(|error| Error::io("asking for its length", &error))?;
         if file_bytes < (HEADER_BYTES + TRAILER_BYTES) as u64 {
             return Err(Error::corrupt(format!("it has {file_bytes} bytes, less than a header and a trailer")));
@@ -90,8 +90,9 @@ impl ColumnTable {
         let mut header_bytes = [0; HEADER_BYTES];
         read(&*file, &mut header_bytes, 0)?;
         let header = Header::parse(&header_bytes)?;
-        if header.file != id {
-            return Err(Error::corrupt(format!("its header names file {}", header.file)));
+        if (header.table, header.file) != (table, id) {
+            let what = format!("its header says it is t{}-{}.col", header.table, header.file);
+            return Err(Error::corrupt(what));
         }
         let mut types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();
         types.push(DataType::BigInt);
@@ -251,7 +252,7 @@ impl ColumnTable {
     /// Says which block an error is about.
     pub(crate) fn in_block(&self, column: usize, block: usize, error: Error) -> Error {
         let named = Error::new(error.code(), format!("column {column}, block {block}: {}", error.message()));
-        in_file(self.header.file, named)
+        in_file(self.header.table, self.header.file, named)
     }
 
     fn load_inner(&self, column: usize, block: usize) -> Result<Block> {

@@ -101,7 +101,7 @@ fn build(schema: &Arc<Schema>, rows: &[(Vec<u8>, Vec<Value>, u64)], options: &Co
 }
 
 fn open(bytes: &[u8], schema: &Schema) -> Result<ColumnTable> {
-    ColumnTable::open(Arc::new(Bytes(bytes.to_vec())), FileId(77), schema)
+    ColumnTable::open(Arc::new(Bytes(bytes.to_vec())), TableId(3), FileId(77), schema)
 }
 
 #[test]
@@ -255,7 +255,8 @@ fn every_flipped_byte_and_every_cut_is_found() {
     }
     let longer = [&image.bytes[..], &[0; 16]].concat();
     assert!(read_all(&longer, &schema).is_err());
-    assert!(ColumnTable::open(Arc::new(Bytes(image.bytes.clone())), FileId(78), &schema).is_err());
+    assert!(ColumnTable::open(Arc::new(Bytes(image.bytes.clone())), TableId(3), FileId(78), &schema).is_err());
+    assert!(ColumnTable::open(Arc::new(Bytes(image.bytes.clone())), TableId(4), FileId(77), &schema).is_err());
 }
 
 #[test]

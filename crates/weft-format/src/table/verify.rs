@@ -55,7 +55,7 @@ impl ColumnTable {
 
     fn verify_keys(&self) -> Result<()> {
         let wrong = |position: usize, what: &str| {
-            Err(in_file(self.file_id(), Error::corrupt(format!("row {position}: {what}"))))
+            Err(in_file(self.table_id(), self.file_id(), Error::corrupt(format!("row {position}: {what}"))))
         };
         let mut last: Option<(Vec<u8>, u64)> = None;
         let (mut min_ts, mut max_ts) = (u64::MAX, 0);

@@ -6,8 +6,8 @@
 //!   numeric(10,2)      07 0a 02
 //! ```
 //!
-//! Little-endian; a text is its length (u32) and UTF-8 bytes; a list is its count (u32) and its items. Bytes that do not
-//! read to their end are [`Code::DataCorrupted`](weft_format::Code::DataCorrupted), an unknown format version is
+//! Little-endian; a text is its length (u32) and UTF-8 bytes; a list is its count (u32) and its items. Bytes that do
+//! not read to their end are [`Code::DataCorrupted`](weft_format::Code::DataCorrupted), an unknown format version is
 //! [`Code::VersionMismatch`](weft_format::Code::VersionMismatch).
 
 use std::collections::BTreeMap;

@@ -8,10 +8,13 @@
 //!
 //! 1. Of one name, at most one version is alive at any timestamp; the lock on the name keeps creators apart.
 //! 2. A version is installed before its timestamp is published, so a snapshot at `ts` finds every DDL up to `ts`.
-//! 3. The manifest's catalog edit with cut C holds exactly the tables alive at C, and a table id above every id ever used.
-//! 4. A table is forgotten by the manifest only after a catalog edit without it is durable, and after no snapshot sees it.
+//! 3. The manifest's catalog edit with cut C holds exactly the tables alive at C, and a table id above every id ever
+//!    used.
+//! 4. A table is forgotten by the manifest only after a catalog edit without it is durable, and after no snapshot sees
+//!    it.
 //!
-//! Concurrency: one RwLock, held for map operations only. Crash: redo applies the CREATE and DROP records after the cut.
+//! Concurrency: one RwLock, held for map operations only. Crash: redo applies the CREATE and DROP records after the
+//! cut.
 
 mod codec;
 mod def;

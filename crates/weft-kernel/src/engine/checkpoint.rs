@@ -1,4 +1,5 @@
-//! Checkpoints, and the housekeeping between them: freeze, convert, write the catalog, drop what was dropped, cut the log.
+//! Checkpoints, and the housekeeping between them: freeze, convert, write the catalog, drop what was dropped, cut the
+//! log.
 
 use std::time::Duration;
 
@@ -78,6 +79,10 @@ impl Core {
         if self.catalog.last_ddl() <= self.catalog.durable_cut() {
             return Ok(());
         }
+        self.write_catalog_image()
+    }
+
+    fn write_catalog_image(&self) -> Result<()> {
         let cut = self.timeline.published();
         let payload = crate::catalog::encode_image(&self.catalog.image(cut));
         let edit = Edit { table: TableId(0), cut, added: Vec::new(), removed: Vec::new(), payload };
@@ -121,6 +126,10 @@ impl Core {
             if table.drop_ts() > catalog_cut {
                 cut = cut.min(table.table.durable_cut());
             }
+        }
+        // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else removed.
+        if cut > catalog_cut && self.log.can_truncate(cut) {
+            self.write_catalog_image()?;
         }
         self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error))?;
         reached(Step::CheckpointLogCut);

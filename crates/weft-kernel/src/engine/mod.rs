@@ -1,7 +1,7 @@
 //! The engine: one per directory; opens, recovers, checkpoints, closes.
 //!
 //! ```text
-//!   open     lock ─ manifest ─ catalog as of its cut ─ tables as of theirs ─ redo of the log ─ orphans removed ─ threads
+//!   open     lock ─ manifest ─ catalog as of its cut ─ tables as of theirs ─ redo of the log ─ orphans gone ─ threads
 //!   recover  table t3: cut 80, catalog: cut 60      log: 61 create t4 · 75 t3 · 90 t3, t4 · chunk of 17 (no commit)
 //!            → 61 makes t4 · 75 is in t3's files already · 90 is applied · 17 never happened
 //!   log      kept from min(durable cut of every table, catalog's cut, published)

@@ -48,6 +48,7 @@ impl Redo<'_> {
     /// Applies the log; returns where it ends.
     pub(super) fn run(&mut self) -> Result<LogEnd> {
         let mut reader = read_log(self.env, &self.services.dir)?;
+        self.check_begin(reader.begins())?;
         let mut chunks: HashMap<TxnId, Vec<Vec<u8>>> = HashMap::new();
         let mut epoch = 0;
         while let Some(entry) = reader.next()? {
@@ -74,6 +75,22 @@ impl Redo<'_> {
             }
         }
         Ok(reader.finish())
+    }
+
+    /// No commit may be missing between what the manifest knows and the log: log segments are removed only after the
+    /// manifest has a catalog with a cut at or behind their last commit.
+    fn check_begin(&self, begins: Option<(String, Timestamp)>) -> Result<()> {
+        let known = self.catalog.durable_cut();
+        let missing = match begins {
+            Some((name, last_ts)) if last_ts > known => {
+                format!("log segments before {name} are missing: it begins after commit {last_ts}, the manifest knows {known}")
+            }
+            None if known > Timestamp(0) => {
+                format!("the log is missing: the manifest knows commit {known}, and there is no file log-*")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::corrupt(missing).hint("restore the log from a backup; opening without it would lose acknowledged commits"))
     }
 
     fn apply(&mut self, ts: Timestamp, changes: &[u8]) -> Result<()> {

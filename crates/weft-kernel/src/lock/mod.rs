@@ -6,8 +6,8 @@
 //!   txn 7 wants key (t3, 50), held by 9         7 → 9 → 7: a cycle; 7 gets "deadlock" at once, 9 goes on
 //! ```
 //!
-//! A lock is named by 64 bits of hash of what it protects: two keys with one hash share a lock, which makes transactions
-//! wait for no good reason (about never) but never lets two in.
+//! A lock is named by 64 bits of hash of what it protects: two keys with one hash share a lock, which makes
+//! transactions wait for no good reason (about never) but never lets two in.
 //!
 //! 1. A lock has either one exclusive holder or any number of shared ones.
 //! 2. Waiters are served in order of arrival; an upgrade of a held lock goes to the front.

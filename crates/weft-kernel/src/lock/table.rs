@@ -163,8 +163,9 @@ impl LockTable {
         LockTable { shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(), graph: Mutex::default() }
     }
 
-    /// Takes a lock and notes it in `held`; a lock held already is taken or upgraded again at no cost. Waits when others
-    /// are in the way, and fails with [`Code::DeadlockDetected`], [`Code::LockTimeout`] or [`Code::QueryCanceled`].
+    /// Takes a lock and notes it in `held`; a lock held already is taken or upgraded again at no cost. Waits when
+    /// others are in the way, and fails with [`Code::DeadlockDetected`], [`Code::LockTimeout`] or
+    /// [`Code::QueryCanceled`].
     #[inline]
     pub fn acquire(&self, name: LockName, request: &LockRequest<'_>, held: &mut HeldLocks) -> Result<()> {
         match self.attempt(name, request) {

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   4 threads commit all the time, one sync takes 110 us
-//!   without    [2 commits][2][2][2]                 each batch has those who came while the other was written: 2 per 110 us
+//!   without    [2 commits][2][2][2]                 each batch has who came while the other was written: 2 per 110 us
 //!   with       [4 commits] ~50 us [4 commits]       the writer lets the 4 of the last batch come back: 4 per 160 us
 //! ```
 //!
 //! 1. Who commits alone never waits: only who was there during the last write is waited for.
-//! 2. The wait is no longer than half of what one write took lately. After waiting in vain the next batch does not wait,
-//!    after the second time the next 2, then 4, ... 64; a wait that paid takes back one vain one.
+//! 2. The wait is no longer than half of what one write took lately. After waiting in vain the next batch does not
+//!    wait, after the second time the next 2, then 4, ... 64; a wait that paid takes back one vain one.
 
 /// A writer never waits longer than this, however slow the disk.
 const PATIENCE_NS_MAX: u64 = 1_000_000;

@@ -103,7 +103,8 @@ pub(crate) struct BlockHeader {
 }
 
 impl BlockHeader {
-    /// Fills in the header of a block: `block` has room for the header, then the payload, then zeros up to the alignment.
+    /// Fills in the header of a block: `block` has room for the header, then the payload, then zeros up to the
+    /// alignment.
     pub(crate) fn encode(&self, salt: u32, block: &mut [u8]) {
         assert_eq!(block.len(), block_bytes(self.payload_bytes as usize), "a block has its padding");
         block[8..16].copy_from_slice(&self.lsn.0.to_le_bytes());

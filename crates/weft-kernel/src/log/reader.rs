@@ -137,6 +137,12 @@ impl LogReader {
         Ok(reader)
     }
 
+    /// The oldest segment and the last commit before it; none when there is no log. Before the first record is read.
+    pub(crate) fn begins(&self) -> Option<(String, Timestamp)> {
+        assert!(self.opened <= 1, "asked before the first record is read");
+        (self.opened == 1).then(|| (segment_name(self.header.start), self.header.last_ts))
+    }
+
     /// The next record, or none at the end of the log.
     #[expect(clippy::should_implement_trait, reason = "the record borrows the reader's buffer")]
     pub fn next(&mut self) -> Result<Option<Entry<'_>>> {

@@ -69,17 +69,20 @@ impl Segments {
         }
     }
 
-    /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
-    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Lsn> {
+    /// The oldest segment, when nothing in it is needed by redo from `cut` on.
+    pub(crate) fn unneeded(&self, cut: Timestamp) -> Option<Lsn> {
         let first = *self.kept.front()?;
         let needed = self.kept.len() == 1
             || first.needed_until > cut
             || self.undecided.values().any(|&segment| segment == first.start);
-        if needed {
-            return None;
-        }
+        (!needed).then_some(first.start)
+    }
+
+    /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
+    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Lsn> {
+        let first = self.unneeded(cut)?;
         self.kept.pop_front();
-        Some(first.start)
+        Some(first)
     }
 
     /// The start of the oldest kept segment.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! 1. A file called `log-x` has a whole, durable header: it gets its name after its header was synced.
-//! 2. When a block is written at LSN x everything before x is durable; so a valid block behind a damaged one proves that
-//!    the damaged one was durable: corruption, not a torn tail.
+//! 2. When a block is written at LSN x everything before x is durable; so a valid block behind a damaged one proves
+//!    that the damaged one was durable: corruption, not a torn tail.
 //! 3. A failed fsync is final: what it left on disk is unknown and a second try may lie (the kernel drops the dirty
 //!    pages), so the log is poisoned.
 //!

@@ -272,7 +272,8 @@ fn after_a_failed_sync_nothing_is_acknowledged_until_reopened() {
             }
             assert!(log.poisoned().is_some());
         });
-        // The process ends, the machine lives on: what was half on disk is read from memory, and must not be lost later.
+        // The process ends, the machine lives on: what was half on disk is read from memory, and must not be lost
+        // later.
         let found = run(&simulation, |env| {
             let log = open(&env);
             let found = read_all(&env).unwrap().0.len();

@@ -6,13 +6,14 @@
 //!   T3           append ─ wait ··································································· ▶
 //! ```
 //!
-//! Committers append to the filling batch. Who waits and finds nobody writing becomes the writer of the whole batch; the
-//! rest sleep. So a lone committer waits for no threshold and no other thread, and under load the batch grows by itself.
+//! Committers append to the filling batch. Who waits and finds nobody writing becomes the writer of the whole batch;
+//! the rest sleep. So a lone committer waits for no threshold and no other thread, and under load the batch grows by
+//! itself.
 //!
 //! 1. Batches are written one after the other, each durable before the next is written; so log order is append order.
 //! 2. A waiter is told "durable" only after the fdatasync of its batch succeeded.
-//! 3. When a block cannot be written (full disk), the records somebody waits for are dropped and their waiters told; the
-//!    others (chunks, asynchronous commits, whose effects are visible already) stay at the front of the next batch.
+//! 3. When a block cannot be written (full disk), the records somebody waits for are dropped and their waiters told;
+//!    the others (chunks, asynchronous commits, whose effects are visible already) stay at the front of the next batch.
 //! 4. After a failed fsync every call fails, for as long as the object lives.
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
@@ -115,8 +116,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log for writing behind what recovery read. Segments of the past stay as they are; writing starts in a new
-    /// one. On a full disk that is put off to the first write.
+    /// Opens the log for writing behind what recovery read. Segments of the past stay as they are; writing starts in a
+    /// new one. On a full disk that is put off to the first write.
     pub fn create_or_continue(env: &Env, dir: &Path, options: LogOptions, end: LogEnd) -> Result<Log> {
         let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
         for name in names.iter().filter(|name| is_temporary_segment(name)) {
@@ -162,8 +163,8 @@ impl Log {
         self.push(record, true).map(|_| ())
     }
 
-    /// Appends a commit whose committer will call [`Log::wait_durable`] and takes the transaction back when that fails. An
-    /// error means it was not appended. Calls in commit order: the caller holds its sequencing latch.
+    /// Appends a commit whose committer will call [`Log::wait_durable`] and takes the transaction back when that fails.
+    /// An error means it was not appended. Calls in commit order: the caller holds its sequencing latch.
     pub fn append_waited(&self, record: &Record<'_>) -> Result<Ticket> {
         Ok(Ticket { batch: self.push(record, false)? })
     }
@@ -313,8 +314,13 @@ impl Log {
         state.gather.end(waiters);
     }
 
-    /// Removes segments that redo from `cut` on does not need: every commit in them is at or before `cut`, and so is the
-    /// commit of every transaction with a chunk in them. Returns how many went.
+    /// Whether [`Log::truncate_before`] would remove anything now.
+    pub fn can_truncate(&self, cut: Timestamp) -> bool {
+        self.tail.lock().segments().unneeded(cut).is_some()
+    }
+
+    /// Removes segments that redo from `cut` on does not need: every commit in them is at or before `cut`, and so is
+    /// the commit of every transaction with a chunk in them. Returns how many went.
     pub fn truncate_before(&self, cut: Timestamp) -> Result<usize> {
         let _alone = self.truncating.lock();
         let mut removed = 0;
@@ -324,7 +330,8 @@ impl Log {
             let path = self.dir.join(segment_name(start));
             let gone = self.env.fs.remove(&path);
             gone.map_err(|error| Error::io(format!("removing log segment {}", path.display()), &error))?;
-            // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a gap.
+            // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
+            // gap.
             if !fault::active(Fault::SkipDirSync)
                 && let Err(error) = self.env.fs.sync_dir(&self.dir)
             {
@@ -369,8 +376,8 @@ impl Log {
         self.state.lock().counters
     }
 
-    /// Reads every kept block again up to the durable end and tests it; what is wrong, one line each. No block is written
-    /// meanwhile.
+    /// Reads every kept block again up to the durable end and tests it; what is wrong, one line each. No block is
+    /// written meanwhile.
     pub fn check(&self) -> Result<Vec<String>> {
         let mut tail = self.tail.lock();
         let durable = tail.next_lsn();
@@ -384,7 +391,8 @@ impl Log {
 }
 
 /// Makes the last block that recovery read durable, before anything is built on it. It was read from memory if only the
-/// process died, and a sync that failed then may have left it clean in memory and missing on disk: so it is written again.
+/// process died, and a sync that failed then may have left it clean in memory and missing on disk: so it is written
+/// again.
 fn settle(env: &Env, dir: &Path, end: &LogEnd) -> Result<()> {
     let Some(block) = &end.last_block else { return Ok(()) };
     let path = dir.join(segment_name(block.segment));

@@ -6,7 +6,8 @@
 
 use weft_format::{FileId, TableId, Timestamp};
 
-/// A change of a table's files. Table 0 is the catalog: no files, and a payload that is the whole catalog as of the cut.
+/// A change of a table's files. Table 0 is the catalog: no files, and a payload that is the whole catalog as of the
+/// cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     /// Which table.

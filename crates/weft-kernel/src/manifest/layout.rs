@@ -1,7 +1,7 @@
 //! Where each byte of the manifest lies: header, records, CURRENT.
 //!
 //! ```text
-//!   header 64   magic 8 | version u32 | salt u32 | number u64 | snapshot end u64 | file max u64 | table max u32 | 0 | crc u32
+//!   header 64  magic | version u32 | salt u32 | number u64 | snapshot end u64 | file max u64 | table max u32 | 0 | crc
 //!   record      magic 4 | crc u32 | offset u64 | durable u64 | payload bytes u32 | kind u32 | payload | 0 up to 8
 //! ```
 //!

@@ -6,13 +6,14 @@
 //!            ─▶ sync directory ─▶ remove MANIFEST-3
 //! ```
 //!
-//! The mark costs no sync and usually reaches the disk soon; with it, damage in the last edit is told from a torn write.
+//! The mark costs no sync and usually reaches the disk soon; with it, damage in the last edit is told from a torn
+//! write.
 //!
 //! Concurrency: one mutex, held across the edit's I/O; the log is flushed before it is taken. `fold` is called under it
 //! and must not come back here.
 //!
-//! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment of
-//! a switch CURRENT names the old or the new file, and both say the same.
+//! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment
+//! of a switch CURRENT names the old or the new file, and both say the same.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -139,7 +140,8 @@ impl Manifest {
         assert!(self.hooks.set(hooks).is_ok(), "a manifest is connected once");
     }
 
-    /// Makes an edit durable. On return every crash finds it; after an error none does, unless the manifest is poisoned.
+    /// Makes an edit durable. On return every crash finds it; after an error none does, unless the manifest is
+    /// poisoned.
     pub fn apply(&self, edit: Edit) -> Result<()> {
         if edit.payload.len() > PAYLOAD_BYTES_MAX {
             return Err(Error::new(Code::ProgramLimit, format!("the payload of table {} is over 1 GB", edit.table)));
@@ -322,8 +324,8 @@ fn load(env: &Env, dir: &Path) -> Result<State> {
     if bytes.len() as u64 > end {
         file.set_len(end).map_err(failed)?;
     }
-    // What was read may not be on disk (the process died, not the machine), and from now on it is acted upon. A sync that
-    // failed then may have left it clean in memory and missing on disk: so it is written again.
+    // What was read may not be on disk (the process died, not the machine), and from now on it is acted upon. A sync
+    // that failed then may have left it clean in memory and missing on disk: so it is written again.
     file.write_at(&bytes[durable as usize..end as usize], durable).map_err(failed)?;
     file.sync_data().map_err(failed)?;
     let synced = env.fs.sync_dir(dir);

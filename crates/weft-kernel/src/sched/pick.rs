@@ -41,8 +41,8 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion comes before compaction;
-/// within a kind the best worth wins, then the lowest table and number.
+/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion comes before
+/// compaction; within a kind the best worth wins, then the lowest table and number.
 pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Option<Choice> {
     let mut best: Option<(usize, f64)> = None;
     for (index, offer) in offers.iter().enumerate() {
@@ -87,8 +87,8 @@ fn explain(offer: &JobOffer, count: usize) -> String {
         JobKind::Compact => "no conversion waits",
     };
     format!(
-        "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of log, \
-         drops {dead_rows} dead rows for {:.0} us; {}",
+        "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of \
+         log, drops {dead_rows} dead rows for {:.0} us; {}",
         cost_us(&offer.price),
         offer.reason
     )

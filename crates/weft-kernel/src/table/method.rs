@@ -35,11 +35,12 @@ pub trait Write: Send + Sync {
     fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool>;
     /// Reads the whole row (row codec) of `key` visible at `read_ts`.
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
-    /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's lock,
-    /// so the answer stays true until it lets go (invariant 6).
+    /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
+    /// lock, so the answer stays true until it lets go (invariant 6).
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>>;
     /// The greatest key of any version the table holds, dead or alive; none when it holds nothing. Asked once at open,
-    /// after redo, to go on with the hidden row ids; the statistics of the parts and the ends of the row tables know it.
+    /// after redo, to go on with the hidden row ids; the statistics of the parts and the ends of the row tables know
+    /// it.
     fn greatest_key(&self) -> Result<Option<Vec<u8>>>;
     /// Builds files from rows that arrive in batches (storage columns in schema order). The files are durable when this
     /// returns. The keys are distinct and free at `newest`: this checks both and fails with a unique violation, leaving
@@ -47,9 +48,9 @@ pub trait Write: Send + Sync {
     fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment>;
     /// Takes back files that [`Write::build`] made and no commit record names.
     fn discard(&self, attachment: &Attachment);
-    /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp order,
-    /// before `ts` is published. Must not fail (what can fail was done before the commit record); an I/O error while the
-    /// old version is looked for again is returned and poisons the engine.
+    /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp
+    /// order, before `ts` is published. Must not fail (what can fail was done before the commit record); an I/O error
+    /// while the old version is looked for again is returned and poisons the engine.
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
 }
 
@@ -74,8 +75,8 @@ pub trait Maintain: Send + Sync {
 
 /// Redo.
 pub trait Replay: Send + Sync {
-    /// Applies a logged change. Changes come in log order; those at or below the table's recovered cut are ignored here,
-    /// so replaying twice is harmless.
+    /// Applies a logged change. Changes come in log order; those at or below the table's recovered cut are ignored
+    /// here, so replaying twice is harmless.
     fn replay(&self, ts: Timestamp, change: &Change) -> Result<()>;
 }
 

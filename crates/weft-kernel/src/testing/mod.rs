@@ -1,4 +1,5 @@
-//! For tests of the kernel: a table method that keeps versions in a map, and short words for rows of (k bigint, v bigint).
+//! For tests of the kernel: a table method that keeps versions in a map, and short words for rows of (k bigint, v
+//! bigint).
 
 mod memory;
 

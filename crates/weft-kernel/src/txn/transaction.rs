@@ -109,8 +109,8 @@ impl Transaction {
         self.ddl.is_empty() && self.journal.is_empty()
     }
 
-    /// The version of the catalog that this transaction sees: equal numbers mean equal tables. None after DDL of its own,
-    /// when nothing bound to tables may be kept beyond this transaction.
+    /// The version of the catalog that this transaction sees: equal numbers mean equal tables. None after DDL of its
+    /// own, when nothing bound to tables may be kept beyond this transaction.
     pub fn catalog_version(&self) -> Option<u64> {
         self.ddl.is_empty().then(|| self.core().catalog.version_at(self.read_ts).0)
     }
@@ -168,8 +168,8 @@ impl Transaction {
         }
     }
 
-    /// Whether the transaction added rows to the table in bulk ([`Transaction::build`]): until it commits, scans see them,
-    /// reads and writes of single keys are refused.
+    /// Whether the transaction added rows to the table in bulk ([`Transaction::build`]): until it commits, scans see
+    /// them, reads and writes of single keys are refused.
     pub fn has_built(&self, t: &TableRef) -> bool {
         self.journal.find(t.def.id).is_some_and(|state| !state.writes.attachments.is_empty())
     }

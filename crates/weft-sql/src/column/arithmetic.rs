@@ -1,4 +1,4 @@
-//! Functions behind arithmetic operators: they raise where the query engine's own would wrap, truncate or give infinity.
+//! Functions behind arithmetic operators: they raise where the query engine's own would wrap, cut or give infinity.
 //!
 //! ```text
 //!   9223372036854775807 + 1    22003, not -9223372036854775808

@@ -29,7 +29,6 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::{Handle, Runtime};
-use tokio::task::unconstrained;
 use weft_env::sync::Mutex;
 use weft_env::{Clock, Env};
 use weft_format::{Code, DataType, Error, Result, TableId};
@@ -41,8 +40,11 @@ use super::output::Converter;
 use super::provider::{PlanningContext, partition_count, refresh_estimates};
 use super::scan::{Execution, WeftScanExec};
 use super::setup::{ColumnOptions, memory, parser_options, session_state};
-use super::stream::QueryStream;
+use super::stop::{bind_filters, stoppable};
+use super::rewrite::rewrite;
+use super::stream::{QueryStream, wait};
 use super::types::{output_type, scalar_of};
+use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
 
@@ -99,7 +101,9 @@ impl ColumnEngine {
         check_query(query)?;
         guarded(|| {
             let mut query = query.clone();
+            expand_wildcards(&mut query, tables)?;
             name_columns(&mut query);
+            rewrite(&mut query)?;
             let context = PlanningContext::new(&self.state, tables, target);
             let plan = SqlToRel::new_with_options(&context, parser_options())
                 .sql_statement_to_plan(Statement::Query(Box::new(query)))
@@ -184,6 +188,11 @@ impl ColumnEngine {
 
     /// A physical plan for one execution.
     pub(super) fn runnable(&self, query: &PreparedQuery, binding: &Binding) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = self.unbound(query, binding)?;
+        bind_filters(plan, &binding.cancel).map_err(|error| unwrap(error, &query.text))
+    }
+
+    fn unbound(&self, query: &PreparedQuery, binding: &Binding) -> Result<Arc<dyn ExecutionPlan>> {
         let wrong = |error| unwrap(error, &query.text);
         if query.cachable {
             self.refresh_template(query, binding);
@@ -200,8 +209,7 @@ impl ColumnEngine {
     }
 
     fn physical(&self, state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        // Planning waits for nothing, so any thread will do, also one that runs tasks of the caller's own.
-        futures::executor::block_on(unconstrained(state.query_planner().create_physical_plan(plan, state)))
+        stoppable(wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?)
     }
 
     fn template(&self, query: &PreparedQuery) -> Result<Template> {
@@ -215,7 +223,8 @@ impl ColumnEngine {
         Ok(made)
     }
 
-    /// Drops the template when a table has grown or shrunk so far that it would be read in another number of partitions.
+    /// Drops the template when a table has grown or shrunk so far that it would be read in another number of
+    /// partitions.
     /// Looked at in the 1st, 2nd, 4th, 8th, ... and every 256th execution.
     fn refresh_template(&self, query: &PreparedQuery, binding: &Binding) {
         let count = query.executions.fetch_add(1, Ordering::Relaxed) + 1;
@@ -401,6 +410,7 @@ const REUSABLE: &[&str] = &[
     "NestedLoopJoinExec",
     "CrossJoinExec",
     "UnionExec",
+    "StopExec",
     "BoundedWindowAggExec",
     "WindowAggExec",
     "EmptyExec",

@@ -22,11 +22,23 @@ pub(crate) fn wrap(error: Error) -> DataFusionError {
 /// The error of the engine as Weft's; `text` is the statement, for the position.
 pub(crate) fn unwrap(error: DataFusionError, text: &str) -> Error {
     let span = error.diagnostic().and_then(|diagnostic| diagnostic.span);
-    let out = convert(error);
+    let out = with_remedy(convert(error));
     match span.and_then(|span| position(text, span.start.line, span.start.column)) {
         Some(at) if out.position().is_none() => out.at(at),
         _ => out,
     }
+}
+
+/// The engine's own messages say what is wrong, not what to do.
+fn with_remedy(error: Error) -> Error {
+    let hint = match error.code() {
+        _ if error.hint_text().is_some() => return error,
+        Code::UndefinedFunction => "check the name and the number and types of the arguments; cast them where needed",
+        Code::InvalidText | Code::InvalidDatetime | Code::DatatypeMismatch => "correct the value, or cast to a type that it has",
+        Code::InvalidParameterValue => "correct the argument; regular expressions follow the syntax of Rust's regex",
+        _ => return error,
+    };
+    error.hint(hint)
 }
 
 /// Characters from the start of the text, counted from 1, of a line and column counted from 1.
@@ -45,7 +57,7 @@ fn convert(error: DataFusionError) -> Error {
             Ok(error) => *error,
             Err(inner) => match inner.downcast::<DataFusionError>() {
                 Ok(error) => convert(*error),
-                Err(inner) => Error::internal(inner.to_string()),
+                Err(inner) => by_text(&inner.to_string()),
             },
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => convert(*inner),
@@ -76,7 +88,7 @@ fn by_reference(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
             Some(error) => error.clone(),
-            None => Error::internal(inner.to_string()),
+            None => by_text(&inner.to_string()),
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => by_reference(inner),
         DataFusionError::Shared(inner) => by_reference(inner),
@@ -112,6 +124,12 @@ fn schema(error: &SchemaError) -> Error {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let name = field.flat_name();
+            if let Some(table) = &field.relation
+                && !valid_fields.iter().any(|known| known.relation.as_ref().is_some_and(|r| r.table() == table.table()))
+            {
+                let message = format!("missing FROM-clause entry for table \"{}\"", table.table());
+                return Error::new(Code::UndefinedTable, message);
+            }
             let error = Error::new(Code::UndefinedColumn, format!("column \"{name}\" does not exist"));
             let mut names: Vec<&str> = valid_fields.iter().map(|column| column.name.as_str()).collect();
             names.dedup();
@@ -143,8 +161,24 @@ fn first_line(message: &str) -> &str {
 fn plan(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
-    let code = if has("could not be resolved from available columns") || has("must appear in the group by clause") {
+    let code = if has("could not be resolved from available columns")
+        || has("must appear in the group by clause")
+        || has("aggregate function calls cannot be nested")
+        || has("aggregate functions are not allowed")
+    {
         Code::GroupingError
+    } else if has("cannot coerce arithmetic expression") {
+        Code::UndefinedFunction
+    } else if has("non-boolean predicate") {
+        Code::DatatypeMismatch
+    } else if has("order by column out of bounds") || has("group by position") {
+        Code::InvalidColumnReference
+    } else if has("limit must be >= 0") {
+        Code::InvalidRowCount
+    } else if has("offset must be >= 0") {
+        Code::InvalidRowOffset
+    } else if (has("expected limit") || has("expected offset")) && has("utf8") {
+        Code::InvalidText
     } else if has("invalid function") || has("no function matches") || has("there is no udf") {
         Code::UndefinedFunction
     } else if has("no field named") || has("column") && has("not found") {
@@ -175,16 +209,37 @@ fn plan(message: &str) -> Error {
     Error::new(code, first_line(message))
 }
 
+/// The first text between single quotes.
+fn quoted(message: &str) -> &str {
+    message.split('\'').nth(1).unwrap_or("")
+}
+
+fn is_whole(text: &str) -> bool {
+    let digits = text.trim().trim_start_matches(['-', '+']);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text has the form of a date, `2013-02-30`.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.trim().split('-').collect();
+    parts.len() == 3 && parts.iter().all(|part| is_whole(part))
+}
+
 /// Everything else comes as text, too.
 fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
+    let read = quoted(message);
     let code = if has("divide by zero") || has("division by zero") {
         return Error::new(Code::DivisionByZero, "division by zero");
     } else if has("more than one row") {
         return Error::new(Code::CardinalityViolation, "a subquery used as an expression returned more than one row");
     } else if has("overflow") || has("out of range") || has("too large to store") || has("can't cast value") {
         return out_of_range(first_line(message));
+    } else if has("cannot cast string") && has("to value of int") && is_whole(read) {
+        Code::NumericOutOfRange
+    } else if has("to value of date") && is_date(read) {
+        Code::DatetimeOverflow
     } else if has("error parsing timestamp")
         || has("error parsing date")
         || has("to value of date")

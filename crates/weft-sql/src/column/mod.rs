@@ -4,32 +4,39 @@
 //!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
 //!     names       result columns named as PostgreSQL does; what is refused before planning
 //!     provider    tables and functions for the planner ── pushdown (WHERE → scan)
-//!     operators, semantics, arithmetic    PostgreSQL's types and errors
+//!     wildcard, rewrite    syntax that the planner gets wrong
+//!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     stream, output    batches in exactly the columns' types
 //!     types, error      both ways between Weft and the engine
 //! ```
 //!
-//! DataFusion plans only what reads: statements that write are planned in `dml` as a query of the rows to change, and its
-//! own hooks for DML are never reached (they lose conditions).
+//! DataFusion plans only what reads: statements that write are planned in `dml` as a query of the rows to change, and
+//! its own hooks for DML are never reached (they lose conditions).
 
 mod arithmetic;
 mod engine;
 mod error;
 mod explain;
+mod functions;
+mod lengths;
 mod names;
 mod operators;
 mod output;
 mod provider;
 mod pushdown;
+mod rewrite;
 mod scan;
 mod semantics;
 mod setup;
+mod stop;
 mod stream;
+mod subqueries;
 mod types;
+mod wildcard;
 
-pub(crate) use engine::PreparedQuery;
 pub use engine::ColumnEngine;
+pub(crate) use engine::PreparedQuery;
 pub(crate) use names::{MARKER, column_name};
 pub(crate) use provider::TARGET;
 pub use setup::ColumnOptions;

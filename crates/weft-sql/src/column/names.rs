@@ -12,13 +12,15 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, FunctionArguments, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
+    CastKind, Expr, FunctionArguments, Ident, LimitClause, ObjectName, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
     Visitor, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
 /// Expressions may be nested this deep.
 const DEPTH_MAX: usize = 1_000;
+/// A query may name this many tables: planning a join of n takes n² steps and more.
+const RELATIONS_MAX: usize = 200;
 
 /// Starts the part of a name that is not shown.
 pub(crate) const MARKER: char = '\u{1}';
@@ -166,7 +168,7 @@ fn type_name(sql: &str) -> String {
 /// What must hold of a query before it is planned: nothing that the planner would silently pass over, no bottomless
 /// nesting.
 pub(crate) fn check_query(query: &Query) -> Result<()> {
-    let mut checker = Checker { depth: 0 };
+    let mut checker = Checker { depth: 0, relations: 0 };
     match Visit::visit(query, &mut checker) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
@@ -175,6 +177,7 @@ pub(crate) fn check_query(query: &Query) -> Result<()> {
 
 struct Checker {
     depth: usize,
+    relations: usize,
 }
 
 impl Visitor for Checker {
@@ -212,6 +215,21 @@ impl Visitor for Checker {
                 Error::new(Code::FeatureNotSupported, "SELECT INTO is not supported")
                     .hint("create the table, then INSERT INTO ... SELECT"),
             );
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Error> {
+        if let Err(error) = crate::parse::table_name(relation)
+            && error.code() == Code::SyntaxError
+        {
+            return ControlFlow::Break(error);
+        }
+        self.relations += 1;
+        if self.relations > RELATIONS_MAX {
+            let message = format!("a query names more than {RELATIONS_MAX} tables");
+            let error = Error::new(Code::StatementTooComplex, message);
+            return ControlFlow::Break(error.hint("split it; keep what it has so far in a table"));
         }
         ControlFlow::Continue(())
     }

@@ -13,12 +13,15 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr, cast};
 use sqlparser::ast::BinaryOperator;
 
+use super::semantics::read_as;
+
 /// Plans date arithmetic.
 #[derive(Debug)]
 pub(crate) struct WeftOperators;
 
 impl ExprPlanner for WeftOperators {
     fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let raw = typed(raw, schema);
         let op = match raw.op {
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
@@ -44,6 +47,30 @@ impl ExprPlanner for WeftOperators {
         };
         Ok(PlannerResult::Planned(planned))
     }
+}
+
+/// The operands of arithmetic and comparisons: a string constant beside a number is read as one, a real or a numeric
+/// that meets a number of another kind is double precision.
+fn typed(raw: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
+    use BinaryOperator::{Divide, Eq, Gt, GtEq, Lt, LtEq, Minus, Modulo, Multiply, NotEq, Plus};
+    let arithmetic = matches!(raw.op, Plus | Minus | Multiply | Divide | Modulo);
+    if !arithmetic && !matches!(raw.op, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
+        return raw;
+    }
+    let RawBinaryExpr { op, left, right } = raw;
+    let left = beside(left, &right, schema);
+    let right = beside(right, &left, schema);
+    RawBinaryExpr { op, left, right }
+}
+
+fn beside(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+    let (Ok(from), Ok(to)) = (expr.get_type(schema), other.get_type(schema)) else { return expr };
+    let double = match (&from, &to) {
+        (ArrowType::Float32, to) => to.is_decimal() || to.is_integer(),
+        (from, ArrowType::Float32 | ArrowType::Float64) => from.is_decimal(),
+        _ => false,
+    };
+    if double { cast(expr, ArrowType::Float64) } else { read_as(expr, other, schema) }
 }
 
 fn days(date: Expr) -> Expr {

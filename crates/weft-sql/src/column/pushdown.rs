@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. A condition is taken whole or not at all; what is taken is applied exactly, so nothing above repeats it.
-//! 2. A constant is taken only in the column's own type; the optimizer has moved casts to the constant where that is sound.
+//! 2. A constant is taken only in the column's own type; the optimizer has moved casts to the constant
+//!    where that is sound.
 
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
@@ -21,6 +22,8 @@ pub(crate) fn predicates_of(expr: &Expr, schema: &Schema) -> Option<Vec<Predicat
             all.extend(predicates_of(right, schema)?);
             Some(all)
         }
+        Expr::Literal(ScalarValue::Boolean(Some(true)), _) => Some(Vec::new()),
+        expr if is_never(expr) => Some(vec![NEVER]),
         Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => any_of(expr, schema).map(|p| vec![p]),
         Expr::Between(between) if !between.negated => {
             let column = ordinal(&between.expr, schema)?;
@@ -70,6 +73,9 @@ fn any_of(expr: &Expr, schema: &Schema) -> Option<Predicate> {
             rest.push(left);
             continue;
         }
+        if is_never(next) {
+            continue;
+        }
         let (column, mut values) = match one(next, schema)? {
             Predicate::Compare { column, op: CompareOp::Eq, value } => (column, vec![value]),
             Predicate::In { column, values } => (column, values),
@@ -81,7 +87,15 @@ fn any_of(expr: &Expr, schema: &Schema) -> Option<Predicate> {
             Some(_) => return None,
         }
     }
-    found.map(|(column, values)| Predicate::In { column, values })
+    Some(found.map_or(NEVER, |(column, values)| Predicate::In { column, values }))
+}
+
+/// True of no row.
+const NEVER: Predicate = Predicate::Compare { column: 0, op: CompareOp::Eq, value: Value::Null };
+
+/// Whether a condition is the constant false or NULL, as is left of `a NOT IN (1, NULL)`.
+fn is_never(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Boolean(None | Some(false)) | ScalarValue::Null, _))
 }
 
 fn truth(column: usize, value: bool) -> Predicate {

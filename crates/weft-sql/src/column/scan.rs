@@ -6,7 +6,8 @@
 //!   execute(0), execute(1)   the two partitions of one Scan::scan
 //! ```
 //!
-//! 1. The plan holds no snapshot: the view comes from the execution's binding, so a cached plan is good for any snapshot.
+//! 1. The plan holds no snapshot: the view comes from the execution's binding, so a cached plan is good for any
+//!    snapshot.
 //! 2. All partitions of one execution of a leaf belong to the same `Scan::scan`: every row is in exactly one of them.
 //! 3. Statistics are estimates and never exact, so no answer is ever computed from them.
 //!
@@ -38,7 +39,7 @@ use weft_kernel::table::{Partition, ScanMetrics, ScanRequest};
 
 use super::error::wrap;
 use super::pushdown::describe;
-use crate::binding::{Binding, CancelToken};
+use crate::binding::Binding;
 
 /// Rows per batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -49,6 +50,16 @@ pub(crate) struct Execution {
     pub(crate) binding: Binding,
     /// Set when nobody waits for the result any more; the cancel token may belong to the next statement by then.
     pub(crate) stopped: Arc<AtomicBool>,
+}
+
+impl Execution {
+    /// An error when the statement was cancelled, its time is over, or nobody waits for it.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Error::new(Code::QueryCanceled, "the query was dropped"));
+        }
+        self.binding.cancel.check()
+    }
 }
 
 /// A scan of one table, with its columns and conditions.
@@ -229,8 +240,7 @@ impl ExecutionPlan for WeftScanExec {
         let partition = self.take(partition, &execution.binding)?;
         Ok(Box::pin(ScanStream {
             schema: Arc::clone(self.properties.eq_properties.schema()),
-            cancel: execution.binding.cancel.clone(),
-            stopped: Arc::clone(&execution.stopped),
+            execution,
             partition: Some(partition),
         }))
     }
@@ -265,8 +275,7 @@ impl ExecutionPlan for WeftScanExec {
 /// One partition as a stream.
 struct ScanStream {
     schema: SchemaRef,
-    cancel: CancelToken,
-    stopped: Arc<AtomicBool>,
+    execution: Arc<Execution>,
     partition: Option<Box<dyn Partition>>,
 }
 
@@ -278,12 +287,7 @@ impl Stream for ScanStream {
         let Some(partition) = &mut this.partition else {
             return Poll::Ready(None);
         };
-        let next = if this.stopped.load(Ordering::Relaxed) {
-            Err(Error::new(Code::QueryCanceled, "the query was dropped"))
-        } else {
-            this.cancel.check().and_then(|()| partition.next())
-        };
-        match next {
+        match this.execution.check().and_then(|()| partition.next()) {
             Ok(Some(batch)) => Poll::Ready(Some(Ok(batch))),
             Ok(None) => {
                 this.partition = None;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! 1. Every rewrite keeps the name of an output column, so references from above stay valid.
-//! 2. Arithmetic on integers and division of floats is never left to the engine's wrapping operators, wherever it stands
-//!    in the plan; constant folding runs the same functions.
+//! 2. Arithmetic on integers and division of floats is never left to the engine's wrapping operators, wherever it
+//!    stands in the plan; constant folding runs the same functions.
 
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::config::ConfigOptions;
@@ -76,7 +76,7 @@ fn rewrite_plan(
 }
 
 /// Functions whose result has the type of their arguments, so that a constant among them is typed as PostgreSQL does.
-const TYPED_BY_ARGUMENTS: &[&str] = &["coalesce", "nullif", "greatest", "least", "abs", "sum", "avg", "min", "max"];
+const TYPED_BY_ARGUMENTS: &[&str] = &["coalesce", "nullif", "greatest", "least", "abs", "sum", "avg", "min", "max", "one_row"];
 
 fn retype(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_down_up(
@@ -108,10 +108,12 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
         }
         Expr::InList(InList { expr, list, negated }) => {
+            let expr = Box::new(read_as_float(*expr, list.iter(), schema));
             let list = list.into_iter().map(|item| read_as(item, &expr, schema)).collect();
             Transformed::yes(Expr::InList(InList { expr, list, negated }))
         }
         Expr::Between(Between { expr, negated, low, high }) => {
+            let expr = Box::new(read_as_float(*expr, [&*low, &*high].into_iter(), schema));
             let low = Box::new(read_as(*low, &expr, schema));
             let high = Box::new(read_as(*high, &expr, schema));
             Transformed::yes(Expr::Between(Between { expr, negated, low, high }))
@@ -125,8 +127,21 @@ fn is_comparison(op: Operator) -> bool {
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
-/// A string constant compared with a number or a boolean is read as one.
-fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+/// A real compared with numerics or integers is compared as double precision.
+fn read_as_float<'a>(expr: Expr, mut others: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Expr {
+    let real = matches!(expr.get_type(schema), Ok(ArrowType::Float32));
+    let exact = |other: &Expr| matches!(other.get_type(schema), Ok(t) if t.is_decimal() || t.is_integer());
+    if real && others.any(exact) { cast(expr, ArrowType::Float64) } else { expr }
+}
+
+/// A string constant compared with a number or a boolean is read as one; a numeric compared with a float is read as
+/// double precision (the engine would turn the float to a decimal, which infinity is not).
+pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
+    if let (Ok(from), Ok(ArrowType::Float32 | ArrowType::Float64)) = (expr.get_type(schema), other.get_type(schema))
+        && from.is_decimal()
+    {
+        return cast(expr, ArrowType::Float64);
+    }
     let text = matches!(&expr, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _));
     if !text {
         return expr;

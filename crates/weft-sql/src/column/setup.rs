@@ -8,15 +8,19 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::optimizer::Analyzer;
 use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::ParserOptions;
 
+use super::functions;
+use super::lengths::bounded;
 use super::operators::WeftOperators;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
+use super::subqueries::Subqueries;
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -67,6 +71,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> Sess
     options.sql_parser.parse_float_as_decimal = true;
     let analyzer = Analyzer::with_rules(vec![
         Arc::new(ResolveGroupingFunction::new()),
+        Arc::new(Subqueries),
         Arc::new(PostgresTypes),
         Arc::new(TypeCoercion::new()),
         Arc::new(CheckedArithmetic),
@@ -79,17 +84,25 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> Sess
         .build();
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(WeftOperators)];
     planners.extend(state.expr_planners().iter().cloned());
-    let functions = state.scalar_functions().iter().filter(|(name, _)| !FOREIGN.contains(&name.as_str()));
-    let functions = functions.map(|(_, function)| Arc::clone(function)).collect();
+    let scalars = state.scalar_functions().iter().filter(|(name, _)| !FOREIGN.contains(&name.as_str()));
+    let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
+    scalars.extend(functions::functions());
+    let mut aggregates: Vec<Arc<AggregateUDF>> = state.aggregate_functions().values().cloned().collect();
+    if let Some(variance) = state.aggregate_functions().get("var") {
+        aggregates.push(Arc::new((**variance).clone().with_aliases(["variance"])));
+    }
     state = SessionStateBuilder::new_from_existing(state)
         .with_expr_planners(planners)
-        .with_scalar_functions(functions)
+        .with_scalar_functions(scalars)
+        .with_aggregate_functions(aggregates)
         .build();
     state
 }
 
-/// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's).
-const FOREIGN: &[&str] = &["to_char", "date_format", "to_date", "to_time"];
+/// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's; rounding is
+/// in `functions`).
+const FOREIGN: &[&str] =
+    &["to_char", "date_format", "to_date", "to_time", "round", "trunc", "ceil", "ceiling", "floor", "signum"];
 
 /// How SQL is read: numbers with a point are numeric, errors have positions.
 pub(super) fn parser_options() -> ParserOptions {

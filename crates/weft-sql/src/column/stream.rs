@@ -125,6 +125,21 @@ impl Drop for QueryStream {
     }
 }
 
+/// Waits for a future in this thread, whatever else runs here: also inside an executor of the caller's.
+pub(super) fn wait<F: Future>(handle: &Handle, future: F) -> F::Output {
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut context = Context::from_waker(&waker);
+    let mut future = Box::pin(unconstrained(future));
+    let _entered = handle.enter();
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => bell.wait(),
+        }
+    }
+}
+
 /// Polls in this thread, with a fresh allowance of steps, so that a query that runs here comes back now and then.
 fn poll_once(
     handle: &Handle,

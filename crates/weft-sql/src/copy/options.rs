@@ -61,7 +61,9 @@ impl CsvOptions {
     }
 
     fn check(self) -> Result<CsvOptions> {
-        let wrong = |message: &str| Err(Error::new(Code::InvalidParameterValue, message));
+        let wrong = |message: &str| {
+            Err(Error::new(Code::InvalidParameterValue, message).hint("choose another character or text in WITH (...)"))
+        };
         if self.delimiter == self.quote {
             return wrong("COPY delimiter and quote must be different");
         }
@@ -93,4 +95,5 @@ fn only_csv(format: &str) -> Error {
 
 fn unsupported(option: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("COPY option {option} is not supported"))
+        .hint("FORMAT csv, HEADER, DELIMITER, NULL, QUOTE, ESCAPE and ENCODING 'UTF8' are")
 }

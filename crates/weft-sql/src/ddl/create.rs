@@ -1,8 +1,8 @@
 //! Definitions of tables.
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, CreateTable, CreateTableOptions, DataType as SqlType, Expr as SqlExpr, PrimaryKeyConstraint,
-    Spanned, SqlOption, TableConstraint, Value as SqlValue,
+    ColumnDef, ColumnOption, CreateTable, CreateTableOptions, DataType as SqlType, Expr as SqlExpr,
+    PrimaryKeyConstraint, Spanned, SqlOption, TableConstraint, Value as SqlValue,
 };
 use std::collections::BTreeMap;
 use weft_format::schema::ROW_ID_COLUMN;
@@ -17,6 +17,9 @@ use crate::row::{bind_check, bind_default};
 /// The method of a table that was created without USING.
 const DEFAULT_METHOD: &str = "column";
 
+/// The most bytes of a name of a table or column.
+const NAME_BYTES_MAX: usize = 255;
+
 /// The most columns of a table, as in PostgreSQL.
 const COLUMNS_MAX: usize = 1600;
 
@@ -24,6 +27,12 @@ const COLUMNS_MAX: usize = 1600;
 pub(crate) fn new_table(create: &CreateTable, method: Option<&str>, source: &str) -> Result<NewTable> {
     refuse_clauses(create)?;
     let mut building = Building::new(table_name(&create.name)?, source);
+    check_length(&building.name)?;
+    if create.columns.len() > COLUMNS_MAX {
+        let (name, count) = (&building.name, create.columns.len());
+        let error = Error::new(Code::ProgramLimit, format!("table \"{name}\" has {count} columns, more than {COLUMNS_MAX}"));
+        return Err(error.hint("split it into several tables"));
+    }
     for column in &create.columns {
         building.column(column)?;
     }
@@ -41,7 +50,10 @@ pub(crate) fn table_of_query(create: &CreateTable, method: Option<&str>, query: 
     refuse_clauses(create)?;
     let is_bare = |column: &ColumnDef| column.data_type == SqlType::Unspecified && column.options.is_empty();
     if !create.columns.iter().all(is_bare) || !create.constraints.is_empty() {
-        return Err(Error::new(Code::SyntaxError, "CREATE TABLE AS takes column names only, without types and constraints"));
+        return Err(Error::new(
+            Code::SyntaxError,
+            "CREATE TABLE AS takes column names only, without types and constraints",
+        ));
     }
     if create.columns.len() > query.len() {
         return Err(Error::new(Code::SyntaxError, "CREATE TABLE AS names more columns than the query has"));
@@ -99,7 +111,8 @@ impl<'a> Building<'a> {
             }
         }
         if nullable && self.columns[ordinal].not_null {
-            let message = format!("conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{}\"", self.name);
+            let message =
+                format!("conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{}\"", self.name);
             return Err(self.place(Error::new(Code::SyntaxError, message), column.name.span));
         }
         Ok(())
@@ -156,10 +169,6 @@ impl<'a> Building<'a> {
     }
 
     fn finish(self) -> Result<NewTable> {
-        if self.columns.len() > COLUMNS_MAX {
-            let message = format!("table \"{}\" has {} columns, more than {COLUMNS_MAX}", self.name, self.columns.len());
-            return Err(Error::new(Code::ProgramLimit, message));
-        }
         if self.columns.is_empty() {
             let message = format!("table \"{}\" has no columns", self.name);
             return Err(Error::new(Code::InvalidTableDefinition, message).hint("give it at least one"));
@@ -222,7 +231,16 @@ fn free_name(table: &str, column: Option<&str>, checks: &[(String, String)]) -> 
     std::iter::once(base.clone()).chain(numbered).find(|name| is_free(name)).expect("some number is free")
 }
 
+fn check_length(name: &str) -> Result<()> {
+    if name.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("a name is longer than {NAME_BYTES_MAX} bytes: \"{}...\"", &name[..name.floor_char_boundary(63)]);
+    Err(Error::new(Code::ProgramLimit, message).hint("choose a shorter one"))
+}
+
 fn check_column_name(name: &str, columns: &[Column]) -> Result<()> {
+    check_length(name)?;
     if columns.iter().any(|known| known.name == name) {
         return Err(Error::new(Code::DuplicateColumn, format!("column \"{name}\" specified more than once")));
     }

@@ -23,7 +23,8 @@ pub(super) enum Write {
 
 /// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
 ///
-/// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all stored
+/// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all
+/// stored
 /// columns but a hidden row id of INSERT), what RETURNING gives.
 pub(crate) struct PreparedWrite {
     pub(super) query: PreparedQuery,

@@ -50,7 +50,10 @@ pub(super) fn stored_expression(text: &str) -> Result<Expr> {
 
 /// Whether an expression is the word DEFAULT.
 pub(super) fn is_default(expr: &Expr) -> bool {
-    matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+    match expr {
+        Expr::Identifier(ident) => ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"),
+        _ => false,
+    }
 }
 
 /// A column's DEFAULT, or NULL.

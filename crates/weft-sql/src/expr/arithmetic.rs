@@ -16,7 +16,11 @@ pub(crate) enum ArithmeticOp {
 }
 
 /// The types the operands are cast to, and the type of the result; none when there is no such operator.
-pub(crate) fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Option<(DataType, DataType, DataType)> {
+pub(crate) fn arithmetic_types(
+    op: ArithmeticOp,
+    left: DataType,
+    right: DataType,
+) -> Option<(DataType, DataType, DataType)> {
     match (op, left, right) {
         (ArithmeticOp::Subtract, DataType::Date, DataType::Date) => {
             return Some((DataType::Date, DataType::Date, DataType::Integer));
@@ -98,8 +102,9 @@ fn integers(op: ArithmeticOp, a: i64, b: i64, result: DataType) -> Result<i64> {
         (Some(v), DataType::Integer) if i32::try_from(v).is_ok() => Ok(v),
         (Some(v), DataType::BigInt) => Ok(v),
         (Some(v), DataType::Date) if (FIRST_DAY..=LAST_DAY).contains(&v) => Ok(v),
-        (_, DataType::Date) => Err(Error::new(Code::DatetimeOverflow, "date out of range")
-            .hint("dates lie in the years 0001 to 9999")),
+        (_, DataType::Date) => {
+            Err(Error::new(Code::DatetimeOverflow, "date out of range").hint("dates lie in the years 0001 to 9999"))
+        }
         _ => Err(out_of_range(result)),
     }
 }

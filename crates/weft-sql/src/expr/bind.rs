@@ -4,8 +4,7 @@
 //! other operand, the column it is assigned to), else text.
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, UnaryOperator,
-    Value as SqlValue, ValueWithSpan,
+    BinaryOperator, CastKind, Expr as SqlExpr, Ident, UnaryOperator, Value as SqlValue, ValueWithSpan,
 };
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Value};
@@ -55,7 +54,7 @@ pub struct Binder<'a> {
     pub params: Vec<Option<DataType>>,
 }
 
-fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
+pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
     Err(BindError::Unsupported(what.into()))
 }
 
@@ -140,7 +139,13 @@ impl<'a> Binder<'a> {
             SqlExpr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_ref(), true, *negated, scope)
             }
-            SqlExpr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, array: false, format: None } => {
+            SqlExpr::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr,
+                data_type,
+                array: false,
+                format: None,
+            } => {
                 let to = data_type_of(data_type)?;
                 // 'text'::type reads the literal as the type; $1::type gives the parameter the type.
                 let untyped = if to.is_text() { DataType::Text } else { to };
@@ -164,7 +169,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn place(&self, error: Error, expr: &SqlExpr) -> Error {
+    pub(super) fn place(&self, error: Error, expr: &SqlExpr) -> Error {
         use sqlparser::ast::Spanned;
         match span_position(self.source, expr.span()) {
             Some(position) if error.position().is_none() => error.at(position),
@@ -223,7 +228,9 @@ impl<'a> Binder<'a> {
     fn param(&mut self, name: &str, expected: Option<DataType>) -> BindResult<Expr> {
         let number = name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
         let Some(index) = number.filter(|number| (1..=65_535).contains(number)).map(|number| number - 1) else {
-            return Err(Error::new(Code::SyntaxError, format!("\"{name}\" is not a parameter; write $1, $2, ...")).into());
+            return Err(
+                Error::new(Code::SyntaxError, format!("\"{name}\" is not a parameter; write $1, $2, ...")).into()
+            );
         };
         if self.params.len() <= index {
             self.params.resize(index + 1, None);
@@ -233,7 +240,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Whether an expression takes the type of its place.
-    fn is_untyped(&self, expr: &SqlExpr) -> bool {
+    pub(super) fn is_untyped(&self, expr: &SqlExpr) -> bool {
         match expr {
             SqlExpr::Nested(inner) => self.is_untyped(inner),
             SqlExpr::Value(value) => match &value.value {
@@ -252,7 +259,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds two operands; an untyped one takes the other's type, or `expected`.
-    fn pair(
+    pub(super) fn pair(
         &mut self,
         left: &SqlExpr,
         right: &SqlExpr,
@@ -285,7 +292,9 @@ impl<'a> Binder<'a> {
             UnaryOperator::Minus => {
                 // -9223372036854775808 is a bigint although its digits alone are not.
                 if let SqlExpr::Value(ValueWithSpan { value: SqlValue::Number(digits, _), .. }) = inner {
-                    for (digits_max, data_type) in [("2147483648", DataType::Integer), ("9223372036854775808", DataType::BigInt)] {
+                    for (digits_max, data_type) in
+                        [("2147483648", DataType::Integer), ("9223372036854775808", DataType::BigInt)]
+                    {
                         if digits == digits_max {
                             return Ok(Expr::literal(text::parse(&format!("-{digits}"), data_type)?, data_type));
                         }
@@ -374,7 +383,13 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds a comparison: both sides are cast to their common type (integers of any width compare as they are).
-    pub(crate) fn compare(&mut self, op: CompareOp, left: &SqlExpr, right: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
+    pub(super) fn compare(
+        &mut self,
+        op: CompareOp,
+        left: &SqlExpr,
+        right: &SqlExpr,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
         let (a, b) = self.pair(left, right, scope, None)?;
         let (a, b) = self.comparable(a, b, left, compare_sign(op))?;
         Ok(boolean(Node::Compare(op, Box::new(a), Box::new(b))))
@@ -451,163 +466,28 @@ impl<'a> Binder<'a> {
             None => Some('\\'),
             Some(Some(string)) if string.chars().count() <= 1 => string.chars().next(),
             Some(_) => {
-                return Err(Error::new(Code::InvalidParameterValue, "ESCAPE takes an empty string or one character").into());
+                return Err(
+                    Error::new(Code::InvalidParameterValue, "ESCAPE takes an empty string or one character").into()
+                );
             }
         };
         Ok(boolean(Node::Like { expr: Box::new(a), pattern: Box::new(b), escape, insensitive, negated }))
     }
-
-    fn case(
-        &mut self,
-        operand: Option<&SqlExpr>,
-        conditions: &[sqlparser::ast::CaseWhen],
-        else_result: Option<&SqlExpr>,
-        scope: &Scope,
-        expected: Option<DataType>,
-    ) -> BindResult<Expr> {
-        let mut bound = Vec::with_capacity(conditions.len());
-        for when in conditions {
-            bound.push(match operand {
-                Some(operand) => self.compare(CompareOp::Eq, operand, &when.condition, scope)?,
-                None => self.bind_condition(&when.condition, scope)?,
-            });
-        }
-        let mut results: Vec<&SqlExpr> = conditions.iter().map(|when| &when.result).collect();
-        results.extend(else_result);
-        let (mut results, data_type) = self.choice("CASE", &results, scope, expected)?;
-        let otherwise = else_result.and_then(|_| results.pop()).map(Box::new);
-        let branches = bound.into_iter().zip(results).collect();
-        Ok(Expr::new(Node::Case { branches, otherwise }, data_type))
-    }
-
-    /// Binds expressions of which one is chosen: all are cast to their common type.
-    fn choice(
-        &mut self,
-        what: &str,
-        exprs: &[&SqlExpr],
-        scope: &Scope,
-        expected: Option<DataType>,
-    ) -> BindResult<(Vec<Expr>, DataType)> {
-        let mut common: Option<DataType> = None;
-        for expr in exprs {
-            if !self.is_untyped(expr) {
-                let data_type = self.bind(expr, scope, expected)?.data_type;
-                common = Some(match common {
-                    None => data_type,
-                    Some(before) => common_type(before, data_type).ok_or_else(|| {
-                        let (a, b) = (text::type_name(before), text::type_name(data_type));
-                        let error = Error::new(Code::DatatypeMismatch, format!("{what} types {a} and {b} cannot be matched"));
-                        self.place(error, expr)
-                    })?,
-                });
-            }
-        }
-        let data_type = common.or(expected).filter(|data_type| !data_type.is_text()).unwrap_or(DataType::Text);
-        let mut bound = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            bound.push(self.bind(expr, scope, Some(data_type))?.cast_to(data_type));
-        }
-        Ok((bound, data_type))
-    }
-
-    fn function(
-        &mut self,
-        function: &sqlparser::ast::Function,
-        scope: &Scope,
-        expected: Option<DataType>,
-    ) -> BindResult<Expr> {
-        let name = function.name.to_string().to_lowercase();
-        let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-        let is_plain = function.filter.is_none()
-            && function.over.is_none()
-            && function.within_group.is_empty()
-            && function.null_treatment.is_none()
-            && function.parameters == FunctionArguments::None;
-        let mut args = Vec::new();
-        match &function.args {
-            FunctionArguments::None if is_now(name) => {}
-            FunctionArguments::List(list) if is_plain && list.duplicate_treatment.is_none() && list.clauses.is_empty() => {
-                for arg in &list.args {
-                    match arg {
-                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr),
-                        _ => return unsupported(format!("the function call {name}(...)")),
-                    }
-                }
-            }
-            _ => return unsupported(format!("the function call {name}(...)")),
-        }
-        if is_now(name) && args.is_empty() {
-            return Ok(now(name));
-        }
-        match Function::by_name(name) {
-            Some(known) => self.call(known, &args, scope, expected),
-            None => unsupported(format!("the function {name}")),
-        }
-    }
-
-    fn call(
-        &mut self,
-        function: Function,
-        args: &[&SqlExpr],
-        scope: &Scope,
-        expected: Option<DataType>,
-    ) -> BindResult<Expr> {
-        let most = match function {
-            Function::Coalesce | Function::Greatest | Function::Least => usize::MAX,
-            Function::NullIf => 2,
-            Function::Substring => 3,
-            _ => 1,
-        };
-        let least = if matches!(function, Function::NullIf | Function::Substring) { 2 } else { 1 };
-        if !(least..=most).contains(&args.len()) {
-            return unsupported(format!("{function:?} with {} arguments", args.len()));
-        }
-        if function.is_choice() {
-            let name = format!("{function:?}").to_uppercase();
-            let (bound, data_type) = self.choice(&name, args, scope, expected)?;
-            return Ok(Expr::new(Node::Call(function, bound), data_type));
-        }
-        let first = match function {
-            Function::Abs | Function::Round => None,
-            _ => Some(DataType::Text),
-        };
-        let mut bound = vec![self.bind(args[0], scope, first)?];
-        for arg in &args[1..] {
-            bound.push(self.bind(arg, scope, Some(DataType::Integer))?);
-        }
-        let given = bound[0].data_type;
-        let result = match function {
-            Function::Abs if is_number(given) => Some(given),
-            Function::Round => match given {
-                DataType::DoublePrecision => Some(given),
-                DataType::Numeric { precision, .. } => Some(DataType::Numeric { precision, scale: 0 }),
-                _ => None,
-            },
-            Function::Lower | Function::Upper if given.is_text() => Some(DataType::Text),
-            Function::Length if given.is_text() => Some(DataType::Integer),
-            Function::Substring if given.is_text() && bound[1..].iter().all(|arg| is_integer(arg.data_type)) => {
-                Some(DataType::Text)
-            }
-            _ => None,
-        };
-        match result {
-            Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
-            None => unsupported(format!("{function:?} of {}", text::type_name(given))),
-        }
-    }
 }
 
-/// The type an untyped operand takes beside a typed one in arithmetic: the same. Text that is added to a date or meets a
-/// timestamp may be an interval, which the row engine does not know.
+/// The type an untyped operand takes beside a typed one in arithmetic: the same. Text that is added to a date or meets
+/// a timestamp may be an interval, which the row engine does not know.
 fn other_operand(op: ArithmeticOp, typed: DataType) -> BindResult<DataType> {
     match typed {
-        DataType::Date if op != ArithmeticOp::Subtract => unsupported("arithmetic of dates and literals without a type"),
+        DataType::Date if op != ArithmeticOp::Subtract => {
+            unsupported("arithmetic of dates and literals without a type")
+        }
         DataType::Timestamp | DataType::TimestampTz => unsupported("arithmetic on timestamps"),
         other => Ok(other),
     }
 }
 
-fn boolean(node: Node) -> Expr {
+pub(super) fn boolean(node: Node) -> Expr {
     Expr::new(node, DataType::Boolean)
 }
 
@@ -622,11 +502,11 @@ fn compare_sign(op: CompareOp) -> &'static str {
     }
 }
 
-fn is_now(name: &str) -> bool {
+pub(super) fn is_now(name: &str) -> bool {
     matches!(name, "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" | "current_date")
 }
 
-fn now(name: &str) -> Expr {
+pub(super) fn now(name: &str) -> Expr {
     let data_type = match name {
         "current_date" => DataType::Date,
         "localtimestamp" => DataType::Timestamp,

@@ -38,14 +38,19 @@ pub fn check_assignable(from: DataType, to: DataType, column: &str) -> Result<()
         return Ok(());
     }
     let (from, to) = (type_name(from), type_name(to));
-    Err(Error::new(Code::DatatypeMismatch, format!("column \"{column}\" is of type {to} but expression is of type {from}"))
-        .hint("rewrite or cast the expression"))
+    Err(Error::new(
+        Code::DatatypeMismatch,
+        format!("column \"{column}\" is of type {to} but expression is of type {from}"),
+    )
+    .hint("rewrite or cast the expression"))
 }
 
 /// Casts a value for an assignment to a column.
 pub fn assign(value: Value, from: DataType, to: DataType, column: &str) -> Result<Value> {
     match (value, to) {
-        (Value::Text(text), DataType::Varchar(limit)) if from.is_text() => fit_varchar(text, limit, column).map(Value::Text),
+        (Value::Text(text), DataType::Varchar(limit)) if from.is_text() => {
+            fit_varchar(text, limit, column).map(Value::Text)
+        }
         (Value::Null, _) => Ok(Value::Null),
         (value, DataType::Varchar(limit)) => match cast(value, from, DataType::Text)? {
             Value::Text(text) => fit_varchar(text, limit, column).map(Value::Text),
@@ -133,9 +138,7 @@ fn cast_to_float(value: &Value, from: DataType, to: DataType) -> Result<Value> {
     let number = match value {
         Value::Int(v) if is_integer(from) => *v as f64,
         Value::Float(v) => *v,
-        Value::Decimal(_) => {
-            text::print(value.as_ref(), from).parse().expect("a decimal's text is a float's text")
-        }
+        Value::Decimal(_) => text::print(value.as_ref(), from).parse().expect("a decimal's text is a float's text"),
         _ => return Err(no_cast(from, to)),
     };
     if to == DataType::DoublePrecision {
@@ -153,7 +156,8 @@ fn cast_to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> R
     let number = match value {
         Value::Int(v) if is_integer(from) => rescale(i128::from(*v), 0, scale).ok_or_else(overflow)?,
         Value::Decimal(v) => {
-            let (_, from_scale) = as_numeric(from).ok_or_else(|| no_cast(from, DataType::Numeric { precision, scale }))?;
+            let (_, from_scale) =
+                as_numeric(from).ok_or_else(|| no_cast(from, DataType::Numeric { precision, scale }))?;
             rescale(*v, from_scale, scale).ok_or_else(overflow)?
         }
         Value::Float(v) if v.is_finite() => {
@@ -192,16 +196,26 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> 
             .hint("give a value of the type, or its text")
     };
     match (value, to) {
+        (Value::Text(text), _) if text.contains('\0') => {
+            let message = format!("parameter ${}: invalid byte sequence for encoding \"UTF8\": 0x00", index + 1);
+            Err(Error::new(Code::CharacterNotInRepertoire, message).hint("take the NUL out of the text"))
+        }
         (Value::Null, _) | (Value::Bool(_), DataType::Boolean) => Ok(value.clone()),
         (Value::Int(v), DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
-            if fits_integer(*v, to) { Ok(Value::Int(*v)) } else { Err(out_of_range(to)) }
+            if fits_integer(*v, to) {
+                Ok(Value::Int(*v))
+            } else {
+                Err(out_of_range(to))
+            }
         }
         (Value::Int(v), DataType::Date) if i32::try_from(*v).is_ok() => Ok(Value::Int(*v)),
         (Value::Int(v), DataType::Timestamp | DataType::TimestampTz) => Ok(Value::Int(*v)),
         (Value::Int(_), DataType::Numeric { .. } | DataType::Real | DataType::DoublePrecision) => {
             cast(value.clone(), DataType::BigInt, to)
         }
-        (Value::Float(_), DataType::Real | DataType::Numeric { .. }) => cast(value.clone(), DataType::DoublePrecision, to),
+        (Value::Float(_), DataType::Real | DataType::Numeric { .. }) => {
+            cast(value.clone(), DataType::DoublePrecision, to)
+        }
         (Value::Float(_), DataType::DoublePrecision) => Ok(value.clone()),
         (Value::Decimal(v), DataType::Numeric { precision, scale }) => {
             if v.unsigned_abs() < text::pow10(precision).unsigned_abs() {

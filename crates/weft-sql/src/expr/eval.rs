@@ -6,20 +6,22 @@ use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::arithmetic::compute;
+use super::arithmetic::negate;
 use super::cast::{assign, cast};
 use super::functions::{Function, call, round_decimal};
 use super::like::like;
 use super::{EvalContext, Expr, Node};
-use super::arithmetic::negate;
 
 impl Expr {
     /// The value for one row (`Column(n)` reads `row[n]`).
     pub fn eval(&self, row: &[Value], context: &EvalContext<'_>) -> Result<Value> {
         match &self.node {
             Node::Literal(value) => Ok(value.clone()),
-            Node::Param(index) => context.params.get(*index).cloned().ok_or_else(|| {
-                Error::new(Code::UndefinedParameter, format!("there is no parameter ${}", index + 1))
-            }),
+            Node::Param(index) => {
+                context.params.get(*index).cloned().ok_or_else(|| {
+                    Error::new(Code::UndefinedParameter, format!("there is no parameter ${}", index + 1))
+                })
+            }
             Node::Column(position) => Ok(row[*position].clone()),
             Node::Now => cast(Value::Int(context.now_micros), DataType::TimestampTz, self.data_type),
             Node::Arithmetic(op, left, right) => {

@@ -1,9 +1,9 @@
 //! The functions that the row engine knows.
 
-use weft_format::{DataType, Error, Code, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::types::{as_numeric, is_integer};
 use super::arithmetic::{negate, out_of_range};
+use super::types::{as_numeric, is_integer};
 use crate::text::rescale;
 
 /// A function, after binding.

@@ -1,7 +1,7 @@
 //! LIKE: `%` any characters, `_` one, an escape character before either.
 
-/// Whether `text` matches `pattern`. Linear for patterns with one `%`, never exponential: on a mismatch only the last `%`
-/// takes one character more. None when the pattern ends with its escape character.
+/// Whether `text` matches `pattern`. Linear for patterns with one `%`, never exponential: on a mismatch only the last
+/// `%` takes one character more. None when the pattern ends with its escape character.
 pub(crate) fn like(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {
     let mut parts = Vec::with_capacity(pattern.len());
     let mut chars = pattern.chars();

@@ -18,6 +18,7 @@
 
 mod arithmetic;
 mod bind;
+mod bind_calls;
 mod cast;
 mod eval;
 mod functions;
@@ -25,13 +26,13 @@ mod like;
 mod scope;
 mod types;
 
-pub use bind::{BindError, Binder, BindResult};
+pub use bind::{BindError, BindResult, Binder};
 pub use cast::{assign, cast, check_assignable, coerce_param};
 pub use scope::Scope;
 pub use types::{common_type, data_type_of, literal_number_type};
 
-use weft_format::{DataType, Value};
 use weft_format::predicate::CompareOp;
+use weft_format::{DataType, Result, Value};
 
 use arithmetic::ArithmeticOp;
 use functions::Function;
@@ -69,13 +70,37 @@ pub(crate) enum Node {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
-    IsNull { expr: Box<Expr>, negated: bool },
+    IsNull {
+        expr: Box<Expr>,
+        negated: bool,
+    },
     /// `IS [NOT] TRUE | FALSE`
-    IsBool { expr: Box<Expr>, expected: bool, negated: bool },
-    IsDistinct { left: Box<Expr>, right: Box<Expr>, negated: bool },
-    InList { expr: Box<Expr>, list: Vec<Expr>, negated: bool },
-    Like { expr: Box<Expr>, pattern: Box<Expr>, escape: Option<char>, insensitive: bool, negated: bool },
-    Case { branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
+    IsBool {
+        expr: Box<Expr>,
+        expected: bool,
+        negated: bool,
+    },
+    IsDistinct {
+        left: Box<Expr>,
+        right: Box<Expr>,
+        negated: bool,
+    },
+    InList {
+        expr: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    Like {
+        expr: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<char>,
+        insensitive: bool,
+        negated: bool,
+    },
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
     /// To the expression's type.
     Cast(Box<Expr>),
     /// An assignment cast to the expression's type, for the named column.
@@ -124,6 +149,15 @@ impl Expr {
             return Expr::literal(value, data_type);
         }
         Expr::new(Node::Cast(Box::new(self)), data_type)
+    }
+
+    /// The same expression cast for an assignment to a column.
+    pub(crate) fn assign_to(self, data_type: DataType, column: &str) -> Result<Expr> {
+        if self.data_type == data_type {
+            return Ok(self);
+        }
+        check_assignable(self.data_type, data_type, column)?;
+        Ok(Expr::new(Node::Assign(Box::new(self), column.into()), data_type))
     }
 
     /// Visits every position of the row that the expression reads, and lets it be changed.

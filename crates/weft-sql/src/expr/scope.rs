@@ -34,10 +34,8 @@ impl Scope {
 
     /// The position and type of a column.
     pub(crate) fn find(&self, table: Option<&str>, name: &str) -> Result<(usize, DataType)> {
-        let mut found = self
-            .columns
-            .iter()
-            .filter(|column| column.name == name && table.is_none_or(|table| table == column.table));
+        let mut found =
+            self.columns.iter().filter(|column| column.name == name && table.is_none_or(|table| table == column.table));
         match (found.next(), found.next()) {
             (Some(column), None) => Ok((column.position, column.data_type)),
             (Some(_), Some(_)) => {

@@ -145,7 +145,9 @@ fn errors_are_raised_not_wrapped() {
 
 #[test]
 fn what_the_row_engine_does_not_know_is_left_to_the_other() {
-    for sql in ["sqrt(f)", "count(*)", "(SELECT 1)", "i IN (SELECT 1)", "d + interval '1 day'", "i # 3", "sum(i) OVER ()"] {
+    for sql in
+        ["sqrt(f)", "count(*)", "(SELECT 1)", "i IN (SELECT 1)", "d + interval '1 day'", "i # 3", "sum(i) OVER ()"]
+    {
         match bound(sql) {
             Err(BindError::Unsupported(_)) => {}
             other => panic!("{sql}: {other:?}"),
@@ -160,10 +162,7 @@ fn parameters_take_the_other_side_s_type() {
     let tree = parse_expression("$1 = b AND n > $2 AND t LIKE $3 AND d IN ($4) AND $1 + 1 > $5").unwrap();
     binder.bind_condition(&tree, &scope).unwrap();
     let numeric = DataType::Numeric { precision: 10, scale: 2 };
-    assert_eq!(
-        binder.param_types(),
-        [DataType::BigInt, numeric, DataType::Text, DataType::Date, DataType::BigInt]
-    );
+    assert_eq!(binder.param_types(), [DataType::BigInt, numeric, DataType::Text, DataType::Date, DataType::BigInt]);
 }
 
 #[test]

@@ -3,6 +3,9 @@
 use sqlparser::ast::{CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo};
 use weft_format::{Code, DataType, Error, Result};
 
+const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
+     varchar(n), date, timestamp, timestamptz";
+
 /// The precision and scale of `numeric` without arguments.
 const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
 
@@ -35,17 +38,16 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
                 TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => DataType::TimestampTz,
             }
         }
-        SqlType::Custom(name, arguments) if arguments.is_empty() => {
-            match name.to_string().to_lowercase().as_str() {
-                "pg_catalog.int4" => DataType::Integer,
-                "pg_catalog.int8" => DataType::BigInt,
-                "pg_catalog.text" => DataType::Text,
-                other => {
-                    return Err(Error::new(Code::UndefinedObject, format!("type \"{other}\" does not exist"))
-                        .hint("there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, varchar(n), date, timestamp, timestamptz"));
-                }
+        SqlType::Custom(name, arguments) if arguments.is_empty() => match name.to_string().to_lowercase().as_str() {
+            "pg_catalog.int4" => DataType::Integer,
+            "pg_catalog.int8" => DataType::BigInt,
+            "pg_catalog.text" => DataType::Text,
+            other => {
+                return Err(
+                    Error::new(Code::UndefinedObject, format!("type \"{other}\" does not exist")).hint(TYPES_HINT)
+                );
             }
-        }
+        },
         other => return Err(unsupported(other)),
     })
 }

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //!   "CREATE TABLE t (a int) USING column; CHECKPOINT"
-//!     tokens ── split at ; ──┬─ CREATE TABLE t (a int) [USING column]   Parsed { Sql(CreateTable), method: Some("column") }
-//!                            └─ CHECKPOINT                              Parsed { Checkpoint }
+//!     tokens ── split at ; ──┬─ CREATE TABLE t (a int) [USING column]   CreateTable, method "column"
+//!                            └─ CHECKPOINT                              Checkpoint
 //! ```
 //!
-//! 1. Whatever the text, the answer is a tree or an error with SQLSTATE; the stack is bounded: nesting by the parser's own
-//!    limit, chains of operators (`1 + 1 + 1 ...`, which become deep trees without nesting) by a count of tokens.
+//! 1. Whatever the text, the answer is a tree or an error with SQLSTATE; the stack is bounded: nesting by the parser's
+//!    own limit, chains of operators (`1 + 1 + 1 ...`, which become deep trees without nesting) by a count of tokens.
 //! 2. Positions in errors count characters of the whole text, from 1.
 
 mod names;
 mod position;
 mod tokens;
+mod values;
 
 pub use names::{fold, table_name};
 pub use position::{position_of, span_position};
+pub use values::{LiteralKind, Literals, scan_literals};
 
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -44,6 +46,10 @@ pub enum Parsed {
 
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn parse(source: &str) -> Result<Vec<Parsed>> {
+    if let Some(at) = source.find('\0') {
+        let error = Error::new(Code::CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x00");
+        return Err(error.hint("take the NUL out of the text").at(source[..at].chars().count() + 1));
+    }
     let tokens = tokens::tokenize(source)?;
     let mut parsed = Vec::new();
     for statement in tokens.split(|token| token.token == Token::SemiColon) {
@@ -77,9 +83,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
 }
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    Parser::new(&PostgreSqlDialect {})
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(tokens.to_vec())
+    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 fn expect_end(source: &str, parser: &Parser<'_>) -> Result<()> {

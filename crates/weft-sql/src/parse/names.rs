@@ -11,13 +11,25 @@ pub fn fold(ident: &Ident) -> String {
     }
 }
 
+/// Words that PostgreSQL never takes for a table's name and that the parser does.
+const RESERVED: &[&str] = &[
+    "all", "and", "any", "as", "asc", "both", "case", "cast", "check", "collate", "column", "constraint", "create",
+    "default", "desc", "distinct", "do", "else", "end", "except", "false", "fetch", "for", "foreign", "from", "grant",
+    "group", "having", "in", "intersect", "into", "lateral", "leading", "limit", "not", "null", "offset", "on", "only",
+    "or", "order", "primary", "references", "returning", "select", "some", "table", "then", "to", "trailing", "true",
+    "union", "unique", "user", "using", "when", "where", "window", "with",
+];
+
 /// The table of a possibly qualified name.
 pub fn table_name(name: &ObjectName) -> Result<String> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
-        let ident = part.as_ident().ok_or_else(|| {
-            Error::new(Code::SyntaxError, format!("\"{name}\" is not a table name"))
-        })?;
+        let ident =
+            part.as_ident().ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a table name")))?;
+        if ident.quote_style.is_none() && RESERVED.contains(&fold(ident).as_str()) {
+            return Err(Error::new(Code::SyntaxError, format!("syntax error at or near \"{}\"", ident.value))
+                .hint("a reserved word is a name only in double quotes"));
+        }
         parts.push(fold(ident));
     }
     match parts.as_slice() {

@@ -57,7 +57,21 @@ fn hostile_texts_are_errors() {
         let error = parse(sql).expect_err(&sql[..40]);
         assert!(matches!(error.code(), Code::StatementTooComplex | Code::SyntaxError), "{}: {error}", &sql[..40]);
     }
-    for sql in ["SELECT \0", "\0", "'", "\"", "$$", "/*", "SELECT 1 1", ")", "SELECT (", "CREATE TABLE", "\u{feff}x", "E'\\", "U&'\\zz'"] {
+    for sql in [
+        "SELECT \0",
+        "\0",
+        "'",
+        "\"",
+        "$$",
+        "/*",
+        "SELECT 1 1",
+        ")",
+        "SELECT (",
+        "CREATE TABLE",
+        "\u{feff}x",
+        "E'\\",
+        "U&'\\zz'",
+    ] {
         let error = parse(sql).expect_err(sql);
         assert_eq!(error.code(), Code::SyntaxError, "{sql}: {error}");
     }

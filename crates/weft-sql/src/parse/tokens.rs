@@ -8,8 +8,9 @@ use weft_format::{Code, Error, Result};
 use super::Parsed;
 use super::position::{place, position_of};
 
-/// How many operators may follow each other at one level of parentheses, between commas: each adds a level to the tree.
-const CHAIN_MAX: usize = 2000;
+/// How deep the tree of a statement may become: operators that follow each other between commas each add a level. Walked
+/// on the stack of the caller's thread; of 2 MiB, some 1,500 levels fit.
+const CHAIN_MAX: usize = 800;
 /// How deep parentheses may nest in the tokens. The parser's own limit is lower; this one spares it the try.
 const PARENTHESES_MAX: usize = 1000;
 
@@ -28,7 +29,10 @@ pub(super) fn tokenize(source: &str) -> Result<Vec<TokenWithSpan>> {
 pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     let words: Vec<&Token> =
         tokens.iter().map(|token| &token.token).filter(|t| !matches!(t, Token::Whitespace(_))).take(3).collect();
-    let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    let is = |token: &Token, text: &str| match token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text),
+        _ => false,
+    };
     match words.as_slice() {
         [only] if is(only, "checkpoint") => Some(Parsed::Checkpoint),
         [only] if is(only, "vacuum") => Some(Parsed::Vacuum(None)),
@@ -87,41 +91,83 @@ pub(super) fn take_method(source: &str, tokens: &[TokenWithSpan]) -> Result<(Vec
     Ok((tokens.to_vec(), None))
 }
 
+/// Bounds of how deep the tree of one level of parentheses becomes.
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    /// AND, OR, UNION, JOIN ...: each takes all before it as its left side.
+    links: usize,
+    /// Operators since the last of these.
+    operators: usize,
+    /// The deepest parentheses since the last of these.
+    inner: usize,
+    /// The deepest that came before.
+    deepest: usize,
+}
+
+impl Chain {
+    fn depth(&self) -> usize {
+        self.links + self.deepest.max(self.operators + self.inner)
+    }
+
+    /// Ends an operand of AND, OR, ...
+    fn link(&mut self) {
+        self.deepest = self.deepest.max(self.operators + self.inner);
+        (self.operators, self.inner) = (0, 0);
+        self.links += 1;
+    }
+
+    /// Ends an element of a list.
+    fn element(&mut self) {
+        *self = Chain { deepest: self.depth(), ..Chain::default() };
+    }
+}
+
 /// Refuses texts that would become trees too deep to walk: see invariant 1 of the module.
 pub(super) fn check_chains(source: &str, tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut chains = vec![0usize];
+    let mut outer: Vec<Chain> = Vec::new();
+    let mut chain = Chain::default();
     for token in tokens {
         match &token.token {
             Token::LParen | Token::LBracket | Token::LBrace => {
-                *chains.last_mut().expect("there is always the outermost level") += 1;
-                chains.push(0);
+                outer.push(chain);
+                chain = Chain::default();
             }
-            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
-                chains.pop();
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                let inner = chain.depth() + 1;
+                chain = outer.pop().unwrap_or_default();
+                chain.inner = chain.inner.max(inner);
             }
-            Token::Comma => *chains.last_mut().expect("there is always the outermost level") = 0,
+            Token::Comma => chain.element(),
+            Token::Word(word) if links(word.keyword) => chain.link(),
             Token::Word(word) if !deepens(word.keyword) => {}
             Token::Whitespace(_) | Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {}
-            _ => *chains.last_mut().expect("there is always the outermost level") += 1,
+            Token::Period | Token::SemiColon | Token::EOF => {}
+            _ => chain.operators += 1,
         }
-        if *chains.last().expect("there is always the outermost level") > CHAIN_MAX || chains.len() > PARENTHESES_MAX {
-            let error = Error::new(
-                Code::StatementTooComplex,
-                format!("the statement chains more than {CHAIN_MAX} operators or nests more than {PARENTHESES_MAX} parentheses"),
+        if chain.depth() > CHAIN_MAX || outer.len() > PARENTHESES_MAX {
+            let message = format!(
+                "the statement chains more than {CHAIN_MAX} operators or nests more than {PARENTHESES_MAX} parentheses"
             );
+            let error = Error::new(Code::StatementTooComplex, message);
             return Err(place(error.hint("use IN (...) or a VALUES list, or split the statement"), source, token.span));
         }
     }
     Ok(())
 }
 
+/// Whether a keyword takes all before it on its level as its left side.
+fn links(keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::AND | Keyword::OR | Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::JOIN
+    )
+}
+
 /// Whether a keyword adds a level to the tree.
 fn deepens(keyword: Keyword) -> bool {
     matches!(
         keyword,
-        Keyword::AND
-            | Keyword::OR
-            | Keyword::NOT
+        Keyword::NOT
             | Keyword::IS
             | Keyword::LIKE
             | Keyword::ILIKE
@@ -131,10 +177,6 @@ fn deepens(keyword: Keyword) -> bool {
             | Keyword::CASE
             | Keyword::COLLATE
             | Keyword::AT
-            | Keyword::UNION
-            | Keyword::EXCEPT
-            | Keyword::INTERSECT
-            | Keyword::JOIN
             | Keyword::SELECT
             | Keyword::EXPLAIN
     )

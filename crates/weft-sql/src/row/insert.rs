@@ -1,4 +1,4 @@
-//! INSERT ... VALUES, with ON CONFLICT and RETURNING.
+//! INSERT ... VALUES, with ON CONFLICT and RETURNING; and the writing half of INSERT ... SELECT ... ON CONFLICT.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,11 +8,12 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result, Value};
 
+use super::literal::literal_value;
 use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::fold;
+use crate::parse::{Literals, fold};
 
 /// Rows between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
@@ -22,8 +23,10 @@ pub(super) struct Insert {
     shape: Arc<TableShape>,
     /// Per visible column: its place in the rows, or none for its default.
     sources: Vec<Option<usize>>,
-    /// Per row and target column; none is DEFAULT.
+    /// Per row and target column; none is DEFAULT. For an INSERT from a query there is one: over the query's columns.
     rows: Vec<Vec<Option<Expr>>>,
+    /// Per place in a tuple: the ordinal of its column.
+    targets: Vec<usize>,
     conflict: Conflict,
     returning: Option<Projection>,
 }
@@ -35,7 +38,12 @@ enum Conflict {
 }
 
 impl Insert {
-    pub(super) fn plan(insert: &sqlparser::ast::Insert, planner: &mut Planner<'_>) -> BindResult<Insert> {
+    /// Plans an INSERT; `query` has the columns of its query, when it has one.
+    pub(super) fn plan(
+        insert: &sqlparser::ast::Insert,
+        query: Option<&[OutputColumn]>,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<Insert> {
         let TableObject::TableName(name) = &insert.table else {
             return Err(BindError::Unsupported("INSERT into a function".into()));
         };
@@ -57,7 +65,10 @@ impl Insert {
         if !listed && insert.source.is_some() {
             targets.extend(0..shape.columns().len());
         }
-        let rows = plan_rows(insert, &shape, &targets, listed, &mut planner.binder)?;
+        let rows = match query {
+            Some(columns) => vec![query_row(columns, &shape, &targets, listed)?],
+            None => plan_rows(insert, &shape, &targets, listed, &mut planner.binder)?,
+        };
         let width = rows.first().map_or(0, Vec::len);
         let mut sources = vec![None; shape.columns().len()];
         for (index, &ordinal) in targets.iter().take(width).enumerate() {
@@ -72,7 +83,8 @@ impl Insert {
             Some(items) => Some(shape.bind_returning(items, &known_as, &mut planner.binder)?),
             None => None,
         };
-        Ok(Insert { shape, sources, rows, conflict, returning })
+        targets.truncate(width);
+        Ok(Insert { shape, sources, rows, targets, conflict, returning })
     }
 
     pub(super) fn columns(&self) -> Arc<[OutputColumn]> {
@@ -80,82 +92,63 @@ impl Insert {
     }
 
     pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
-        let mut returned = Vec::new();
-        let mut count = 0;
-        let mut touched = HashSet::new();
-        let width = self.sources.len();
-        let mut values = Vec::with_capacity(width * 2);
+        if let Some((text, literals)) = context.literals {
+            return self.execute_literals(columns, text, literals, context);
+        }
+        let mut writing = Writing::new(self, self.rows.len() > 1);
         for (index, row) in self.rows.iter().enumerate() {
             if index % CHECK_ROWS == CHECK_ROWS - 1 {
                 context.cancel.check()?;
             }
-            values.clear();
+            writing.row(row, &[], context)?;
+        }
+        Ok(writing.finish(columns))
+    }
+
+    fn execute_literals(
+        &self,
+        columns: &Arc<[OutputColumn]>,
+        text: &str,
+        literals: &Literals,
+        context: &mut RowContext<'_>,
+    ) -> Result<Outcome> {
+        let mut writing = Writing::new(self, literals.tuple_count() > 1);
+        let mut tuple = Vec::with_capacity(literals.width);
+        for number in 0..literals.tuple_count() {
+            if number % CHECK_ROWS == CHECK_ROWS - 1 {
+                context.cancel.check()?;
+            }
+            tuple.clear();
+            for (index, &ordinal) in self.targets.iter().enumerate() {
+                tuple.push(literal_value(literals.get(text, number, index), text, &self.shape.columns()[ordinal])?);
+            }
+            let mut values = Vec::with_capacity(self.sources.len());
             for (ordinal, source) in self.sources.iter().enumerate() {
-                values.push(match source.and_then(|source| row[source].as_ref()) {
-                    Some(expr) => expr.eval(&[], &context.eval)?,
+                values.push(match source {
+                    Some(source) => std::mem::take(&mut tuple[*source]),
                     None => self.shape.default_value(ordinal, &context.eval)?,
                 });
             }
-            if self.write(&mut values, &mut touched, context)? {
-                count += 1;
-                if let Some(returning) = &self.returning {
-                    returning.append(&values[..width], &context.eval, &mut returned)?;
-                }
-            }
+            writing.values(values, context)?;
         }
-        let shown = if self.returning.is_some() { count } else { 0 };
-        let rows = Rows::Values { width: columns.len(), count: shown, values: returned };
-        Ok(Outcome { tag: Tag::Insert(count as u64), columns: Arc::clone(columns), rows })
+        Ok(writing.finish(columns))
     }
 
-    /// Writes one row; on return `values` starts with the row as it is stored. False when it was skipped.
-    fn write(
+    /// Inserts the rows of the query.
+    pub(super) fn execute_rows(
         &self,
-        values: &mut Vec<Value>,
-        touched: &mut HashSet<Vec<u8>>,
+        columns: &Arc<[OutputColumn]>,
+        input: &Rows,
         context: &mut RowContext<'_>,
-    ) -> Result<bool> {
-        let table = &self.shape.table;
-        let row = self.shape.complete(context.txn, values, &context.eval)?;
-        let (assignments, filter) = match &self.conflict {
-            Conflict::Fail => {
-                context.txn.insert(table, &row)?;
-                return Ok(true);
+    ) -> Result<Outcome> {
+        let mut writing = Writing::new(self, input.len() > 1);
+        for (index, values) in input.iter().enumerate() {
+            if index % CHECK_ROWS == CHECK_ROWS - 1 {
+                context.cancel.check()?;
             }
-            Conflict::Nothing => {
-                let key = self.shape.key_of(&row);
-                let free = context.txn.get_for_update(table, &key)?.is_none();
-                if free {
-                    context.txn.insert(table, &row)?;
-                }
-                return Ok(free);
-            }
-            Conflict::Update { assignments, filter } => (assignments, filter),
-        };
-        let key = self.shape.key_of(&row);
-        if self.rows.len() > 1 && !touched.insert(key.clone()) {
-            return Err(Error::new(Code::CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time")
-                .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
+            writing.row(&self.rows[0], &values, context)?;
         }
-        let Some(old) = context.txn.get_for_update(table, &key)? else {
-            context.txn.insert(table, &row)?;
-            return Ok(true);
-        };
-        // The row of the expressions: the present values, then the proposed ones.
-        let width = values.len();
-        let proposed = std::mem::take(values);
-        self.shape.decode(&old, values);
-        values.extend(proposed);
-        if let Some(filter) = filter
-            && filter.truth(values, &context.eval)? != Some(true)
-        {
-            return Ok(false);
-        }
-        let new = apply_assignments(assignments, values, width, &self.shape, context)?;
-        let row = self.shape.complete_update(&old, &new, &context.eval)?;
-        context.txn.update(table, &key, &row)?;
-        *values = new;
-        Ok(true)
+        Ok(writing.finish(columns))
     }
 
     pub(super) fn explain(&self) -> Vec<String> {
@@ -169,6 +162,101 @@ impl Insert {
             Conflict::Update { .. } => lines.push("  On conflict: update, found by primary key".into()),
         }
         lines
+    }
+}
+
+/// One execution.
+struct Writing<'a> {
+    insert: &'a Insert,
+    /// Whether more than one row is proposed.
+    many: bool,
+    touched: HashSet<Vec<u8>>,
+    returned: Vec<Value>,
+    count: usize,
+}
+
+impl<'a> Writing<'a> {
+    fn new(insert: &'a Insert, many: bool) -> Writing<'a> {
+        Writing { insert, many, touched: HashSet::new(), returned: Vec::new(), count: 0 }
+    }
+
+    /// Writes one row: `row` over the values of `input`.
+    fn row(&mut self, row: &[Option<Expr>], input: &[Value], context: &mut RowContext<'_>) -> Result<()> {
+        let mut values = Vec::with_capacity(self.insert.sources.len());
+        for (ordinal, source) in self.insert.sources.iter().enumerate() {
+            values.push(match source.and_then(|source| row[source].as_ref()) {
+                Some(expr) => expr.eval(input, &context.eval)?,
+                None => self.insert.shape.default_value(ordinal, &context.eval)?,
+            });
+        }
+        self.values(values, context)
+    }
+
+    /// Writes one row of the visible columns.
+    fn values(&mut self, mut values: Vec<Value>, context: &mut RowContext<'_>) -> Result<()> {
+        let width = self.insert.sources.len();
+        if self.write(&mut values, context)? {
+            self.count += 1;
+            if let Some(returning) = &self.insert.returning {
+                returning.append(&values[..width], &context.eval, &mut self.returned)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, columns: &Arc<[OutputColumn]>) -> Outcome {
+        let shown = if self.insert.returning.is_some() { self.count } else { 0 };
+        let rows = Rows::Values { width: columns.len(), count: shown, values: self.returned };
+        Outcome { tag: Tag::Insert(self.count as u64), columns: Arc::clone(columns), rows }
+    }
+
+    /// Writes one row; on return `values` starts with the row as it is stored. False when it was skipped.
+    fn write(&mut self, values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
+        let shape = &*self.insert.shape;
+        let table = &shape.table;
+        let row = shape.complete(context.txn, values, &context.eval)?;
+        let (assignments, filter) = match &self.insert.conflict {
+            Conflict::Fail => {
+                context.txn.insert(table, &row)?;
+                return Ok(true);
+            }
+            Conflict::Nothing => {
+                let key = shape.key_of(&row);
+                let free = context.txn.get_for_update(table, &key)?.is_none();
+                if free {
+                    context.txn.insert(table, &row)?;
+                }
+                return Ok(free);
+            }
+            Conflict::Update { assignments, filter } => (assignments, filter),
+        };
+        let key = shape.key_of(&row);
+        if self.many && !self.touched.insert(key.clone()) {
+            return Err(Error::new(
+                Code::CardinalityViolation,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
+        }
+        let Some(old) = context.txn.get_for_update(table, &key)? else {
+            context.txn.insert(table, &row)?;
+            return Ok(true);
+        };
+        // The row of the expressions: the present values, then the proposed ones.
+        let width = values.len();
+        let proposed = std::mem::take(values);
+        shape.decode(&old, values);
+        values.extend(proposed);
+        if let Some(filter) = filter
+            && filter.truth(values, &context.eval)? != Some(true)
+        {
+            return Ok(false);
+        }
+        let new = apply_assignments(assignments, values, width, shape, context)?;
+        let row = shape.complete_update(&old, &new, &context.eval)?;
+        context.txn.update(table, &key, &row)?;
+        *values = new;
+        Ok(true)
     }
 }
 
@@ -212,6 +300,27 @@ fn check_clauses(insert: &sqlparser::ast::Insert) -> BindResult<()> {
 
 fn unsupported(what: &str, hint: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported")).hint(hint)
+}
+
+/// The row of an INSERT from a query: its columns, cast to the targets.
+fn query_row(
+    columns: &[OutputColumn],
+    shape: &TableShape,
+    targets: &[usize],
+    listed: bool,
+) -> BindResult<Vec<Option<Expr>>> {
+    if columns.len() > targets.len() {
+        return Err(Error::new(Code::SyntaxError, "INSERT has more expressions than target columns").into());
+    }
+    if listed && columns.len() < targets.len() {
+        return Err(Error::new(Code::SyntaxError, "INSERT has more target columns than expressions").into());
+    }
+    let mut row = Vec::with_capacity(columns.len());
+    for (index, (output, &ordinal)) in columns.iter().zip(targets).enumerate() {
+        let column = &shape.columns()[ordinal];
+        row.push(Some(Expr::column(index, output.data_type).assign_to(column.data_type, &column.name)?));
+    }
+    Ok(row)
 }
 
 fn plan_rows(
@@ -287,7 +396,8 @@ pub(super) fn bind_assignments(
             let message = format!("SET {name}: a column in SET stands without its table");
             return Err(Error::new(Code::SyntaxError, message).into());
         };
-        let ident = part.as_ident().ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a column")))?;
+        let ident =
+            part.as_ident().ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a column")))?;
         let ordinal = shape.ordinal(&fold(ident))?;
         if assignments.iter().any(|(known, _)| *known == ordinal) {
             let message = format!("multiple assignments to same column \"{}\"", fold(ident));

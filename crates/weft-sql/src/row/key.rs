@@ -165,12 +165,7 @@ fn key_equality(
 }
 
 /// `key column IN (constants)` of a key of one column.
-fn key_list(
-    expr: &SqlExpr,
-    shape: &TableShape,
-    table: &str,
-    binder: &mut Binder<'_>,
-) -> BindResult<Option<Vec<Expr>>> {
+fn key_list(expr: &SqlExpr, shape: &TableShape, table: &str, binder: &mut Binder<'_>) -> BindResult<Option<Vec<Expr>>> {
     let SqlExpr::InList { expr, list, negated: false } = expr else { return Ok(None) };
     let Some((_, data_type)) = key_part(expr, shape, table) else { return Ok(None) };
     if shape.table.def.schema.key.len() != 1 || !list.iter().all(is_constant) {

@@ -8,8 +8,8 @@
 //!                                                                      └─ some: new row → check → update
 //! ```
 //!
-//! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left to
-//! the column engine ([`BindError::Unsupported`](crate::expr::BindError)).
+//! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left
+//! to the column engine ([`BindError::Unsupported`](crate::expr::BindError)).
 //!
 //! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).
 //! 2. Every row that is written went through [`TableShape::check_row`].
@@ -18,6 +18,7 @@ mod bulk;
 mod delete;
 mod insert;
 mod key;
+mod literal;
 mod plan;
 mod projection;
 mod select;
@@ -25,10 +26,10 @@ mod shape;
 mod update;
 
 pub(crate) use bulk::insert_batches;
-pub(crate) use plan::{RowContext, RowPlan, plan};
+pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
 pub use projection::Projection;
-pub(crate) use shape::{bind_check, bind_default};
 pub use shape::{ShapeCache, TableShape};
+pub(crate) use shape::{bind_check, bind_default};
 
 #[cfg(test)]
 mod tests;

@@ -12,9 +12,10 @@ use super::select::{ConstantSelect, PointSelect};
 use super::update::PointUpdate;
 use super::{ShapeCache, TableShape};
 use crate::binding::{CancelToken, Tables};
+use crate::column::PreparedQuery;
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
-use crate::outcome::{Outcome, OutputColumn};
-use crate::parse::{fold, table_name};
+use crate::outcome::{Outcome, OutputColumn, Rows};
+use crate::parse::{Literals, fold, table_name};
 
 /// A bound statement of the row engine.
 pub(crate) struct RowPlan {
@@ -38,6 +39,8 @@ pub(crate) struct RowContext<'a> {
     pub(crate) txn: &'a mut Transaction,
     pub(crate) eval: EvalContext<'a>,
     pub(crate) cancel: &'a CancelToken,
+    /// The text and the tuples of an INSERT of literals, whose plan is that of its template.
+    pub(crate) literals: Option<(&'a str, &'a Literals)>,
 }
 
 /// Plans a statement, or says why the row engine cannot run it.
@@ -51,7 +54,7 @@ pub(crate) fn plan(
     let (action, columns) = match statement {
         Statement::Query(query) => planner.select(query)?,
         Statement::Insert(insert) => {
-            let insert = Insert::plan(insert, &mut planner)?;
+            let insert = Insert::plan(insert, None, &mut planner)?;
             let columns = insert.columns();
             (Action::Insert(insert), columns)
         }
@@ -70,7 +73,30 @@ pub(crate) fn plan(
     Ok(RowPlan { columns, param_types: planner.binder.param_types(), action })
 }
 
+/// Plans the writing half of an INSERT from a query, whose columns and parameter types are known.
+pub(crate) fn plan_query_insert(
+    insert: &sqlparser::ast::Insert,
+    query: &PreparedQuery,
+    tables: &dyn Tables,
+    shapes: &ShapeCache,
+    source: &str,
+) -> Result<RowPlan> {
+    let mut planner = Planner { tables, shapes, binder: Binder::new(source) };
+    planner.binder.params = query.param_types().to_vec();
+    let insert = Insert::plan(insert, Some(query.columns().as_ref()), &mut planner)?;
+    let columns = insert.columns();
+    Ok(RowPlan { columns, param_types: planner.binder.param_types(), action: Action::Insert(insert) })
+}
+
 impl RowPlan {
+    /// Runs the plan of an INSERT from a query on the query's rows.
+    pub(crate) fn execute_rows(&self, input: &Rows, context: &mut RowContext<'_>) -> Result<Outcome> {
+        match &self.action {
+            Action::Insert(insert) => insert.execute_rows(&self.columns, input, context),
+            _ => unreachable!("only an INSERT is planned over a query"),
+        }
+    }
+
     /// Runs it.
     pub(crate) fn execute(&self, context: &mut RowContext<'_>) -> Result<Outcome> {
         match &self.action {

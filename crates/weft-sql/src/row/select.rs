@@ -32,7 +32,10 @@ pub(super) fn plain_select(query: &Query) -> BindResult<&Select> {
         return unsupported("this clause of the query");
     }
     let SetExpr::Select(select) = &*query.body else { return unsupported("a set operation or VALUES") };
-    let is_grouped = !matches!(&select.group_by, GroupByExpr::Expressions(exprs, modifiers) if exprs.is_empty() && modifiers.is_empty());
+    let is_grouped = match &select.group_by {
+        GroupByExpr::Expressions(exprs, modifiers) => !exprs.is_empty() || !modifiers.is_empty(),
+        GroupByExpr::All(_) => true,
+    };
     if is_grouped || select.having.is_some() || select.distinct.is_some() || !select.named_window.is_empty() {
         return unsupported("grouping, DISTINCT or windows");
     }
@@ -87,9 +90,9 @@ impl Window {
     fn bounds(&self, eval: &EvalContext<'_>) -> Result<(usize, usize)> {
         let bound = |expr: &Option<Expr>, name: &str| -> Result<Option<usize>> {
             match expr.as_ref().map(|expr| expr.eval(&[], eval)).transpose()? {
-                Some(Value::Int(v)) => usize::try_from(v).map(Some).map_err(|_| {
-                    Error::new(Code::InvalidParameterValue, format!("{name} must not be negative"))
-                }),
+                Some(Value::Int(v)) => usize::try_from(v)
+                    .map(Some)
+                    .map_err(|_| Error::new(Code::InvalidParameterValue, format!("{name} must not be negative"))),
                 _ => Ok(None),
             }
         };
@@ -191,8 +194,7 @@ impl PointSelect {
         let name = self.shape.name();
         let mut lines = vec![format!("Row engine: point lookup on {name} by primary key")];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
-        let names: Vec<&str> =
-            self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
+        let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
         lines.push(format!("  Columns read: {}", if names.is_empty() { "none".into() } else { names.join(", ") }));
         lines
     }

@@ -10,7 +10,7 @@ use weft_format::{Code, Column, DataType, Error, Result, TableId, Value, ValueRe
 use weft_kernel::{TableRef, Transaction};
 
 use super::Projection;
-use crate::expr::{Binder, BindResult, EvalContext, Expr, Scope};
+use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope};
 use crate::parse::parse_expression;
 use crate::values::value_at;
 
@@ -118,10 +118,8 @@ impl TableShape {
             if let DataType::Varchar(limit) = column.data_type {
                 for text in array.as_string_view().iter().flatten() {
                     if text.len() > limit as usize && text.chars().count() > limit as usize {
-                        let message = format!(
-                            "value too long for type character varying({limit}) in column \"{}\"",
-                            column.name
-                        );
+                        let message =
+                            format!("value too long for type character varying({limit}) in column \"{}\"", column.name);
                         let error = Error::new(Code::StringTooLong, message);
                         return Err(error.about(self.name(), Some(&column.name), None));
                     }

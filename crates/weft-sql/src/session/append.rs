@@ -1,9 +1,9 @@
 //! Bulk append of Arrow batches.
 //!
 //! Columns are matched by name when every field of the batches names a column of the table; columns that the batches do
-//! not have get their default. Types are cast where no meaning is lost (a value that does not fit is an error): integers
-//! and floats among themselves, all kinds of Arrow strings and dictionaries of them, decimals of another scale, dates and
-//! timestamps of other units. NOT NULL, CHECK and varchar lengths are tested as for INSERT.
+//! not have get their default. Types are cast where no meaning is lost (a value that does not fit is an error):
+//! integers and floats among themselves, all kinds of Arrow strings and dictionaries of them, decimals of another
+//! scale, dates and timestamps of other units. NOT NULL, CHECK and varchar lengths are tested as for INSERT.
 
 use std::sync::Arc;
 
@@ -82,7 +82,9 @@ fn is_safe(from: &ArrowType, to: DataType) -> bool {
         (ArrowType::Null, _) => true,
         (ArrowType::Dictionary(_, values), _) => is_safe(values, to) || **values == to.arrow(),
         (ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View, _) => to.is_text(),
-        (ArrowType::Decimal32(..) | ArrowType::Decimal64(..) | ArrowType::Decimal128(..), DataType::Numeric { .. }) => true,
+        (ArrowType::Decimal32(..) | ArrowType::Decimal64(..) | ArrowType::Decimal128(..), DataType::Numeric { .. }) => {
+            true
+        }
         (ArrowType::Date32 | ArrowType::Date64, DataType::Date) => true,
         (ArrowType::Timestamp(_, None), DataType::Timestamp) => true,
         (ArrowType::Timestamp(_, Some(_)), DataType::TimestampTz) => true,

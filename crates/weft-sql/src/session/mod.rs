@@ -4,18 +4,19 @@
 //!   execute("INSERT ...; SELECT ...")       split, each statement on its own
 //!     statement ── cache by text ── plan (per catalog version) ── transaction ── engine ── outcome
 //!
-//!   outside BEGIN   each statement is a transaction; one that meets a concurrent change is run again on a fresh snapshot
+//!   outside BEGIN   each statement is a transaction; one that meets a concurrent change is run again
 //!   inside BEGIN    one snapshot until COMMIT; after an error only ROLLBACK (or ROLLBACK TO a savepoint) is accepted
 //! ```
 //!
 //! 1. A statement happens in full or not at all.
-//! 2. A plan is used only in a transaction whose catalog version it was made for; a transaction with DDL of its own plans
-//!    every statement anew.
+//! 2. A plan is used only in a transaction whose catalog version it was made for; a transaction with DDL of its own
+//!    plans every statement anew.
 //! 3. A statement outside of BEGIN is acknowledged after its commit; its rows are read before.
 //!
-//! A text of several statements is no transaction by itself (PostgreSQL makes it one): write BEGIN and COMMIT around it.
+//! A text of several statements is no transaction by itself (PostgreSQL makes it one): put BEGIN and COMMIT around.
 
 mod append;
+mod explain;
 mod plan;
 mod run;
 mod statement;
@@ -33,7 +34,7 @@ use weft_format::{Code, Error, Result, Value};
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
 use crate::outcome::Outcome;
-use crate::parse::parse;
+use crate::parse::{parse, scan_literals};
 use crate::settings::Settings;
 use transaction::Block;
 
@@ -68,6 +69,10 @@ impl Session {
             each(self.execute_prepared(&prepared, &[])?);
             return Ok(());
         }
+        if let Some(outcome) = self.execute_literals(sql) {
+            each(outcome?);
+            return Ok(());
+        }
         let parsed = match parse(sql) {
             Ok(parsed) => parsed,
             Err(error) => return Err(self.fail(error)),
@@ -82,6 +87,25 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Runs an INSERT of plain literals by its template; none when the text is anything else.
+    fn execute_literals(&mut self, sql: &str) -> Option<Result<Outcome>> {
+        let literals = scan_literals(sql)?;
+        let template = match self.db.cached(&literals.template) {
+            Some(template) => template,
+            None => {
+                let parsed = parse(&literals.template).ok()?.pop()?;
+                let made = Arc::new(Prepared::new(Arc::clone(&literals.template), parsed));
+                self.db.keep(&made);
+                made
+            }
+        };
+        if !template.is_template() {
+            return None;
+        }
+        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        Some(self.run(&template, &[], Some((sql, &literals))))
     }
 
     /// Prepares one statement with parameters `$1`, `$2`, ...; tables and types are looked up now, and again whenever
@@ -103,11 +127,11 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Runs a prepared statement. Parameters are brought to the types that the statement gives them: numbers are widened,
-    /// text is read as the type, a `Decimal` is taken in the parameter's scale.
+    /// Runs a prepared statement. Parameters are brought to the types that the statement gives them: numbers are
+    /// widened, text is read as the type, a `Decimal` is taken in the parameter's scale.
     pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
         self.cancel.start_statement(self.settings.statement_timeout_ms);
-        self.run(prepared, params)
+        self.run(prepared, params, None)
     }
 
     /// Prepares and runs one statement with parameters.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{Query, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{Insert, Query, SetExpr, Statement, Visit, Visitor};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
@@ -30,6 +30,8 @@ pub(super) enum Action {
     Row(RowPlan),
     Query(PreparedQuery),
     Dml(PreparedWrite),
+    /// INSERT from a query with ON CONFLICT: the column engine reads, the row engine writes.
+    Upsert(PreparedQuery, RowPlan),
 }
 
 impl Plan {
@@ -38,7 +40,7 @@ impl Plan {
         match &self.action {
             Action::Row(plan) => plan.is_read_only(),
             Action::Query(_) => true,
-            Action::Dml(_) => false,
+            Action::Dml(_) | Action::Upsert(..) => false,
         }
     }
 }
@@ -74,6 +76,12 @@ pub(super) fn plan(
             let query = columns_engine.prepare(txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
             Plan { version, engine, columns, param_types, action: Action::Query(query) }
+        }
+        Statement::Insert(insert @ Insert { on: Some(_), source: Some(reading), .. }) => {
+            let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source)?;
+            let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
+            let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
+            Plan { version, engine, columns, param_types, action: Action::Upsert(query, row) }
         }
         _ => {
             let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source)?;

@@ -10,16 +10,23 @@ use weft_kernel::Transaction;
 use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
 use super::{Prepared, Session, utility};
+use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
 use crate::expr::{EvalContext, coerce_param};
 use crate::outcome::{Outcome, Rows, Tag};
-use crate::parse::Parsed;
+use crate::parse::{Literals, Parsed};
 use crate::row::RowContext;
 use crate::settings::EngineChoice;
 
 impl Session {
-    pub(super) fn run(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
+    /// Runs a statement; `literals` are the text and the tuples of an INSERT whose template it is.
+    pub(super) fn run(
+        &mut self,
+        prepared: &Prepared,
+        params: &[Value],
+        literals: Option<(&str, &Literals)>,
+    ) -> Result<Outcome> {
         let statement = match &prepared.parsed {
             Parsed::Sql { statement, .. } if is_planned(statement) => &**statement,
             _ => {
@@ -31,11 +38,12 @@ impl Session {
         };
         let engine = self.settings.engine;
         self.in_statement(|work| {
-            let plan = current_plan(work.db, prepared, statement, work.txn, engine)?;
+            let plan = current_plan(work.db, prepared, statement, work.txn, engine);
+            let plan = plan.map_err(|error| in_whole_text(error, literals))?;
             if !plan.is_read_only() {
                 work.check_writable(first_word(statement))?;
             }
-            execute(&plan, params, work)
+            execute(&plan, params, literals, work)
         })
     }
 
@@ -81,17 +89,23 @@ fn current_plan(
         return Ok(Arc::clone(kept));
     }
     let made = Arc::new(plan(db, statement, prepared.source(), txn, engine)?);
-    // Kept even when it is good for this transaction only: Prepared::columns tells of it, and the version keeps it apart.
+    // Kept even when it is good for this transaction only: Prepared::columns tells of it, and the version keeps it
+    // apart.
     *prepared.plan.write() = Some(Arc::clone(&made));
     Ok(made)
 }
 
 /// Runs a plan in a transaction.
-pub(super) fn execute(plan: &Plan, params: &[Value], work: &mut Work<'_>) -> Result<Outcome> {
+pub(super) fn execute(
+    plan: &Plan,
+    params: &[Value],
+    literals: Option<(&str, &Literals)>,
+    work: &mut Work<'_>,
+) -> Result<Outcome> {
     let params = bring_to_types(params, &plan.param_types)?;
     if let Action::Row(row) = &plan.action {
         let eval = EvalContext { params: &params, now_micros: work.now_micros };
-        return row.execute(&mut RowContext { txn: work.txn, eval, cancel: work.cancel });
+        return row.execute(&mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals });
     }
     let columns_engine = work.db.columns()?;
     let mut context = StatementContext {
@@ -106,15 +120,32 @@ pub(super) fn execute(plan: &Plan, params: &[Value], work: &mut Work<'_>) -> Res
     };
     match &plan.action {
         Action::Query(query) => {
-            let binding = context.binding(query.tables());
-            let batches = columns_engine.execute(query, binding)?.collect()?;
-            let types: Arc<[DataType]> = plan.columns.iter().map(|column| column.data_type).collect();
-            let rows = Rows::from_batches(types, batches);
+            let rows = read(query, &context)?;
             Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: Arc::clone(&plan.columns), rows })
         }
         Action::Dml(prepared) => prepared.execute(&mut context),
+        Action::Upsert(query, insert) => {
+            let rows = read(query, &context)?;
+            let eval = EvalContext { params: &params, now_micros: work.now_micros };
+            insert.execute_rows(&rows, &mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals: None })
+        }
         Action::Row(_) => unreachable!("row plans have run above"),
     }
+}
+
+/// An error of a template with its position in the whole text.
+fn in_whole_text(error: Error, literals: Option<(&str, &Literals)>) -> Error {
+    match (error.position(), literals) {
+        (Some(position), Some((_, literals))) => error.at(literals.position(position)),
+        _ => error,
+    }
+}
+
+/// All rows of a query.
+fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
+    let batches = context.engine.execute(query, context.binding(query.tables()))?.collect()?;
+    let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
+    Ok(Rows::from_batches(types, batches))
 }
 
 /// Parameters in the types of the plan; borrowed when they have them already.
@@ -124,7 +155,8 @@ fn bring_to_types<'a>(params: &'a [Value], types: &[DataType]) -> Result<Cow<'a,
     }
     let fits = |(value, data_type): (&Value, &DataType)| match (value, data_type) {
         (Value::Null, _) | (Value::Bool(_), DataType::Boolean) | (Value::Int(_), DataType::BigInt) => true,
-        (Value::Float(_), DataType::DoublePrecision) | (Value::Text(_), DataType::Text) => true,
+        (Value::Float(_), DataType::DoublePrecision) => true,
+        (Value::Text(text), DataType::Text) => !text.contains('\0'),
         (Value::Int(v), DataType::Integer) => i32::try_from(*v).is_ok(),
         _ => false,
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{SetExpr, Statement};
 use weft_env::sync::RwLock;
 use weft_format::DataType;
 
@@ -38,6 +38,16 @@ impl Prepared {
     /// The types of its parameters, as of its last plan.
     pub fn param_types(&self) -> Vec<DataType> {
         self.plan.read().as_ref().map_or_else(Vec::new, |plan| plan.param_types.clone())
+    }
+
+    /// Whether it is an INSERT of one tuple: what a template of literals must be.
+    pub(super) fn is_template(&self) -> bool {
+        let Parsed::Sql { statement, .. } = &self.parsed else { return false };
+        let Statement::Insert(insert) = &**statement else { return false };
+        insert
+            .source
+            .as_ref()
+            .is_some_and(|query| matches!(&*query.body, SetExpr::Values(values) if values.rows.len() == 1))
     }
 
     /// Whether it is likely to come again, and cheap to keep: not DDL, not COPY, and not the like.

@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "tests run on the real machine")]
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -66,15 +68,25 @@ fn code(session: &mut Session, sql: &str) -> Code {
 fn rows_are_written_and_read_by_key() {
     let fixture = fixture();
     let mut s = fixture.db.session();
-    tag(&mut s, "CREATE TABLE t (id bigint PRIMARY KEY, name varchar(5) NOT NULL, price numeric(10,2) DEFAULT 1.5 CHECK (price >= 0), at timestamp) USING column");
-    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 'a', 2, '2013-01-01 05:15'), (2, 'b  ', DEFAULT, NULL)"), "INSERT 0 2");
+    tag(
+        &mut s,
+        "CREATE TABLE t (id bigint PRIMARY KEY, name varchar(5) NOT NULL, price numeric(10,2) DEFAULT 1.5 CHECK \
+             (price >= 0), at timestamp) USING column",
+    );
+    assert_eq!(
+        tag(&mut s, "INSERT INTO t VALUES (1, 'a', 2, '2013-01-01 05:15'), (2, 'b  ', DEFAULT, NULL)"),
+        "INSERT 0 2"
+    );
     assert_eq!(tag(&mut s, "INSERT INTO t (name, id) VALUES ('abc    ', 3)"), "INSERT 0 1");
     s.execute("SET engine = row").unwrap();
     assert_eq!(rows(&mut s, "SELECT * FROM t WHERE id = 1"), "1|a|2.00|2013-01-01 05:15:00");
     assert_eq!(rows(&mut s, "SELECT name, price * 2 AS p FROM t AS x WHERE x.id = 3"), "abc  |3.00");
     assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id IN (3, 1, 3, 9) AND price < 2"), "3");
     assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id = 99"), "");
-    assert_eq!(tag(&mut s, "UPDATE t SET price = price + 1, name = upper(name) WHERE id = 1 AND price = 2"), "UPDATE 1");
+    assert_eq!(
+        tag(&mut s, "UPDATE t SET price = price + 1, name = upper(name) WHERE id = 1 AND price = 2"),
+        "UPDATE 1"
+    );
     assert_eq!(rows(&mut s, "UPDATE t SET id = 10 WHERE id = 1 RETURNING id, name, price"), "10|A|3.00");
     assert_eq!(rows(&mut s, "DELETE FROM t WHERE id = 2 RETURNING *"), "2|b  |1.50|NULL");
     assert_eq!(tag(&mut s, "DELETE FROM t WHERE id = 2"), "DELETE 0");
@@ -92,7 +104,11 @@ fn rows_are_written_and_read_by_key() {
 fn constraints_name_what_they_refuse() {
     let fixture = fixture();
     let mut s = fixture.db.session();
-    tag(&mut s, "CREATE TABLE t (a smallint, b varchar(3) NOT NULL, c int CHECK (c > a), CONSTRAINT odd CHECK (a % 2 = 1), PRIMARY KEY (a))");
+    tag(
+        &mut s,
+        "CREATE TABLE t (a smallint, b varchar(3) NOT NULL, c int CHECK (c > a), CONSTRAINT odd CHECK (a % 2 = \
+             1), PRIMARY KEY (a))",
+    );
     tag(&mut s, "INSERT INTO t VALUES (1, 'x', 5)");
     for (sql, expected, name) in [
         ("INSERT INTO t VALUES (1, 'y', 5)", Code::UniqueViolation, Some("t_pkey")),
@@ -135,18 +151,32 @@ fn upserts_update_what_is_there() {
     let fixture = fixture();
     let mut s = fixture.db.session();
     tag(&mut s, "CREATE TABLE t (a int, b int, n int DEFAULT 0, PRIMARY KEY (a, b))");
-    let upsert = "INSERT INTO t VALUES (1, 1, 5), (1, 2, 6) ON CONFLICT (b, a) DO UPDATE SET n = t.n + excluded.n WHERE t.n < 10 RETURNING a, b, n";
+    let upsert = "INSERT INTO t VALUES (1, 1, 5), (1, 2, 6) ON CONFLICT (b, a) DO UPDATE SET n = t.n + \
+             excluded.n WHERE t.n < 10 RETURNING a, b, n";
     assert_eq!(rows(&mut s, upsert), "1|1|5 1|2|6");
     assert_eq!(rows(&mut s, upsert), "1|1|10 1|2|12");
     assert_eq!(rows(&mut s, upsert), "");
-    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 1, 0), (2, 2, 0), (2, 2, 1) ON CONFLICT DO NOTHING"), "INSERT 0 1");
+    assert_eq!(
+        tag(&mut s, "INSERT INTO t VALUES (1, 1, 0), (2, 2, 0), (2, 2, 1) ON CONFLICT DO NOTHING"),
+        "INSERT 0 1"
+    );
     let twice = "INSERT INTO t VALUES (7, 7, 0), (7, 7, 1) ON CONFLICT (a, b) DO UPDATE SET n = 1";
     assert_eq!(code(&mut s, twice), Code::CardinalityViolation);
     assert_eq!(rows(&mut s, "SELECT * FROM t WHERE a = 7 AND b = 7"), "");
     assert_eq!(code(&mut s, "INSERT INTO t VALUES (1, 1, 0) ON CONFLICT (a) DO NOTHING"), Code::InvalidColumnReference);
-    assert_eq!(code(&mut s, "INSERT INTO t VALUES (1, 1, 0) ON CONFLICT (a, b) DO UPDATE SET n = n + 1"), Code::AmbiguousColumn);
-    assert_eq!(tag(&mut s, "INSERT INTO t VALUES (1, 1) ON CONFLICT ON CONSTRAINT t_pkey DO UPDATE SET n = DEFAULT"), "INSERT 0 1");
+    assert_eq!(
+        code(&mut s, "INSERT INTO t VALUES (1, 1, 0) ON CONFLICT (a, b) DO UPDATE SET n = n + 1"),
+        Code::AmbiguousColumn
+    );
+    assert_eq!(
+        tag(&mut s, "INSERT INTO t VALUES (1, 1) ON CONFLICT ON CONSTRAINT t_pkey DO UPDATE SET n = DEFAULT"),
+        "INSERT 0 1"
+    );
     assert_eq!(rows(&mut s, "SELECT n FROM t WHERE b = 1 AND a = 1"), "0");
+    let from_query =
+        "INSERT INTO t SELECT a, b, n + 1 FROM t WHERE a = 1 ON CONFLICT (a, b) DO UPDATE SET n = excluded.n";
+    assert_eq!(tag(&mut s, from_query), "INSERT 0 2");
+    assert_eq!(rows(&mut s, "SELECT n FROM t WHERE b = 1 AND a = 1"), "1");
 }
 
 #[test]
@@ -177,7 +207,7 @@ fn transactions_are_all_or_nothing() {
     a.execute("BEGIN READ ONLY").unwrap();
     assert_eq!(code(&mut a, "DELETE FROM t WHERE id = 1"), Code::ReadOnlyTransaction);
     tag(&mut a, "ROLLBACK");
-    assert_eq!(code(&mut a, "COMMIT"), Code::NoActiveTransaction);
+    assert_eq!(tag(&mut a, "COMMIT"), "COMMIT");
     assert_eq!(code(&mut a, "BEGIN ISOLATION LEVEL SERIALIZABLE"), Code::FeatureNotSupported);
     assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "5");
 }
@@ -264,12 +294,53 @@ fn batches_are_appended_and_tested() {
 }
 
 #[test]
+fn many_literals_mean_what_few_mean() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    let columns =
+        "(a smallint, b numeric(6,2), c varchar(4), d date DEFAULT '2000-01-01', e bool, f float8, PRIMARY KEY (a))";
+    tag(&mut s, &format!("CREATE TABLE many {columns}; CREATE TABLE few {columns}"));
+    let tuples = [
+        "(1, 1.005, 'it''s', true, 1e3)",
+        "(-2.4, '7', NULL, 'f', '-inf')",
+        "(3, -0.125, 5, FALSE, .5)",
+        "('4', 1, 'é   ', NULL, 7)",
+    ];
+    let many = format!("INSERT INTO many (a, b, c, e, f) VALUES {} RETURNING a", tuples.join(", "));
+    assert_eq!(rows(&mut s, &many), "1 -2 3 4");
+    for tuple in tuples {
+        tag(&mut s, &format!("INSERT INTO few (a, b, c, e, f) VALUES {tuple}"));
+    }
+    let all = rows(&mut s, "SELECT * FROM many ORDER BY a");
+    assert_eq!(all, rows(&mut s, "SELECT * FROM few ORDER BY a"));
+    assert!(all.starts_with("-2|7.00|NULL|2000-01-01|f|-Infinity 1|1.01|it's|2000-01-01|t|1000"), "{all}");
+    let upsert =
+        "INSERT INTO many (a, b) VALUES (1, 9), (2, 9), (3, 9), (9, 9) ON CONFLICT (a) DO UPDATE SET b = excluded.b";
+    assert_eq!(tag(&mut s, upsert), "INSERT 0 4");
+    for (sql, code, position) in [
+        ("INSERT INTO many (a) VALUES (11), (12), (13), ('x')", Code::InvalidText, Some(48)),
+        ("INSERT INTO many (a) VALUES (11), (12), (13), (99999)", Code::NumericOutOfRange, Some(48)),
+        ("INSERT INTO many (a) VALUES (11), (12), (13), (true)", Code::DatatypeMismatch, Some(48)),
+        ("INSERT INTO many (a) VALUES (11), (12), (13), (14) RETURNING z", Code::UndefinedColumn, Some(62)),
+        ("INSERT INTO many (a) VALUES (11), (12), (13), (14) RETURNIN a", Code::SyntaxError, Some(52)),
+        ("INSERT INTO many (a) VALUES (11), (12), (13), (1)", Code::UniqueViolation, None),
+        ("INSERT INTO many (a) VALUES (11), (12), (13, 14), (1)", Code::SyntaxError, None),
+    ] {
+        let error = s.execute(sql).map(|_| ()).expect_err(sql);
+        assert_eq!((error.code(), error.position()), (code, position), "{sql}: {error}");
+    }
+    assert_eq!(rows(&mut s, "SELECT count(*) FROM many"), "6");
+}
+
+#[test]
 fn explain_names_the_engine() {
     let fixture = fixture();
     let mut s = fixture.db.session();
     tag(&mut s, "CREATE TABLE t (id int PRIMARY KEY, n int)");
-    assert_eq!(rows(&mut s, "EXPLAIN SELECT n FROM t WHERE id = 1 AND n > 2"),
-        "Row engine: point lookup on t by primary key   Key: id = 1   Filter: n > 2   Columns read: n");
+    assert_eq!(
+        rows(&mut s, "EXPLAIN SELECT n FROM t WHERE id = 1 AND n > 2"),
+        "Row engine: point lookup on t by primary key   Key: id = 1   Filter: n > 2   Columns read: n"
+    );
     assert!(rows(&mut s, "EXPLAIN SELECT sum(n) FROM t").starts_with("Column engine"));
     assert!(rows(&mut s, "EXPLAIN UPDATE t SET n = 1 WHERE n > 2").starts_with("Column engine"));
     assert!(rows(&mut s, "EXPLAIN ANALYZE INSERT INTO t VALUES (1, 1)").contains("Rows: 1"));
@@ -298,7 +369,8 @@ fn settings_and_upkeep() {
 fn measure_hot_paths() {
     let fixture = fixture();
     let mut s = fixture.db.session();
-    let columns: Vec<String> = (0..30).map(|n| if n < 15 { format!("c{n} int") } else { format!("c{n} text") }).collect();
+    let columns: Vec<String> =
+        (0..30).map(|n| if n < 15 { format!("c{n} int") } else { format!("c{n} text") }).collect();
     s.execute(&format!("CREATE TABLE t (id bigint PRIMARY KEY, {})", columns.join(", "))).unwrap();
     let values: Vec<String> = (0..30).map(|n| if n < 15 { n.to_string() } else { format!("'text {n}'") }).collect();
     let values = values.join(", ");
@@ -310,15 +382,23 @@ fn measure_hot_paths() {
     time("insert of one row, literals", 5_000, &mut |n| {
         s.execute(&format!("INSERT INTO t VALUES ({n}, {values})")).unwrap();
     });
-    let list: Vec<String> = (0..1000).map(|n| format!("({}, {values})", n + 100_000)).collect();
+    let list: Vec<String> = (0..1000).map(|n| format!("({}, {values})", n + 10_000_000)).collect();
     let thousand = format!("INSERT INTO t VALUES {}", list.join(", "));
-    time("insert of 1000 rows, literals", 1, &mut |_| drop(s.execute(&thousand).unwrap()));
+    time("insert of 1000 rows, literals", 20, &mut |n| {
+        let text = thousand.replace("(10", &format!("({}", n + 10));
+        s.execute(&text).unwrap();
+    });
     let update = s.prepare("UPDATE t SET c1 = $2, c2 = $3, c20 = $4 WHERE id = $1").unwrap();
     time("update by key, prepared", 20_000, &mut |n| {
         let id = Value::Int(i64::from(n % 5_000));
         s.execute_prepared(&update, &[id, Value::Int(1), Value::Int(2), Value::Text("new".into())]).unwrap();
     });
-    let upsert = s.prepare("INSERT INTO t (id, c1, c20) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET c1 = excluded.c1, c20 = excluded.c20").unwrap();
+    let upsert = s
+        .prepare(
+            "INSERT INTO t (id, c1, c20) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET c1 = \
+             excluded.c1, c20 = excluded.c20",
+        )
+        .unwrap();
     time("upsert, prepared", 20_000, &mut |n| {
         let id = Value::Int(i64::from(n % 5_000));
         s.execute_prepared(&upsert, &[id, Value::Int(1), Value::Text("new".into())]).unwrap();

@@ -11,7 +11,8 @@ use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
 use crate::settings::Settings;
 
-/// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most 2^7.
+/// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
+/// 2^7.
 const RETRIES_MAX: u32 = 20;
 const BACKOFF: Duration = Duration::from_micros(50);
 
@@ -132,11 +133,10 @@ impl Session {
         }
     }
 
-    /// BEGIN
+    /// BEGIN; inside a transaction it does nothing, as in PostgreSQL (which warns).
     pub(super) fn begin(&mut self, read_only: Option<bool>) -> Result<()> {
-        if self.block.is_some() {
-            return Err(Error::new(Code::ActiveTransaction, "there is already a transaction in progress")
-                .hint("COMMIT or ROLLBACK it, or use SAVEPOINT"));
+        if let Some(block) = &self.block {
+            return if block.failed { Err(failed_transaction()) } else { Ok(()) };
         }
         let mut txn = self.db.kernel().begin()?;
         txn.set_durability(self.settings.durability);
@@ -147,9 +147,10 @@ impl Session {
         Ok(())
     }
 
-    /// COMMIT; false when the transaction had failed and was rolled back instead.
+    /// COMMIT; false when the transaction had failed and was rolled back instead. Outside of a transaction it does
+    /// nothing, as in PostgreSQL (which warns).
     pub(super) fn commit(&mut self) -> Result<bool> {
-        let Some(block) = self.block.take() else { return Err(no_transaction()) };
+        let Some(block) = self.block.take() else { return Ok(true) };
         let (Some(mut txn), false) = (block.txn, block.failed) else {
             self.db.forget();
             return Ok(false);
@@ -164,9 +165,9 @@ impl Session {
         committed.map(|_| true)
     }
 
-    /// ROLLBACK
+    /// ROLLBACK; outside of a transaction it does nothing, as in PostgreSQL (which warns).
     pub(super) fn rollback(&mut self) -> Result<()> {
-        let Some(block) = self.block.take() else { return Err(no_transaction()) };
+        let Some(block) = self.block.take() else { return Ok(()) };
         if let Some(txn) = block.txn {
             let had_ddl = txn.catalog_version().is_none();
             txn.rollback();
@@ -232,10 +233,6 @@ pub(super) fn failed_transaction() -> Error {
         "current transaction is aborted, commands ignored until end of transaction block",
     )
     .hint("ROLLBACK it")
-}
-
-fn no_transaction() -> Error {
-    Error::new(Code::NoActiveTransaction, "there is no transaction in progress").hint("BEGIN starts one")
 }
 
 fn only_in_block(what: &str) -> Error {

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     CreateTable, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
-    TransactionIsolationLevel, TransactionMode, UtilityOption, Value as SqlValue,
+    TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::plan::{Action, Plan, plan};
-use super::run::execute;
+use super::explain::{explain, explain_options};
 use super::transaction::{Work, failed_transaction};
 use super::{Prepared, Session};
 use crate::context::StatementContext;
+use crate::dml::PreparedWrite;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Parsed, fold, table_name};
 use crate::settings::EngineChoice;
-use crate::dml::PreparedWrite;
 use crate::{copy, ddl};
 
 /// Runs a statement that is not planned.
@@ -25,7 +24,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
     let (statement, method) = match &prepared.parsed {
         Parsed::Checkpoint => return checkpoint(session),
         Parsed::Vacuum(table) => return vacuum(session, table.as_deref()),
-        Parsed::Sql { statement, method } => (&**statement, method.as_deref()),
+        Parsed::Sql { statement, method, .. } => (&**statement, method.as_deref()),
     };
     if let Some(outcome) = transaction_control(session, statement)? {
         return Ok(outcome);
@@ -35,9 +34,9 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
     }
     match statement {
         Statement::CreateTable(create) => create_table(session, create, method, &source),
-        Statement::Drop { object_type: ObjectType::Table, if_exists, names, cascade: false, temporary: false, .. } => {
-            drop_tables(session, names, *if_exists)
-        }
+        Statement::Drop {
+            object_type: ObjectType::Table, if_exists, names, cascade: false, temporary: false, ..
+        } => drop_tables(session, names, *if_exists),
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
             with_context(work, |context| copy::execute(context, statement, &source))
@@ -51,7 +50,9 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
         }
         Statement::Prepare { name, data_types, statement } => {
             if !data_types.is_empty() {
-                return Err(session.fail(unsupported("PREPARE with parameter types").hint("cast the parameters: $1::int")));
+                return Err(
+                    session.fail(unsupported("PREPARE with parameter types").hint("cast the parameters: $1::int"))
+                );
             }
             let name = fold(name);
             let parsed = Parsed::Sql { statement: statement.clone(), method: None };
@@ -88,14 +89,24 @@ impl Work<'_> {
 /// BEGIN, COMMIT, ROLLBACK and savepoints; none for other statements.
 fn transaction_control(session: &mut Session, statement: &Statement) -> Result<Option<Outcome>> {
     let tag = match statement {
-        Statement::StartTransaction { modes, statements, exception: None, modifier: None, has_end_keyword: false, begin, .. }
-            if statements.is_empty() =>
-        {
+        Statement::StartTransaction {
+            modes,
+            statements,
+            exception: None,
+            modifier: None,
+            has_end_keyword: false,
+            begin,
+            ..
+        } if statements.is_empty() => {
             session.begin(access_of(modes)?)?;
             if *begin { "BEGIN" } else { "START TRANSACTION" }
         }
         Statement::Commit { chain: false, modifier: None, .. } => {
-            if session.commit()? { "COMMIT" } else { "ROLLBACK" }
+            if session.commit()? {
+                "COMMIT"
+            } else {
+                "ROLLBACK"
+            }
         }
         Statement::Rollback { chain: false, savepoint: None } => {
             session.rollback()?;
@@ -233,15 +244,14 @@ fn show(session: &Session, words: &[String]) -> Result<Outcome> {
 }
 
 fn show_tables(session: &mut Session) -> Result<Outcome> {
-    let mut names = session.in_statement(|work| {
-        Ok(work.txn.tables().iter().map(|def| def.name.clone()).collect::<Vec<String>>())
-    })?;
+    let mut names = session
+        .in_statement(|work| Ok(work.txn.tables().iter().map(|def| def.name.clone()).collect::<Vec<String>>()))?;
     names.sort();
     Ok(text_rows(&["name"], names))
 }
 
 /// Rows of text; `values` are those of the rows, one after the other.
-fn text_rows(names: &[&str], values: impl IntoIterator<Item = String>) -> Outcome {
+pub(super) fn text_rows(names: &[&str], values: impl IntoIterator<Item = String>) -> Outcome {
     let columns: Arc<[OutputColumn]> = names.iter().map(|name| OutputColumn::new(*name, DataType::Text)).collect();
     let values = values.into_iter().map(|text| Value::Text(text.into())).collect();
     let rows = Rows::from_values(columns.len(), values);
@@ -298,7 +308,7 @@ fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> 
     })
 }
 
-fn with_context<T>(
+pub(super) fn with_context<T>(
     work: &mut Work<'_>,
     run: impl FnOnce(&mut StatementContext<'_>) -> Result<T>,
 ) -> Result<T> {
@@ -315,79 +325,6 @@ fn with_context<T>(
     })
 }
 
-/// EXPLAIN (ANALYZE, ...): whether ANALYZE is on.
-fn explain_options(options: &[UtilityOption]) -> Result<bool> {
-    let mut analyze = false;
-    for option in options {
-        let argument = option.arg.as_ref().map(|arg| arg.to_string().to_lowercase());
-        let is_on = !matches!(argument.as_deref(), Some("false" | "off" | "0"));
-        match option.name.value.to_lowercase().as_str() {
-            "analyze" => analyze = is_on,
-            "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" | "wal" => {}
-            "format" if argument.as_deref() == Some("text") => {}
-            other => return Err(unsupported(&format!("the EXPLAIN option {other}"))),
-        }
-    }
-    Ok(analyze)
-}
-
-fn explain(session: &mut Session, statement: &Statement, analyze: bool, source: &str) -> Result<Outcome> {
-    let engine = session.settings.engine;
-    let lines = session.in_statement(|work| {
-        if !matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) {
-            return Err(unsupported("EXPLAIN of this statement").hint("EXPLAIN takes SELECT, INSERT, UPDATE and DELETE"));
-        }
-        let made = plan(work.db, statement, source, work.txn, engine)?;
-        if analyze && !made.is_read_only() {
-            work.check_writable("EXPLAIN ANALYZE of a statement that writes")?;
-        }
-        explain_plan(&made, analyze, work)
-    })?;
-    let mut outcome = text_rows(&["QUERY PLAN"], lines);
-    outcome.tag = Tag::Done("EXPLAIN");
-    Ok(outcome)
-}
-
-fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<String>> {
-    let text = match &made.action {
-        Action::Row(row) => {
-            let mut lines = row.explain();
-            if made.engine == EngineChoice::Column {
-                lines.push("  INSERT ... VALUES has this path only, whatever engine is forced".into());
-            }
-            if analyze {
-                lines.push(format!("  {}", timed(made, work)?));
-            }
-            return Ok(lines);
-        }
-        Action::Query(query) => with_context(work, |context| {
-            let binding = context.binding(query.tables());
-            context.engine.explain(query, binding, analyze)
-        })?,
-        Action::Dml(prepared) => {
-            let read = with_context(work, |context| {
-                let binding = context.binding(prepared.query().tables());
-                context.engine.explain(prepared.query(), binding, false)
-            })?;
-            let mut text = format!("Column engine: the rows to write are read by\n{read}");
-            if analyze {
-                text.push_str(&format!("\n{}", timed(made, work)?));
-            }
-            text
-        }
-    };
-    Ok(text.lines().map(str::to_owned).collect())
-}
-
-/// Runs a plan; how many rows and how long.
-fn timed(made: &Plan, work: &mut Work<'_>) -> Result<String> {
-    let clock = Arc::clone(&work.db.kernel().env().clock);
-    let start = clock.monotonic_nanos();
-    let outcome = execute(made, &[], work)?;
-    let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
-    Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
-}
-
 fn execute_named(session: &mut Session, name: &ObjectName, parameters: &[SqlExpr]) -> Result<Outcome> {
     let name = name.to_string().to_lowercase();
     let Some(prepared) = session.named.get(&name).map(Arc::clone) else {
@@ -399,12 +336,12 @@ fn execute_named(session: &mut Session, name: &ObjectName, parameters: &[SqlExpr
         let data_type = types.get(index).copied().unwrap_or(DataType::Text);
         let mut binder = crate::expr::Binder::new("");
         let bound = binder.bind_assignment(parameter, &crate::expr::Scope::empty(), data_type, "EXECUTE");
-        let value = bound.map_err(Error::from).and_then(|expr| {
-            expr.eval(&[], &crate::expr::EvalContext { params: &[], now_micros: 0 })
-        });
+        let value = bound
+            .map_err(Error::from)
+            .and_then(|expr| expr.eval(&[], &crate::expr::EvalContext { params: &[], now_micros: 0 }));
         values.push(value.map_err(|error| session.fail(error))?);
     }
-    session.run(&prepared, &values)
+    session.run(&prepared, &values, None)
 }
 
 fn checkpoint(session: &mut Session) -> Result<Outcome> {
@@ -431,7 +368,7 @@ fn no_prepared(name: &str) -> Error {
     Error::new(Code::UndefinedPrepared, format!("prepared statement \"{name}\" does not exist"))
 }
 
-fn unsupported(what: &str) -> Error {
+pub(super) fn unsupported(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported"))
 }
 

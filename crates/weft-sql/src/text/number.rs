@@ -54,7 +54,8 @@ pub fn parse_float(text: &str, data_type: DataType) -> Result<f64> {
     }
     let value: f64 = word.parse().map_err(|_| invalid_text(text, data_type))?;
     let rounded = if data_type == DataType::Real { f64::from(value as f32) } else { value };
-    let has_digit = unsigned.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|byte| matches!(byte, b'1'..=b'9'));
+    let has_digit =
+        unsigned.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|byte| matches!(byte, b'1'..=b'9'));
     if (rounded.is_infinite() && !is_special) || (rounded == 0.0 && has_digit) {
         let name = type_name(data_type);
         return Err(Error::new(
@@ -130,6 +131,9 @@ pub fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
 
 /// `numeric field overflow`, with what the type can hold.
 pub(crate) fn decimal_overflow(precision: u8, scale: u8) -> Error {
-    Error::new(Code::NumericOutOfRange, format!("numeric field overflow: a value does not fit numeric({precision},{scale})"))
-        .hint(format!("the absolute value must be less than 10^{}", precision - scale.min(precision)))
+    Error::new(
+        Code::NumericOutOfRange,
+        format!("numeric field overflow: a value does not fit numeric({precision},{scale})"),
+    )
+    .hint(format!("the absolute value must be less than 10^{}", precision - scale.min(precision)))
 }

@@ -46,8 +46,8 @@ fn write_decimal(out: &mut String, value: i128, scale: u8) {
     }
 }
 
-/// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4 up
-/// to (not including) `fixed_below` without an exponent.
+/// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4
+/// up to (not including) `fixed_below` without an exponent.
 fn write_float(out: &mut String, value: f64, scientific: &str, fixed_below: i32) {
     if value.is_nan() {
         return out.push_str("NaN");

@@ -159,7 +159,7 @@ impl FileWriter {
         if !active(Fault::SkipFileSync) {
             opened.sync_data().map_err(failed)?;
         }
-        let table = ColumnTable::open(opened, image.file, &self.context.def.schema)?;
+        let table = ColumnTable::open(opened, self.context.def.id, image.file, &self.context.def.schema)?;
         Ok(Part::new(table, attached_at, &self.context, path.to_owned()))
     }
 

@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn dead_rows_small_files_and_overlap_are_picked() {
         let options = Options { column_table_bytes: 1000, overlap_max: 3, ..Options::default() };
-        let tidy = [shape((b"a", b"c"), 10, 900), shape((b"d", b"f"), 24, 900)];
+        let tidy = [shape((b"a", b"c"), 10, 900), shape((b"d", b"f"), 14, 900)];
         assert!(pick(&tidy, &options).is_empty());
-        let dead = [tidy[0].clone(), shape((b"d", b"f"), 25, 900)];
+        let dead = [tidy[0].clone(), shape((b"d", b"f"), 15, 900)];
         assert_eq!(pick(&dead, &options)[0].inputs, [1]);
         let small: Vec<Shape<'_>> = (0..9).map(|n| shape((b"a", b"z"), 0, 100 + n)).collect();
         assert_eq!(pick(&small, &options)[0].inputs, (0..9).collect::<Vec<_>>());

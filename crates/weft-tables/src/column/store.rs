@@ -139,12 +139,10 @@ impl Store {
         let services = &self.context.services;
         let path = services.file_path(self.context.def.id, file);
         let opened = self.context.env.fs.open(&path, OpenMode::Read).map_err(|error| {
-            Error::io(format_args!("opening file {file} of table \"{}\"", self.context.def.name), &error)
+            Error::io(format_args!("opening {} of table \"{}\"", path.display(), self.context.def.name), &error)
+                .hint("restore the file from a backup")
         })?;
-        let table = ColumnTable::open(opened, file, self.schema())?;
-        if table.table_id() != self.context.def.id {
-            return Err(Error::corrupt(format!("file {file} belongs to table {}", table.table_id())));
-        }
+        let table = ColumnTable::open(opened, self.context.def.id, file, self.schema())?;
         Ok(Part::new(table, attached_at, &self.context, path))
     }
 

@@ -1,4 +1,5 @@
-//! Measurements, run by hand: `cargo test --release -p weft-kernel --lib speed -- --ignored --nocapture --test-threads=1`.
+//! Measurements, run by hand: `cargo test --release -p weft-kernel --lib speed -- --ignored --nocapture
+//! --test-threads=1`.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -7,8 +7,9 @@ use crate::log::{changes, record};
 #[test]
 fn on_disk_constants_are_as_documented() {
     let mut found = format!(
-        "segment magic {:02x?}\nformat version {}\nsegment header bytes {}\nsegment crc offset {}\nblock magic {:02x?}\n\
-         block header bytes {}\nblock align {}\nrecord chunk {}\nrecord commit {}\nrecord abort {}\n",
+        "segment magic {:02x?}\nformat version {}\nsegment header bytes {}\nsegment crc offset {}\n\
+         block magic {:02x?}\nblock header bytes {}\nblock align {}\nrecord chunk {}\n\
+         record commit {}\nrecord abort {}\n",
         layout::SEGMENT_MAGIC,
         layout::FORMAT_VERSION,
         layout::SEGMENT_HEADER_BYTES,

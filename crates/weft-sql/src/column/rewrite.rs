@@ -1,0 +1,302 @@
+//! Rewrites of the syntax tree, for what the planner gets wrong or cannot plan.
+//!
+//! | written | planned |
+//! |---|---|
+//! | `a EXCEPT ALL b`, `a INTERSECT ALL b` | the plain operation on rows numbered within equal rows |
+//! | `x > ALL (SELECT y ...)` | `x > ALL (SELECT * FROM (SELECT y ...) AS any1 (v))`, so that no names clash |
+//! | `VALUES ((SELECT ...), 1)` | `SELECT (SELECT ...) AS column1, 1 AS column2` |
+//! | `1e3` | `1000.` |
+//! | `mod(a, b)` | `a % b` |
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value,
+    Values, Visit, VisitMut, Visitor, VisitorMut,
+};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use weft_format::{Code, Error, Result};
+
+use super::names::{MARKER, column_name, folded};
+
+/// The most digits a numeric constant has on either side of the point.
+const DIGITS_MAX: i64 = 38;
+
+/// Rewrites a query whose result columns have their names.
+pub(crate) fn rewrite(query: &mut Query) -> Result<()> {
+    match VisitMut::visit(query, &mut Rewriter { wrapped: 0 }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Rewriter {
+    wrapped: usize,
+}
+
+impl VisitorMut for Rewriter {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        match body(&mut query.body) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        match self.expr(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+impl Rewriter {
+    fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr {
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => {
+                if let Expr::Subquery(query) = &mut **right {
+                    self.wrapped += 1;
+                    let name = format!("{MARKER}any{}", self.wrapped);
+                    let template = parsed(&format!("SELECT * FROM (SELECT 1) AS \"{name}\" (\"{MARKER}v\")"))?;
+                    let inner = std::mem::replace(query, Box::new(template));
+                    put(query, &name, *inner)?;
+                }
+            }
+            Expr::Value(value) => {
+                if let Value::Number(text, _) = &value.value
+                    && text.contains(['e', 'E'])
+                {
+                    *expr = number(text);
+                }
+            }
+            Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("mod") => {
+                let FunctionArguments::List(list) = &function.args else { return Ok(()) };
+                if let [
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
+                ] = &list.args[..]
+                {
+                    let nested = |expr: &Expr| Box::new(Expr::Nested(Box::new(expr.clone())));
+                    let (left, op, right) = (nested(left), BinaryOperator::Modulo, nested(right));
+                    *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn body(expr: &mut SetExpr) -> Result<()> {
+    match expr {
+        SetExpr::SetOperation { left, right, op, set_quantifier } => {
+            body(left)?;
+            body(right)?;
+            if *set_quantifier == SetQuantifier::All && matches!(op, SetOperator::Except | SetOperator::Intersect) {
+                *expr = numbered(left, *op, right)?;
+            }
+        }
+        SetExpr::Values(values) if values.rows.iter().flat_map(|row| &row.content).any(has_query) => {
+            *expr = selects(values)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// EXCEPT ALL and INTERSECT ALL: the n-th of equal rows is a row of its own.
+fn numbered(left: &SetExpr, op: SetOperator, right: &SetExpr) -> Result<SetExpr> {
+    let names = names_of(left).ok_or_else(|| {
+        Error::new(Code::FeatureNotSupported, format!("{op} ALL of SELECT * is not supported"))
+            .hint("name the columns of the first SELECT")
+    })?;
+    let column = |place: usize| format!("\"{MARKER}c{place}\"");
+    let columns = (0..names.len()).map(column).collect::<Vec<_>>().join(", ");
+    let mut sql = String::from("SELECT ");
+    for (place, name) in names.iter().enumerate() {
+        let comma = if place == 0 { "" } else { ", " };
+        let _ = write!(sql, "{comma}{} AS \"{}\"", column(place), name.replace('"', "\"\""));
+    }
+    let side = |name: &str| {
+        format!(
+            "SELECT {columns}, row_number() OVER (PARTITION BY {columns}) AS \"{MARKER}n\" \
+             FROM (SELECT 1) AS \"{MARKER}{name}\" ({columns})"
+        )
+    };
+    let _ = write!(sql, " FROM ({} {op} {}) AS \"{MARKER}both\"", side("left"), side("right"));
+    let mut query = parsed(&sql)?;
+    for (name, side) in [("left", left), ("right", right)] {
+        let mut inner = parsed("SELECT 1")?;
+        *inner.body = side.clone();
+        put(&mut query, &format!("{MARKER}{name}"), inner)?;
+    }
+    Ok(*query.body)
+}
+
+fn names_of(expr: &SetExpr) -> Option<Vec<String>> {
+    match expr {
+        SetExpr::Select(select) => {
+            let name = |item: &SelectItem| match item {
+                SelectItem::UnnamedExpr(expr) => Some(column_name(expr)),
+                SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
+                _ => None,
+            };
+            select.projection.iter().map(name).collect()
+        }
+        SetExpr::Query(query) => names_of(&query.body),
+        SetExpr::SetOperation { left, .. } => names_of(left),
+        SetExpr::Values(values) => {
+            Some((1..=values.rows.first()?.content.len()).map(|place| format!("column{place}")).collect())
+        }
+        _ => None,
+    }
+}
+
+/// VALUES as SELECTs, which may have subqueries.
+fn selects(values: &Values) -> Result<SetExpr> {
+    let mut all: Option<SetExpr> = None;
+    for row in &values.rows {
+        let mut query = parsed("SELECT 1")?;
+        if let SetExpr::Select(select) = &mut *query.body {
+            let item = |(place, expr): (usize, &Expr)| SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: Ident::with_quote('"', format!("column{}", place + 1)),
+            };
+            select.projection = row.content.iter().enumerate().map(item).collect();
+        }
+        all = Some(match all {
+            None => *query.body,
+            Some(before) => SetExpr::SetOperation {
+                left: Box::new(before),
+                op: SetOperator::Union,
+                set_quantifier: SetQuantifier::All,
+                right: query.body,
+            },
+        });
+    }
+    all.ok_or_else(|| Error::new(Code::SyntaxError, "VALUES has no rows"))
+}
+
+fn has_query(expr: &Expr) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    Visit::visit(expr, &mut Finder).is_break()
+}
+
+/// A number with an exponent as a plain one; one that no numeric holds is a double.
+fn number(text: &str) -> Expr {
+    plain(text).map_or_else(|| double(text), |plain| Expr::value(Value::Number(plain, false)))
+}
+
+fn plain(text: &str) -> Option<String> {
+    let lower = text.replace('_', "").to_ascii_lowercase();
+    let (mantissa, exponent) = lower.split_once('e')?;
+    let exponent: i64 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let point = whole.len() as i64 + exponent;
+    if digits.len() as i64 > DIGITS_MAX || !(-DIGITS_MAX..=DIGITS_MAX).contains(&point) {
+        return None;
+    }
+    let scale = digits.len() as i64 - point;
+    if scale > DIGITS_MAX {
+        return None;
+    }
+    Some(if point <= 0 {
+        format!("0.{}{digits}", "0".repeat(point.unsigned_abs() as usize))
+    } else if scale <= 0 {
+        format!("{digits}{}.", "0".repeat(scale.unsigned_abs() as usize))
+    } else {
+        format!("{}.{}", &digits[..point as usize], &digits[point as usize..])
+    })
+}
+
+fn double(text: &str) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(text.to_owned()))),
+        data_type: SqlType::Double(ExactNumberInfo::None),
+        array: false,
+        format: None,
+    }
+}
+
+fn parsed(sql: &str) -> Result<Query> {
+    let parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql);
+    match parsed.map(|statements| statements.into_iter().next()) {
+        Ok(Some(Statement::Query(query))) => Ok(*query),
+        Ok(_) => Err(Error::internal(format!("a rewritten query is no query: {sql}"))),
+        Err(error) => Err(Error::internal(format!("a rewritten query does not parse: {error}: {sql}"))),
+    }
+}
+
+/// Puts `inner` where the derived table `name` stands.
+fn put(query: &mut Query, name: &str, inner: Query) -> Result<()> {
+    struct Place<'a> {
+        name: &'a str,
+        inner: Option<Query>,
+    }
+    impl VisitorMut for Place<'_> {
+        type Break = ();
+        fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+            if let TableFactor::Derived { subquery, alias: Some(alias), .. } = factor
+                && alias.name.value == self.name
+                && let Some(inner) = self.inner.take()
+            {
+                **subquery = inner;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut place = Place { name, inner: Some(inner) };
+    match VisitMut::visit(query, &mut place) {
+        ControlFlow::Break(()) => Ok(()),
+        ControlFlow::Continue(()) => Err(Error::internal("a rewritten query lost its subquery")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(sql: &str) -> String {
+        let mut query = parsed(sql).unwrap();
+        rewrite(&mut query).unwrap();
+        query.to_string().replace(MARKER, "#")
+    }
+
+    #[test]
+    fn exponents_become_plain_numbers() {
+        let cases = [("1e3", "1000."), ("1.5e-3", "0.0015"), ("12.34e1", "123.4"), ("1.5E0", "1.5"), ("0.5e1", "05.")];
+        for (written, wanted) in cases {
+            assert_eq!(plain(written).as_deref(), Some(wanted), "{written}");
+        }
+        assert_eq!((plain("1e300"), plain("1e-300")), (None, None));
+    }
+
+    #[test]
+    fn values_with_a_subquery_become_selects() {
+        let wanted = "SELECT (SELECT 1) AS \"column1\", 2 AS \"column2\" UNION ALL \
+                      SELECT 3 AS \"column1\", 4 AS \"column2\"";
+        assert_eq!(rewritten("VALUES ((SELECT 1), 2), (3, 4)"), wanted);
+        assert_eq!(rewritten("VALUES (1, 2)"), "VALUES (1, 2)");
+    }
+
+    #[test]
+    fn except_all_counts_equal_rows() {
+        let sql = rewritten("SELECT a FROM t EXCEPT ALL SELECT b FROM u");
+        assert!(sql.contains("FROM (SELECT a FROM t) AS \"#left\"") && sql.contains("(SELECT b FROM u) AS \"#right\""));
+        assert!(sql.starts_with("SELECT \"#c0\" AS \"a\" FROM (SELECT") && !sql.contains("EXCEPT ALL"), "{sql}");
+    }
+}

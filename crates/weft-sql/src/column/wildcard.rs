@@ -1,0 +1,254 @@
+//! `SELECT *` over `JOIN ... USING`, written out as PostgreSQL orders it.
+//!
+//! ```text
+//!   a(id, k, x), b(k, y)    SELECT * FROM a JOIN b USING (k)    becomes    SELECT a.k, a.id, a.x, b.y FROM ...
+//! ```
+//!
+//! 1. The joined columns come first, each once, then the rest of the left side, then the rest of the right side.
+//! 2. The planner takes a joined column from one side only, which is wrong for rows that only the other side has:
+//!    RIGHT and FULL joins with USING or NATURAL are refused.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, VisitMut, VisitorMut, With,
+};
+use weft_format::{Code, Error, Result};
+
+use super::names::{column_name, folded};
+use crate::binding::Tables;
+
+/// Writes out the wildcards that stand over joins with USING.
+pub(crate) fn expand_wildcards(query: &mut Query, tables: &dyn Tables) -> Result<()> {
+    match VisitMut::visit(query, &mut Expander { tables, with: Vec::new() }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// A column of FROM.
+#[derive(Clone)]
+struct Field {
+    table: Option<Ident>,
+    name: String,
+}
+
+struct Expander<'a> {
+    tables: &'a dyn Tables,
+    /// The WITH clauses in sight, innermost last.
+    with: Vec<Option<With>>,
+}
+
+impl VisitorMut for Expander<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.with.push(query.with.clone());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.with.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        match self.expand(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+impl Expander<'_> {
+    fn expand(&mut self, select: &mut Select) -> Result<()> {
+        let mut merges = false;
+        for from in &select.from {
+            merges |= merges_columns(from)?;
+        }
+        if !merges || !select.projection.iter().any(is_plain_wildcard) {
+            return Ok(());
+        }
+        let fields = self.from_fields(&select.from).ok_or_else(|| {
+            Error::new(Code::FeatureNotSupported, "SELECT * over this JOIN ... USING is not supported")
+                .hint("name the columns, or write ON instead of USING")
+        })?;
+        let mut items = Vec::with_capacity(fields.len());
+        for item in std::mem::take(&mut select.projection) {
+            if is_plain_wildcard(&item) {
+                items.extend(fields.iter().map(Field::item));
+            } else {
+                items.push(item);
+            }
+        }
+        select.projection = items;
+        Ok(())
+    }
+
+    fn from_fields(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
+        let mut fields = Vec::new();
+        for table in from {
+            fields.extend(self.joined_fields(table)?);
+        }
+        Some(fields)
+    }
+
+    /// Invariant 1.
+    fn joined_fields(&mut self, table: &TableWithJoins) -> Option<Vec<Field>> {
+        let mut left = self.factor_fields(&table.relation)?;
+        for join in &table.joins {
+            let right = self.factor_fields(&join.relation)?;
+            let merged: Vec<String> = match constraint(join)? {
+                JoinConstraint::Using(names) => {
+                    names.iter().map(|name| name.0.last()?.as_ident().map(folded)).collect::<Option<_>>()?
+                }
+                JoinConstraint::Natural => {
+                    let names = left.iter().map(|field| field.name.clone());
+                    names.filter(|name| right.iter().any(|field| field.name == *name)).collect()
+                }
+                JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+            };
+            let mut all = Vec::with_capacity(left.len() + right.len());
+            for name in &merged {
+                all.push(left.iter().find(|field| field.name == *name)?.clone());
+            }
+            all.extend(left.into_iter().chain(right).filter(|field| !merged.contains(&field.name)));
+            left = all;
+        }
+        Some(left)
+    }
+
+    fn factor_fields(&mut self, factor: &TableFactor) -> Option<Vec<Field>> {
+        let (names, alias, table) = match factor {
+            TableFactor::Table { name, alias, args: None, .. } => {
+                let folded = crate::parse::table_name(name).ok()?;
+                let names = match self.with_names(&folded) {
+                    Some(names) => names?,
+                    None => {
+                        let table = self.tables.table(&folded).ok()?;
+                        table.def.schema.visible().iter().map(|column| column.name.clone()).collect()
+                    }
+                };
+                (names, alias, Some(Ident::with_quote('"', folded)))
+            }
+            TableFactor::Derived { subquery, alias, .. } => (self.query_names(subquery)?, alias, None),
+            TableFactor::NestedJoin { table_with_joins, alias: None } => return self.joined_fields(table_with_joins),
+            _ => return None,
+        };
+        let table = alias.as_ref().map(|alias| alias.name.clone()).or(table);
+        let names = renamed(names, alias.as_ref())?;
+        Some(names.into_iter().map(|name| Field { table: table.clone(), name }).collect())
+    }
+
+    /// The columns of a WITH query of this name; none when there is no such query.
+    fn with_names(&mut self, name: &str) -> Option<Option<Vec<String>>> {
+        let tables = self.with.iter().rev().flatten().flat_map(|with| &with.cte_tables);
+        let found = tables.into_iter().find(|table| folded(&table.alias.name) == name)?.clone();
+        let names = self.query_names(&found.query).and_then(|names| renamed(names, Some(&found.alias)));
+        Some(names)
+    }
+
+    fn query_names(&mut self, query: &Query) -> Option<Vec<String>> {
+        // A recursive query would look for itself.
+        if self.with.len() > 64 {
+            return None;
+        }
+        self.with.push(query.with.clone());
+        let names = self.body_names(&query.body);
+        self.with.pop();
+        names
+    }
+
+    fn body_names(&mut self, body: &SetExpr) -> Option<Vec<String>> {
+        match body {
+            SetExpr::Select(select) => {
+                let mut names = Vec::new();
+                for item in &select.projection {
+                    match item {
+                        SelectItem::UnnamedExpr(expr) => names.push(column_name(expr)),
+                        SelectItem::ExprWithAlias { alias, .. } => names.push(folded(alias)),
+                        wildcard if is_plain_wildcard(wildcard) => {
+                            names.extend(self.from_fields(&select.from)?.into_iter().map(|field| field.name));
+                        }
+                        _ => return None,
+                    }
+                }
+                Some(names)
+            }
+            SetExpr::Query(query) => self.query_names(query),
+            SetExpr::SetOperation { left, .. } => self.body_names(left),
+            SetExpr::Values(values) => {
+                Some((1..=values.rows.first()?.content.len()).map(|place| format!("column{place}")).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Field {
+    fn item(&self) -> SelectItem {
+        let name = Ident::with_quote('"', &self.name);
+        SelectItem::UnnamedExpr(match &self.table {
+            Some(table) => Expr::CompoundIdentifier(vec![table.clone(), name]),
+            None => Expr::Identifier(name),
+        })
+    }
+}
+
+fn renamed(mut names: Vec<String>, alias: Option<&TableAlias>) -> Option<Vec<String>> {
+    for (place, column) in alias.iter().flat_map(|alias| &alias.columns).enumerate() {
+        *names.get_mut(place)? = folded(&column.name);
+    }
+    Some(names)
+}
+
+fn is_plain_wildcard(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::Wildcard(options) => {
+            options.opt_ilike.is_none()
+                && options.opt_exclude.is_none()
+                && options.opt_except.is_none()
+                && options.opt_replace.is_none()
+                && options.opt_rename.is_none()
+        }
+        _ => false,
+    }
+}
+
+fn constraint(join: &Join) -> Option<&JoinConstraint> {
+    Some(match &join.join_operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::CrossJoin(constraint) => constraint,
+        _ => return None,
+    })
+}
+
+/// Whether columns are joined by name; an error when they cannot be (invariant 2).
+fn merges_columns(table: &TableWithJoins) -> Result<bool> {
+    let mut merges = match &table.relation {
+        TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins)?,
+        _ => false,
+    };
+    for join in &table.joins {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = &join.relation {
+            merges |= merges_columns(table_with_joins)?;
+        }
+        if !matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural)) {
+            continue;
+        }
+        merges = true;
+        use JoinOperator::{FullOuter, Right, RightOuter};
+        if matches!(join.join_operator, Right(_) | RightOuter(_) | FullOuter(_)) {
+            let message = "RIGHT and FULL joins with USING or NATURAL are not supported";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("write ON, and coalesce(a.k, b.k) for k"));
+        }
+    }
+    Ok(merges)
+}

@@ -1,0 +1,155 @@
+//! Binding of what chooses between expressions (CASE, coalesce, ...) and of function calls.
+
+use sqlparser::ast::{CaseWhen, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use weft_format::predicate::CompareOp;
+use weft_format::{Code, DataType, Error};
+
+use super::bind::{BindResult, Binder, is_now, now, unsupported};
+use super::functions::Function;
+use super::types::{common_type, is_integer, is_number};
+use super::{Expr, Node, Scope};
+use crate::text;
+
+impl Binder<'_> {
+    pub(super) fn case(
+        &mut self,
+        operand: Option<&SqlExpr>,
+        conditions: &[CaseWhen],
+        else_result: Option<&SqlExpr>,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let mut bound = Vec::with_capacity(conditions.len());
+        for when in conditions {
+            bound.push(match operand {
+                Some(operand) => self.compare(CompareOp::Eq, operand, &when.condition, scope)?,
+                None => self.bind_condition(&when.condition, scope)?,
+            });
+        }
+        let mut results: Vec<&SqlExpr> = conditions.iter().map(|when| &when.result).collect();
+        results.extend(else_result);
+        let (mut results, data_type) = self.choice("CASE", &results, scope, expected)?;
+        let otherwise = else_result.and_then(|_| results.pop()).map(Box::new);
+        let branches = bound.into_iter().zip(results).collect();
+        Ok(Expr::new(Node::Case { branches, otherwise }, data_type))
+    }
+
+    /// Binds expressions of which one is chosen: all are cast to their common type.
+    fn choice(
+        &mut self,
+        what: &str,
+        exprs: &[&SqlExpr],
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<(Vec<Expr>, DataType)> {
+        let mut common: Option<DataType> = None;
+        for expr in exprs {
+            if !self.is_untyped(expr) {
+                let data_type = self.bind(expr, scope, expected)?.data_type;
+                common = Some(match common {
+                    None => data_type,
+                    Some(before) => common_type(before, data_type).ok_or_else(|| {
+                        let (a, b) = (text::type_name(before), text::type_name(data_type));
+                        let error =
+                            Error::new(Code::DatatypeMismatch, format!("{what} types {a} and {b} cannot be matched"));
+                        self.place(error, expr)
+                    })?,
+                });
+            }
+        }
+        let data_type = common.or(expected).filter(|data_type| !data_type.is_text()).unwrap_or(DataType::Text);
+        let mut bound = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            bound.push(self.bind(expr, scope, Some(data_type))?.cast_to(data_type));
+        }
+        Ok((bound, data_type))
+    }
+
+    pub(super) fn function(
+        &mut self,
+        function: &sqlparser::ast::Function,
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let name = function.name.to_string().to_lowercase();
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+        let is_plain = function.filter.is_none()
+            && function.over.is_none()
+            && function.within_group.is_empty()
+            && function.null_treatment.is_none()
+            && function.parameters == FunctionArguments::None;
+        let mut args = Vec::new();
+        match &function.args {
+            FunctionArguments::None if is_now(name) => {}
+            FunctionArguments::List(list)
+                if is_plain && list.duplicate_treatment.is_none() && list.clauses.is_empty() =>
+            {
+                for arg in &list.args {
+                    match arg {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr),
+                        _ => return unsupported(format!("the function call {name}(...)")),
+                    }
+                }
+            }
+            _ => return unsupported(format!("the function call {name}(...)")),
+        }
+        if is_now(name) && args.is_empty() {
+            return Ok(now(name));
+        }
+        match Function::by_name(name) {
+            Some(known) => self.call(known, &args, scope, expected),
+            None => unsupported(format!("the function {name}")),
+        }
+    }
+
+    pub(super) fn call(
+        &mut self,
+        function: Function,
+        args: &[&SqlExpr],
+        scope: &Scope,
+        expected: Option<DataType>,
+    ) -> BindResult<Expr> {
+        let most = match function {
+            Function::Coalesce | Function::Greatest | Function::Least => usize::MAX,
+            Function::NullIf => 2,
+            Function::Substring => 3,
+            _ => 1,
+        };
+        let least = if matches!(function, Function::NullIf | Function::Substring) { 2 } else { 1 };
+        if !(least..=most).contains(&args.len()) {
+            return unsupported(format!("{function:?} with {} arguments", args.len()));
+        }
+        if function.is_choice() {
+            let name = format!("{function:?}").to_uppercase();
+            let (bound, data_type) = self.choice(&name, args, scope, expected)?;
+            return Ok(Expr::new(Node::Call(function, bound), data_type));
+        }
+        let first = match function {
+            Function::Abs | Function::Round => None,
+            _ => Some(DataType::Text),
+        };
+        let mut bound = vec![self.bind(args[0], scope, first)?];
+        for arg in &args[1..] {
+            bound.push(self.bind(arg, scope, Some(DataType::Integer))?);
+        }
+        let given = bound[0].data_type;
+        let result = match function {
+            Function::Abs if is_number(given) => Some(given),
+            Function::Round => match given {
+                DataType::DoublePrecision => Some(given),
+                DataType::Numeric { precision, .. } => Some(DataType::Numeric { precision, scale: 0 }),
+                _ => None,
+            },
+            Function::Lower | Function::Upper if given.is_text() => Some(DataType::Text),
+            Function::Length if given.is_text() => Some(DataType::Integer),
+            Function::Substring if given.is_text() && bound[1..].iter().all(|arg| is_integer(arg.data_type)) => {
+                Some(DataType::Text)
+            }
+            _ => None,
+        };
+        match result {
+            Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
+            None => unsupported(format!("{function:?} of {}", text::type_name(given))),
+        }
+    }
+}

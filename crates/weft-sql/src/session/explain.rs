@@ -1,0 +1,98 @@
+//! EXPLAIN: which engine runs a statement, and how.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{Statement, UtilityOption};
+use weft_format::Result;
+
+use super::Session;
+use super::plan::{Action, Plan, plan};
+use super::run::execute;
+use super::transaction::Work;
+use super::utility::{text_rows, unsupported, with_context};
+use crate::outcome::{Outcome, Tag};
+use crate::settings::EngineChoice;
+
+/// EXPLAIN (ANALYZE, ...): whether ANALYZE is on.
+pub(super) fn explain_options(options: &[UtilityOption]) -> Result<bool> {
+    let mut analyze = false;
+    for option in options {
+        let argument = option.arg.as_ref().map(|arg| arg.to_string().to_lowercase());
+        let is_on = !matches!(argument.as_deref(), Some("false" | "off" | "0"));
+        match option.name.value.to_lowercase().as_str() {
+            "analyze" => analyze = is_on,
+            "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" | "wal" => {}
+            "format" if argument.as_deref() == Some("text") => {}
+            other => return Err(unsupported(&format!("the EXPLAIN option {other}"))),
+        }
+    }
+    Ok(analyze)
+}
+
+/// The plan of a statement, one line per row; with `analyze` it is run, too.
+pub(super) fn explain(session: &mut Session, statement: &Statement, analyze: bool, source: &str) -> Result<Outcome> {
+    let engine = session.settings.engine;
+    let lines = session.in_statement(|work| {
+        if !matches!(
+            statement,
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        ) {
+            return Err(
+                unsupported("EXPLAIN of this statement").hint("EXPLAIN takes SELECT, INSERT, UPDATE and DELETE")
+            );
+        }
+        let made = plan(work.db, statement, source, work.txn, engine)?;
+        if analyze && !made.is_read_only() {
+            work.check_writable("EXPLAIN ANALYZE of a statement that writes")?;
+        }
+        explain_plan(&made, analyze, work)
+    })?;
+    let mut outcome = text_rows(&["QUERY PLAN"], lines);
+    outcome.tag = Tag::Done("EXPLAIN");
+    Ok(outcome)
+}
+
+fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<String>> {
+    let text = match &made.action {
+        Action::Row(row) => {
+            let mut lines = row.explain();
+            if made.engine == EngineChoice::Column {
+                lines.push("  INSERT ... VALUES has this path only, whatever engine is forced".into());
+            }
+            if analyze {
+                lines.push(format!("  {}", timed(made, work)?));
+            }
+            return Ok(lines);
+        }
+        Action::Query(query) => with_context(work, |context| {
+            let binding = context.binding(query.tables());
+            context.engine.explain(query, binding, analyze)
+        })?,
+        Action::Dml(_) | Action::Upsert(..) => {
+            let query = match &made.action {
+                Action::Dml(prepared) => prepared.query(),
+                Action::Upsert(query, _) => query,
+                _ => unreachable!("the outer match has told them apart"),
+            };
+            let read = with_context(work, |context| {
+                let binding = context.binding(query.tables());
+                context.engine.explain(query, binding, false)
+            })?;
+            let mut text = format!("Column engine: the rows to write are read by\n{read}");
+            if analyze {
+                text.push_str(&format!("\n{}", timed(made, work)?));
+            }
+            text
+        }
+    };
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Runs a plan; how many rows and how long.
+fn timed(made: &Plan, work: &mut Work<'_>) -> Result<String> {
+    let clock = Arc::clone(&work.db.kernel().env().clock);
+    let start = clock.monotonic_nanos();
+    let outcome = execute(made, &[], None, work)?;
+    let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
+    Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
+}
