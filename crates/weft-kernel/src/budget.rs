@@ -86,7 +86,7 @@ impl RowBudget {
         self.used_bytes() > self.limit_bytes / 2
     }
 
-    /// How long a writer pauses at this use: none at half, growing with the square to [`DELAY_MAX`] at the limit.
+    /// How long a writer pauses at this use: none at half, growing with the square to `DELAY_MAX` at the limit.
     pub fn delay(&self, used_bytes: u64) -> Duration {
         let half = self.limit_bytes as f64 / 2.0;
         let share = ((used_bytes as f64 - half) / half).clamp(0.0, 1.0);

@@ -32,7 +32,7 @@ pub use binding::{Binding, CancelToken, Tables};
 pub use column::{ColumnEngine, ColumnOptions};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};
-pub use outcome::{OutputColumn, Outcome, Rows, Tag};
+pub use outcome::{Outcome, OutputColumn, Rows, Tag};
 pub use row::{Projection, ShapeCache, TableShape};
 pub use session::{Prepared, Session};
 pub use settings::{EngineChoice, Settings};

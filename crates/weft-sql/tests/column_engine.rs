@@ -94,7 +94,8 @@ fn filled(db: &Db) -> Session {
         &mut session,
         &[
             (
-                "CREATE TABLE t (id bigint PRIMARY KEY, a integer, b text, d date, n numeric(10,2), f double precision, \
+                "CREATE TABLE t (id bigint PRIMARY KEY, a integer, b text, d date, n numeric(10,2), \
+                 f double precision, \
                  ok boolean, ts timestamp)",
                 "CREATE TABLE",
             ),
@@ -178,7 +179,7 @@ fn mistakes_have_their_sqlstates() {
             ("SELECT f / 0 FROM t", "!22012"),
             ("SELECT sum(1 / (a - 10)) FROM t", "!22012"),
             ("SELECT 'abc'::int", "!22P02"),
-            ("SELECT '2024-02-30'::date", "!22007"),
+            ("SELECT '2024-02-30'::date", "!22008"),
             ("SELECT nope FROM t", "!42703"),
             ("SELECT * FROM nope", "!42P01"),
             ("SELECT nofunc(a) FROM t", "!42883"),

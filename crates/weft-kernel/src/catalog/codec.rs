@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Little-endian; a text is its length (u32) and UTF-8 bytes; a list is its count (u32) and its items. Bytes that do
-//! not read to their end are [`Code::DataCorrupted`](weft_format::Code::DataCorrupted), an unknown format version is
-//! [`Code::VersionMismatch`](weft_format::Code::VersionMismatch).
+//! not read to their end are [`Code::DataCorrupted`], an unknown format version is
+//! [`Code::VersionMismatch`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -127,7 +127,8 @@ impl Core {
                 cut = cut.min(table.table.durable_cut());
             }
         }
-        // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else removed.
+        // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else
+        // removed.
         if cut > catalog_cut && self.log.can_truncate(cut) {
             self.write_catalog_image()?;
         }

@@ -127,7 +127,7 @@ fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn Di
     let owner = options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()));
     env.fs.lock(&dir.join(LOCK_FILE), &owner).map_err(|error| {
         if error.kind() != io::ErrorKind::WouldBlock {
-            return Error::io(format!("locking the directory {}", dir.display()), &error);
+            return Error::io(format!("locking the file {}", dir.join(LOCK_FILE).display()), &error);
         }
         let message = format!("the directory {} is in use by {error}", dir.display());
         Error::new(Code::CannotConnectNow, message).hint("close the database there, or open another directory")

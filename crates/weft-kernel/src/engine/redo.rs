@@ -83,14 +83,17 @@ impl Redo<'_> {
         let known = self.catalog.durable_cut();
         let missing = match begins {
             Some((name, last_ts)) if last_ts > known => {
-                format!("log segments before {name} are missing: it begins after commit {last_ts}, the manifest knows {known}")
+                format!(
+                    "log segments before {name} are missing: it begins after commit {last_ts}, the manifest has {known}"
+                )
             }
             None if known > Timestamp(0) => {
                 format!("the log is missing: the manifest knows commit {known}, and there is no file log-*")
             }
             _ => return Ok(()),
         };
-        Err(Error::corrupt(missing).hint("restore the log from a backup; opening without it would lose acknowledged commits"))
+        Err(Error::corrupt(missing)
+            .hint("restore the log from a backup; opening without it would lose acknowledged commits"))
     }
 
     fn apply(&mut self, ts: Timestamp, changes: &[u8]) -> Result<()> {

@@ -34,7 +34,9 @@ fn with_remedy(error: Error) -> Error {
     let hint = match error.code() {
         _ if error.hint_text().is_some() => return error,
         Code::UndefinedFunction => "check the name and the number and types of the arguments; cast them where needed",
-        Code::InvalidText | Code::InvalidDatetime | Code::DatatypeMismatch => "correct the value, or cast to a type that it has",
+        Code::InvalidText | Code::InvalidDatetime | Code::DatatypeMismatch => {
+            "correct the value, or cast to a type that it has"
+        }
         Code::InvalidParameterValue => "correct the argument; regular expressions follow the syntax of Rust's regex",
         _ => return error,
     };
@@ -173,9 +175,9 @@ fn plan(message: &str) -> Error {
         Code::DatatypeMismatch
     } else if has("order by column out of bounds") || has("group by position") {
         Code::InvalidColumnReference
-    } else if has("limit must be >= 0") {
+    } else if has("limit must be >=") {
         Code::InvalidRowCount
-    } else if has("offset must be >= 0") {
+    } else if has("offset must be >=") {
         Code::InvalidRowOffset
     } else if (has("expected limit") || has("expected offset")) && has("utf8") {
         Code::InvalidText
@@ -251,6 +253,7 @@ fn by_text(message: &str) -> Error {
         || has("error parsing")
         || has("to value of")
         || has("invalid interval")
+        || has("invalid input syntax")
     {
         Code::InvalidText
     } else if has("cannot coerce")

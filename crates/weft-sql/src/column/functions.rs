@@ -46,7 +46,7 @@ impl Rounding {
             Rounding::Trunc => value.trunc(),
             Rounding::Ceil => value.ceil(),
             Rounding::Floor => value.floor(),
-            Rounding::Sign if value == 0.0 || value.is_nan() => value,
+            Rounding::Sign if value == 0.0 || value.is_nan() => 0.0,
             Rounding::Sign => value.signum(),
         }
     }

@@ -11,7 +11,9 @@ use arrow::array::{Array, Int64Array, cast::AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::Result;
-use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
 use weft_format::{Code, Error};
 
 use super::error::wrap;

@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, FunctionArguments, Ident, LimitClause, ObjectName, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
-    Visitor, VisitorMut,
+    CastKind, Expr, FunctionArguments, Ident, LimitClause, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
@@ -215,6 +215,26 @@ impl Visitor for Checker {
                 Error::new(Code::FeatureNotSupported, "SELECT INTO is not supported")
                     .hint("create the table, then INSERT INTO ... SELECT"),
             );
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
+        let passed_over = match factor {
+            TableFactor::Table { sample, version, partitions, index_hints, with_hints, with_ordinality, .. } => {
+                sample.is_some()
+                    || version.is_some()
+                    || *with_ordinality
+                    || !partitions.is_empty()
+                    || !index_hints.is_empty()
+                    || !with_hints.is_empty()
+            }
+            TableFactor::Derived { sample, .. } => sample.is_some(),
+            _ => false,
+        };
+        if passed_over {
+            let message = format!("this clause behind a table is not supported: {factor}");
+            return ControlFlow::Break(Error::new(Code::FeatureNotSupported, message).hint("leave it out"));
         }
         ControlFlow::Continue(())
     }

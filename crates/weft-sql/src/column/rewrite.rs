@@ -5,7 +5,7 @@
 //! | `a EXCEPT ALL b`, `a INTERSECT ALL b` | the plain operation on rows numbered within equal rows |
 //! | `x > ALL (SELECT y ...)` | `x > ALL (SELECT * FROM (SELECT y ...) AS any1 (v))`, so that no names clash |
 //! | `VALUES ((SELECT ...), 1)` | `SELECT (SELECT ...) AS column1, 1 AS column2` |
-//! | `1e3` | `1000.` |
+//! | `1e3`, `LIMIT '2'` | `1000.`, `LIMIT 2` |
 //! | `mod(a, b)` | `a % b` |
 
 use std::fmt::Write;
@@ -13,8 +13,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Value,
-    Values, Visit, VisitMut, Visitor, VisitorMut,
+    FunctionArguments, Ident, LimitClause, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement,
+    TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -41,7 +41,7 @@ impl VisitorMut for Rewriter {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        match body(&mut query.body) {
+        match body(&mut query.body).and_then(|()| limits(query)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -90,6 +90,22 @@ impl Rewriter {
         }
         Ok(())
     }
+}
+
+/// LIMIT '2' is LIMIT 2.
+fn limits(query: &mut Query) -> Result<()> {
+    let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause else { return Ok(()) };
+    for expr in [limit.as_mut(), offset.as_mut().map(|offset| &mut offset.value)].into_iter().flatten() {
+        if let Expr::Value(value) = expr
+            && let Value::SingleQuotedString(text) = &value.value
+        {
+            let count: u64 = text.trim().parse().map_err(|_| {
+                Error::new(Code::InvalidText, format!("invalid input syntax for type bigint: \"{text}\""))
+            })?;
+            *expr = Expr::value(Value::Number(count.to_string(), false));
+        }
+    }
+    Ok(())
 }
 
 fn body(expr: &mut SetExpr) -> Result<()> {

@@ -76,7 +76,7 @@ fn rewrite_plan(
 }
 
 /// Functions whose result has the type of their arguments, so that a constant among them is typed as PostgreSQL does.
-const TYPED_BY_ARGUMENTS: &[&str] = &["coalesce", "nullif", "greatest", "least", "abs", "sum", "avg", "min", "max", "one_row"];
+const TYPED_BY_ARGUMENTS: &[&str] = &["coalesce", "nullif", "greatest", "least", "abs", "sum", "avg", "min", "max"];
 
 fn retype(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_down_up(
@@ -108,8 +108,7 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
         }
         Expr::InList(InList { expr, list, negated }) => {
-            let expr = Box::new(read_as_float(*expr, list.iter(), schema));
-            let list = list.into_iter().map(|item| read_as(item, &expr, schema)).collect();
+            let list = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
             Transformed::yes(Expr::InList(InList { expr, list, negated }))
         }
         Expr::Between(Between { expr, negated, low, high }) => {
@@ -125,6 +124,14 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
+/// What a list has is read in the type of what is looked up: 0.1 among reals is a real.
+fn read_as_member(item: Expr, expr: &Expr, schema: &DFSchema) -> Expr {
+    match (item.get_type(schema), expr.get_type(schema)) {
+        (Ok(from), Ok(to)) if to.is_floating() && (from.is_decimal() || from.is_integer()) => cast(item, to),
+        _ => read_as(item, expr, schema),
+    }
 }
 
 /// A real compared with numerics or integers is compared as double precision.

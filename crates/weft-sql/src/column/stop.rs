@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType as ArrowType, Schema as ArrowSchema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
@@ -58,7 +58,8 @@ pub(super) fn bind_filters(plan: Arc<dyn ExecutionPlan>, cancel: &CancelToken) -
         return Ok(plan);
     }
     plan.transform_up(|node| {
-        let Some((join, filter)) = node.downcast_ref::<NestedLoopJoinExec>().and_then(|j| Some((j, j.filter()?))) else {
+        let Some((join, filter)) = node.downcast_ref::<NestedLoopJoinExec>().and_then(|j| Some((j, j.filter()?)))
+        else {
             return Ok(Transformed::no(node));
         };
         let expr = StopExpr { inner: Arc::clone(filter.expression()), cancel: cancel.clone() };
@@ -119,10 +120,6 @@ impl ExecutionPlan for StopExec {
             .ok_or_else(|| DataFusionError::Internal("a join ran outside an execution".into()))?;
         let input = self.input.execute(partition, context)?;
         Ok(Box::pin(StopStream { input, execution }))
-    }
-
-    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
-        self.input.partition_statistics(partition)
     }
 }
 

@@ -67,9 +67,8 @@ fn single_row(expr: Expr) -> Result<Transformed<Expr>> {
     let [_] = &plan.schema().fields()[..] else { return Ok(Transformed::no(expr)) };
     let column = Expr::Column(Column::from(plan.schema().qualified_field(0)));
     let aggregated = |aggregate: Expr| -> Result<Expr> {
-        let plan = LogicalPlanBuilder::from(plan.as_ref().clone())
-            .aggregate(Vec::<Expr>::new(), vec![aggregate])?
-            .build()?;
+        let plan =
+            LogicalPlanBuilder::from(plan.as_ref().clone()).aggregate(Vec::<Expr>::new(), vec![aggregate])?.build()?;
         Ok(Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan), ..subquery.clone() }))
     };
     let args = vec![aggregated(max(column))?, aggregated(count(lit(1_i64)))?];

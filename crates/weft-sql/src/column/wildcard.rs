@@ -70,7 +70,7 @@ impl Expander<'_> {
         if !merges || !select.projection.iter().any(is_plain_wildcard) {
             return Ok(());
         }
-        let fields = self.from_fields(&select.from).ok_or_else(|| {
+        let fields = self.fields_of(&select.from).ok_or_else(|| {
             Error::new(Code::FeatureNotSupported, "SELECT * over this JOIN ... USING is not supported")
                 .hint("name the columns, or write ON instead of USING")
         })?;
@@ -86,7 +86,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    fn from_fields(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
+    fn fields_of(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
         let mut fields = Vec::new();
         for table in from {
             fields.extend(self.joined_fields(table)?);
@@ -169,7 +169,7 @@ impl Expander<'_> {
                         SelectItem::UnnamedExpr(expr) => names.push(column_name(expr)),
                         SelectItem::ExprWithAlias { alias, .. } => names.push(folded(alias)),
                         wildcard if is_plain_wildcard(wildcard) => {
-                            names.extend(self.from_fields(&select.from)?.into_iter().map(|field| field.name));
+                            names.extend(self.fields_of(&select.from)?.into_iter().map(|field| field.name));
                         }
                         _ => return None,
                     }

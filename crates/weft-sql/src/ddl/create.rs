@@ -30,7 +30,8 @@ pub(crate) fn new_table(create: &CreateTable, method: Option<&str>, source: &str
     check_length(&building.name)?;
     if create.columns.len() > COLUMNS_MAX {
         let (name, count) = (&building.name, create.columns.len());
-        let error = Error::new(Code::ProgramLimit, format!("table \"{name}\" has {count} columns, more than {COLUMNS_MAX}"));
+        let error =
+            Error::new(Code::ProgramLimit, format!("table \"{name}\" has {count} columns, more than {COLUMNS_MAX}"));
         return Err(error.hint("split it into several tables"));
     }
     for column in &create.columns {
@@ -235,7 +236,8 @@ fn check_length(name: &str) -> Result<()> {
     if name.len() <= NAME_BYTES_MAX {
         return Ok(());
     }
-    let message = format!("a name is longer than {NAME_BYTES_MAX} bytes: \"{}...\"", &name[..name.floor_char_boundary(63)]);
+    let message =
+        format!("a name is longer than {NAME_BYTES_MAX} bytes: \"{}...\"", &name[..name.floor_char_boundary(63)]);
     Err(Error::new(Code::ProgramLimit, message).hint("choose a shorter one"))
 }
 

@@ -8,8 +8,8 @@ use weft_format::{Code, Error, Result};
 use super::Parsed;
 use super::position::{place, position_of};
 
-/// How deep the tree of a statement may become: operators that follow each other between commas each add a level. Walked
-/// on the stack of the caller's thread; of 2 MiB, some 1,500 levels fit.
+/// How deep the tree of a statement may become: operators that follow each other between commas each add a level.
+/// Walked on the stack of the caller's thread; of 2 MiB, some 1,500 levels fit.
 const CHAIN_MAX: usize = 800;
 /// How deep parentheses may nest in the tokens. The parser's own limit is lower; this one spares it the try.
 const PARENTHESES_MAX: usize = 1000;

@@ -140,7 +140,7 @@ impl Session {
         self.execute_prepared(&prepared, params)
     }
 
-    /// Appends batches to a table; see [`append`](self) for how columns are matched and cast. Returns how many rows.
+    /// Appends batches to a table. Returns how many rows.
     pub fn append(&mut self, table: &str, batches: &[RecordBatch]) -> Result<u64> {
         self.cancel.start_statement(self.settings.statement_timeout_ms);
         append::append(self, table, batches)

@@ -86,7 +86,7 @@ fn expand(text: &str, dir: &Path) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("@{") {
-        out.extend_from_slice(rest[..at].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..at]);
         let length = closing(&rest[at..]);
         let inner = &rest[at + 2..at + length - 1];
         rest = &rest[at + length..];

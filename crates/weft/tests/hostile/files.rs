@@ -55,7 +55,8 @@ fn create(database: &Database) -> Vec<String> {
         }
         session
             .execute(&format!(
-                "INSERT INTO target VALUES ({id}, {id}, {id}.25, 'row {id}', '2024-01-15', '2024-01-15 10:00:00', true, 0.5)"
+                "INSERT INTO target VALUES ({id}, {id}, {id}.25, 'row {id}', '2024-01-15', '2024-01-15 10:00:00', \
+                 true, 0.5)"
             ))
             .unwrap();
     }
@@ -153,8 +154,8 @@ fn refused(case: &Case, error: &Error, file: Option<&PathBuf>) -> Result<(), Str
     if !case.expects(error.sqlstate()) {
         return Err(format!("gave {error}, not {}", case.expected.join(" or ")));
     }
-    // Errors of the file's content say where: the file and the line. Those of the statement and the constraints name the
-    // object.
+    // Errors of the file's content say where: the file and the line. Those of the statement and the constraints name
+    // the object.
     let of_content = error.sqlstate().starts_with("22") && error.sqlstate() != "22023";
     let text = error.to_string();
     if let Some(file) = file.filter(|_| of_content) {

@@ -86,7 +86,8 @@ fn fill(session: &mut Session, from: i64, to: i64) {
         let (small, cents, day) = (id % 30_000, id * 37 % 100, id % 28 + 1);
         let name = if id % 10 == 0 { "NULL".into() } else { format!("'name {id}'") };
         format!(
-            "({id}, {}, {small}, {id}.{cents:02}, {name}, '2024-02-{day:02}', '2024-02-{day:02} 12:34:56.000{:03}', {}, {}.5)",
+            "({id}, {}, {small}, {id}.{cents:02}, {name}, '2024-02-{day:02}', \
+             '2024-02-{day:02} 12:34:56.000{:03}', {}, {}.5)",
             id * 1_000_003,
             id % 1000,
             id % 3 == 0,
