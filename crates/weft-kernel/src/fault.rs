@@ -44,6 +44,19 @@ faults! {
     SkipFileSync "A data file is not synced before the manifest names it.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
+    SkipRowLock "The lock of a row is not taken.";
+    ForgetWaiter "A lock that becomes free is not handed to who waits for it.";
+    OverlookDeadlock "Nobody looks for a circle of waiting transactions.";
+    ForgetRebase "Columns that another transaction wrote meanwhile are overwritten with what stood there before.";
+    MissColumnConflict "A row changed since the snapshot is no conflict, whatever columns were changed.";
+    InstallUnordered "Writers of different columns of a row install in any order.";
+    SkipValidation "The reads of a serializable transaction are not validated.";
+    ValidateKeysOnly "Ranges that a serializable transaction read are not validated.";
+    ValidatePublishedOnly "Commits in the log that are not published are left out of validation.";
+    ForgetBeforeImage "A row that left a range which was read is no conflict.";
+    ForgetSavepoint "ROLLBACK TO leaves what was staged since the savepoint.";
+    KeepStatementSnapshot "A READ COMMITTED statement reads the snapshot of the one before it.";
+    ForgetCharge "Staged rows are not charged to the memory budget.";
 }
 
 /// Which fault is planted: its place in [`Fault::ALL`] plus one, or 0.

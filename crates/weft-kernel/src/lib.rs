@@ -40,5 +40,6 @@ mod testing;
 pub use cancel::CancelToken;
 pub use catalog::{NewTable, TableDef, TableRef};
 pub use engine::{Durability, Engine, EngineOptions, EngineStatus};
+pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;
-pub use txn::{Mark, Transaction};
+pub use txn::{IsolationLevel, Mark, Transaction};

@@ -35,7 +35,7 @@ fn scan_where(
         batch_rows: random.pick(&[3, 64, 8192]),
     };
     let partition_count = request.partition_count;
-    let mut output = t.table.scan(request)?;
+    let mut output = t.scan(request)?;
     assert_eq!(output.partitions.len(), partition_count, "violation: a scan has as many partitions as were asked for");
     let mut rows = BTreeMap::new();
     while !output.partitions.is_empty() {

@@ -11,7 +11,7 @@ use weft_format::{Result, TableId, Timestamp, Value};
 
 use super::codec::CatalogImage;
 use super::def::TableDef;
-use crate::table::Table;
+use crate::table::{ScanOutput, ScanRequest, Table};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
 #[derive(Clone)]
@@ -45,6 +45,14 @@ impl TableRef {
         let shared =
             Arc::new(TableShared { next_row_id: AtomicI64::new(1), drop_ts: AtomicU64::new(Timestamp::MAX.0) });
         TableRef { def, table, codec, keys, shared }
+    }
+
+    /// Starts a scan, and notes it where the reader's transaction wants to know.
+    pub fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+        if let Some(reads) = &request.view.reads {
+            reads.note_scan(self.def.id, &request.predicates, &request.projection);
+        }
+        self.table.scan(request)
     }
 
     /// The table's id.

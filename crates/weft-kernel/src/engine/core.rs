@@ -21,7 +21,7 @@ use crate::manifest::Manifest;
 use crate::sched::{Ran, Runner};
 use crate::services::Services;
 use crate::table::Method;
-use crate::txn::Timeline;
+use crate::txn::{RecentCommits, Timeline};
 
 /// Methods by name.
 pub(crate) type Methods = BTreeMap<&'static str, Arc<dyn Method>>;
@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) cache: Arc<ShardedCache>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) locks: LockTable,
+    /// What serializable transactions are validated against.
+    pub(crate) recent: RecentCommits,
     pub(crate) runner: Runner,
     pub(crate) poison: Poison,
     /// Timestamp and place in the log are taken under this (txn 2).

@@ -25,7 +25,7 @@ use crate::sched::{Runner, Wake};
 use crate::services::{Services, parse_file_name};
 use crate::step::{Step, reached};
 use crate::table::Method;
-use crate::txn::Timeline;
+use crate::txn::{RecentCommits, Timeline};
 
 /// The file that is locked.
 const LOCK_FILE: &str = "LOCK";
@@ -80,6 +80,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         cache,
         catalog,
         locks: LockTable::new(),
+        recent: RecentCommits::default(),
         runner: Runner::default(),
         poison: Poison::default(),
         sequencer: Mutex::new(()),

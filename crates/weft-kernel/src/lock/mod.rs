@@ -9,8 +9,8 @@
 //! A lock is named by 64 bits of hash of what it protects: two keys with one hash share a lock, which makes
 //! transactions wait for no good reason (about never) but never lets two in.
 //!
-//! 1. A lock has either one exclusive holder or any number of shared ones.
-//! 2. Waiters are served in order of arrival; an upgrade of a held lock goes to the front.
+//! 1. The holders of a lock are compatible: none writes a column that another reads or writes.
+//! 2. Nobody overtakes a waiter it is not compatible with; an upgrade of a held lock goes to the front.
 //! 3. A transaction that starts to wait puts itself into the graph first and looks for a cycle then, both under the
 //!    graph's mutex: of the members of a cycle, the last one to come sees all of it.
 //! 4. Locks are released when their transaction is published or rolled back, all at once.
@@ -20,8 +20,10 @@
 //! Source: DESIGN section 4; the graph walk is the textbook's (Gray and Reuter, section 7.11).
 
 mod graph;
+mod mode;
 mod name;
 mod table;
 
+pub use mode::{ColumnSet, LockMode};
 pub use name::LockName;
-pub use table::{HeldLocks, LockMode, LockRequest, LockTable};
+pub use table::{HeldLocks, LockRequest, LockTable, Wait};

@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_env::Clock;
@@ -11,16 +12,18 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_format::{Code, Error, Result, TxnId};
 
 use super::graph::Graph;
+use super::mode::LockMode;
 use super::name::LockName;
 use crate::CancelToken;
+use crate::fault::{Fault, active};
 
-/// Who may hold a lock beside the holder.
+/// What happens when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LockMode {
-    /// Other shared holders: row writers of one table (IX).
-    Shared,
-    /// Nobody: the writer of a key, a bulk build, a drop (X).
-    Exclusive,
+pub enum Wait {
+    /// Wait this long; zero: as long as it takes.
+    AtMost(Duration),
+    /// Fail at once (NOWAIT, SKIP LOCKED).
+    Never,
 }
 
 /// How a lock is asked for.
@@ -30,8 +33,8 @@ pub struct LockRequest<'a> {
     pub txn: TxnId,
     /// The mode.
     pub mode: LockMode,
-    /// How long to wait; zero: as long as it takes.
-    pub timeout: Duration,
+    /// Whether to wait, and how long.
+    pub wait: Wait,
     /// Ends the wait early.
     pub cancel: Option<&'a CancelToken>,
     /// Measures the wait.
@@ -55,6 +58,8 @@ impl HeldLocks {
 pub struct LockTable {
     shards: Box<[Shard]>,
     graph: Mutex<Graph>,
+    /// How often a lock came to have two writers at once.
+    mixed_count: AtomicU64,
 }
 
 const SHARD_COUNT: usize = 64;
@@ -84,11 +89,15 @@ impl Hasher for NameHasher {
     }
 }
 
-struct Lock {
+#[derive(Clone, Copy)]
+struct Holder {
+    txn: TxnId,
     mode: LockMode,
-    holder: TxnId,
-    /// Further shared holders.
-    sharers: Vec<TxnId>,
+}
+
+struct Lock {
+    first: Holder,
+    others: Vec<Holder>,
     waiters: VecDeque<Arc<Waiter>>,
 }
 
@@ -100,39 +109,56 @@ struct Waiter {
 }
 
 impl Lock {
-    fn holds(&self, txn: TxnId) -> bool {
-        self.holder == txn || self.sharers.contains(&txn)
+    fn holders(&self) -> impl Iterator<Item = &Holder> + '_ {
+        std::iter::once(&self.first).chain(&self.others)
     }
 
-    fn holders(&self) -> impl Iterator<Item = TxnId> + '_ {
-        std::iter::once(self.holder).chain(self.sharers.iter().copied())
+    fn held_by(&self, txn: TxnId) -> Option<LockMode> {
+        self.holders().find(|holder| holder.txn == txn).map(|holder| holder.mode)
     }
 
     /// Whether a transaction may have the lock beside its present holders.
     fn admits(&self, txn: TxnId, mode: LockMode) -> bool {
-        match mode {
-            LockMode::Shared => self.mode == LockMode::Shared,
-            LockMode::Exclusive => self.holders().all(|holder| holder == txn),
-        }
+        self.holders().all(|holder| holder.txn == txn || holder.mode.compatible(mode))
     }
 
-    fn add(&mut self, txn: TxnId, mode: LockMode) {
-        if self.holds(txn) {
-            self.mode = mode;
+    /// Whether nobody waits that would be overtaken.
+    fn overtakes_none(&self, mode: LockMode) -> bool {
+        self.waiters.iter().all(|waiter| waiter.mode.compatible(mode))
+    }
+
+    /// Makes a transaction a holder; counts when the lock has two writers from now on.
+    fn add(&mut self, txn: TxnId, mode: LockMode, mixed_count: &AtomicU64) {
+        assert!(self.admits(txn, mode), "holders are compatible (lock 1)");
+        if self.first.txn == txn {
+            self.first.mode = self.first.mode.union(mode);
+        } else if let Some(holder) = self.others.iter_mut().find(|holder| holder.txn == txn) {
+            holder.mode = holder.mode.union(mode);
         } else {
-            assert!(mode == LockMode::Shared && self.mode == LockMode::Shared, "two holders, one exclusive (lock 1)");
-            self.sharers.push(txn);
+            self.others.push(Holder { txn, mode });
+        }
+        if !mode.writes.is_empty() && self.holders().any(|holder| holder.txn != txn && !holder.mode.writes.is_empty()) {
+            mixed_count.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    /// Grants the lock to waiters from the front as long as they fit.
-    fn grant(&mut self) {
-        while let Some(next) = self.waiters.front() {
-            if !self.admits(next.txn, next.mode) {
-                break;
+    /// Grants the lock to the waiters that fit beside the holders and beside those who came before them.
+    fn grant(&mut self, mixed_count: &AtomicU64) {
+        if active(Fault::ForgetWaiter) {
+            return;
+        }
+        let mut at = 0;
+        while let Some(next) = self.waiters.get(at) {
+            let overtakes = !self.waiters.iter().take(at).all(|ahead| ahead.mode.compatible(next.mode));
+            if overtakes || !self.admits(next.txn, next.mode) {
+                if next.mode == LockMode::EXCLUSIVE {
+                    break;
+                }
+                at += 1;
+                continue;
             }
-            let next = self.waiters.pop_front().expect("the front was looked at");
-            self.add(next.txn, next.mode);
+            let next = self.waiters.remove(at).expect("it was looked at");
+            self.add(next.txn, next.mode, mixed_count);
             *next.granted.lock() = true;
             next.wakeup.notify_one();
         }
@@ -141,14 +167,17 @@ impl Lock {
     /// Those that `txn` waits for here; none when it was granted the lock and has not woken up yet.
     fn blockers(&self, txn: TxnId) -> Vec<TxnId> {
         let Some(place) = self.waiters.iter().position(|waiter| waiter.txn == txn) else { return Vec::new() };
-        let ahead = self.waiters.iter().take(place).map(|waiter| waiter.txn);
-        self.holders().filter(|&holder| holder != txn).chain(ahead).collect()
+        let mode = self.waiters[place].mode;
+        let holders = self.holders().filter(|holder| holder.txn != txn && !holder.mode.compatible(mode));
+        let ahead = self.waiters.iter().take(place).filter(|waiter| !waiter.mode.compatible(mode));
+        holders.map(|holder| holder.txn).chain(ahead.map(|waiter| waiter.txn)).collect()
     }
 }
 
 enum Attempt {
     Granted { new: bool },
     Waits { waiter: Arc<Waiter>, upgrade: bool },
+    Refused,
 }
 
 impl Default for LockTable {
@@ -160,18 +189,22 @@ impl Default for LockTable {
 impl LockTable {
     /// A table without locks.
     pub fn new() -> LockTable {
-        LockTable { shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(), graph: Mutex::default() }
+        LockTable {
+            shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(),
+            graph: Mutex::default(),
+            mixed_count: AtomicU64::new(0),
+        }
     }
 
-    /// Takes a lock and notes it in `held`; a lock held already is taken or upgraded again at no cost. Waits when
-    /// others are in the way, and fails with [`Code::DeadlockDetected`], [`Code::LockTimeout`] or
-    /// [`Code::QueryCanceled`].
+    /// Takes a lock and notes it in `held`; a lock held already is taken or widened again at no cost. Waits when others
+    /// are in the way, and fails with [`Code::DeadlockDetected`], [`Code::LockTimeout`] or [`Code::QueryCanceled`].
     #[inline]
     pub fn acquire(&self, name: LockName, request: &LockRequest<'_>, held: &mut HeldLocks) -> Result<()> {
         match self.attempt(name, request) {
-            Attempt::Granted { new: false } => Ok(()),
-            Attempt::Granted { new: true } => {
-                held.0.push(name);
+            Attempt::Granted { new } => {
+                if new {
+                    held.0.push(name);
+                }
                 Ok(())
             }
             Attempt::Waits { waiter, upgrade } => {
@@ -181,6 +214,7 @@ impl LockTable {
                 }
                 Ok(())
             }
+            Attempt::Refused => Err(self.name_holders(name, refused(request))),
         }
     }
 
@@ -190,20 +224,25 @@ impl LockTable {
             let mut shard = self.shard(name).0.lock();
             let Entry::Occupied(mut entry) = shard.entry(name) else { panic!("{name:?} of transaction {txn} is gone") };
             let lock = entry.get_mut();
-            if lock.holder != txn {
-                let at = lock.sharers.iter().position(|&sharer| sharer == txn);
-                lock.sharers.swap_remove(at.expect("a transaction releases what it holds"));
-                lock.grant();
-            } else if let Some(sharer) = lock.sharers.pop() {
-                lock.holder = sharer;
-                lock.grant();
+            if lock.first.txn != txn {
+                let at = lock.others.iter().position(|other| other.txn == txn);
+                lock.others.swap_remove(at.expect("a transaction releases what it holds"));
+            } else if let Some(other) = lock.others.pop() {
+                lock.first = other;
             } else if let Some(next) = lock.waiters.front() {
-                (lock.holder, lock.mode) = (next.txn, next.mode);
-                lock.grant();
+                lock.first = Holder { txn: next.txn, mode: LockMode::default() };
             } else {
                 entry.remove();
+                continue;
             }
+            lock.grant(&self.mixed_count);
         }
+    }
+
+    /// How often, up to now, a lock came to have two writers at once (of different columns). While it stands still, a
+    /// writer was alone with each row it wrote.
+    pub fn mixed_count(&self) -> u64 {
+        self.mixed_count.load(Ordering::Acquire)
     }
 
     /// How many locks are held by anybody.
@@ -221,18 +260,23 @@ impl LockTable {
         let mut shard = self.shard(name).0.lock();
         let lock = match shard.entry(name) {
             Entry::Vacant(entry) => {
-                entry.insert(Lock { mode, holder: txn, sharers: Vec::new(), waiters: VecDeque::new() });
+                let first = Holder { txn, mode };
+                entry.insert(Lock { first, others: Vec::new(), waiters: VecDeque::new() });
                 return Attempt::Granted { new: true };
             }
             Entry::Occupied(entry) => entry.into_mut(),
         };
-        let upgrade = lock.holds(txn);
-        if upgrade && (mode == LockMode::Shared || lock.mode == LockMode::Exclusive) {
+        let held = lock.held_by(txn);
+        if held.is_some_and(|held| held.covers(mode)) {
             return Attempt::Granted { new: false };
         }
-        if lock.admits(txn, mode) && (upgrade || lock.waiters.is_empty()) {
-            lock.add(txn, mode);
+        let upgrade = held.is_some();
+        if lock.admits(txn, mode) && (upgrade || lock.overtakes_none(mode)) {
+            lock.add(txn, mode, &self.mixed_count);
             return Attempt::Granted { new: !upgrade };
+        }
+        if request.wait == Wait::Never {
+            return Attempt::Refused;
         }
         let waiter = Arc::new(Waiter { txn, mode, granted: Mutex::new(false), wakeup: Condvar::new() });
         if upgrade {
@@ -249,7 +293,11 @@ impl LockTable {
         let cycle = {
             let mut graph = self.graph.lock();
             graph.insert(request.txn, name);
-            graph.cycle(request.txn, |name, txn| self.blockers(name, txn))
+            if active(Fault::OverlookDeadlock) {
+                None
+            } else {
+                graph.cycle(request.txn, |name, txn| self.blockers(name, txn))
+            }
         };
         let outcome = match cycle {
             Some(cycle) => Err(deadlock(&cycle, request)),
@@ -265,6 +313,7 @@ impl LockTable {
     }
 
     fn sleep(&self, request: &LockRequest<'_>, waiter: &Waiter) -> Result<()> {
+        let Wait::AtMost(limit) = request.wait else { unreachable!("who never waits does not come here") };
         let start = request.clock.monotonic_nanos();
         let mut granted = waiter.granted.lock();
         loop {
@@ -275,10 +324,10 @@ impl LockTable {
                 cancel.check()?;
             }
             let waited = Duration::from_nanos(request.clock.monotonic_nanos() - start);
-            if !request.timeout.is_zero() && waited >= request.timeout {
-                return Err(timeout(request));
+            if !limit.is_zero() && waited >= limit {
+                return Err(timeout(request, limit));
             }
-            let left = if request.timeout.is_zero() { Duration::MAX } else { request.timeout - waited };
+            let left = if limit.is_zero() { Duration::MAX } else { limit - waited };
             let slice = if request.cancel.is_some() { left.min(CANCEL_POLL) } else { left };
             if slice == Duration::MAX {
                 waiter.wakeup.wait(&mut granted);
@@ -296,7 +345,7 @@ impl LockTable {
         }
         let lock = shard.get_mut(&name).expect("a lock with waiters has a holder");
         lock.waiters.retain(|other| !Arc::ptr_eq(other, waiter));
-        lock.grant();
+        lock.grant(&self.mixed_count);
         true
     }
 
@@ -310,15 +359,21 @@ impl LockTable {
         }
         let shard = self.shard(name).0.lock();
         let holders: Vec<String> =
-            shard.get(&name).into_iter().flat_map(Lock::holders).map(|holder| holder.to_string()).collect();
+            shard.get(&name).into_iter().flat_map(Lock::holders).map(|holder| holder.txn.to_string()).collect();
+        if holders.is_empty() {
+            return error.hint("it has become free meanwhile; try again");
+        }
         error.hint(format!("held by transaction {}; let it end, or raise lock_timeout", holders.join(", ")))
     }
 }
 
-fn timeout(request: &LockRequest<'_>) -> Error {
-    let message =
-        format!("transaction {} waited {:?} for {} and gave up", request.txn, request.timeout, (request.what)());
+fn timeout(request: &LockRequest<'_>, limit: Duration) -> Error {
+    let message = format!("transaction {} waited {limit:?} for {} and gave up", request.txn, (request.what)());
     Error::new(Code::LockTimeout, message)
+}
+
+fn refused(request: &LockRequest<'_>) -> Error {
+    Error::new(Code::LockTimeout, format!("could not obtain lock on {}", (request.what)()))
 }
 
 fn deadlock(cycle: &[TxnId], request: &LockRequest<'_>) -> Error {

@@ -33,7 +33,7 @@ pub trait Write: Send + Sync {
     /// Reads some columns of the version of `key` visible at `read_ts` into `values` (cleared first; one value per
     /// ordinal in `columns`). False: no version is visible. Own writes are the caller's business.
     fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool>;
-    /// Reads the whole row (row codec) of `key` visible at `read_ts`.
+    /// Reads the whole row (row codec) of `key` visible at `read_ts`; at [`Timestamp::MAX`] the one that is alive.
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).

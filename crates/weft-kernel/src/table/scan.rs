@@ -8,6 +8,7 @@ use weft_format::predicate::Predicate;
 use weft_format::{Result, Timestamp, Value};
 
 use super::write_set::TableWrites;
+use crate::txn::ReadSet;
 
 /// What a statement sees of one table: everything committed up to `read_ts`, changed by its transaction's own writes.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct ReadView {
     /// The transaction's own staged writes to this table, as of the start of the statement; they hide the committed
     /// versions of their keys.
     pub own: Option<Arc<TableWrites>>,
+    /// Where a serializable transaction notes what it reads ([`TableRef::scan`](crate::TableRef::scan) does).
+    pub reads: Option<Arc<ReadSet>>,
 }
 
 /// One scan of one table.

@@ -59,7 +59,7 @@ pub(crate) fn get(txn: &Transaction, t: &TableRef, k: i64) -> Option<i64> {
 pub(crate) fn put(engine: &Arc<Engine>, table: &str, k: i64, v: i64) -> Result<weft_format::Timestamp> {
     let mut txn = engine.begin()?;
     let t = txn.table(table)?;
-    match txn.get_for_update(&t, &key(&t, k))? {
+    match txn.get_for_upsert(&t, &key(&t, k))? {
         Some(_) => txn.update(&t, &key(&t, k), &row(&t, k, v))?,
         None => txn.insert(&t, &row(&t, k, v))?,
     }

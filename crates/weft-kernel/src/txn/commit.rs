@@ -1,7 +1,7 @@
-//! The end of a transaction that wrote: encode, sequence, log, install, publish.
+//! The end of a transaction that wrote: encode, validate, sequence, log, install, publish.
 //!
 //! ```text
-//!   write set 900 KB → Chunk 256 K, 256 K, 256 K | latch { ts = 42, Commit 42 + 132 K } | fdatasync | install
+//!   write set 900 KB → Chunk 256 K, 256 K, 256 K | latch { validate, ts = 42, Commit 42 + 132 K } | fdatasync | install
 //!
 //!   fails before the latch     rolled back; an Abort record voids the chunks
 //!   fails in the log           rolled back; 42 is void
@@ -12,6 +12,7 @@ use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::ddl::OwnDdl;
 use super::journal::TableState;
+use super::recent::{CommittedWrites, TableCommit};
 use super::transaction::Transaction;
 use crate::catalog::encode_def;
 use crate::engine::{Core, Durability};
@@ -21,6 +22,9 @@ use crate::step::{Step, reached};
 
 /// Encoded changes are handed to the log in pieces of about this size.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// How often validation starts again outside of the latch for the commits that came meanwhile.
+const VALIDATION_ROUNDS: usize = 4;
 
 impl Transaction {
     /// Makes everything staged durable (as the session asked) and visible; returns the timestamp from which it is seen.
@@ -48,7 +52,11 @@ impl Transaction {
         let engine = self.engine.clone();
         let core = &engine.core;
         let mut encoder = ChangeEncoder::new();
-        let sequenced = self.encode(&mut encoder).and_then(|()| self.sequence(core, &encoder));
+        let validated = self.validate_early(core);
+        let sequenced = validated.and_then(|validated| {
+            self.encode(&mut encoder)?;
+            self.sequence(core, &encoder, validated)
+        });
         let (ts, ticket) = match sequenced {
             Ok(sequenced) => sequenced,
             Err(error) => {
@@ -70,7 +78,7 @@ impl Transaction {
         if fault::active(Fault::ForgetKeyLock) {
             core.locks.release(self.id, &mut self.locks);
         }
-        match self.install(ts) {
+        match self.join_others(core, ts).and_then(|()| self.install(ts)) {
             Ok(()) => {
                 reached(Step::CommitInstalled);
                 pending.publish()?;
@@ -82,10 +90,54 @@ impl Transaction {
         Ok(ts)
     }
 
+    /// Validates what a serializable transaction read, without the latch, against the commits up to now; returns the
+    /// last of them. Those that come in between are left for the latch.
+    fn validate_early(&self, core: &Core) -> Result<Timestamp> {
+        let mut validated = self.read_ts;
+        if self.reads.is_some() && !fault::active(Fault::SkipValidation) {
+            for _ in 0..VALIDATION_ROUNDS {
+                let before = validated;
+                validated = self.validate(core, before)?;
+                if validated == before {
+                    break;
+                }
+            }
+        }
+        Ok(validated)
+    }
+
+    /// Fails when a commit after `from` changed what this transaction read; returns the last commit looked at.
+    fn validate(&self, core: &Core, from: Timestamp) -> Result<Timestamp> {
+        let Some(reads) = &self.reads else { return Ok(from) };
+        let mut last = from;
+        for commit in core.recent.after(from) {
+            if fault::active(Fault::ValidatePublishedOnly) && commit.ts > core.timeline.published() {
+                break;
+            }
+            if let Some(table) = reads.changed_by(&commit, self.read_ts)? {
+                let message = "could not serialize access due to read/write dependencies among transactions";
+                return Err(Error::new(Code::SerializationFailure, message).about(&table, None, None).hint(format!(
+                    "commit {} changed what this one read of table {table:?}; run it again",
+                    commit.ts
+                )));
+            }
+            last = commit.ts;
+        }
+        Ok(last)
+    }
+
     /// Takes the timestamp and the place in the log under one latch (txn 2).
-    fn sequence(&self, core: &Core, encoder: &ChangeEncoder) -> Result<(Timestamp, Option<crate::log::Ticket>)> {
+    fn sequence(
+        &self,
+        core: &Core,
+        encoder: &ChangeEncoder,
+        validated: Timestamp,
+    ) -> Result<(Timestamp, Option<crate::log::Ticket>)> {
         let _latch = core.sequencer.lock();
         core.check_writable()?;
+        if self.reads.is_some() && !fault::active(Fault::SkipValidation) {
+            self.validate(core, validated)?;
+        }
         let ts = core.timeline.last_sequenced().next();
         let record = Record::Commit { txn: self.id, ts, changes: encoder.bytes() };
         let ticket = match self.durability {
@@ -95,11 +147,35 @@ impl Transaction {
                 None
             }
         };
+        core.recent.push(ts, || self.committed_writes(ts));
         core.timeline.sequence(ts);
         if ticket.is_none() {
             core.async_commits.note();
         }
         Ok((ts, ticket))
+    }
+
+    /// What others must be validated against.
+    fn committed_writes(&self, ts: Timestamp) -> CommittedWrites {
+        let written = self.journal.tables.iter().filter(|state| !state.writes.is_empty());
+        let tables = written.map(|state| TableCommit {
+            table: state.table.clone(),
+            has_files: !state.writes.attachments.is_empty(),
+            writes: Some(state.writes.clone()),
+        });
+        CommittedWrites { ts, tables: tables.collect(), mixed: self.may_be_behind() }
+    }
+
+    /// When rows have other writers beside this one, of other columns, waits for the commits before this one and puts
+    /// its columns onto their rows: installation is per row in timestamp order.
+    fn join_others(&mut self, core: &Core, ts: Timestamp) -> Result<()> {
+        if !self.may_be_behind() {
+            return Ok(());
+        }
+        if self.has_mixed() && !fault::active(Fault::InstallUnordered) {
+            core.timeline.wait_published(Timestamp(ts.0 - 1))?;
+        }
+        self.rebase(Timestamp::MAX)
     }
 
     /// Encodes the write set; all but the last piece go to the log as chunks.

@@ -44,7 +44,9 @@ impl Transaction {
         let method = self.core().method(&new.method)?.clone();
         method.check_options(&new.options)?;
         check_definition(&new)?;
-        self.lock(LockName::table_name(&new.name), LockMode::Exclusive, &|| format!("the name {:?}", new.name))?;
+        self.lock(LockName::table_name(&new.name), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
+            format!("the name {:?}", new.name)
+        })?;
         let taken = match OwnDdl::find(&self.ddl, &new.name) {
             Some(own) => own.is_some(),
             None => self.core().catalog.newest(&new.name).is_some(),
@@ -67,8 +69,12 @@ impl Transaction {
         self.core().check_writable()?;
         let table = self.table(name)?;
         if !OwnDdl::creates(&self.ddl, table.def.id) {
-            self.lock(LockName::table_name(name), LockMode::Exclusive, &|| format!("the name {name:?}"))?;
-            self.lock(LockName::table(table.def.id), LockMode::Exclusive, &|| format!("table {name:?}"))?;
+            self.lock(LockName::table_name(name), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
+                format!("the name {name:?}")
+            })?;
+            self.lock(LockName::table(table.def.id), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
+                format!("table {name:?}")
+            })?;
             let newest = self.core().catalog.newest(name);
             if newest.is_none_or(|newest| newest.table.def.id != table.def.id) {
                 let message = format!("table {name:?} was dropped by a concurrent transaction");

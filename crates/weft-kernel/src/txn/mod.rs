@@ -22,13 +22,20 @@
 mod commit;
 mod ddl;
 mod journal;
+mod level;
+mod reads;
+mod recent;
 mod stage;
 mod timeline;
 mod transaction;
 
 pub use journal::Mark;
+pub use level::IsolationLevel;
+pub use reads::ReadSet;
 pub use timeline::Timeline;
 pub use transaction::Transaction;
+
+pub(crate) use recent::RecentCommits;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]

@@ -1,22 +1,25 @@
 //! Staging: which lock, which conflict, what is written down.
 //!
 //! ```text
-//!   under the key's lock, n = table.newest(key), s = the snapshot
-//!   insert   n alive             → unique violation; n newer than s, in a transaction block → serialization failure
-//!   update   n none, or newer    → serialization failure (the row that the snapshot shows is gone)
-//!   delete   nothing seen at s   → false;  n none, or newer → serialization failure
+//!   under the row's lock, n = table.newest(key), s = the snapshot
+//!   insert   n alive             → unique violation; n newer than s, serializable → serialization failure
+//!   update   n gone, or a column changed since s that the statement sets or has read → serialization failure
+//!            other columns changed  → staged on the row as s shows it; the commit puts the set columns onto n
+//!   delete   nothing seen at s   → false;  n none, or any column changed → serialization failure
 //! ```
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use weft_format::row::RowCodec;
-use weft_format::{Code, Error, Result, Value, ValueRef};
+use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
 use super::journal::Journal;
+use super::level::IsolationLevel;
 use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
-use crate::lock::{LockMode, LockName, LockRequest};
+use crate::fault::{Fault, active};
+use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
 use crate::table::{Newest, Staged};
 
 /// Staged bytes are charged in steps of this.
@@ -30,14 +33,15 @@ impl Transaction {
     }
 
     fn insert_at(&mut self, t: &TableRef, key: &[u8], row: Arc<[u8]>) -> Result<()> {
-        let staged = match self.own_row(t, key)? {
-            Some(Staged { row: Some(_), .. }) => return Err(duplicate_key(t, key)),
+        let own = self.own_row(t, key)?.map(|staged| (staged.base, staged.row.is_some()));
+        let staged = match own {
+            Some((_, true)) => return Err(duplicate_key(t, key)),
             // Deleted before by this transaction, and locked since: what differs from the base is not known here.
-            Some(Staged { base, .. }) => Staged { base: *base, row: Some(row), columns: all_columns(&t.codec) },
+            Some((base, false)) => Staged { base, row: Some(row), columns: all_columns(&t.codec) },
             None => {
-                self.lock_key(t, key)?;
+                self.lock_key(t, key, LockMode::EXCLUSIVE, self.lock_wait())?;
                 match t.table.newest(key)? {
-                    Some(newest) if newest.insert_ts > self.read_ts && !self.autocommit => {
+                    Some(newest) if newest.insert_ts > self.read_ts && self.level == IsolationLevel::Serializable => {
                         return Err(changed_meanwhile(t, key));
                     }
                     Some(_) => return Err(duplicate_key(t, key)),
@@ -50,12 +54,22 @@ impl Transaction {
 
     /// Replaces the row of `key` by a whole new row, whose key may be another one.
     pub fn update(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<()> {
+        self.update_columns(t, key, row, LockMode::EXCLUSIVE)
+    }
+
+    /// Sets the columns `mode.writes` of the row of `key` to what they are in `row`, which is otherwise the row as the
+    /// transaction sees it. `mode.reads` are the columns that the new values and the choice of the row depend on.
+    /// Another transaction may set other columns at the same time; both survive.
+    pub fn update_columns(&mut self, t: &TableRef, key: &[u8], row: &[u8], mode: LockMode) -> Result<()> {
         let new_key = t.keys.of_row(&t.codec, row);
         if new_key != key {
             if !self.delete(t, key)? {
                 return Err(gone(t, key));
             }
             return self.insert_at(t, &new_key, row.into());
+        }
+        if self.own_row(t, key)?.is_some() {
+            self.widen(t, key, mode)?;
         }
         let staged = match self.own_row(t, key)? {
             Some(Staged { row: None, .. }) => return Err(gone(t, key)),
@@ -65,7 +79,7 @@ impl Transaction {
                 Staged { base: *base, row: Some(row.into()), columns }
             }
             None => {
-                let (newest, before) = self.locked_row(t, key)?.ok_or_else(|| changed_meanwhile(t, key))?;
+                let (newest, before) = self.locked_row(t, key, mode)?.ok_or_else(|| changed_meanwhile(t, key))?;
                 let columns = changed_columns(&t.codec, &before, row);
                 Staged { base: Some((newest.insert_ts, newest.location)), row: Some(row.into()), columns }
             }
@@ -75,10 +89,13 @@ impl Transaction {
 
     /// Deletes the row of `key`; false when the transaction sees none.
     pub fn delete(&mut self, t: &TableRef, key: &[u8]) -> Result<bool> {
+        if self.own_row(t, key)?.is_some() {
+            self.widen(t, key, LockMode::EXCLUSIVE)?;
+        }
         let base = match self.own_row(t, key)? {
             Some(Staged { row: None, .. }) => return Ok(false),
             Some(Staged { base, .. }) => *base,
-            None => match self.locked_version(t, key)? {
+            None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
                 Some(newest) => Some((newest.insert_ts, newest.location)),
                 None => return Ok(false),
             },
@@ -87,22 +104,48 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Locks a key and reads its row; none when the transaction sees none. A row that changed since the snapshot is
-    /// [`Code::SerializationFailure`].
+    /// Locks a row against all others and reads it; none when the transaction sees none. A row that changed since the
+    /// snapshot is [`Code::SerializationFailure`].
     pub fn get_for_update(&mut self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        if let Some(staged) = self.own_row(t, key)? {
-            return Ok(staged.row.clone());
+        self.lock_row(t, key, LockMode::EXCLUSIVE, self.lock_wait())
+    }
+
+    /// As [`Transaction::get_for_update`]; a row that the snapshot does not show although it is there now is
+    /// [`Code::SerializationFailure`], too: what INSERT ... ON CONFLICT must know.
+    pub fn get_for_upsert(&mut self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        let row = self.get_for_update(t, key)?;
+        if row.is_none() && self.own_row(t, key)?.is_none() && t.table.newest(key)?.is_some() {
+            return Err(changed_meanwhile(t, key));
         }
-        let Some((newest, row)) = self.locked_row(t, key)? else { return Ok(None) };
-        self.last_read = Some(LastRead { table: t.def.id, key: key.into(), newest, row: row.clone() });
+        Ok(row)
+    }
+
+    /// Locks some columns of a row and reads the row; none when the transaction sees none. When one of these columns
+    /// changed since the snapshot, that is [`Code::SerializationFailure`].
+    pub fn lock_row(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<Option<Arc<[u8]>>> {
+        if let Some(reads) = &self.reads {
+            reads.note_key(t.def.id, key, mode.reads);
+        }
+        if self.own_row(t, key)?.is_some() {
+            self.widen(t, key, mode)?;
+            return Ok(self.own_row(t, key)?.and_then(|staged| staged.row.clone()));
+        }
+        let Some(newest) = self.locked_version(t, key, mode, wait)? else { return Ok(None) };
+        let row = self.row_seen(t, key)?;
+        self.last_read = Some(LastRead { table: t.def.id, key: key.into(), mode, newest, row: row.clone() });
         Ok(Some(row))
+    }
+
+    /// How long this transaction waits for locks.
+    pub fn lock_wait(&self) -> Wait {
+        Wait::AtMost(self.core().options.lock_timeout)
     }
 
     /// Adds many rows at once as files of their own; the table is locked against other writers until the end. Batches
     /// have the stored columns in schema order. Returns the number of rows.
     pub fn build(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
         self.core().check_writable()?;
-        self.lock_table(t, LockMode::Exclusive)?;
+        self.lock_table(t, LockMode::EXCLUSIVE)?;
         if self.journal.find(t.def.id).is_some_and(|state| !state.writes.is_empty()) {
             // Rows of this transaction are invisible to the method's check of the keys.
             let message = format!("table {:?} has uncommitted changes of this transaction", t.def.name);
@@ -121,44 +164,90 @@ impl Transaction {
     }
 
     /// The locked row of a key as the snapshot shows it.
-    fn locked_row(&mut self, t: &TableRef, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+    fn locked_row(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<Option<(Newest, Arc<[u8]>)>> {
         if let Some(last) = self.last_read.take()
             && last.table == t.def.id
             && *last.key == *key
+            && last.mode.covers(mode)
         {
             return Ok(Some((last.newest, last.row)));
         }
-        let Some(newest) = self.locked_version(t, key)? else { return Ok(None) };
-        let row = t.table.read_row(key, self.read_ts)?;
-        let row =
-            row.ok_or_else(|| Error::internal(format!("the row of {} is newest but unseen", describe(t, key))))?;
-        Ok(Some((newest, row)))
-    }
-
-    /// Locks a key; its newest version when the snapshot shows that one, none when the snapshot shows nothing. Anything
-    /// else is a conflict (txn 5).
-    fn locked_version(&mut self, t: &TableRef, key: &[u8]) -> Result<Option<Newest>> {
-        self.lock_key(t, key)?;
-        let newest = t.table.newest(key)?;
-        match newest {
-            Some(newest) if newest.insert_ts <= self.read_ts => Ok(Some(newest)),
-            _ if t.table.read(key, self.read_ts, &[], &mut Vec::new())? => Err(changed_meanwhile(t, key)),
-            _ => Ok(None),
+        match self.locked_version(t, key, mode, self.lock_wait())? {
+            Some(newest) => Ok(Some((newest, self.row_seen(t, key)?))),
+            None => Ok(None),
         }
     }
 
-    fn lock_key(&mut self, t: &TableRef, key: &[u8]) -> Result<()> {
+    /// The row of a key that the snapshot is known to show.
+    fn row_seen(&self, t: &TableRef, key: &[u8]) -> Result<Arc<[u8]>> {
+        let row = t.table.read_row(key, self.read_ts)?;
+        row.ok_or_else(|| Error::internal(format!("the row of {} is newest but unseen", describe(t, key))))
+    }
+
+    /// Locks columns of a row; its newest version when they are in it what the snapshot shows, none when the snapshot
+    /// shows no row. Anything else is a conflict (txn 5).
+    fn locked_version(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<Option<Newest>> {
+        self.lock_key(t, key, mode, wait)?;
+        self.unchanged_version(t, key, mode)
+    }
+
+    fn unchanged_version(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<Option<Newest>> {
+        let mut newest = t.table.newest(key)?;
+        if let Some(newest) = newest
+            && newest.insert_ts <= self.read_ts
+        {
+            return Ok(Some(newest));
+        }
+        let Some(seen) = t.table.read_row(key, self.read_ts)? else { return Ok(None) };
+        if newest.is_none() && self.has_mixed() {
+            // Perhaps a writer of other columns is about to install: the old version is ended, the new one not there.
+            self.core().timeline.settle()?;
+            newest = t.table.newest(key)?;
+        }
+        let Some(newest) = newest else { return Err(changed_meanwhile(t, key)) };
+        let mut now = t.table.read_row(key, Timestamp::MAX)?;
+        if now.is_none() && self.has_mixed() {
+            self.core().timeline.settle()?;
+            now = t.table.read_row(key, Timestamp::MAX)?;
+        }
+        let Some(now) = now else { return Err(changed_meanwhile(t, key)) };
+        let changed: ColumnSet = changed_columns(&t.codec, &seen, &now).into_iter().collect();
+        if changed.meets(mode.reads.union(mode.writes)) && !active(Fault::MissColumnConflict) {
+            return Err(changed_meanwhile(t, key));
+        }
+        self.staged_behind = true;
+        Ok(Some(newest))
+    }
+
+    /// Locks more columns of a row that this transaction has written already.
+    fn widen(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<()> {
+        self.lock_key(t, key, mode, self.lock_wait())?;
+        let base = self.own_row(t, key)?.and_then(|staged| staged.base);
+        // The version it was staged on is in the snapshot and had no other writer since: nothing can have changed.
+        if base.is_some_and(|(base_ts, _)| base_ts > self.read_ts || self.has_mixed()) {
+            self.unchanged_version(t, key, mode)?;
+        }
+        Ok(())
+    }
+
+    fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
         self.core().check_writable()?;
         if !self.journal.state(t).locked {
-            self.lock_table(t, LockMode::Shared)?;
+            self.lock_table(t, LockMode::SHARED)?;
         } else if !self.ddl.is_empty() {
             self.check_alive(t)?;
         }
-        self.lock(LockName::key(t.def.id, key), LockMode::Exclusive, &|| describe(t, key))
+        if self.mixed_before.is_none() {
+            self.mixed_before = Some(self.core().locks.mixed_count());
+        }
+        if active(Fault::SkipRowLock) {
+            return Ok(());
+        }
+        self.lock(LockName::key(t.def.id, key), mode, wait, &|| describe(t, key))
     }
 
     fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
-        self.lock(LockName::table(t.def.id), mode, &|| format!("table {:?}", t.def.name))?;
+        self.lock(LockName::table(t.def.id), mode, self.lock_wait(), &|| format!("table {:?}", t.def.name))?;
         self.check_alive(t)?;
         self.journal.state(t).locked = true;
         Ok(())
@@ -166,16 +255,10 @@ impl Transaction {
 
     /// Takes a lock that lasts until the end.
     #[inline]
-    pub(super) fn lock(&mut self, name: LockName, mode: LockMode, what: &dyn Fn() -> String) -> Result<()> {
+    pub(super) fn lock(&mut self, name: LockName, mode: LockMode, wait: Wait, what: &dyn Fn() -> String) -> Result<()> {
         let core = &self.engine.core;
-        let request = LockRequest {
-            txn: self.id,
-            mode,
-            timeout: core.options.lock_timeout,
-            cancel: self.cancel.as_ref(),
-            clock: &*core.env.clock,
-            what,
-        };
+        let request =
+            LockRequest { txn: self.id, mode, wait, cancel: self.cancel.as_ref(), clock: &*core.env.clock, what };
         core.locks.acquire(name, &request, &mut self.locks)
     }
 
@@ -188,7 +271,7 @@ impl Transaction {
     pub(super) fn charge(&mut self, step_bytes: u64) -> Result<()> {
         let Journal { staged_bytes, .. } = self.journal;
         let new_bytes = staged_bytes - self.charged_bytes;
-        if new_bytes < step_bytes {
+        if new_bytes < step_bytes || active(Fault::ForgetCharge) {
             return Ok(());
         }
         let core = &self.engine.core;
@@ -196,6 +279,12 @@ impl Transaction {
         self.charged_bytes = staged_bytes;
         core.admit(staged_bytes)
     }
+}
+
+/// A row with the values of some columns of another.
+pub(super) fn overlay(codec: &RowCodec, onto: &[u8], from: &[u8], columns: &[usize]) -> Arc<[u8]> {
+    let value = |column| codec.get(if columns.contains(&column) { from } else { onto }, column);
+    codec.encode((0..codec.column_count()).map(value)).into()
 }
 
 /// Ordinals of the columns whose stored values differ.

@@ -1,3 +1,5 @@
+mod levels;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,7 +7,7 @@ use weft_env::Env;
 use weft_format::{Code, Timestamp};
 
 use crate::testing::{Scratch, by_hand, create, get, key, keyless_table, new_table, open_with, put, row};
-use crate::{Durability, Engine, EngineOptions};
+use crate::{Durability, Engine, EngineOptions, IsolationLevel};
 
 fn engine(scratch: &Scratch) -> Arc<Engine> {
     let options = EngineOptions { lock_timeout: Duration::from_millis(50), ..by_hand() };
@@ -46,22 +48,25 @@ fn the_first_committer_wins() {
     let scratch = Scratch::new("conflict");
     let engine = engine(&scratch);
     put(&engine, "t", 1, 10).unwrap();
-    for autocommit in [false, true] {
+    let levels = [IsolationLevel::ReadCommitted, IsolationLevel::RepeatableRead, IsolationLevel::Serializable];
+    for (fresh, level) in (5..).zip(levels) {
         let mut late = engine.begin().unwrap();
-        late.set_autocommit(autocommit);
+        late.set_level(level).unwrap();
         let t = late.table("t").unwrap();
         put(&engine, "t", 1, 11).unwrap();
-        let fresh = 5 + i64::from(autocommit);
         put(&engine, "t", fresh, 0).unwrap();
         let code = |result: weft_format::Result<()>| result.unwrap_err().code();
         assert_eq!(code(late.update(&t, &key(&t, 1), &row(&t, 1, 12))), Code::SerializationFailure);
         assert_eq!(code(late.delete(&t, &key(&t, 1)).map(|_| ())), Code::SerializationFailure);
         assert_eq!(code(late.get_for_update(&t, &key(&t, 1)).map(|_| ())), Code::SerializationFailure);
-        // A row that the snapshot does not show is not there to delete; inserting it is a conflict in a block.
+        // A row that the snapshot does not show is not there to delete; inserting it finds it there.
         assert!(!late.delete(&t, &key(&t, fresh)).unwrap());
-        let insert = if autocommit { Code::UniqueViolation } else { Code::SerializationFailure };
+        assert!(late.get_for_update(&t, &key(&t, fresh)).unwrap().is_none());
+        assert_eq!(code(late.get_for_upsert(&t, &key(&t, fresh)).map(|_| ())), Code::SerializationFailure);
+        let serializable = level == IsolationLevel::Serializable;
+        let insert = if serializable { Code::SerializationFailure } else { Code::UniqueViolation };
         assert_eq!(code(late.insert(&t, &row(&t, fresh, 1))), insert);
-        late.refresh_snapshot();
+        late.refresh_snapshot().unwrap();
         late.update(&t, &key(&t, 1), &row(&t, 1, 10)).unwrap();
         late.commit().unwrap();
     }
@@ -112,7 +117,7 @@ fn a_statement_can_be_taken_back() {
     txn.rollback_to(start);
     assert_eq!(get(&txn, &t, 2), None);
     assert!(txn.is_read_only());
-    txn.refresh_snapshot();
+    txn.refresh_snapshot().unwrap();
     txn.insert(&t, &row(&t, 4, 40)).unwrap();
     txn.commit().unwrap();
     let txn = engine.begin().unwrap();

@@ -163,9 +163,16 @@ impl Timeline {
 
     /// Waits until everything handed out so far is published or void.
     pub(crate) fn settle(&self) -> Result<()> {
-        let target = self.last_sequenced().0;
+        self.wait_published(self.last_sequenced())
+    }
+
+    /// Waits until a timestamp that was handed out, and all before it, are published or void.
+    pub(crate) fn wait_published(&self, target: Timestamp) -> Result<()> {
+        if self.published() >= target {
+            return Ok(());
+        }
         let mut publication = self.publication.lock();
-        while self.published.load(Ordering::Acquire) < target {
+        while self.published() < target {
             if publication.halted {
                 return Err(Error::new(Code::Poisoned, "a commit could not be installed").hint("reopen the database"));
             }

@@ -6,10 +6,14 @@ use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
 use super::ddl::OwnDdl;
 use super::journal::{Journal, Mark};
+use super::level::IsolationLevel;
+use super::reads::ReadSet;
+use super::stage::overlay;
 use crate::CancelToken;
 use crate::catalog::{TableDef, TableRef};
 use crate::engine::{Core, Durability, Engine};
-use crate::lock::HeldLocks;
+use crate::fault::{self, Fault};
+use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::table::{Newest, ReadView, Staged};
 
 /// Reads one snapshot and stages writes; dropping it rolls back.
@@ -18,8 +22,13 @@ pub struct Transaction {
     pub(super) id: TxnId,
     pub(super) read_ts: Timestamp,
     pub(super) durability: Durability,
-    /// Whether the session retries the statement on a fresh snapshot when it meets a newer row.
-    pub(super) autocommit: bool,
+    pub(super) level: IsolationLevel,
+    /// What was read, when that is validated at commit.
+    pub(super) reads: Option<Arc<ReadSet>>,
+    /// The count of locks with two writers when this transaction took its first lock on a row.
+    pub(super) mixed_before: Option<u64>,
+    /// A row was staged whose newest version, with other columns changed, the snapshot does not show.
+    pub(super) staged_behind: bool,
     pub(super) cancel: Option<CancelToken>,
     pub(super) journal: Journal,
     pub(super) ddl: Vec<OwnDdl>,
@@ -37,6 +46,7 @@ pub struct Transaction {
 pub(super) struct LastRead {
     pub(super) table: TableId,
     pub(super) key: Box<[u8]>,
+    pub(super) mode: LockMode,
     pub(super) newest: Newest,
     pub(super) row: Arc<[u8]>,
 }
@@ -52,7 +62,10 @@ impl Transaction {
             id,
             read_ts,
             durability,
-            autocommit: false,
+            level: IsolationLevel::default(),
+            reads: None,
+            mixed_before: None,
+            staged_behind: false,
             cancel: None,
             journal: Journal::default(),
             ddl: Vec::new(),
@@ -84,10 +97,15 @@ impl Transaction {
         self.durability = durability;
     }
 
-    /// Says that this is a single statement which the session runs again on a fresh snapshot when it fails with
-    /// [`Code::SerializationFailure`]; an insert that meets a row newer than the snapshot is then a unique violation.
-    pub fn set_autocommit(&mut self, autocommit: bool) {
-        self.autocommit = autocommit;
+    /// The isolation level.
+    pub fn level(&self) -> IsolationLevel {
+        self.level
+    }
+
+    /// Changes the isolation level, and takes a new snapshot. Only before anything was read or staged.
+    pub fn set_level(&mut self, level: IsolationLevel) -> Result<()> {
+        assert!(self.is_read_only(), "the isolation level is set before anything is staged");
+        self.move_snapshot(level)
     }
 
     /// Waits for locks end when this is set off.
@@ -95,13 +113,74 @@ impl Transaction {
         self.cancel = Some(cancel);
     }
 
-    /// Takes a new snapshot of everything published now. Only while nothing is staged; locks stay.
-    pub fn refresh_snapshot(&mut self) {
-        assert!(self.is_read_only(), "a snapshot is only refreshed while nothing is staged");
-        let fresh = self.core().timeline.register();
-        self.core().timeline.release(self.read_ts);
+    /// Takes a new snapshot of everything published now: what a READ COMMITTED statement starts with. Staged writes and
+    /// locks stay; rows of which this transaction wrote some columns show the other columns as they are now.
+    pub fn refresh_snapshot(&mut self) -> Result<()> {
+        if fault::active(Fault::KeepStatementSnapshot) {
+            return Ok(());
+        }
+        if self.core().timeline.published() == self.read_ts && !self.may_be_behind() {
+            return Ok(());
+        }
+        self.move_snapshot(self.level)?;
+        if self.may_be_behind() { self.rebase(self.read_ts) } else { Ok(()) }
+    }
+
+    /// Registers a snapshot of a level, and lets the old one go.
+    fn move_snapshot(&mut self, level: IsolationLevel) -> Result<()> {
+        let engine = self.engine.clone();
+        let core = &engine.core;
+        let fresh = match level {
+            IsolationLevel::Serializable => core.recent.register(&core.timeline, &core.sequencer)?,
+            _ => core.timeline.register(),
+        };
+        self.release_snapshot();
         self.read_ts = fresh;
+        self.level = level;
+        self.reads = (level == IsolationLevel::Serializable).then(Arc::default);
         self.last_read = None;
+        Ok(())
+    }
+
+    fn release_snapshot(&mut self) {
+        let core = &self.engine.core;
+        match self.level {
+            IsolationLevel::Serializable => core.recent.release(self.read_ts, &core.timeline),
+            _ => core.timeline.release(self.read_ts),
+        }
+    }
+
+    /// Whether some lock had two writers since this transaction took its first one.
+    pub(super) fn has_mixed(&self) -> bool {
+        self.mixed_before.is_some_and(|before| before != self.core().locks.mixed_count())
+    }
+
+    /// Whether staged rows may show other columns than the newest versions of their rows.
+    pub(super) fn may_be_behind(&self) -> bool {
+        self.staged_behind || self.has_mixed()
+    }
+
+    /// Puts the columns that this transaction wrote onto the rows as they are at `ts`, where others have committed
+    /// other columns of them meanwhile.
+    pub(super) fn rebase(&mut self, ts: Timestamp) -> Result<()> {
+        if fault::active(Fault::ForgetRebase) {
+            return Ok(());
+        }
+        for state in &mut self.journal.tables {
+            let is_partial = |staged: &Staged| staged.base.is_some() && staged.row.is_some();
+            if !state.writes.rows.values().any(is_partial) {
+                continue;
+            }
+            let table = &state.table;
+            for (key, staged) in &mut Arc::make_mut(&mut state.writes).rows {
+                if let (Some(_), Some(row)) = (staged.base, &staged.row)
+                    && let Some(onto) = table.table.read_row(key, ts)?
+                {
+                    staged.row = Some(overlay(&table.codec, &onto, row, &staged.columns));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether nothing is staged: a commit would write no record.
@@ -140,6 +219,9 @@ impl Transaction {
     /// Reads some columns of a row into `values` (cleared first), own writes first. False: there is no such row.
     #[inline]
     pub fn get(&self, t: &TableRef, key: &[u8], columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+        if let Some(reads) = &self.reads {
+            reads.note_key(t.def.id, key, columns.iter().copied().collect());
+        }
         let Some(staged) = self.own_row(t, key)? else {
             return t.table.read(key, self.read_ts, columns, values);
         };
@@ -152,6 +234,9 @@ impl Transaction {
 
     /// Reads a whole row (row codec), own writes first.
     pub fn get_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        if let Some(reads) = &self.reads {
+            reads.note_key(t.def.id, key, ColumnSet::ALL);
+        }
         match self.own_row(t, key)? {
             Some(staged) => Ok(staged.row.clone()),
             None => t.table.read_row(key, self.read_ts),
@@ -174,11 +259,12 @@ impl Transaction {
         self.journal.find(t.def.id).is_some_and(|state| !state.writes.attachments.is_empty())
     }
 
-    /// What a scan of the table sees: the snapshot and the writes staged so far. The view is good for as long as the
-    /// transaction lives.
+    /// What a scan of the table sees: the snapshot and the writes staged so far. The view is good until the transaction
+    /// takes another snapshot or ends.
     pub fn view(&self, t: &TableRef) -> ReadView {
         let writes = self.journal.find(t.def.id).map(|state| &state.writes);
-        ReadView { read_ts: self.read_ts, own: writes.filter(|writes| !writes.is_empty()).cloned() }
+        let own = writes.filter(|writes| !writes.is_empty()).cloned();
+        ReadView { read_ts: self.read_ts, own, reads: self.reads.clone() }
     }
 
     /// A hidden row id that no row had; numbers of transactions that roll back are left out.
@@ -198,6 +284,9 @@ impl Transaction {
 
     /// Undoes everything staged since the mark; locks stay.
     pub fn rollback_to(&mut self, mark: Mark) {
+        if fault::active(Fault::ForgetSavepoint) {
+            return;
+        }
         let ddl = &mut self.ddl;
         self.journal.rollback_to(mark, || {
             if let Some(OwnDdl::Create(table)) = ddl.pop() {
@@ -230,11 +319,11 @@ impl Transaction {
     /// Lets go of locks, snapshot and memory.
     pub(super) fn finish(&mut self) {
         self.ended = true;
+        self.release_snapshot();
         let core = &self.engine.core;
         if self.locks.count() > 0 {
             core.locks.release(self.id, &mut self.locks);
         }
-        core.timeline.release(self.read_ts);
         if self.charged_bytes > 0 {
             core.services.row_budget.release(std::mem::take(&mut self.charged_bytes));
         }

@@ -156,7 +156,7 @@ impl WeftScanExec {
             partition_count,
             batch_rows: BATCH_ROWS,
         };
-        let output = table.table.scan(request).map_err(wrap)?;
+        let output = table.scan(request).map_err(wrap)?;
         assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
         let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
         let taken = scan[partition].take().expect("a scan that was just started has all its partitions");

@@ -55,7 +55,7 @@ fn transact(engine: &Arc<Engine>, model: &Mutex<Model>, rng: &mut Prng) -> Resul
         assert_eq!(get(&txn, &t, k), get(&txn, &u, k), "both or none of a commit is seen");
         for table in [&t, &u] {
             let mark = txn.mark();
-            if txn.get_for_update(table, &key(table, k))?.is_some() {
+            if txn.get_for_upsert(table, &key(table, k))?.is_some() {
                 txn.update(table, &key(table, k), &row(table, k, -1))?;
                 txn.rollback_to(mark);
                 txn.update(table, &key(table, k), &row(table, k, number))?;

@@ -50,13 +50,13 @@ fn speed_of_transactions() {
 #[test]
 #[ignore = "a measurement"]
 fn speed_of_uncontended_locks() {
-    use crate::lock::{HeldLocks, LockMode, LockName, LockRequest, LockTable};
+    use crate::lock::{HeldLocks, LockMode, LockName, LockRequest, LockTable, Wait};
     let locks = LockTable::new();
     let clock = Env::real().clock;
     let txn = weft_format::TxnId(1);
-    let timeout = std::time::Duration::from_secs(1);
+    let wait = Wait::AtMost(std::time::Duration::from_secs(1));
     let request =
-        LockRequest { txn, mode: LockMode::Exclusive, timeout, cancel: None, clock: &*clock, what: &|| String::new() };
+        LockRequest { txn, mode: LockMode::EXCLUSIVE, wait, cancel: None, clock: &*clock, what: &|| String::new() };
     let mut held = HeldLocks::default();
     nanos("lock and release", 5_000_000, |i| {
         locks.acquire(LockName::key(weft_format::TableId(1), &i.to_be_bytes()), &request, &mut held).unwrap();
