@@ -20,6 +20,7 @@ mod ddl;
 mod dml;
 mod engine;
 pub mod expr;
+mod locking;
 mod outcome;
 pub mod parse;
 mod row;

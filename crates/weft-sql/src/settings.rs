@@ -5,13 +5,15 @@
 //! | durability | full, async | when a commit is acknowledged |
 //! | engine | auto, row, column | which engine runs statements; a forced one that cannot is an error |
 //! | statement_timeout | 0 = none; milliseconds, or with a unit: `250ms`, `5s`, `1min` | |
+//! | default_transaction_isolation | read committed, repeatable read, serializable | level of new transactions |
 //! | default_transaction_read_only | on, off | |
 //! | application_name | any text | |
-//! | lock_timeout, memory_limit, server_version, ... | | read only |
+//! | lock_timeout | as statement_timeout | |
+//! | memory_limit, server_version, ... | | read only |
 //! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
 
 use weft_format::{Code, Error, Result};
-use weft_kernel::Durability;
+use weft_kernel::{Durability, IsolationLevel};
 
 /// Which engine statements take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +35,12 @@ pub struct Settings {
     pub engine: EngineChoice,
     /// Milliseconds; 0 = none.
     pub statement_timeout_ms: u64,
-    /// Milliseconds; 0 = wait without end (read only here).
+    /// Milliseconds; 0 = wait without end.
     pub lock_timeout_ms: u64,
     /// Whether new transactions are read-only.
     pub read_only: bool,
+    /// The isolation level of new transactions.
+    pub isolation: IsolationLevel,
     /// What the client calls itself.
     pub application_name: String,
     /// The most memory queries of the column engine take together, bytes (read only here).
@@ -47,7 +51,6 @@ pub struct Settings {
 const FIXED: &[(&str, &str, &str)] = &[
     ("client_encoding", "UTF8", "Text is UTF-8"),
     ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
-    ("default_transaction_isolation", "repeatable read", "The isolation level there is: one snapshot per transaction"),
     ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
     ("integer_datetimes", "on", "Timestamps count microseconds"),
     ("intervalstyle", "postgres", "How intervals are written"),
@@ -55,15 +58,15 @@ const FIXED: &[(&str, &str, &str)] = &[
     ("server_encoding", "UTF8", "Text is UTF-8"),
     ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
     ("timezone", "UTC", "The time zone of timestamptz"),
-    ("transaction_isolation", "repeatable read", "The isolation level there is: one snapshot per transaction"),
 ];
 
 const VARIABLE: &[(&str, &str)] = &[
     ("application_name", "What the client calls itself"),
+    ("default_transaction_isolation", "The isolation level of new transactions"),
     ("default_transaction_read_only", "Whether new transactions are read-only"),
     ("durability", "When a commit is acknowledged: full = on disk, async = in the log's buffer"),
     ("engine", "Which engine runs statements: auto, row or column"),
-    ("lock_timeout", "How long a statement waits for a lock (set when the database is opened)"),
+    ("lock_timeout", "How long a statement waits for a lock; 0 = without end"),
     ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
     ("server_version", "The version of Weft"),
     ("statement_timeout", "How long a statement may run"),
@@ -74,6 +77,7 @@ impl Settings {
     pub fn get(&self, name: &str) -> Result<String> {
         Ok(match name {
             "application_name" => self.application_name.clone(),
+            "default_transaction_isolation" => self.isolation.to_string(),
             "default_transaction_read_only" => on_off(self.read_only).into(),
             "durability" => match self.durability {
                 Durability::Full => "full".into(),
@@ -104,6 +108,10 @@ impl Settings {
         let word = value.trim().to_lowercase();
         match name {
             "application_name" => self.application_name = value.into(),
+            "default_transaction_isolation" => {
+                let allowed = "read committed, repeatable read, serializable";
+                self.isolation = parse_isolation(&word).ok_or_else(|| bad(allowed))?;
+            }
             "default_transaction_read_only" => {
                 self.read_only = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
             }
@@ -122,11 +130,12 @@ impl Settings {
                     _ => return Err(bad("auto, row, column")),
                 }
             }
-            "statement_timeout" => {
+            "statement_timeout" | "lock_timeout" => {
                 let allowed = "0 (none), milliseconds, or a number with ms, s, min or h";
-                self.statement_timeout_ms = parse_ms(&word).ok_or_else(|| bad(allowed))?;
+                let ms = parse_ms(&word).ok_or_else(|| bad(allowed))?;
+                *(if name == "lock_timeout" { &mut self.lock_timeout_ms } else { &mut self.statement_timeout_ms }) = ms;
             }
-            "lock_timeout" | "memory_limit" | "server_version" => {
+            "memory_limit" | "server_version" => {
                 return Err(Error::new(
                     Code::InvalidParameterValue,
                     format!("parameter \"{name}\" cannot be changed now"),
@@ -145,7 +154,7 @@ impl Settings {
         }
         let value = defaults.get(name)?;
         match name {
-            "lock_timeout" | "memory_limit" | "server_version" => Ok(()),
+            "memory_limit" | "server_version" => Ok(()),
             _ => self.set(name, &value),
         }
     }
@@ -193,6 +202,16 @@ fn parse_bool(word: &str) -> Option<bool> {
     }
 }
 
+/// An isolation level by its name in lower case.
+pub(crate) fn parse_isolation(word: &str) -> Option<IsolationLevel> {
+    match word {
+        "read uncommitted" | "read committed" => Some(IsolationLevel::ReadCommitted),
+        "repeatable read" => Some(IsolationLevel::RepeatableRead),
+        "serializable" => Some(IsolationLevel::Serializable),
+        _ => None,
+    }
+}
+
 fn parse_ms(word: &str) -> Option<u64> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = word[..digits].parse().ok()?;
@@ -234,6 +253,7 @@ mod tests {
             statement_timeout_ms: 0,
             lock_timeout_ms: 10_000,
             read_only: false,
+            isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             memory_limit_bytes: 1 << 30,
         }
@@ -260,7 +280,7 @@ mod tests {
             ("engine", "gpu", Code::InvalidParameterValue),
             ("timezone", "Europe/Berlin", Code::InvalidParameterValue),
             ("client_encoding", "latin1", Code::InvalidParameterValue),
-            ("transaction_isolation", "serializable", Code::InvalidParameterValue),
+            ("default_transaction_isolation", "snapshot", Code::InvalidParameterValue),
             ("memory_limit", "1GB", Code::InvalidParameterValue),
             ("no_such", "1", Code::UndefinedObject),
         ] {

@@ -14,7 +14,7 @@ use super::status::EngineStatus;
 use super::{open, status, threads};
 use crate::sched::Ran;
 use crate::table::Method;
-use crate::txn::Transaction;
+use crate::txn::{IsolationLevel, Transaction};
 
 /// A database directory, open. Dropping the last handle ends the threads and flushes the log; [`Engine::close`] also
 /// checkpoints, so that the next open has nothing to redo.
@@ -36,8 +36,14 @@ impl Engine {
     /// Begins a transaction on a snapshot of everything published.
     #[inline]
     pub fn begin(self: &Arc<Self>) -> Result<Transaction> {
+        self.begin_at(IsolationLevel::default())
+    }
+
+    /// Begins a transaction at an isolation level.
+    #[inline]
+    pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;
-        Ok(Transaction::begin(self.clone()))
+        Transaction::begin(self.clone(), level)
     }
 
     /// The version of the newest catalog. What a transaction sees is

@@ -138,7 +138,7 @@ impl Transaction {
 
     /// How long this transaction waits for locks.
     pub fn lock_wait(&self) -> Wait {
-        Wait::AtMost(self.core().options.lock_timeout)
+        Wait::AtMost(self.lock_timeout)
     }
 
     /// Adds many rows at once as files of their own; the table is locked against other writers until the end. Batches

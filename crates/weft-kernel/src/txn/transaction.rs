@@ -1,6 +1,7 @@
 //! A transaction: its snapshot, its reads, its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
@@ -11,7 +12,7 @@ use super::reads::ReadSet;
 use super::stage::overlay;
 use crate::CancelToken;
 use crate::catalog::{TableDef, TableRef};
-use crate::engine::{Core, Durability, Engine};
+use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::table::{Newest, ReadView, Staged};
@@ -30,6 +31,7 @@ pub struct Transaction {
     /// A row was staged whose newest version, with other columns changed, the snapshot does not show.
     pub(super) staged_behind: bool,
     pub(super) cancel: Option<CancelToken>,
+    pub(super) lock_timeout: Duration,
     pub(super) journal: Journal,
     pub(super) ddl: Vec<OwnDdl>,
     pub(super) locks: HeldLocks,
@@ -53,20 +55,21 @@ pub(super) struct LastRead {
 
 impl Transaction {
     /// Begins: registers a snapshot of everything published.
-    pub(crate) fn begin(engine: Arc<Engine>) -> Transaction {
+    pub(crate) fn begin(engine: Arc<Engine>, level: IsolationLevel) -> Result<Transaction> {
         let id = engine.core.next_txn();
-        let read_ts = engine.core.timeline.register();
-        let durability = engine.core.options.durability;
-        Transaction {
+        let read_ts = register(&engine.core, level)?;
+        let EngineOptions { durability, lock_timeout, .. } = engine.core.options;
+        Ok(Transaction {
             engine,
             id,
             read_ts,
             durability,
-            level: IsolationLevel::default(),
-            reads: None,
+            level,
+            reads: (level == IsolationLevel::Serializable).then(Arc::default),
             mixed_before: None,
             staged_behind: false,
             cancel: None,
+            lock_timeout,
             journal: Journal::default(),
             ddl: Vec::new(),
             locks: HeldLocks::default(),
@@ -74,7 +77,7 @@ impl Transaction {
             last_read: None,
             chunked: false,
             ended: false,
-        }
+        })
     }
 
     /// The transaction's number, as errors about locks name it.
@@ -108,6 +111,11 @@ impl Transaction {
         self.move_snapshot(level)
     }
 
+    /// How long a lock is waited for; zero: as long as it takes.
+    pub fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock_timeout = timeout;
+    }
+
     /// Waits for locks end when this is set off.
     pub fn set_cancel(&mut self, cancel: CancelToken) {
         self.cancel = Some(cancel);
@@ -129,11 +137,7 @@ impl Transaction {
     /// Registers a snapshot of a level, and lets the old one go.
     fn move_snapshot(&mut self, level: IsolationLevel) -> Result<()> {
         let engine = self.engine.clone();
-        let core = &engine.core;
-        let fresh = match level {
-            IsolationLevel::Serializable => core.recent.register(&core.timeline, &core.sequencer)?,
-            _ => core.timeline.register(),
-        };
+        let fresh = register(&engine.core, level)?;
         self.release_snapshot();
         self.read_ts = fresh;
         self.level = level;
@@ -336,6 +340,14 @@ impl Drop for Transaction {
             self.undo();
             self.finish();
         }
+    }
+}
+
+/// Takes a snapshot of everything published, for a transaction of a level.
+fn register(core: &Core, level: IsolationLevel) -> Result<Timestamp> {
+    match level {
+        IsolationLevel::Serializable => core.recent.register(&core.timeline, &core.sequencer),
+        _ => Ok(core.timeline.register()),
     }
 }
 

@@ -189,7 +189,7 @@ impl Visitor for Checker {
         if let Some(lock) = query.locks.first() {
             return ControlFlow::Break(
                 Error::new(Code::FeatureNotSupported, format!("{lock} is not supported in this statement"))
-                    .hint("transactions see one snapshot and conflicting writes fail with 40001; leave the clause out"),
+                    .hint("lock the rows by a SELECT of their table alone, in a statement of its own"),
             );
         }
         if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {

@@ -1,4 +1,4 @@
-//! Statements that write many rows: UPDATE and DELETE with any WHERE, INSERT from a query.
+//! Statements that write or lock many rows: UPDATE and DELETE with any WHERE, INSERT from a query, FOR UPDATE.
 //!
 //! ```text
 //!   UPDATE t SET b = b + 1 WHERE a IN (SELECT a FROM u)
@@ -15,6 +15,7 @@
 
 mod delete;
 mod insert;
+mod lock;
 mod plan;
 mod stage;
 mod syntax;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use sqlparser::ast::{SelectItem, Statement};
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::TableRef;
+use weft_kernel::{ColumnSet, TableRef};
 
+use super::lock::{self, Locking};
 use super::stage::Stage;
 use super::{delete, insert, update};
 use crate::binding::Tables;
@@ -17,8 +18,18 @@ use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 /// What happens to each row that was read.
 pub(super) enum Write {
     Insert,
-    Update { changes_key: bool, may_repeat: bool },
-    Delete { may_repeat: bool },
+    Update {
+        changes_key: bool,
+        may_repeat: bool,
+        /// Columns that decide which rows are changed and to what, and the columns that are set.
+        reads: ColumnSet,
+        writes: ColumnSet,
+    },
+    Delete {
+        may_repeat: bool,
+    },
+    /// The row is locked.
+    Lock(Box<Locking>),
 }
 
 /// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
@@ -59,6 +70,7 @@ impl PreparedWrite {
             Statement::Update(update) => update::prepare(engine, tables, update, text),
             Statement::Delete(delete) => delete::prepare(engine, tables, delete, text),
             Statement::Insert(insert) => insert::prepare(engine, tables, insert, text),
+            Statement::Query(query) if !query.locks.is_empty() => lock::prepare(engine, tables, query, text),
             _ => Err(Error::internal("only UPDATE, DELETE and INSERT are planned as writes")),
         }
     }
@@ -88,6 +100,11 @@ impl PreparedWrite {
 
     /// Reads, then stages. A failing row leaves earlier ones staged: the caller rolls back to its mark.
     pub(crate) fn execute(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
+        if let Write::Lock(locking) = &self.write {
+            let rows = self.lock(locking, context)?;
+            let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
+            return self.shown(Tag::Select(count), &rows);
+        }
         let binding = context.binding(self.query.tables());
         let batches = context.engine.execute(&self.query, binding)?.collect()?;
         let stage = Stage::new(self, context);
@@ -96,15 +113,17 @@ impl PreparedWrite {
             Write::Insert => Tag::Insert(count),
             Write::Update { .. } => Tag::Update(count),
             Write::Delete { .. } => Tag::Delete(count),
+            Write::Lock(_) => unreachable!("returned above"),
         };
         if !self.returns {
             return Ok(Outcome::done(tag));
         }
+        self.shown(tag, kept.as_deref().unwrap_or(&batches))
+    }
+
+    /// The outcome with what RETURNING or the SELECT list shows of the rows that were read.
+    fn shown(&self, tag: Tag, rows: &[RecordBatch]) -> Result<Outcome> {
         let from = self.key_columns + self.row_columns;
-        let rows = match kept {
-            Some(kept) => kept,
-            None => batches,
-        };
         let shown: Vec<usize> = (from..self.query.columns().len()).collect();
         let project = |batch: &RecordBatch| {
             batch.project(&shown).map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))

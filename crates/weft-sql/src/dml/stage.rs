@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use weft_format::{Code, DataType, Error, Result};
+use weft_kernel::LockMode;
 
 use super::plan::{PreparedWrite, Write};
 use crate::context::StatementContext;
@@ -31,17 +32,19 @@ impl<'a, 'b> Stage<'a, 'b> {
     }
 
     pub(super) fn run(mut self, batches: &[RecordBatch]) -> Result<Written> {
-        if matches!(self.plan.write, Write::Update { .. }) {
+        let (Write::Update { may_repeat, .. } | Write::Delete { may_repeat }) = self.plan.write else {
+            return Ok((self.insert(batches)?, None));
+        };
+        let distinct = if may_repeat { Some(self.distinct(batches)?) } else { None };
+        let rows = distinct.as_deref().unwrap_or(batches);
+        if let Write::Update { changes_key, reads, writes, .. } = self.plan.write {
             let shape = self.context.shape(&self.plan.table.def.name)?;
-            for batch in batches {
-                self.check(batch, &shape)?;
-            }
+            rows.iter().try_for_each(|batch| self.check(batch, &shape))?;
+            self.update(rows, changes_key, shape.write_mode(reads, writes))?;
+        } else {
+            self.delete(rows)?;
         }
-        match self.plan.write {
-            Write::Insert => Ok((self.insert(batches)?, None)),
-            Write::Update { changes_key, may_repeat } => self.update(batches, changes_key, may_repeat),
-            Write::Delete { may_repeat } => self.delete(batches, may_repeat),
-        }
+        Ok((rows.iter().map(|batch| batch.num_rows() as u64).sum(), distinct))
     }
 
     /// Invariant 4.
@@ -78,67 +81,43 @@ impl<'a, 'b> Stage<'a, 'b> {
         insert_batches(&shape, self.context.txn, &rows, &eval, self.context.cancel)
     }
 
-    fn update(&mut self, batches: &[RecordBatch], changes_key: bool, may_repeat: bool) -> Result<Written> {
+    fn update(&mut self, batches: &[RecordBatch], changes_key: bool, mode: LockMode) -> Result<()> {
         let table = &self.plan.table;
-        let mut seen = HashSet::new();
         let mut moved: Vec<Vec<u8>> = Vec::new();
-        let mut kept = Vec::new();
-        let mut count = 0;
         for batch in batches {
-            let mut first = Vec::with_capacity(if may_repeat { batch.num_rows() } else { 0 });
             for row in 0..batch.num_rows() {
                 self.tick(row)?;
                 let key = self.old_key(batch, row);
-                if may_repeat {
-                    let new = seen.insert(key.clone());
-                    first.push(new);
-                    if !new {
-                        continue;
-                    }
-                }
                 let bytes = self.row(batch, row);
                 if changes_key && table.keys.of_row(&table.codec, &bytes) != key {
                     self.delete_row(&key)?;
                     moved.push(bytes);
                 } else {
-                    self.context.txn.update(table, &key, &bytes)?;
+                    self.context.txn.update_columns(table, &key, &bytes, mode)?;
                 }
-                count += 1;
-            }
-            if may_repeat {
-                kept.push(keep(batch, first)?);
             }
         }
-        for bytes in moved {
-            self.context.txn.insert(table, &bytes)?;
-        }
-        Ok((count, may_repeat.then_some(kept)))
+        moved.iter().try_for_each(|bytes| self.context.txn.insert(table, bytes))
     }
 
-    fn delete(&mut self, batches: &[RecordBatch], may_repeat: bool) -> Result<Written> {
-        let mut seen = HashSet::new();
-        let mut kept = Vec::new();
-        let mut count = 0;
+    fn delete(&mut self, batches: &[RecordBatch]) -> Result<()> {
         for batch in batches {
-            let mut first = Vec::with_capacity(if may_repeat { batch.num_rows() } else { 0 });
             for row in 0..batch.num_rows() {
                 self.tick(row)?;
-                let key = self.old_key(batch, row);
-                if may_repeat {
-                    let new = seen.insert(key.clone());
-                    first.push(new);
-                    if !new {
-                        continue;
-                    }
-                }
-                self.delete_row(&key)?;
-                count += 1;
-            }
-            if may_repeat {
-                kept.push(keep(batch, first)?);
+                self.delete_row(&self.old_key(batch, row))?;
             }
         }
-        Ok((count, may_repeat.then_some(kept)))
+        Ok(())
+    }
+
+    /// The first row of each old key: what a join found more than once is changed once.
+    fn distinct(&self, batches: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
+        let mut seen = HashSet::new();
+        let distinct = batches.iter().map(|batch| {
+            let first = (0..batch.num_rows()).map(|row| seen.insert(self.old_key(batch, row))).collect();
+            keep(batch, first)
+        });
+        distinct.collect()
     }
 
     fn delete_row(&mut self, key: &[u8]) -> Result<()> {

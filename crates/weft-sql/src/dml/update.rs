@@ -1,7 +1,10 @@
 //! UPDATE as a query of old keys and new rows.
 
-use sqlparser::ast::{SelectItem, TableWithJoins, Update, UpdateTableFromKind};
-use weft_format::Result;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, SelectItem, TableWithJoins, Update, UpdateTableFromKind, visit_expressions};
+use weft_format::{Result, Schema};
+use weft_kernel::ColumnSet;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
@@ -10,6 +13,7 @@ use super::syntax::{
 };
 use crate::binding::Tables;
 use crate::column::ColumnEngine;
+use crate::parse::fold;
 
 /// Plans an UPDATE.
 pub(super) fn prepare(
@@ -60,13 +64,39 @@ pub(super) fn prepare(
         outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
         query = select(outer, vec![derived(query, shown, &[])], None)?;
     }
+    let writes = assigned.iter().map(|(ordinal, _)| *ordinal).collect();
     let changes_key = assigned.iter().any(|(ordinal, _)| schema.key.contains(ordinal));
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()))?,
-        write: Write::Update { changes_key, may_repeat },
+        write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes },
         key_columns: schema.key.len(),
         row_columns: schema.columns.len(),
         returns,
         table,
     }))
+}
+
+/// The columns of the target that WHERE and SET may read: those whose names they mention, of whatever table.
+fn columns_read(update: &Update, schema: &Schema) -> ColumnSet {
+    let mut reads = ColumnSet::NONE;
+    let mut note = |expr: &Expr| {
+        let name = match expr {
+            Expr::Identifier(ident) => Some(fold(ident)),
+            Expr::CompoundIdentifier(parts) => parts.last().map(fold),
+            _ => None,
+        };
+        let ordinal = name.and_then(|name| schema.columns.iter().position(|column| column.name == name));
+        ordinal.into_iter().for_each(|ordinal| reads.insert(ordinal));
+        ControlFlow::<()>::Continue(())
+    };
+    for assignment in &update.assignments {
+        let _ = visit_expressions(&assignment.value, &mut note);
+    }
+    if let Some(selection) = &update.selection {
+        let _ = visit_expressions(selection, &mut note);
+    }
+    if let Some(UpdateTableFromKind::AfterSet(more)) = &update.from {
+        let _ = visit_expressions(more, &mut note);
+    }
+    reads
 }

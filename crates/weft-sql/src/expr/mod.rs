@@ -33,6 +33,7 @@ pub use types::{common_type, data_type_of, literal_number_type};
 
 use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Result, Value};
+use weft_kernel::ColumnSet;
 
 use arithmetic::ArithmeticOp;
 use functions::Function;
@@ -158,6 +159,13 @@ impl Expr {
         }
         check_assignable(self.data_type, data_type, column)?;
         Ok(Expr::new(Node::Assign(Box::new(self), column.into()), data_type))
+    }
+
+    /// The positions of the row that the expression reads.
+    pub(crate) fn columns(&self) -> ColumnSet {
+        let mut columns = ColumnSet::NONE;
+        self.clone().map_columns(&mut |position| columns.insert(*position));
+        columns
     }
 
     /// Visits every position of the row that the expression reads, and lets it be changed.

@@ -222,7 +222,7 @@ impl<'a> Writing<'a> {
             }
             Conflict::Nothing => {
                 let key = shape.key_of(&row);
-                let free = context.txn.get_for_update(table, &key)?.is_none();
+                let free = context.txn.get_for_upsert(table, &key)?.is_none();
                 if free {
                     context.txn.insert(table, &row)?;
                 }
@@ -238,7 +238,7 @@ impl<'a> Writing<'a> {
             )
             .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
         }
-        let Some(old) = context.txn.get_for_update(table, &key)? else {
+        let Some(old) = context.txn.get_for_upsert(table, &key)? else {
             context.txn.insert(table, &row)?;
             return Ok(true);
         };

@@ -110,7 +110,11 @@ impl RowPlan {
 
     /// Whether it writes nothing.
     pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self.action, Action::Select(_) | Action::Constant(_))
+        match &self.action {
+            Action::Select(select) => !select.locks(),
+            Action::Constant(_) => true,
+            _ => false,
+        }
     }
 
     /// What it does, one line each.
@@ -134,7 +138,7 @@ pub(super) struct Planner<'a> {
 impl Planner<'_> {
     fn select(&mut self, query: &sqlparser::ast::Query) -> BindResult<(Action, Arc<[OutputColumn]>)> {
         let select = super::select::plain_select(query)?;
-        if select.from.is_empty() {
+        if select.from.is_empty() && query.locks.is_empty() {
             let (constant, columns) = ConstantSelect::plan(query, select, self)?;
             return Ok((Action::Constant(constant), columns));
         }

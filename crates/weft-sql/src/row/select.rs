@@ -9,14 +9,12 @@ use super::key::{KeyClause, Keys};
 use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
+use crate::locking::RowLocking;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 
 /// The SELECT of a query that has nothing but SELECT, FROM, WHERE and LIMIT.
 pub(super) fn plain_select(query: &Query) -> BindResult<&Select> {
     let unsupported = |what: &str| Err(BindError::Unsupported(what.into()));
-    if !query.locks.is_empty() {
-        return unsupported("FOR UPDATE or FOR SHARE");
-    }
     if query.with.is_some() {
         return unsupported("WITH");
     }
@@ -114,6 +112,7 @@ pub(super) struct PointSelect {
     /// None when the columns read are the result.
     projection: Option<Projection>,
     window: Window,
+    locking: Option<RowLocking>,
 }
 
 impl PointSelect {
@@ -126,6 +125,7 @@ impl PointSelect {
         let mut key = KeyClause::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
         let mut projection = Projection::bind(&select.projection, &shape.scope(&name), &mut planner.binder)?;
         let window = Window::plan(query, planner)?;
+        let locking = RowLocking::of_query(query, &name)?;
         let mut fetch = Vec::new();
         let mut remap = |position: &mut usize| {
             let ordinal = *position;
@@ -142,12 +142,13 @@ impl PointSelect {
             && projection.exprs.len() == fetch.len()
             && projection.exprs.iter().enumerate().all(|(index, expr)| expr.as_column() == Some(index));
         let projection = (!is_direct).then_some(projection);
-        Ok((PointSelect { shape, key, fetch, filter, projection, window }, columns))
+        Ok((PointSelect { shape, key, fetch, filter, projection, window, locking }, columns))
     }
 
     pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
         let table = &self.shape.table;
-        if let (Keys::One(parts), None, true) = (&self.key.keys, &self.projection, self.window.is_open()) {
+        let is_open = self.window.is_open() && self.locking.is_none();
+        if let (Keys::One(parts), None, true) = (&self.key.keys, &self.projection, is_open) {
             let mut values = Vec::with_capacity(self.fetch.len());
             let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
                 Some(key) => context.txn.get(table, &key, &self.fetch, &mut values)?,
@@ -176,6 +177,11 @@ impl PointSelect {
             {
                 continue;
             }
+            if let Some(locking) = &self.locking
+                && !locking.lock(context.txn, table, &key)?
+            {
+                continue;
+            }
             if skip > 0 {
                 skip -= 1;
                 continue;
@@ -190,11 +196,17 @@ impl PointSelect {
         Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows })
     }
 
+    /// Whether it locks what it reads.
+    pub(super) fn locks(&self) -> bool {
+        self.locking.is_some()
+    }
+
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
         let mut lines = vec![format!("Row engine: point lookup on {name} by primary key")];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
+        lines.extend(self.locking.iter().map(|locking| format!("  {}", locking.explain())));
         lines.push(format!("  Columns read: {}", if names.is_empty() { "none".into() } else { names.join(", ") }));
         lines
     }

@@ -7,7 +7,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use sqlparser::ast::SelectItem;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Column, DataType, Error, Result, TableId, Value, ValueRef};
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::{ColumnSet, LockMode, TableRef, Transaction};
 
 use super::Projection;
 use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope};
@@ -41,6 +41,21 @@ impl TableShape {
             checks.push((name.clone(), bind_check(source, &scope)?));
         }
         Ok(TableShape { table: table.clone(), defaults, checks })
+    }
+
+    /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of the CHECK
+    /// constraints that must be tested again count as read; a new key is a new row.
+    pub fn write_mode(&self, mut reads: ColumnSet, writes: ColumnSet) -> LockMode {
+        if self.table.def.schema.key.iter().any(|&ordinal| writes.contains(ordinal)) {
+            return LockMode::EXCLUSIVE;
+        }
+        for (_, condition) in &self.checks {
+            let columns = condition.columns();
+            if columns.meets(writes) {
+                reads = reads.union(columns);
+            }
+        }
+        LockMode::columns(reads, writes)
     }
 
     /// The table's name.

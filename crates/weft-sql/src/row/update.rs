@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
+use weft_kernel::{ColumnSet, LockMode};
 
 use super::insert::{apply_assignments, bind_assignments};
 use super::key::KeyClause;
@@ -17,6 +18,8 @@ pub(super) struct PointUpdate {
     key: KeyClause,
     assignments: Vec<(usize, Option<Expr>)>,
     returning: Option<Projection>,
+    /// What is locked of each row.
+    mode: LockMode,
 }
 
 impl PointUpdate {
@@ -36,7 +39,11 @@ impl PointUpdate {
             Some(items) => Some(shape.bind_returning(items, &name, &mut planner.binder)?),
             None => None,
         };
-        Ok(PointUpdate { shape, key, assignments, returning })
+        let writes = assignments.iter().map(|(ordinal, _)| *ordinal).collect();
+        let read = assignments.iter().filter_map(|(_, expr)| expr.as_ref()).chain(&key.filter);
+        let reads = read.map(Expr::columns).fold(ColumnSet::NONE, ColumnSet::union);
+        let mode = shape.write_mode(reads, writes);
+        Ok(PointUpdate { shape, key, assignments, returning, mode })
     }
 
     pub(super) fn columns(&self) -> Arc<[OutputColumn]> {
@@ -51,8 +58,9 @@ impl PointUpdate {
         let keys = self.key.encode(&self.shape, &context.eval)?;
         // A new key must not meet a row that this statement has yet to change: all rows are read before any is written.
         let mut changes = Vec::with_capacity(keys.len());
+        let wait = context.txn.lock_wait();
         for key in keys {
-            let Some(old) = context.txn.get_for_update(table, &key)? else { continue };
+            let Some(old) = context.txn.lock_row(table, &key, self.mode, wait)? else { continue };
             values.clear();
             self.shape.decode(&old, &mut values);
             if let Some(filter) = &self.key.filter
@@ -69,7 +77,7 @@ impl PointUpdate {
             changes.push((key, row));
         }
         for (key, row) in changes {
-            context.txn.update(table, &key, &row)?;
+            context.txn.update_columns(table, &key, &row, self.mode)?;
         }
         let shown = if self.returning.is_some() { count } else { 0 };
         let rows = Rows::Values { width: columns.len(), count: shown, values: returned };

@@ -1,9 +1,8 @@
 //! The router: which engine runs a statement, and the plan it made.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{Insert, Query, SetExpr, Statement, Visit, Visitor};
+use sqlparser::ast::{Insert, SetExpr, Statement};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
@@ -68,11 +67,10 @@ pub(super) fn plan(
             Err(BindError::Unsupported(_)) => {}
         }
     }
-    refuse_locks(statement)?;
     let columns_engine = db.columns()?;
     let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
     Ok(match statement {
-        Statement::Query(_) => {
+        Statement::Query(query) if query.locks.is_empty() => {
             let query = columns_engine.prepare(txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
             Plan { version, engine, columns, param_types, action: Action::Query(query) }
@@ -100,21 +98,4 @@ fn is_insert_values(statement: &Statement) -> bool {
         },
         _ => false,
     }
-}
-
-/// FOR UPDATE and FOR SHARE would be passed over in silence by the column engine's planner.
-fn refuse_locks(statement: &Statement) -> Result<()> {
-    struct Locks;
-    impl Visitor for Locks {
-        type Break = ();
-        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-            if query.locks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        }
-    }
-    if statement.visit(&mut Locks).is_break() {
-        let message = "FOR UPDATE and FOR SHARE are not supported";
-        return Err(Error::new(Code::FeatureNotSupported, message)
-            .hint("a transaction that updates a row which another one changed fails with 40001; retry it"));
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Mark, Transaction};
+use weft_kernel::{IsolationLevel, Mark, Transaction};
 
 use super::Session;
 use crate::binding::CancelToken;
@@ -14,6 +14,8 @@ use crate::settings::Settings;
 /// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
 /// 2^7.
 const RETRIES_MAX: u32 = 20;
+/// How often a statement at READ COMMITTED is run again on a new snapshot.
+const RESTARTS_MAX: u32 = 10_000;
 const BACKOFF: Duration = Duration::from_micros(50);
 
 /// An open BEGIN.
@@ -22,9 +24,45 @@ pub(super) struct Block {
     pub(super) txn: Option<Transaction>,
     pub(super) failed: bool,
     pub(super) read_only: bool,
+    /// A statement has run: the level and the snapshot of REPEATABLE READ and SERIALIZABLE stand.
+    pub(super) started: bool,
     /// The time of the transaction: microseconds since 1970 UTC.
     pub(super) now_micros: i64,
     pub(super) savepoints: Vec<(String, Mark)>,
+}
+
+/// What BEGIN and SET TRANSACTION say.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Modes {
+    pub(super) read_only: Option<bool>,
+    pub(super) level: Option<IsolationLevel>,
+}
+
+/// A statement's work, with the restarts of READ COMMITTED.
+struct Restarted<'a, F> {
+    work: &'a mut F,
+    restarts: u32,
+}
+
+impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
+    fn run(&mut self, given: &mut Work<'_>) -> Result<T> {
+        let mark = given.txn.mark();
+        loop {
+            match (self.work)(given) {
+                Err(error)
+                    if error.code() == Code::SerializationFailure
+                        && given.txn.level() == IsolationLevel::ReadCommitted
+                        && self.restarts < RESTARTS_MAX =>
+                {
+                    given.cancel.check()?;
+                    given.txn.rollback_to(mark);
+                    given.txn.refresh_snapshot()?;
+                    self.restarts += 1;
+                }
+                result => return result,
+            }
+        }
+    }
 }
 
 /// What a statement's work is given.
@@ -49,8 +87,9 @@ impl Work<'_> {
 }
 
 impl Session {
-    /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work outside of BEGIN
-    /// is run again when a concurrent transaction got in its way.
+    /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work is run again when
+    /// a concurrent transaction got in its way: outside of BEGIN, and at READ COMMITTED, where it then keeps its locks,
+    /// so that it comes further each time.
     pub(super) fn in_statement<T>(&mut self, mut work: impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
         if self.block.is_some() {
             return self.in_block(&mut work);
@@ -69,17 +108,14 @@ impl Session {
     }
 
     fn in_own_transaction<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
-        let mut txn = self.db.kernel().begin()?;
-        txn.set_autocommit(true);
-        txn.set_durability(self.settings.durability);
-        txn.set_cancel(self.cancel.kernel());
-        let now_micros = self.db.kernel().env().clock.wall_micros();
-        let result = work(&mut Work {
+        let mut txn = self.begin_kernel(self.settings.isolation)?;
+        let mut work = Restarted { work, restarts: 0 };
+        let result = work.run(&mut Work {
             db: &self.db,
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            now_micros,
+            now_micros: self.now_micros(),
             read_only: self.settings.read_only,
         })?;
         if txn.is_read_only() {
@@ -97,8 +133,13 @@ impl Session {
     fn in_block<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
         let Some(block) = &mut self.block else { unreachable!("the caller has tested that a block is open") };
         let (Some(txn), false) = (&mut block.txn, block.failed) else { return Err(failed_transaction()) };
+        txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
+        if !block.started || txn.level() == IsolationLevel::ReadCommitted {
+            txn.refresh_snapshot()?;
+        }
+        block.started = true;
         let mark = txn.mark();
-        let result = work(&mut Work {
+        let result = Restarted { work, restarts: 0 }.run(&mut Work {
             db: &self.db,
             settings: &self.settings,
             cancel: &self.cancel,
@@ -134,17 +175,55 @@ impl Session {
     }
 
     /// BEGIN; inside a transaction it does nothing, as in PostgreSQL (which warns).
-    pub(super) fn begin(&mut self, read_only: Option<bool>) -> Result<()> {
+    pub(super) fn begin(&mut self, modes: Modes) -> Result<()> {
         if let Some(block) = &self.block {
             return if block.failed { Err(failed_transaction()) } else { Ok(()) };
         }
-        let mut txn = self.db.kernel().begin()?;
+        let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
+        self.block = Some(Block {
+            txn: Some(txn),
+            failed: false,
+            read_only: modes.read_only.unwrap_or(self.settings.read_only),
+            started: false,
+            now_micros: self.now_micros(),
+            savepoints: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// SET TRANSACTION; outside of a transaction it does nothing, as in PostgreSQL (which warns).
+    pub(super) fn set_transaction(&mut self, modes: Modes) -> Result<()> {
+        let Some(block) = &mut self.block else { return Ok(()) };
+        if let Some(level) = modes.level
+            && let Some(txn) = &mut block.txn
+            && txn.level() != level
+        {
+            if block.started {
+                let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                return Err(Error::new(Code::ActiveTransaction, message).hint("name the level in BEGIN"));
+            }
+            txn.set_level(level)?;
+        }
+        block.read_only = modes.read_only.unwrap_or(block.read_only);
+        Ok(())
+    }
+
+    /// The isolation level of the open transaction, or of the next one.
+    pub(super) fn isolation(&self) -> IsolationLevel {
+        let open = self.block.as_ref().and_then(|block| block.txn.as_ref());
+        open.map_or(self.settings.isolation, Transaction::level)
+    }
+
+    fn begin_kernel(&self, level: IsolationLevel) -> Result<Transaction> {
+        let mut txn = self.db.kernel().begin_at(level)?;
         txn.set_durability(self.settings.durability);
         txn.set_cancel(self.cancel.kernel());
-        let now_micros = self.db.kernel().env().clock.wall_micros();
-        let read_only = read_only.unwrap_or(self.settings.read_only);
-        self.block = Some(Block { txn: Some(txn), failed: false, read_only, now_micros, savepoints: Vec::new() });
-        Ok(())
+        txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
+        Ok(txn)
+    }
+
+    fn now_micros(&self) -> i64 {
+        self.db.kernel().env().clock.wall_micros()
     }
 
     /// COMMIT; false when the transaction had failed and was rolled back instead. Outside of a transaction it does

@@ -7,15 +7,16 @@ use sqlparser::ast::{
     TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::IsolationLevel;
 
 use super::explain::{explain, explain_options};
-use super::transaction::{Work, failed_transaction};
+use super::transaction::{Modes, Work, failed_transaction};
 use super::{Prepared, Session};
 use crate::context::StatementContext;
 use crate::dml::PreparedWrite;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Parsed, fold, table_name};
-use crate::settings::EngineChoice;
+use crate::settings::{EngineChoice, parse_isolation};
 use crate::{copy, ddl};
 
 /// Runs a statement that is not planned.
@@ -98,7 +99,7 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
             begin,
             ..
         } if statements.is_empty() => {
-            session.begin(access_of(modes)?)?;
+            session.begin(modes_of(modes)?)?;
             if *begin { "BEGIN" } else { "START TRANSACTION" }
         }
         Statement::Commit { chain: false, modifier: None, .. } => {
@@ -130,21 +131,31 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
     Ok(Some(Outcome::done(Tag::Done(tag))))
 }
 
-/// READ ONLY or READ WRITE; isolation levels up to repeatable read are what a transaction gives anyway.
-fn access_of(modes: &[TransactionMode]) -> Result<Option<bool>> {
-    let mut read_only = None;
+/// READ ONLY or READ WRITE, and the isolation level. READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL.
+fn modes_of(modes: &[TransactionMode]) -> Result<Modes> {
+    let mut found = Modes::default();
     for mode in modes {
         match mode {
-            TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => read_only = Some(true),
-            TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => read_only = Some(false),
-            TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => {
-                return Err(unsupported("isolation level SERIALIZABLE")
-                    .hint("transactions run at REPEATABLE READ (snapshot isolation)"));
+            TransactionMode::AccessMode(access) => {
+                found.read_only = Some(*access == TransactionAccessMode::ReadOnly);
             }
-            TransactionMode::IsolationLevel(_) => {}
+            TransactionMode::IsolationLevel(level) => {
+                found.level = Some(match level {
+                    TransactionIsolationLevel::ReadUncommitted | TransactionIsolationLevel::ReadCommitted => {
+                        IsolationLevel::ReadCommitted
+                    }
+                    TransactionIsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
+                    TransactionIsolationLevel::Serializable => IsolationLevel::Serializable,
+                    TransactionIsolationLevel::Snapshot => {
+                        return Err(
+                            unsupported("isolation level SNAPSHOT").hint("REPEATABLE READ is snapshot isolation")
+                        );
+                    }
+                });
+            }
         }
     }
-    Ok(read_only)
+    Ok(found)
 }
 
 /// SET, SHOW and RESET; none for other statements.
@@ -187,12 +198,13 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
         Set::SetTimeZone { local: false, value } => change(session, "timezone", &setting_text(value)?)?,
         Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value)?,
         Set::SetTransaction { modes, snapshot: None, session: for_session } => {
-            let read_only = access_of(modes)?;
-            if let Some(read_only) = read_only {
-                match &mut session.block {
-                    Some(block) if !for_session => block.read_only = read_only,
-                    _ => Arc::make_mut(&mut session.settings).read_only = read_only,
-                }
+            let modes = modes_of(modes)?;
+            if !for_session {
+                session.set_transaction(modes)?;
+            } else {
+                let settings = Arc::make_mut(&mut session.settings);
+                settings.read_only = modes.read_only.unwrap_or(settings.read_only);
+                settings.isolation = modes.level.unwrap_or(settings.isolation);
             }
         }
         other => return Err(unsupported(&other.to_string())),
@@ -204,6 +216,14 @@ fn change(session: &mut Session, name: &str, value: &str) -> Result<()> {
     let settings = Arc::make_mut(&mut session.settings);
     if value.eq_ignore_ascii_case("default") {
         return settings.reset(name, &session.defaults);
+    }
+    if name == "transaction_isolation" {
+        let level = parse_isolation(&value.trim().to_lowercase()).ok_or_else(|| {
+            let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            Error::new(Code::InvalidParameterValue, message)
+                .hint("allowed: read committed, repeatable read, serializable")
+        })?;
+        return session.set_transaction(Modes { level: Some(level), read_only: None });
     }
     settings.set(name, value)
 }
@@ -231,7 +251,9 @@ fn show(session: &Session, words: &[String]) -> Result<Outcome> {
             return Ok(text_rows(&["name", "setting", "description"], rows));
         }
         ["time", "zone"] => "timezone".to_owned(),
-        ["transaction", "isolation", "level"] => "transaction_isolation".to_owned(),
+        ["transaction", "isolation", "level"] | ["transaction_isolation"] => {
+            return Ok(text_rows(&["transaction_isolation"], [session.isolation().to_string()]));
+        }
         ["transaction_read_only"] => {
             let read_only = session.block.as_ref().map_or(session.settings.read_only, |block| block.read_only);
             let value = if read_only { "on" } else { "off" };
