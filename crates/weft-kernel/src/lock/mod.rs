@@ -24,4 +24,4 @@ mod name;
 mod table;
 
 pub use name::LockName;
-pub use table::{HeldLocks, LockMode, LockRequest, LockTable};
+pub use table::{HeldLocks, LockMode, LockRequest, LockState, LockTable};

@@ -15,7 +15,7 @@ use super::name::LockName;
 use crate::CancelToken;
 
 /// Who may hold a lock beside the holder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockMode {
     /// Other shared holders: row writers of one table (IX).
     Shared,
@@ -49,6 +49,19 @@ impl HeldLocks {
     pub fn count(&self) -> usize {
         self.0.len()
     }
+}
+
+/// A lock as it is at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LockState {
+    /// What it protects.
+    pub name: LockName,
+    /// How it is held.
+    pub mode: LockMode,
+    /// By whom.
+    pub holders: Vec<TxnId>,
+    /// Who waits, and for which mode; the next one first.
+    pub waiters: Vec<(TxnId, LockMode)>,
 }
 
 /// All locks of an engine.
@@ -209,6 +222,21 @@ impl LockTable {
     /// How many locks are held by anybody.
     pub fn lock_count(&self) -> usize {
         self.shards.iter().map(|shard| shard.0.lock().len()).sum()
+    }
+
+    /// The locks that anybody holds, by name; shard after shard, so not of one moment while others come and go.
+    pub fn states(&self) -> Vec<LockState> {
+        let mut states = Vec::new();
+        for shard in &self.shards {
+            states.extend(shard.0.lock().iter().map(|(name, lock)| LockState {
+                name: *name,
+                mode: lock.mode,
+                holders: lock.holders().collect(),
+                waiters: lock.waiters.iter().map(|waiter| (waiter.txn, waiter.mode)).collect(),
+            }));
+        }
+        states.sort_unstable();
+        states
     }
 
     fn shard(&self, name: LockName) -> &Shard {
