@@ -17,6 +17,9 @@ const REWRITE: &str = "WEFT_GOLDEN=rewrite cargo test -p weft-sim --test golden"
 const FAULTS: &[(Fault, &str)] = &[
     (Fault::SkipLogSync, "group-commit"),
     (Fault::AckBeforeDurable, "group-commit"),
+    (Fault::PublishOutOfOrder, "group-commit"),
+    (Fault::ConvertTooEarly, "freeze-in-flight"),
+    (Fault::StaleLayout, "conversion"),
     (Fault::SkipFileSync, "conversion"),
     (Fault::SkipDirSync, "conversion"),
     (Fault::SkipManifestSync, "conversion"),

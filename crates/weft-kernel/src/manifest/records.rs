@@ -11,7 +11,9 @@ use weft_format::{Result, TableId};
 
 use super::edit::Edit;
 use super::files::{read_current, read_file};
-use super::layout::{FILE_HEADER_BYTES, FileHeader, KIND_EDIT, KIND_FORGET, RecordView, damaged, manifest_name};
+use super::layout::{
+    FILE_HEADER_BYTES, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, RecordView, damaged, manifest_name,
+};
 
 /// A record of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +43,8 @@ pub fn read_manifest(env: &Env, dir: &Path) -> Result<(String, Vec<ManifestRecor
                 let id: [u8; 4] = record.payload.try_into().map_err(|_| unreadable())?;
                 ManifestRecord::Forget(TableId(u32::from_le_bytes(id)))
             }
-            _ => ManifestRecord::Mark,
+            KIND_MARK => ManifestRecord::Mark,
+            _ => return Err(unreadable()),
         });
         offset += record.size;
     }

@@ -1,9 +1,9 @@
 //! Runs a script: one machine, one simulated process after the other.
 //!
 //! ```text
-//!   run 1   open · create t · insert t 1-10 · crash         the power fails: what was not synced is kept, torn or lost
-//!   run 2   open · read t · exit                            the process ends: the disk keeps everything
-//!   run 3   files
+//!   run 1   open · create t · insert t 1-10 · crash      the power fails: what was not synced is kept, torn or lost
+//!   run 2   files · open · read t · crash-at convert: files synced · run-job
+//!   run 3   files · open
 //! ```
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -18,8 +18,8 @@
 //! | command | what it does or prints |
 //! |---|---|
 //! | `options seed=7 log_segment_bytes=8192 ...` | the machine's seed and how the engine is opened next |
-//! | `open` `close` `exit` `crash` | the engine; `exit` ends the process, `crash` fails the power |
-//! | `crash-at STEP [nth=2]` `crash-in N` | plans a crash, right after a named step or in the n-th disk operation |
+//! | `open` `close` `crash` | the engine; `crash` fails the power, the next command runs in the next process |
+//! | `crash-at STEP [nth=2]` | plans a crash, right after a named step |
 //! | `fail-sync FILE` `fill-disk` `free-disk` | faults of the disk |
 //! | `create T [option=..]` `drop T` | tables `(id integer primary key, value bigint, note text)` |
 //! | `insert T 1-5,9 [value=3] [note=100]` `update` `delete` `build` | rows by ranges of keys; `note` in bytes |

@@ -1,4 +1,4 @@
-//! One simulated process: takes commands from the script until one of them ends it.
+//! One simulated process: takes commands from the script until the machine crashes.
 //!
 //! ```text
 //!   Process { engine, sessions: { a: Transaction, .. }, threads: { b: running "update t 1-5" }, offers: [..] }
@@ -53,14 +53,11 @@ impl Process {
         }
     }
 
-    /// Runs commands until one ends the process or there are no more.
+    /// Runs commands until one crashes the machine or there are no more.
     pub(super) fn run(mut self) {
         while let Some(command) = self.shared.next() {
             let result = self.execute(&command);
             self.shared.print(result.unwrap_or_else(|text| vec![text]));
-            if command.name == "exit" {
-                return;
-            }
         }
     }
 
@@ -72,8 +69,7 @@ impl Process {
             "options" => self.set_options(command),
             "open" => self.open(),
             "close" => self.close(),
-            "exit" => Ok(Vec::new()),
-            "crash" | "crash-at" | "crash-in" | "fail-sync" | "fill-disk" | "free-disk" => self.trouble(command),
+            "crash" | "crash-at" | "fail-sync" | "fill-disk" | "free-disk" => self.trouble(command),
             "until" => self.until(command),
             "begin" => self.begin(command),
             "commit" | "rollback" => self.end(command),
@@ -94,11 +90,6 @@ impl Process {
                 weft_env::sim::step("golden: crash");
             }
             "crash-at" => simulation.crash_at_step(command.step()?, command.number("nth", 1)?),
-            "crash-in" => {
-                let operations = command.word(0, "the number of operations")?;
-                let bad = |_| format!("bad command: {operations} is no number");
-                simulation.crash_after(operations.parse().map_err(bad)?);
-            }
             "fail-sync" => {
                 let file = command.word(0, "a part of the file's name")?;
                 simulation.faults().fail_sync(file, command.number("nth", 1)?);

@@ -37,6 +37,8 @@ fn shared_locks_share_and_exclusive_ones_do_not() {
     locks.take(1, a, LockMode::Shared, &mut one).unwrap();
     locks.take(2, a, LockMode::Shared, &mut two).unwrap();
     assert_eq!(locks.take(3, a, LockMode::Exclusive, &mut three).unwrap_err().code(), Code::LockTimeout);
+    let holders = vec![TxnId(1), TxnId(2)];
+    assert_eq!(locks.table.states(), [LockState { name: a, mode: LockMode::Shared, holders, waiters: Vec::new() }]);
     assert_eq!(locks.take(1, a, LockMode::Exclusive, &mut one).unwrap_err().code(), Code::LockTimeout);
     locks.table.release(TxnId(2), &mut two);
     locks.take(1, a, LockMode::Exclusive, &mut one).unwrap();
