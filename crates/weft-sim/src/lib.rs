@@ -13,6 +13,9 @@
 //! replays exactly those, each of whose changes names the version it was made from, and must end in the state that the
 //! database shows.
 //!
+//! Beside it, [`golden`]: short scripts whose transcripts fix what the engine does inside, step by step (the order of
+//! writes and syncs, jobs picked, layers). `WEFT_GOLDEN=rewrite cargo test -p weft-sim --test golden` rewrites them.
+//!
 //! Nothing here is published; it is a test program with its parts in a library so that several tests share them.
 
 // The history is shared by simulated threads and the test outside of the simulation, and never held across a scheduling
@@ -23,6 +26,7 @@ mod arrays;
 mod campaign;
 mod client;
 mod damage;
+pub mod golden;
 mod history;
 mod model;
 mod random;

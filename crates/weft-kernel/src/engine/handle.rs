@@ -12,6 +12,7 @@ use super::core::Core;
 use super::options::EngineOptions;
 use super::status::EngineStatus;
 use super::{open, status, threads};
+use crate::lock::LockState;
 use crate::sched::Ran;
 use crate::table::Method;
 use crate::txn::{IsolationLevel, Transaction};
@@ -149,6 +150,11 @@ impl Engine {
     /// The last jobs that were picked and why, oldest first.
     pub fn job_history(&self) -> Vec<String> {
         self.core.runner.history()
+    }
+
+    /// The locks of transactions, by name.
+    pub fn locks(&self) -> Vec<LockState> {
+        self.core.locks.states()
     }
 
     fn stop_threads(&self) {

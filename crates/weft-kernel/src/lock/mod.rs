@@ -26,4 +26,4 @@ mod table;
 
 pub use mode::{ColumnSet, LockMode};
 pub use name::LockName;
-pub use table::{HeldLocks, LockRequest, LockTable, Wait};
+pub use table::{HeldLocks, LockRequest, LockState, LockTable, Wait};

@@ -8,9 +8,11 @@
 //!
 //! Source: field-level locks, SG-ColBase section 3.2.
 
+use std::fmt;
+
 /// Columns of one table, by ordinal modulo 64. Two columns of a wide table may share a place: then they are locked
 /// together, which makes transactions wait for no good reason but never lets two in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ColumnSet(u64);
 
 impl ColumnSet {
@@ -54,12 +56,23 @@ impl FromIterator<usize> for ColumnSet {
 }
 
 /// What a holder reads and writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LockMode {
     /// What others must not write meanwhile.
     pub reads: ColumnSet,
     /// What others must neither read under a lock nor write meanwhile.
     pub writes: ColumnSet,
+}
+
+impl fmt::Display for LockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            LockMode::SHARED => "shared",
+            LockMode::EXCLUSIVE => "exclusive",
+            LockMode { writes, .. } if writes.is_empty() => "columns shared",
+            _ => "columns exclusive",
+        })
+    }
 }
 
 impl LockMode {

@@ -54,6 +54,17 @@ impl HeldLocks {
     }
 }
 
+/// A lock as it is at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LockState {
+    /// What it protects.
+    pub name: LockName,
+    /// By whom, and how.
+    pub holders: Vec<(TxnId, LockMode)>,
+    /// Who waits, and for which mode; the next one first.
+    pub waiters: Vec<(TxnId, LockMode)>,
+}
+
 /// All locks of an engine.
 pub struct LockTable {
     shards: Box<[Shard]>,
@@ -248,6 +259,20 @@ impl LockTable {
     /// How many locks are held by anybody.
     pub fn lock_count(&self) -> usize {
         self.shards.iter().map(|shard| shard.0.lock().len()).sum()
+    }
+
+    /// The locks that anybody holds, by name; shard after shard, so not of one moment while others come and go.
+    pub fn states(&self) -> Vec<LockState> {
+        let mut states = Vec::new();
+        for shard in &self.shards {
+            states.extend(shard.0.lock().iter().map(|(name, lock)| LockState {
+                name: *name,
+                holders: lock.holders().map(|holder| (holder.txn, holder.mode)).collect(),
+                waiters: lock.waiters.iter().map(|waiter| (waiter.txn, waiter.mode)).collect(),
+            }));
+        }
+        states.sort_unstable();
+        states
     }
 
     fn shard(&self, name: LockName) -> &Shard {

@@ -12,6 +12,7 @@
 //! | `layout` | bytes of the file: header, records, CURRENT |
 //! | `tables` | the state that edits add up to |
 //! | `replay` | reads a file's records back |
+//! | `records` | the records as they are, for people and tests |
 //! | `files` | writes a new file and names it |
 //! | `store` | open, apply, switch to a new file |
 //!
@@ -25,11 +26,13 @@
 mod edit;
 mod files;
 mod layout;
+mod records;
 mod replay;
 mod store;
 mod tables;
 
 pub use edit::Edit;
+pub use records::{ManifestRecord, read_manifest};
 pub use store::{Hooks, Manifest, RecoveredManifest};
 
 #[cfg(test)]

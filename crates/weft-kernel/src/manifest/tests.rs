@@ -8,7 +8,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Code, FileId, Result, TableId, Timestamp};
 
 use super::layout;
-use super::{Edit, Hooks, Manifest, RecoveredManifest};
+use super::{Edit, Hooks, Manifest, ManifestRecord, RecoveredManifest, read_manifest};
 
 /// Table → cut, files, and the concatenation of its payloads (which folding keeps).
 type State = BTreeMap<u32, (u64, Vec<u64>, Vec<u8>)>;
@@ -101,6 +101,22 @@ fn states(count: u64) -> Vec<State> {
         }
         states
     })
+}
+
+#[test]
+fn the_records_are_shown_as_they_were_written() {
+    let simulation = simulation(1);
+    run(&simulation, move |env| {
+        let (manifest, _) = open(&env).unwrap();
+        manifest.apply(edit(1)).unwrap();
+        manifest.forget(TableId(1)).unwrap();
+        let (name, records) = read_manifest(&env, &dir()).unwrap();
+        let forget = ManifestRecord::Forget(TableId(1));
+        let expected = [ManifestRecord::Edit(edit(1)), ManifestRecord::Mark, forget, ManifestRecord::Mark];
+        assert_eq!((name.as_str(), records.as_slice()), ("MANIFEST-1", &expected[..]));
+    });
+    simulation.faults().damage(&dir().join("MANIFEST-1"), 8 * 20).unwrap();
+    run(&simulation, move |env| assert_eq!(read_manifest(&env, &dir()).unwrap_err().code(), Code::DataCorrupted));
 }
 
 #[test]
