@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   View { rw: none }                ww and wr only: a component of several is G0 or G1c
-//!   View { rw: any, split }          each transaction twice: T (all leave) and T' (reached by rw, only ww and wr leave)
+//!   View { rw: any, split }          each transaction twice: T (all leave) and T' (reached by rw, only ww, wr leave)
 //!                                    T1 -rw-> T2' -wr-> T3 -rw-> T1' -ww-> T1: a cycle here never has two rw in a row
 //!   View { rw: any }                 everything: no component of several means serializable
 //! ```

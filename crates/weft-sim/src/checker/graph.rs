@@ -3,7 +3,7 @@
 //! ```text
 //!   T1 -ww-> T2    T2 wrote the version after T1's
 //!   T1 -wr-> T2    T2 read the version of T1
-//!   T1 -rw-> T2    T1 read a version, T2 wrote the next: T1 was overtaken; "by predicate" when its range lacked the key
+//!   T1 -rw-> T2    T1 read a version, T2 wrote the next: T1 was overtaken; "by predicate" when its range lacked it
 //! ```
 //!
 //! Only versions that follow each other directly have edges: the others follow from these. Edges are grouped by where

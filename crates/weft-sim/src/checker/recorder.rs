@@ -22,8 +22,8 @@
 //!    whose places do not overlap did not overlap in the database either.
 //! 2. A value is recorded before the statement that writes it is sent, or the transaction ends as aborted or unknown
 //!    with the write recorded: a value that nobody recorded and somebody reads is reported as garbage.
-//! 3. `commit` is called for what a crash may not lose. A commit that was acknowledged before it was durable, and that a
-//!    crash took back after others saw it, forks the lists: give such sessions lists of their own, or no crashes.
+//! 3. `commit` is called for what a crash may not lose. A commit that was acknowledged before it was durable, and that
+//!    a crash took back after others saw it, forks the lists: give such sessions lists of their own, or no crashes.
 //!
 //! Concurrency: a recorder belongs to one thread; the shared sequence is one atomic counter.
 
