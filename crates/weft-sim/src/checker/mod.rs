@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Clients append unique elements to lists and write unique values to registers, at any level, with crashes and
-//! restarts between. A list shows the order of all that was appended to it, so one read tells the versions of a list and
-//! who wrote them; registers are ordered by the commits' timestamps, or by who read what before writing. From the versions
-//! follow the dependencies (ww, wr, rw), from cycles among these the anomalies of Adya's thesis.
+//! restarts between. A list shows the order of all that was appended to it, so one read tells the versions of a list
+//! and who wrote them; registers are ordered by the commits' timestamps, or by who read what before writing. From the
+//! versions follow the dependencies (ww, wr, rw), from cycles among these the anomalies of Adya's thesis.
 //!
 //! ```
 //! use weft_sim::checker::{Kind, Rules, check, parse};
