@@ -9,6 +9,8 @@
 //!        └────────────────────────── the same disk, after the crash ───────────────────────────────┘
 //! ```
 //!
+//! [`checker`] is apart from that: it finds isolation anomalies in what any clients did and saw.
+//!
 //! Every transaction inserts its number into a ledger table. After a crash the ledger says which survived; the model
 //! replays exactly those, each of whose changes names the version it was made from, and must end in the state that the
 //! database shows.
@@ -24,6 +26,7 @@
 
 mod arrays;
 mod campaign;
+pub mod checker;
 mod client;
 mod damage;
 pub mod golden;
