@@ -31,6 +31,7 @@ mod client;
 mod damage;
 pub mod golden;
 mod history;
+pub mod isolation;
 mod model;
 mod random;
 mod reader;
