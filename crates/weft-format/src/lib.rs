@@ -19,6 +19,7 @@ pub mod key;
 pub mod mask;
 pub mod predicate;
 pub mod row;
+pub mod row_batch;
 pub mod schema;
 pub mod stats;
 pub mod table;
@@ -33,6 +34,7 @@ pub use key::KeyCodec;
 pub use mask::Mask;
 pub use predicate::{CompareOp, Predicate};
 pub use row::RowCodec;
+pub use row_batch::EncodedRows;
 pub use schema::{Column, Schema};
 pub use stats::ColumnStats;
 pub use table::{

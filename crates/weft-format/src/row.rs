@@ -18,9 +18,11 @@ use crate::value::{Value, ValueRef};
 /// Writes and reads the rows of one schema.
 #[derive(Clone, Debug)]
 pub struct RowCodec {
-    types: Vec<DataType>,
-    slots: Vec<usize>,
-    fixed_bytes: usize,
+    pub(crate) types: Vec<DataType>,
+    /// Where the slot of each column is.
+    pub(crate) slots: Vec<usize>,
+    /// Where the slots end and the texts begin.
+    pub(crate) fixed_bytes: usize,
 }
 
 impl RowCodec {

@@ -29,6 +29,7 @@ impl Core {
 
     /// Carries everything published so far to files and cuts the log.
     pub(super) fn checkpoint(&self) -> Result<()> {
+        let _urgent = self.services.load.urgent();
         let _one = self.checkpointing.lock();
         self.poison.check()?;
         self.log.flush().map_err(|error| self.poison_if_stopped(error))?;

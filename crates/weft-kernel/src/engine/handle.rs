@@ -13,7 +13,7 @@ use super::options::EngineOptions;
 use super::status::EngineStatus;
 use super::{open, status, threads};
 use crate::lock::LockState;
-use crate::sched::Ran;
+use crate::sched::{Load, Ran};
 use crate::table::Method;
 use crate::txn::{IsolationLevel, Transaction};
 
@@ -67,6 +67,7 @@ impl Engine {
     /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran.
     pub fn run_jobs(&self) -> Result<usize> {
         self.core.check_open()?;
+        let _urgent = self.core.services.load.urgent();
         let mut count = 0;
         loop {
             match self.core.runner.run_one(&self.core, false)? {
@@ -84,6 +85,7 @@ impl Engine {
     /// Runs one job in this thread if one is offered, the best; returns whether one ran.
     pub fn run_one_job(&self) -> Result<bool> {
         self.core.check_open()?;
+        let _urgent = self.core.services.load.urgent();
         Ok(self.core.runner.run_one(&self.core, false)? == Ran::Job)
     }
 
@@ -127,6 +129,11 @@ impl Engine {
         Ok(wrong)
     }
 
+    /// Who needs the cores: whoever runs a query says so here, and jobs make room for it.
+    pub fn load(&self) -> &Arc<Load> {
+        &self.core.services.load
+    }
+
     /// How it was opened.
     pub fn options(&self) -> &EngineOptions {
         &self.core.options
@@ -158,6 +165,7 @@ impl Engine {
     }
 
     fn stop_threads(&self) {
+        let _urgent = self.core.services.load.urgent();
         self.core.stop.store(true, Ordering::Release);
         self.core.services.wake.notify();
         self.core.async_commits.wake();

@@ -21,7 +21,7 @@ use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, LogOptions};
 use crate::manifest::{Hooks, Manifest, RecoveredManifest};
-use crate::sched::{Runner, Wake};
+use crate::sched::{Load, Runner, Wake};
 use crate::services::{Services, parse_file_name};
 use crate::step::{Step, reached};
 use crate::table::Method;
@@ -42,6 +42,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let timeline = Arc::new(Timeline::new(recovered.cut_max));
     let cache = Arc::new(ShardedCache::new(options.cache_bytes));
     let names = list(&env, dir)?;
+    let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
     let services = Arc::new(Services {
         dir: dir.to_owned(),
         manifest: manifest.clone(),
@@ -49,7 +50,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         block_cache: cache.clone(),
         options: options.clone(),
         timeline: timeline.clone(),
-        row_budget: Arc::new(RowBudget::new(options.row_memory_bytes)),
+        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone())),
+        row_budget,
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
     });

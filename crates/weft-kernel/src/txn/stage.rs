@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
@@ -30,6 +30,19 @@ impl Transaction {
     pub fn insert(&mut self, t: &TableRef, row: &[u8]) -> Result<()> {
         let key = t.keys.of_row(&t.codec, row);
         self.insert_at(t, &key, row.into())
+    }
+
+    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column. The
+    /// first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
+    /// caller rolls back to its mark.
+    pub fn insert_batch(&mut self, t: &TableRef, columns: &[ArrayRef]) -> Result<()> {
+        let rows = t.codec.encode_columns(columns);
+        let mut key = Vec::new();
+        for row in rows.iter() {
+            t.keys.put_row(&t.codec, row, &mut key);
+            self.insert_at(t, &key, row.into())?;
+        }
+        Ok(())
     }
 
     fn insert_at(&mut self, t: &TableRef, key: &[u8], row: Arc<[u8]>) -> Result<()> {
