@@ -44,6 +44,10 @@ faults! {
     SkipFileSync "A data file is not synced before the manifest names it.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
+    IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
+    IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
+    IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";
+    IndexFilterForgets "A filter of an index lacks a value.";
 }
 
 /// Which fault is planted: its place in [`Fault::ALL`] plus one, or 0.

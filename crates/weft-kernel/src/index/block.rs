@@ -12,6 +12,8 @@
 //!
 //! Source: prefix compression with restart points, as LevelDB's blocks have it. The bytes: docs/format/index-run.md.
 
+use std::cmp::Ordering;
+
 use weft_format::{Error, Result, Timestamp};
 
 use super::entry::{EntryBuffer, shared_len};
@@ -141,12 +143,31 @@ impl BlockReader {
         }
         self.at = self.whole_at(block, low.saturating_sub(1))?;
         entry.bytes.clear();
-        while self.next(block, entry)? {
-            if &entry.bytes[..] >= target {
-                return Ok(true);
+        // How many bytes the target shares with the entry, which is below it.
+        let mut matched = 0;
+        loop {
+            let shared = self.next_shared(block)?;
+            if !self.next(block, entry)? {
+                return Ok(false);
+            }
+            // What an entry shares with the one before beyond `matched` leaves it below the target; what it does not
+            // share within `matched` puts it above.
+            match shared.cmp(&matched) {
+                Ordering::Greater => {}
+                Ordering::Less => return Ok(true),
+                Ordering::Equal => {
+                    if entry.bytes[shared..] >= target[shared..] {
+                        return Ok(true);
+                    }
+                    matched = shared + shared_len(&entry.bytes[shared..], &target[shared..]);
+                }
             }
         }
-        Ok(false)
+    }
+
+    /// How many bytes the next entry shares with the one before it.
+    fn next_shared(&self, block: &[u8]) -> Result<usize> {
+        if self.at >= self.end { Ok(0) } else { Ok(Input::new(&block[self.at..self.end], WHAT).varint()? as usize) }
     }
 
     fn whole_at(&self, block: &[u8], index: usize) -> Result<usize> {

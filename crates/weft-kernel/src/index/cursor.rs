@@ -15,7 +15,7 @@ use weft_format::Result;
 use super::entry::{Entry, EntryBuffer, Span};
 use super::filter::value_hash;
 use super::layout::Layout;
-use super::memory::MemoryScan;
+use super::memory::{Memory, MemoryScan};
 use super::merged::{Merged, Source};
 use super::run_scan::{Direction, RunScan};
 
@@ -81,7 +81,9 @@ impl Cursor {
         if span.is_empty() {
             return Ok(());
         }
-        for memory in layout.memories().filter(|memory| memory.entry_count() > 0) {
+        let hash = self.lookup.as_ref().map(|(_, hash)| *hash);
+        let may_contain = |memory: &&Arc<Memory>| hash.is_none_or(|hash| memory.may_contain(hash));
+        for memory in layout.memories().filter(|memory| memory.entry_count() > 0).filter(may_contain) {
             let scan = MemoryScan::new(memory.clone(), span.clone(), self.direction);
             self.merged.add(Source::Memory(Box::new(scan)))?;
         }

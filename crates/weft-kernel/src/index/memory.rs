@@ -9,6 +9,8 @@
 //! 1. Entries with timestamps from `from` on come here, and repeated ones of any timestamp; the greatest is kept.
 //! 2. A frozen memory takes no more: whoever adds holds the layout's lock for reading, whoever freezes for writing.
 //! 3. What it charged to the row budget it gives back with its last reference.
+//! 4. A small Bloom filter knows the values: it never denies one that was added. So a lookup walks into few of the
+//!    memories that wait to be written.
 //!
 //! Source: SG-ColBase, section 5 (partitions by value, skip lists).
 
@@ -21,6 +23,7 @@ use weft_format::Timestamp;
 
 use super::batch::Batch;
 use super::entry::{EntryBuffer, EntryKey, Span};
+use super::filter::value_hash;
 use super::run_scan::Direction;
 use crate::budget::RowBudget;
 
@@ -38,20 +41,29 @@ pub(crate) struct Memory {
     /// Where lists begin; the first begins at "".
     borders: Vec<Arc<[u8]>>,
     lists: Vec<SkipMap<EntryKey, AtomicU64>>,
+    filter: Box<[AtomicU64]>,
     entries: AtomicU64,
     bytes: AtomicU64,
     budget: Arc<RowBudget>,
 }
 
 impl Memory {
-    /// An empty memory with a list from each border on.
-    pub(crate) fn new(number: u64, from: Timestamp, borders: Vec<Arc<[u8]>>, budget: Arc<RowBudget>) -> Memory {
+    /// An empty memory with a list from each border on, expected to reach about `bytes_max`.
+    pub(crate) fn new(
+        number: u64,
+        from: Timestamp,
+        borders: Vec<Arc<[u8]>>,
+        bytes_max: u64,
+        budget: Arc<RowBudget>,
+    ) -> Memory {
         assert!(borders.first().is_some_and(|first| first.is_empty()), "the first range begins at the empty string");
+        let filter_words = (bytes_max / 512).clamp(16, 1 << 16).next_power_of_two();
         Memory {
             number,
             from: AtomicU64::new(from.0),
             lists: borders.iter().map(|_| SkipMap::new()).collect(),
             borders,
+            filter: (0..filter_words).map(|_| AtomicU64::new(0)).collect(),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             budget,
@@ -82,11 +94,28 @@ impl Memory {
         self.borders.partition_point(|border| **border <= *bytes) - 1
     }
 
+    fn filter_bits(&self, hash: u64) -> [(usize, u64); 3] {
+        let mask = self.filter.len() as u64 - 1;
+        let word = |shift: u32| ((hash >> shift & mask) as usize, 1u64 << (hash.rotate_left(shift + 7) & 63));
+        [word(0), word(17), word(34)]
+    }
+
+    /// Whether entries of the value with this hash ([`value_hash`]) may be here; false is certain.
+    pub(crate) fn may_contain(&self, hash: u64) -> bool {
+        self.filter_bits(hash).iter().all(|&(word, bit)| self.filter[word].load(Ordering::Acquire) & bit != 0)
+    }
+
     /// Adds an entry; returns the bytes in use afterwards.
     pub(crate) fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) -> u64 {
         let entry = EntryKey::new(value, key);
         let len = entry.bytes().len() as u64;
         let list = &self.lists[self.list_of(entry.bytes())];
+        for (word, bit) in self.filter_bits(value_hash(value)) {
+            // Most bits of a value that comes often are set: a load spares the cache line the write.
+            if self.filter[word].load(Ordering::Relaxed) & bit == 0 {
+                self.filter[word].fetch_or(bit, Ordering::Release);
+            }
+        }
         let mut added = false;
         let place = list.get_or_insert_with(entry, || {
             added = true;
@@ -170,10 +199,8 @@ impl MemoryScan {
             if whole {
                 self.fill();
             }
-            if !whole || self.batch.len() == 0 {
-                if !self.next_list() {
-                    return false;
-                }
+            if (!whole || self.batch.len() == 0) && !self.next_list() {
+                return false;
             }
         }
         self.batch.read(self.next, &mut self.current);

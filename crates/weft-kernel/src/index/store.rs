@@ -38,6 +38,7 @@ use super::payload::FileSet;
 use super::run::Run;
 use super::run_scan::Direction;
 use super::run_writer::RunFiles;
+use crate::fault::{Fault, active};
 use crate::table::RecoveredTable;
 
 /// An index's storage.
@@ -70,7 +71,8 @@ impl IndexStore {
         };
         let ranges = open_ranges(&context, &files, recovered)?;
         let borders = ranges.iter().map(|range| range.low.clone()).collect();
-        let active = Memory::new(1, recovered.cut, borders, context.services.row_budget().clone());
+        let active =
+            Memory::new(1, recovered.cut, borders, context.options.memory_bytes, context.services.row_budget().clone());
         Ok(IndexStore {
             files,
             layout: RwLock::new(Arc::new(Layout::new(Arc::new(active), Vec::new(), ranges))),
@@ -89,7 +91,14 @@ impl IndexStore {
     /// greater timestamp.
     pub fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) {
         let limit = self.context.options.memory_bytes;
-        let full = self.layout.read().active.add(value, key, ts) >= limit;
+        let full = if active(Fault::IndexAddUnguarded) {
+            let memory = self.layout.read().active.clone();
+            // Two times a point where others may go on.
+            drop((self.layout(), self.layout()));
+            memory.add(value, key, ts) >= limit
+        } else {
+            self.layout.read().active.add(value, key, ts) >= limit
+        };
         // Redo is behind what other tables have published: C would promise entries that are still to come (store 1).
         if full && ts > self.context.services.published() {
             self.freeze_when(|memory| memory.bytes() >= limit);
@@ -103,16 +112,19 @@ impl IndexStore {
     }
 
     fn freeze_when(&self, test: impl Fn(&Memory) -> bool) {
-        let to = self.context.services.published();
+        let services = &self.context.services;
+        let to = if active(Fault::IndexCutTooHigh) { services.last_sequenced() } else { services.published() };
         let mut layout = self.layout.write();
-        let active = &layout.active;
-        if active.entry_count() == 0 {
-            active.begin_at(to);
-        } else if test(active) {
-            let budget = self.context.services.row_budget().clone();
-            let next = Memory::new(active.number + 1, to, layout.borders(), budget);
+        let full = &layout.active;
+        if full.entry_count() == 0 {
+            full.begin_at(to);
+        } else if test(full) {
+            let next = {
+                let (bytes_max, budget) = (self.context.options.memory_bytes, services.row_budget().clone());
+                Memory::new(full.number + 1, to, layout.borders(), bytes_max, budget)
+            };
             let mut frozen = layout.frozen.clone();
-            frozen.push(active.clone());
+            frozen.push(full.clone());
             *layout = Arc::new(Layout::new(Arc::new(next), frozen, layout.ranges.clone()));
         }
     }

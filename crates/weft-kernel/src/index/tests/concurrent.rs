@@ -5,6 +5,8 @@ use weft_env::sync;
 
 use super::*;
 
+type Body = Box<dyn FnOnce(&World, &Mutex<Model>) + Send>;
+
 const WRITERS: u64 = 3;
 const COMMITS: u64 = 25;
 
@@ -64,7 +66,7 @@ fn maintain(world: &World, seed: u64) {
 }
 
 #[test]
-fn readers_find_what_was_published_while_writers_and_jobs_go_on() {
+pub(super) fn readers_find_what_was_published_while_writers_and_jobs_go_on() {
     let mut merges = 0;
     for seed in 0..30 {
         let simulation = Simulation::new(SimOptions::seeded(seed));
@@ -74,7 +76,7 @@ fn readers_find_what_was_published_while_writers_and_jobs_go_on() {
             let options = IndexOptions { memory_bytes: 3000, ..small() };
             let world = Arc::new(open(&env, Path::new("/db"), options.clone(), &inside));
             let latch = Arc::new(sync::Mutex::new(()));
-            let spawn = |name: &str, body: Box<dyn FnOnce(&World, &Mutex<Model>) + Send>| {
+            let spawn = |name: &str, body: Body| {
                 let (world, model) = (world.clone(), inside.clone());
                 env.spawn.spawn(name, Box::new(move || body(&world, &model))).unwrap()
             };

@@ -36,7 +36,7 @@ fn round(simulation: &Simulation, model: &Arc<Mutex<Model>>, seed: u64) -> RunEn
 }
 
 #[test]
-fn what_was_logged_survives_a_crash_at_any_operation() {
+pub(super) fn what_was_logged_survives_a_crash_at_any_operation() {
     let mut crashes = 0;
     for seed in 0..40 {
         let simulation = Simulation::new(SimOptions::seeded(seed));
@@ -54,7 +54,7 @@ fn what_was_logged_survives_a_crash_at_any_operation() {
 }
 
 #[test]
-fn what_was_logged_survives_a_crash_after_each_step_of_each_job() {
+pub(super) fn what_was_logged_survives_a_crash_after_each_step_of_each_job() {
     for (number, name) in index_steps().into_iter().enumerate() {
         let mut crashes = 0;
         for nth in 1..=4 {

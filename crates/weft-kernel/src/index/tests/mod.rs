@@ -4,6 +4,8 @@ mod concurrent;
 mod crash;
 mod files;
 mod model;
+#[cfg(feature = "faults")]
+mod planted;
 mod speed;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -53,7 +53,7 @@ pub(super) fn step(world: &World, model: &Mutex<Model>, rng: &mut Prng) {
 }
 
 #[test]
-fn random_histories_agree_with_a_map() {
+pub(super) fn random_histories_agree_with_a_map() {
     let mut steps: BTreeMap<&'static str, u64> = BTreeMap::new();
     let ranges = Arc::new(AtomicU64::new(0));
     for seed in 0..12 {
@@ -92,7 +92,7 @@ fn random_histories_agree_with_a_map() {
 }
 
 #[test]
-fn entries_that_nobody_needs_go_when_every_snapshot_is_behind_them() {
+pub(super) fn entries_that_nobody_needs_go_when_every_snapshot_is_behind_them() {
     let end = Simulation::new(SimOptions::seeded(1)).run(|env| {
         let model = Arc::new(Mutex::new(Model::default()));
         let world = open(&env, Path::new("/db"), small(), &model);
