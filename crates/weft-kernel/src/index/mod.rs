@@ -1,0 +1,62 @@
+//! Secondary indexes: entries (value, key) → timestamp in memory and in sorted runs on disk, by ranges of values.
+//!
+//! ```text
+//!   add ──▶ active memory ──freeze──▶ frozen memories ──flush──▶ runs of the ranges ──merge──▶ fewer, larger runs
+//!           a skip list per range                                blocks, filter segments       without what nobody needs
+//!
+//!   scan, lookup:  cursor = memories + the range's runs, merged;   a lookup asks each run's filter first
+//!   build:         sorted entries → durable files → attach at the commit that names them
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `entry`, `number`, `batch` | an entry's bytes and order; numbers in files; entries copied out |
+//! | `block`, `filter`, `footer` | the pieces of a run file (docs/format/index-run.md) |
+//! | `run`, `run_writer`, `run_scan` | an open run; writing one; walking one |
+//! | `memory` | skip lists by range |
+//! | `merged`, `cursor` | several sources as one; a scan of the index |
+//! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
+//! | `pick` | which runs to merge, where to split: pure |
+//! | `store`, `publish`, `jobs`, `build`, `check` | the index: open, add, read; the last step of jobs; jobs; bulk; check |
+//!
+//! An entry says that some version of the row had, has or will have this value; whoever reads looks at the row. So an
+//! index needs no versions: adding is idempotent, nothing is taken back, and what nobody needs goes when runs are merged.
+//!
+//! Source: SG-ColBase (Zhou, Liu; 2022), sections 3 and 5. We flush all ranges of a memory into one run that
+//! several ranges read, each its stretch, instead of one file per partition: one fsync, and a split moves no data.
+
+mod batch;
+mod block;
+mod build;
+mod check;
+mod cursor;
+mod entry;
+mod filter;
+mod footer;
+mod job_steps;
+mod jobs;
+mod layout;
+mod memory;
+mod merged;
+mod number;
+mod options;
+mod payload;
+mod pick;
+mod publish;
+mod run;
+mod run_scan;
+mod run_writer;
+mod store;
+
+pub use build::{BuiltFiles, IndexBuild};
+pub use check::IndexStatistics;
+pub use cursor::Cursor;
+pub use entry::Entry;
+pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
+pub use payload::fold_payloads;
+pub use run_scan::Direction;
+pub use store::IndexStore;
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads and real files")]
+mod tests;
