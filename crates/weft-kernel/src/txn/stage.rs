@@ -29,8 +29,8 @@ impl Transaction {
         self.insert_at(t, &key, row.into())
     }
 
-    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column. The
-    /// first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
+    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column.
+    /// The first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
     /// caller rolls back to its mark.
     pub fn insert_batch(&mut self, t: &TableRef, columns: &[ArrayRef]) -> Result<()> {
         let rows = t.codec.encode_columns(columns);
@@ -84,6 +84,27 @@ impl Transaction {
             }
         };
         self.stage(t, key, staged)
+    }
+
+    /// Inserts a row, or replaces the row that its key has without reading it: all columns but the key's count as
+    /// changed. `key` is the row's own. True when a row was replaced.
+    pub fn upsert(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<bool> {
+        let columns = t.def.schema.columns_beside_key();
+        let staged = match self.own_row(t, key)? {
+            Some(Staged { row: None, .. }) => None,
+            Some(Staged { base: None, .. }) => Some(Staged { base: None, row: Some(row.into()), columns: Vec::new() }),
+            Some(Staged { base, columns: before, .. }) => {
+                Some(Staged { base: *base, row: Some(row.into()), columns: merge(before, &columns) })
+            }
+            None => self.locked_version(t, key)?.map(|newest| {
+                let base = Some((newest.insert_ts, newest.location));
+                Staged { base, row: Some(row.into()), columns }
+            }),
+        };
+        match staged {
+            Some(staged) => self.stage(t, key, staged).map(|()| true),
+            None => self.insert_at(t, key, row.into()).map(|()| false),
+        }
     }
 
     /// Deletes the row of `key`; false when the transaction sees none.
