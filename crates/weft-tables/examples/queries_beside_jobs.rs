@@ -115,7 +115,8 @@ fn main() {
         let (total, jobs) = (begun.elapsed().as_secs_f64(), engine.status().jobs_run);
         times.sort_by(f64::total_cmp);
         println!(
-            "workers {workers}, told {tell}: sum median {:.3} ms, 95 % {:.3} ms; {jobs} jobs in {total:.2} s, {} % of a core",
+            "workers {workers}, told {tell}: sum median {:.3} ms, 95 % {:.3} ms; {jobs} jobs in {total:.2} s, \
+             {} % of a core",
             times[SCANS / 2],
             times[SCANS * 95 / 100],
             (ticks as f64 / total).round()

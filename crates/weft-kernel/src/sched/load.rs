@@ -1,4 +1,4 @@
-//! How background jobs make room for queries: at each step they ask whether one runs, and if so work a part of the time.
+//! How background jobs make room for queries: at each step they ask whether one runs, and if so they pause.
 //!
 //! ```text
 //!   queries   ───███─██─███──────────────      █ a client waits for its next batch

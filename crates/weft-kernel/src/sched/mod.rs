@@ -13,7 +13,8 @@
 //! 3. No lock is held while a job runs.
 //! 4. Beside queries jobs work a part of the time, until memory is short or somebody waits for them ([`Load`]).
 //!
-//! Source: DESIGN section 7; the load prediction of the paper's formulas 5 to 7 is not here yet: jobs start when offered.
+//! Source: DESIGN section 7; the load prediction of the paper's formulas 5 to 7 is not here yet: jobs start when they
+//! are offered.
 
 mod load;
 mod pick;

@@ -32,8 +32,8 @@ impl Transaction {
         self.insert_at(t, &key, row.into())
     }
 
-    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column. The
-    /// first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
+    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column.
+    /// The first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
     /// caller rolls back to its mark.
     pub fn insert_batch(&mut self, t: &TableRef, columns: &[ArrayRef]) -> Result<()> {
         let rows = t.codec.encode_columns(columns);
@@ -98,6 +98,35 @@ impl Transaction {
             }
         };
         self.stage(t, key, staged)
+    }
+
+    /// Inserts a row, or replaces the row that its key has without reading it: all columns but the key's count as
+    /// changed. `key` is the row's own. True when a row was replaced; a row that the snapshot does not show although it
+    /// is there is [`Code::SerializationFailure`].
+    pub fn upsert(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<bool> {
+        let columns = t.def.schema.columns_beside_key();
+        if self.own_row(t, key)?.is_some() {
+            self.widen(t, key, LockMode::EXCLUSIVE)?;
+        }
+        let staged = match self.own_row(t, key)? {
+            Some(Staged { row: None, .. }) => None,
+            Some(Staged { base: None, .. }) => Some(Staged { base: None, row: Some(row.into()), columns: Vec::new() }),
+            Some(Staged { base, columns: before, .. }) => {
+                Some(Staged { base: *base, row: Some(row.into()), columns: merge(before, &columns) })
+            }
+            None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
+                Some(newest) => {
+                    let base = Some((newest.insert_ts, newest.location));
+                    Some(Staged { base, row: Some(row.into()), columns })
+                }
+                None if t.table.newest(key)?.is_some() => return Err(changed_meanwhile(t, key)),
+                None => None,
+            },
+        };
+        match staged {
+            Some(staged) => self.stage(t, key, staged).map(|()| true),
+            None => self.insert_at(t, key, row.into()).map(|()| false),
+        }
     }
 
     /// Deletes the row of `key`; false when the transaction sees none.

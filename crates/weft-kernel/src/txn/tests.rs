@@ -393,3 +393,36 @@ fn a_batch_is_inserted_like_its_rows() {
     let seen: Vec<Option<i64>> = [3, 4, 5, 7, 8, 9, 20].iter().map(|&k| get(&reader, &t, k)).collect();
     assert_eq!(seen, [Some(3), None, Some(50), Some(2), Some(4), Some(1), Some(2)]);
 }
+
+#[test]
+fn an_upsert_replaces_or_inserts_without_reading() {
+    let scratch = Scratch::new("upsert");
+    {
+        let engine = engine(&scratch);
+        put(&engine, "t", 1, 10).unwrap();
+        let mut late = engine.begin().unwrap();
+        let mut txn = engine.begin().unwrap();
+        let t = txn.table("t").unwrap();
+        let mut upsert = |k, v| txn.upsert(&t, &key(&t, k), &row(&t, k, v)).unwrap();
+        assert_eq!([upsert(1, 11), upsert(2, 20), upsert(2, 21), upsert(1, 12)], [true, false, true, true]);
+        assert!(txn.delete(&t, &key(&t, 1)).unwrap());
+        assert!(!txn.upsert(&t, &key(&t, 1), &row(&t, 1, 13)).unwrap());
+        let mark = txn.mark();
+        assert!(txn.upsert(&t, &key(&t, 1), &row(&t, 1, 99)).unwrap());
+        txn.rollback_to(mark);
+        assert_eq!((get(&txn, &t, 1), get(&txn, &t, 2)), (Some(13), Some(21)));
+        txn.commit().unwrap();
+        // A row that changed since the snapshot is a conflict, as for an update.
+        let error = late.upsert(&t, &key(&t, 1), &row(&t, 1, 14)).unwrap_err();
+        assert_eq!(error.code(), Code::SerializationFailure);
+        drop(late);
+        let mut txn = engine.begin().unwrap();
+        assert!(txn.upsert(&t, &key(&t, 2), &row(&t, 2, 22)).unwrap());
+        txn.commit().unwrap();
+        // Dropped without a checkpoint: redo must find every column in the log.
+    }
+    let engine = open_with(Env::real(), scratch.path(), by_hand()).unwrap();
+    let reader = engine.begin().unwrap();
+    let t = reader.table("t").unwrap();
+    assert_eq!((get(&reader, &t, 1), get(&reader, &t, 2)), (Some(13), Some(22)));
+}
