@@ -17,6 +17,8 @@
 //! | `merged`, `cursor` | several sources as one; a scan of the index |
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
+//! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
+//! | `select` | scans that an index answers |
 //! | `store`, `publish`, `jobs`, `build`, `check` | the index: open, add, read; the last step of jobs; jobs; bulk; check |
 //!
 //! An entry says that some version of the row had, has or will have this value; whoever reads looks at the row. So an
@@ -43,9 +45,12 @@ mod options;
 mod payload;
 mod pick;
 mod publish;
+mod relation;
 mod run;
 mod run_scan;
 mod run_writer;
+mod scan_rows;
+mod select;
 mod store;
 
 pub use build::{BuiltFiles, IndexBuild};
@@ -54,8 +59,13 @@ pub use cursor::Cursor;
 pub use entry::Entry;
 pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
 pub use payload::fold_payloads;
+pub use relation::{INDEX_METHOD, Index, NewIndex};
 pub use run_scan::Direction;
 pub use store::IndexStore;
+
+pub(crate) use relation::{attachment, fold, table_of};
+pub(crate) use scan_rows::for_each_row;
+pub(crate) use select::scan_by_index;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads and real files")]

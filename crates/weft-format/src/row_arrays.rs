@@ -12,10 +12,14 @@ use arrow_array::types::{
     TimestampMicrosecondType,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use weft_format::{DataType, Error, Result, RowCodec, Schema, ValueRef};
+use crate::error::{Error, Result};
+use crate::row::RowCodec;
+use crate::schema::Schema;
+use crate::types::DataType;
+use crate::value::ValueRef;
 
 /// One column of some rows, in the Arrow type of its logical type.
-pub(crate) fn column_of_rows<'a>(
+pub fn column_of_rows<'a>(
     codec: &RowCodec,
     data_type: DataType,
     ordinal: usize,
