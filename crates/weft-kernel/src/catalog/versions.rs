@@ -46,12 +46,11 @@ impl TableRef {
     pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
         let codec = Arc::new(RowCodec::new(&def.schema));
         let keys = Arc::new(KeyCodec::new(&def.schema));
-        let shared =
-            Arc::new(TableShared {
-                indexes: RwLock::new(Arc::new([])),
-                next_row_id: AtomicI64::new(1),
-                drop_ts: AtomicU64::new(Timestamp::MAX.0),
-            });
+        let shared = Arc::new(TableShared {
+            indexes: RwLock::new(Arc::new([])),
+            next_row_id: AtomicI64::new(1),
+            drop_ts: AtomicU64::new(Timestamp::MAX.0),
+        });
         TableRef { def, table, codec, keys, shared, as_index: None }
     }
 

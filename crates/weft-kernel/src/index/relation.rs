@@ -240,13 +240,26 @@ impl Index {
         self.rows.put(row, value);
     }
 
-    /// The beginning of values whose first columns are these.
-    pub(crate) fn prefix(&self, values: &[Value]) -> Vec<u8> {
+    /// The beginning of values whose first columns are these; none when a column cannot hold its value.
+    pub(crate) fn prefix(&self, values: &[Value]) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for (value, &data_type) in values.iter().zip(&self.types) {
+            let fits = match (data_type, value) {
+                (_, Value::Null) | (DataType::Boolean, Value::Bool(_)) => true,
+                (DataType::SmallInt, Value::Int(v)) => i16::try_from(*v).is_ok(),
+                (DataType::Integer | DataType::Date, Value::Int(v)) => i32::try_from(*v).is_ok(),
+                (DataType::BigInt | DataType::Timestamp | DataType::TimestampTz, Value::Int(_)) => true,
+                (DataType::Real | DataType::DoublePrecision, Value::Float(_)) => true,
+                (DataType::Numeric { .. }, Value::Decimal(_)) => true,
+                (DataType::Text | DataType::Varchar(_), Value::Text(_)) => true,
+                _ => false,
+            };
+            if !fits {
+                return None;
+            }
             put_value(&mut bytes, data_type, value.as_ref());
         }
-        bytes
+        Some(bytes)
     }
 
     /// Whether one of the columns of a row is NULL: such rows are never the same as others.
@@ -322,7 +335,6 @@ impl Index {
         })?;
         Ok(wrong)
     }
-
 }
 
 /// Folds the payloads of an index's manifest edits.

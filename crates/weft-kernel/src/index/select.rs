@@ -76,8 +76,11 @@ pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest) -> Result<Optio
 fn candidates(index: &Index, stretches: &[Stretch], limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
     let mut keys = Vec::new();
     for (low, high) in stretches {
-        let mut cursor =
-            index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), Direction::Forward)?;
+        let mut cursor = index.store().scan(
+            low.as_ref().map(Vec::as_slice),
+            high.as_ref().map(Vec::as_slice),
+            Direction::Forward,
+        )?;
         while let Some(entry) = cursor.next()? {
             if keys.len() == limit {
                 return Ok(None);
@@ -109,29 +112,33 @@ fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
         if let Some(values) = list {
             let values = values.iter().filter(|value| !value.is_null());
             let stretch = |value: &Value| point(index, &[&prefix[..], &[value.clone()]].concat());
-            return Some(Use { score: (prefix.len(), 1, 0), stretches: values.map(stretch).collect() });
+            return Some(Use { score: (prefix.len(), 1, 0), stretches: values.map(stretch).collect::<Option<_>>()? });
         }
-        let (low, high) = range(index, &prefix, of_column());
+        let (low, high) = range(index, &prefix, of_column())?;
         if low.is_some() || high.is_some() {
-            let (whole_low, whole_high) = not_null(index, &prefix);
+            let (whole_low, whole_high) = not_null(index, &prefix)?;
             let stretches = vec![(low.unwrap_or(whole_low), high.unwrap_or(whole_high))];
             return Some(Use { score: (prefix.len(), 0, 1), stretches });
         }
         break;
     }
     let score = (prefix.len(), 0, usize::from(index.is_unique() && prefix.len() == index.columns().len()));
-    (!prefix.is_empty()).then(|| Use { score, stretches: vec![point(index, &prefix)] })
+    if prefix.is_empty() {
+        return None;
+    }
+    Some(Use { score, stretches: vec![point(index, &prefix)?] })
 }
 
-fn point(index: &Index, prefix: &[Value]) -> Stretch {
-    let bytes = index.prefix(prefix);
-    (Bound::Included(bytes.clone()), Bound::Included(bytes))
+fn point(index: &Index, prefix: &[Value]) -> Option<Stretch> {
+    let bytes = index.prefix(prefix)?;
+    Some((Bound::Included(bytes.clone()), Bound::Included(bytes)))
 }
 
 /// All values that begin with the prefix and go on with something that is not NULL.
-fn not_null(index: &Index, prefix: &[Value]) -> Stretch {
-    let bytes = |tag| [&index.prefix(prefix)[..], &[tag]].concat();
-    (Bound::Included(bytes(1)), Bound::Excluded(bytes(2)))
+fn not_null(index: &Index, prefix: &[Value]) -> Option<Stretch> {
+    let prefix = index.prefix(prefix)?;
+    let bytes = |tag| [&prefix[..], &[tag]].concat();
+    Some((Bound::Included(bytes(1)), Bound::Excluded(bytes(2))))
 }
 
 /// The bounds that comparisons of one column put behind a prefix; the narrowest of each side.
@@ -139,14 +146,14 @@ fn range<'a>(
     index: &Index,
     prefix: &[Value],
     predicates: impl Iterator<Item = &'a Predicate>,
-) -> (Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>) {
+) -> Option<(Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>)> {
     let (mut low, mut high): (Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>) = (None, None);
     for predicate in predicates {
         let Predicate::Compare { op, value, .. } = predicate else { continue };
         if value.is_null() {
             continue;
         }
-        let bytes = index.prefix(&[prefix, &[value.clone()]].concat());
+        let bytes = index.prefix(&[prefix, &[value.clone()]].concat())?;
         match op {
             CompareOp::Gt | CompareOp::GtEq => {
                 let bound = if *op == CompareOp::Gt { Bound::Excluded(bytes) } else { Bound::Included(bytes) };
@@ -163,7 +170,7 @@ fn range<'a>(
             CompareOp::Eq | CompareOp::NotEq => {}
         }
     }
-    (low, high)
+    Some((low, high))
 }
 
 fn bytes_of(bound: &Bound<Vec<u8>>) -> &[u8] {
