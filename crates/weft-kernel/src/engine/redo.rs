@@ -5,7 +5,7 @@
 //!   applied:  75: b     76: a c d        e never: no commit record
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_env::Env;
@@ -28,7 +28,7 @@ pub(super) struct Redo<'a> {
     /// What the manifest knows of each table.
     pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
     /// Rows that the log changes, by table: their indexes are brought up to date at the end.
-    pub(super) changed: BTreeMap<TableId, HashSet<Vec<u8>>>,
+    pub(super) changed: BTreeMap<TableId, BTreeSet<Vec<u8>>>,
     /// Files that attach records name: they are no orphans although no manifest edit names them yet.
     pub(super) attached: BTreeSet<FileId>,
 }
