@@ -58,6 +58,8 @@ codes! {
     DuplicateColumn Invalid "42701" "A column is named twice.";
     AmbiguousColumn Invalid "42702" "A column name fits several tables.";
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
+    InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";
+    DependentObjects Invalid "2BP01" "Other objects depend on what is to be dropped.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
     GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
     InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";
@@ -74,6 +76,7 @@ codes! {
     BadCopyFormat Invalid "22P04" "A line of a COPY file does not fit the table.";
     CardinalityViolation Invalid "21000" "A row is touched twice, or a subquery returns more than one row.";
     NotNullViolation Invalid "23502" "NULL in a NOT NULL column.";
+    ForeignKeyViolation Invalid "23503" "A row refers to one that is not there, or is referred to.";
     UniqueViolation Invalid "23505" "The key exists already.";
     CheckViolation Invalid "23514" "A CHECK constraint is false.";
     ActiveTransaction Invalid "25001" "Not allowed inside a transaction block.";

@@ -60,6 +60,8 @@ faults! {
     ForgetEntry "An update does not add the entry of its row to an index.";
     ForgetRedoEntry "Redo does not add entries to indexes.";
     SkipValueLock "The lock of a value in a unique index is not taken.";
+    SkipParentLock "The row that a foreign key refers to is not locked.";
+    SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";

@@ -15,10 +15,12 @@ use std::sync::Arc;
 
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
 
-use super::def::TableDef;
+use super::def::{FkAction, ForeignKey, TableDef};
 
 /// First byte of an encoded definition and of an encoded catalog.
-const FORMAT_VERSION: u8 = 1;
+const FORMAT_VERSION: u8 = 2;
+/// Definitions from this version on have foreign keys.
+const WITH_FOREIGN_KEYS: u8 = 2;
 
 /// The catalog as the manifest stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +56,31 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
     }
     put_pairs(bytes, def.checks.iter().map(|(name, check)| (name, check)));
     put_optional(bytes, def.primary_key.as_deref());
+    put_count(bytes, def.foreign_keys.len());
+    for foreign_key in &def.foreign_keys {
+        put_foreign_key(bytes, foreign_key);
+    }
+}
+
+fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
+    put_text(bytes, &foreign_key.name);
+    put_u32(bytes, foreign_key.parent.0);
+    put_count(bytes, foreign_key.columns.len());
+    for (&column, &parent_column) in foreign_key.columns.iter().zip(&foreign_key.parent_columns) {
+        put_count(bytes, column);
+        put_count(bytes, parent_column);
+    }
+    bytes.extend([action_byte(foreign_key.on_delete), action_byte(foreign_key.on_update)]);
+    bytes.push(u8::from(foreign_key.deferred));
+}
+
+fn action_byte(action: FkAction) -> u8 {
+    match action {
+        FkAction::NoAction => 0,
+        FkAction::Restrict => 1,
+        FkAction::Cascade => 2,
+        FkAction::SetNull => 3,
+    }
 }
 
 /// Reads a definition from the front of `bytes` and moves them behind it.
@@ -97,7 +124,7 @@ pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
 }
 
 fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
-    input.version()?;
+    let version = input.version()?;
     let id = TableId(input.u32()?);
     let name = input.text()?;
     let method = input.text()?;
@@ -112,7 +139,28 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
     if defaults.len() != schema.visible().len() {
         return Err(damaged(format!("table {name} has {} defaults", defaults.len())));
     }
-    Ok(TableDef { id, name, schema: Arc::new(schema), method, options, defaults, checks, primary_key })
+    let mut foreign_keys = Vec::new();
+    if version >= WITH_FOREIGN_KEYS {
+        for _ in 0..input.count()? {
+            foreign_keys.push(read_foreign_key(input, schema.columns.len())?);
+        }
+    }
+    Ok(TableDef { id, name, schema: Arc::new(schema), method, options, defaults, checks, primary_key, foreign_keys })
+}
+
+fn read_foreign_key(input: &mut Input<'_>, column_count: usize) -> Result<ForeignKey> {
+    let name = input.text()?;
+    let parent = TableId(input.u32()?);
+    let (mut columns, mut parent_columns) = (Vec::new(), Vec::new());
+    for _ in 0..input.count()? {
+        columns.push(input.u32()? as usize);
+        parent_columns.push(input.u32()? as usize);
+    }
+    if columns.is_empty() || columns.iter().any(|&column| column >= column_count) || parent == ForeignKey::ITSELF {
+        return Err(damaged(format!("foreign key {name} of columns {columns:?} refers to table {parent}")));
+    }
+    let (on_delete, on_update, deferred) = (input.action()?, input.action()?, input.flag()?);
+    Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferred })
 }
 
 fn read_schema(input: &mut Input<'_>) -> Result<Schema> {
@@ -252,15 +300,26 @@ impl<'a> Input<'a> {
         Ok(pairs)
     }
 
-    fn version(&mut self) -> Result<()> {
+    fn action(&mut self) -> Result<FkAction> {
+        Ok(match self.u8()? {
+            0 => FkAction::NoAction,
+            1 => FkAction::Restrict,
+            2 => FkAction::Cascade,
+            3 => FkAction::SetNull,
+            other => return Err(damaged(format!("the action of a foreign key is {other}"))),
+        })
+    }
+
+    fn version(&mut self) -> Result<u8> {
         let version = self.u8()?;
-        if version != FORMAT_VERSION {
-            let message = format!("a catalog entry has format version {version}, this release reads {FORMAT_VERSION}");
+        if !(1..=FORMAT_VERSION).contains(&version) {
+            let message =
+                format!("a catalog entry has format version {version}, this release reads 1 to {FORMAT_VERSION}");
             return Err(
                 Error::new(Code::VersionMismatch, message).hint("open the directory with the release that wrote it")
             );
         }
-        Ok(())
+        Ok(version)
     }
 
     fn data_type(&mut self) -> Result<DataType> {

@@ -5,6 +5,44 @@ use std::sync::Arc;
 
 use weft_format::{Schema, TableId};
 
+/// What happens to the rows that refer to a row that goes, or whose referenced values change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FkAction {
+    /// There may be none at the end of the statement, or of the transaction when the constraint is deferred.
+    #[default]
+    NoAction,
+    /// There may be none, even when another row takes the values over.
+    Restrict,
+    /// They go, or follow.
+    Cascade,
+    /// Their columns become NULL.
+    SetNull,
+}
+
+/// A foreign key: the values of some columns are those of a row of a table, or one of them is NULL (MATCH SIMPLE).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// Name of the constraint.
+    pub name: String,
+    /// Ordinals of the referencing columns.
+    pub columns: Vec<usize>,
+    /// The referenced table; [`ForeignKey::ITSELF`] in a table that is to be made.
+    pub parent: TableId,
+    /// Ordinals of the referenced columns, in the order of `columns`: the primary key or those of a unique index.
+    pub parent_columns: Vec<usize>,
+    /// When a referenced row is deleted.
+    pub on_delete: FkAction,
+    /// When the referenced columns of a row change.
+    pub on_update: FkAction,
+    /// Tested at commit instead of at the end of each statement.
+    pub deferred: bool,
+}
+
+impl ForeignKey {
+    /// Stands for the id of a [`NewTable`], which has none yet.
+    pub const ITSELF: TableId = TableId(0);
+}
+
 /// A table's definition. Immutable; a schema change makes a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDef {
@@ -24,6 +62,8 @@ pub struct TableDef {
     pub checks: Vec<(String, String)>,
     /// Name of the primary key constraint, if one was declared.
     pub primary_key: Option<String>,
+    /// Foreign keys of the table's own rows.
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// A table to be made: a [`TableDef`] that has no id yet.
@@ -43,6 +83,8 @@ pub struct NewTable {
     pub checks: Vec<(String, String)>,
     /// Name of the primary key constraint, if one was declared.
     pub primary_key: Option<String>,
+    /// Foreign keys of the table's own rows.
+    pub foreign_keys: Vec<ForeignKey>,
 }
 
 impl NewTable {
@@ -57,11 +99,15 @@ impl NewTable {
             defaults,
             checks: Vec::new(),
             primary_key: None,
+            foreign_keys: Vec::new(),
         }
     }
 
     /// The definition under an id.
-    pub(crate) fn into_def(self, id: TableId) -> TableDef {
+    pub(crate) fn into_def(mut self, id: TableId) -> TableDef {
+        for foreign_key in self.foreign_keys.iter_mut().filter(|key| key.parent == ForeignKey::ITSELF) {
+            foreign_key.parent = id;
+        }
         TableDef {
             id,
             name: self.name,
@@ -71,6 +117,7 @@ impl NewTable {
             defaults: self.defaults,
             checks: self.checks,
             primary_key: self.primary_key,
+            foreign_keys: self.foreign_keys,
         }
     }
 }

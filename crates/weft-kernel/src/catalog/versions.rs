@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
@@ -35,6 +35,10 @@ pub struct TableRef {
 pub(crate) struct TableShared {
     /// The indexes that installations feed, those under construction too.
     indexes: RwLock<Arc<[TableRef]>>,
+    /// The tables with foreign keys to this one, by id.
+    referencing: RwLock<Arc<[TableId]>>,
+    /// Whether there is one; looked at for each row that is staged.
+    is_referenced: AtomicBool,
     /// The next hidden row id.
     next_row_id: AtomicI64,
     /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
@@ -48,6 +52,8 @@ impl TableRef {
         let keys = Arc::new(KeyCodec::new(&def.schema));
         let shared = Arc::new(TableShared {
             indexes: RwLock::new(Arc::new([])),
+            referencing: RwLock::new(Arc::new([])),
+            is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
             drop_ts: AtomicU64::new(Timestamp::MAX.0),
         });
@@ -68,6 +74,16 @@ impl TableRef {
     /// The indexes of a table as relations.
     pub(crate) fn index_relations(&self) -> Arc<[TableRef]> {
         self.shared.indexes.read().clone()
+    }
+
+    /// The tables with foreign keys to this one, itself perhaps among them; by id.
+    pub(crate) fn referencing(&self) -> Arc<[TableId]> {
+        self.shared.referencing.read().clone()
+    }
+
+    /// Whether tables have foreign keys to this one. Who holds the table's lock knows them all.
+    pub(crate) fn is_referenced(&self) -> bool {
+        self.shared.is_referenced.load(Ordering::Acquire)
     }
 
     /// From now on installations feed this index.
@@ -126,6 +142,27 @@ impl TableShared {
         let mut indexes = self.indexes.write();
         if indexes.iter().any(|index| index.id() == id) {
             *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();
+        }
+    }
+}
+
+impl TableShared {
+    fn link(&self, child: TableId) {
+        let mut referencing = self.referencing.write();
+        if !referencing.contains(&child) {
+            let mut all = referencing.to_vec();
+            all.push(child);
+            all.sort_unstable();
+            *referencing = all.into();
+            self.is_referenced.store(true, Ordering::Release);
+        }
+    }
+
+    fn unlink(&self, child: TableId) {
+        let mut referencing = self.referencing.write();
+        if referencing.contains(&child) {
+            *referencing = referencing.iter().filter(|&&other| other != child).copied().collect();
+            self.is_referenced.store(!referencing.is_empty(), Ordering::Release);
         }
     }
 }
@@ -232,7 +269,9 @@ impl Catalog {
         assert!(versions.last().is_none_or(|last| last.table.drop_ts() <= ts), "two tables {name} at {ts} (catalog 1)");
         versions.push(entry.clone());
         state.next_id = state.next_id.max(entry.table.def.id.0 + 1);
-        state.by_id.insert(entry.table.def.id, entry);
+        let def = entry.table.def.clone();
+        state.by_id.insert(def.id, entry);
+        state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
@@ -248,6 +287,8 @@ impl Catalog {
         {
             owner.table.shared.remove_index(id);
         }
+        let def = entry.table.def.clone();
+        state.each_parent(&def, |parent| parent.shared.unlink(id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
@@ -319,6 +360,15 @@ impl Catalog {
 }
 
 impl State {
+    /// The tables that a definition's foreign keys refer to.
+    fn each_parent(&self, def: &TableDef, visit: impl Fn(&TableRef)) {
+        for foreign_key in &def.foreign_keys {
+            if let Some(parent) = self.by_id.get(&foreign_key.parent) {
+                visit(&parent.table);
+            }
+        }
+    }
+
     fn note_ddl(&mut self, ts: Timestamp) {
         if self.ddl.last() != Some(&ts) {
             // Two transactions with DDL on different names may install in any order before both are published.

@@ -48,6 +48,7 @@ impl Transaction {
 
     fn commit_writes(&mut self) -> Result<Timestamp> {
         self.core().check_writable()?;
+        self.check_at_commit()?;
         self.charge(1)?;
         let engine = self.engine.clone();
         let core = &engine.core;

@@ -45,6 +45,7 @@ impl Transaction {
         method.check_options(&new.options)?;
         check_definition(&new)?;
         self.lock_free_name(&new.name)?;
+        self.check_foreign_keys(&new)?;
         let def = Arc::new(new.into_def(self.core().catalog.allocate_id()));
         let core = self.core();
         let context = TableContext { def: def.clone(), env: core.env.clone(), services: core.services.clone() };
@@ -86,6 +87,7 @@ impl Transaction {
                 return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
             }
         }
+        self.check_unreferenced(&table)?;
         for index in table.index_relations().iter() {
             if !OwnDdl::drops(&self.ddl, index.id()) {
                 self.ddl.push(OwnDdl::Drop(index.clone()));

@@ -159,6 +159,7 @@ impl Transaction {
                 return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
             }
         }
+        self.check_index_unused(&relation)?;
         self.ddl.push(OwnDdl::Drop(relation));
         self.journal.note(|| Step::Ddl);
         Ok(())

@@ -32,6 +32,8 @@ pub(super) struct TableState {
 pub(super) enum Step {
     /// A key's staged state was this before.
     Row { table: TableId, key: Arc<[u8]>, before: Option<Staged> },
+    /// A row got another key.
+    Moved { table: TableId, from: Arc<[u8]>, to: Arc<[u8]> },
     /// An attachment was added at the end.
     Attach { table: TableId },
     /// The last entry of the transaction's DDL was added.
@@ -53,6 +55,21 @@ impl Journal {
     pub(super) fn mark(&self) -> Mark {
         self.wanted.store(true, Ordering::Relaxed);
         Mark { step_count: self.steps.len() }
+    }
+
+    /// Steps are written down from here on, whether somebody asked for a mark or not.
+    pub(super) fn want_steps(&mut self) {
+        *self.wanted.get_mut() = true;
+    }
+
+    /// How many steps were written down.
+    pub(super) fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The steps written down.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// The state of a table, if the transaction has touched it.
@@ -108,6 +125,7 @@ impl Journal {
                     let state = self.find(table).expect("the table has a state: it was staged to");
                     state.table.table.discard(&attachment);
                 }
+                Step::Moved { .. } => {}
                 Step::Ddl => undo_ddl(),
             }
         }

@@ -21,6 +21,7 @@
 
 mod commit;
 mod ddl;
+mod foreign_keys;
 mod indexes;
 mod journal;
 mod level;

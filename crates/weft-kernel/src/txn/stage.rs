@@ -79,7 +79,9 @@ impl Transaction {
             if !self.delete(t, key)? {
                 return Err(gone(t, key));
             }
-            return self.insert_at(t, &new_key, row.into());
+            self.insert_at(t, &new_key, row.into())?;
+            self.note_moved(t, key, &new_key);
+            return Ok(());
         }
         if self.own_row(t, key)?.is_some() {
             self.widen(t, key, mode)?;
@@ -194,16 +196,19 @@ impl Transaction {
             let error = Error::new(Code::FeatureNotSupported, message).about(&t.def.name, None, None);
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }
+        self.check_buildable(t)?;
         let attachment = t.table.build(batches)?;
         let rows = attachment.rows;
         self.journal.attach(t, attachment);
         self.build_indexes(t, batches)?;
+        self.check_built(t, batches)?;
         Ok(rows)
     }
 
-    /// Whether [`Transaction::build`] can be used: the transaction has not written to the table yet.
+    /// Whether [`Transaction::build`] can be used: the transaction has not written to the table yet, and no foreign key
+    /// of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
-        self.journal.find(t.def.id).is_none_or(|state| state.writes.is_empty())
+        self.check_buildable(t).is_ok() && self.journal.find(t.def.id).is_none_or(|state| state.writes.is_empty())
     }
 
     /// The locked row of a key as the snapshot shows it.
@@ -307,6 +312,9 @@ impl Transaction {
 
     fn stage(&mut self, t: &TableRef, key: &[u8], staged: Staged) -> Result<()> {
         self.check_unique_indexes(t, key, &staged)?;
+        if !t.def.foreign_keys.is_empty() || t.is_referenced() {
+            self.journal.want_steps();
+        }
         self.journal.stage(t, key, staged);
         self.charge(CHARGE_BYTES)
     }

@@ -49,6 +49,8 @@ pub struct Transaction {
     pub(super) log_hold: Option<LogHold>,
     /// Its place among the open transactions.
     _slot: Slot,
+    /// The steps of the journal before this one were tested against foreign keys that are not deferred.
+    pub(super) checked_steps: usize,
     /// Chunks were appended to the log and need an Abort record when the commit fails.
     pub(super) chunked: bool,
     ended: bool,
@@ -90,6 +92,7 @@ impl Transaction {
             own_values: HashMap::new(),
             log_hold: None,
             _slot: slot,
+            checked_steps: 0,
             chunked: false,
             ended: false,
         })
@@ -315,6 +318,7 @@ impl Transaction {
         if fault::active(Fault::ForgetSavepoint) {
             return;
         }
+        self.checked_steps = self.checked_steps.min(mark.step_count);
         let ddl = &mut self.ddl;
         self.journal.rollback_to(mark, || {
             if let Some(OwnDdl::Create(table)) = ddl.pop() {

@@ -29,6 +29,15 @@ fn sample() -> TableDef {
         defaults,
         checks: vec![("c".into(), "c1 > 0".into())],
         primary_key: Some("naïve_pkey".into()),
+        foreign_keys: vec![ForeignKey {
+            name: "naïve_c1_fkey".into(),
+            columns: vec![1, 4],
+            parent: TableId(3),
+            parent_columns: vec![0, 2],
+            on_delete: FkAction::Cascade,
+            on_update: FkAction::SetNull,
+            deferred: true,
+        }],
     }
 }
 
@@ -52,9 +61,21 @@ fn the_documented_bytes() {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "01 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
-         00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00"
+        "02 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
+         00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 \
+         00 00 00 00"
     );
+}
+
+#[test]
+fn a_definition_of_the_version_before_has_no_foreign_keys() {
+    let mut def = sample();
+    def.foreign_keys.clear();
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 1;
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def);
 }
 
 #[test]
