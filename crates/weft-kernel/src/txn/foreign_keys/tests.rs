@@ -343,8 +343,9 @@ fn definitions_that_cannot_hold_are_refused() {
     let p = txn.table("p").unwrap();
     txn.delete(&p, &key(&p, 1)).unwrap();
     txn.commit().unwrap();
-    delete(&engine, 2).unwrap();
     let mut txn = engine.begin().unwrap();
+    txn.delete(&p, &key(&p, 2)).unwrap();
+    txn.check_constraints().unwrap();
     txn.drop_table("p").unwrap();
     txn.commit().unwrap();
 }
@@ -364,7 +365,11 @@ fn rows_added_in_bulk_are_tested() {
     let mark = txn.mark();
     assert_eq!(code(txn.build(&c, &[batch(&[(1, Some(1)), (2, Some(9))])])), Code::ForeignKeyViolation);
     txn.rollback_to(mark);
+    txn.rollback();
+    let mut txn = engine.begin().unwrap();
     txn.build(&p, &[batch(&[(9, None)])]).unwrap();
+    txn.commit().unwrap();
+    let mut txn = engine.begin().unwrap();
     txn.build(&c, &[batch(&[(1, Some(1)), (2, Some(9)), (3, None)])]).unwrap();
     txn.commit().unwrap();
     assert_eq!(code(delete(&engine, 9)), Code::ForeignKeyViolation);
