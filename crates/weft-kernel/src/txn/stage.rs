@@ -196,8 +196,11 @@ impl Transaction {
         }
         let attachment = t.table.build(batches)?;
         let rows = attachment.rows;
+        if let Err(error) = self.build_indexes(t, batches) {
+            t.table.discard(&attachment);
+            return Err(error);
+        }
         self.journal.attach(t, attachment);
-        self.build_indexes(t, batches)?;
         Ok(rows)
     }
 

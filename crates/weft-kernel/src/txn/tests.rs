@@ -1,3 +1,4 @@
+mod indexes;
 mod levels;
 
 use std::sync::Arc;
