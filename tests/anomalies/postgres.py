@@ -17,6 +17,7 @@ import pathlib
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -259,7 +260,8 @@ class Server:
         sys.exit("the server does not come up")
 
     def __exit__(self, *_):
-        self.process.terminate()
+        # An interrupt is a fast shutdown, which waits for no session.
+        self.process.send_signal(signal.SIGINT)
         self.process.wait()
         shutil.rmtree(self.dir)
 
@@ -277,6 +279,7 @@ def run(dsn, paths, check):
     control = Psql(dsn)
     print(control.run("show server_version")[0])
     right = [note(path, dsn, control, check) for path in paths]
+    control.close()
     return 0 if all(right) or not check else 1
 
 

@@ -209,9 +209,8 @@ fn show(outcome: &Outcome, sql: &str) -> Vec<String> {
     let text = |(value, column): (&weft::Value, &weft::OutputColumn)| {
         value_text(value, column.data_type).unwrap_or_else(|| "NULL".into())
     };
-    let row = |values: Vec<weft::Value>| {
-        values.iter().zip(outcome.columns.iter()).map(text).collect::<Vec<_>>().join(" | ")
-    };
+    let row =
+        |values: Vec<weft::Value>| values.iter().zip(outcome.columns.iter()).map(text).collect::<Vec<_>>().join(" | ");
     let mut lines: Vec<String> = outcome.rows.iter().map(row).collect();
     match outcome.tag {
         Tag::Select(0) => lines.push("(0 rows)".into()),

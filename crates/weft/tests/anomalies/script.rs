@@ -9,8 +9,8 @@
 //!   ---- repeatable read, serializable
 //! ```
 //!
-//! 1. Text before the first `----` is never changed; comments and `PostgreSQL:` lines of a transcript belong to the step
-//!    after and before them and stay with it when the transcript is rewritten.
+//! 1. Text before the first `----` is never changed. A comment in a transcript belongs to the step after it, a
+//!    `PostgreSQL:` line to the step before it; both stay with their step when the transcript is rewritten.
 
 use std::collections::HashMap;
 
