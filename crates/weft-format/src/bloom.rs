@@ -129,6 +129,20 @@ impl BloomFilter {
     }
 }
 
+/// Whether the hash may have been added to the filter that [`BloomFilter::write`] made these bytes of; false is
+/// certain. The bytes are whole, as a checksum told.
+#[inline]
+pub fn may_contain_in(bytes: &[u8], hash: u64) -> bool {
+    let (blocks, _) = bytes.as_chunks::<BLOOM_BLOCK_BYTES>();
+    let block = &blocks[(((hash >> 32) * blocks.len() as u64) >> 32) as usize];
+    let (words, _) = block.as_chunks::<4>();
+    let mut hit = true;
+    for (word, salt) in words.iter().zip(SALTS) {
+        hit &= u32::from_le_bytes(*word) >> ((hash as u32).wrapping_mul(salt) >> 27) & 1 == 1;
+    }
+    hit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +167,8 @@ mod tests {
         filter.write(&mut bytes);
         assert_eq!(bytes.len(), BloomFilter::bytes_for(10_000));
         assert_eq!(BloomFilter::read(&bytes).unwrap(), filter);
+        let same = |key: &[u8; 8]| may_contain_in(&bytes, hash_bytes(key)) == filter.may_contain(hash_bytes(key));
+        assert!(keys.iter().all(same));
         assert!(BloomFilter::read(&bytes[1..]).is_err() && BloomFilter::read(&[]).is_err());
     }
 

@@ -50,6 +50,7 @@ codes! {
     UndefinedColumn NotFound "42703" "No such column.";
     UndefinedFunction NotFound "42883" "No such function or operator.";
     UndefinedObject NotFound "42704" "No such type, setting, method or other object.";
+    WrongObjectType Invalid "42809" "The object is of another kind than the statement needs.";
     UndefinedParameter Invalid "42P02" "No value for a parameter.";
     UndefinedFile NotFound "58P01" "No such file or directory.";
     UndefinedPrepared NotFound "26000" "No such prepared statement.";
@@ -83,6 +84,7 @@ codes! {
     ProgramLimit Limit "54000" "A size or count limit was passed.";
     DiskFull Limit "53100" "No space is left on the device.";
     OutOfMemory Limit "53200" "The memory budget is used up.";
+    TooManyTransactions Limit "53300" "No slot became free in time.";
     QueryCanceled Unavailable "57014" "The statement was cancelled.";
     CannotConnectNow Unavailable "57P03" "The directory is in use by another process.";
     ShuttingDown Closed "57P01" "The database is closing.";

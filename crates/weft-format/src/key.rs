@@ -47,6 +47,14 @@ impl KeyCodec {
         self.encode(self.columns.iter().map(|&ordinal| codec.get(row, ordinal)))
     }
 
+    /// As [`KeyCodec::of_row`], into a buffer that is used again and again.
+    pub fn put_row(&self, codec: &RowCodec, row: &[u8], key: &mut Vec<u8>) {
+        key.clear();
+        for (&ordinal, data_type) in self.columns.iter().zip(&self.types) {
+            put(key, *data_type, codec.get(row, ordinal));
+        }
+    }
+
     /// The values of a key, in key order.
     pub fn decode(&self, mut key: &[u8]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(self.types.len());

@@ -18,9 +18,11 @@ use crate::value::{Value, ValueRef};
 /// Writes and reads the rows of one schema.
 #[derive(Clone, Debug)]
 pub struct RowCodec {
-    types: Vec<DataType>,
-    slots: Vec<usize>,
-    fixed_bytes: usize,
+    pub(crate) types: Vec<DataType>,
+    /// Where the slot of each column is.
+    pub(crate) slots: Vec<usize>,
+    /// Where the slots end and the texts begin.
+    pub(crate) fixed_bytes: usize,
 }
 
 impl RowCodec {
@@ -43,7 +45,7 @@ impl RowCodec {
 
     /// Encodes one value per column. Values must fit their types; the caller has cast and checked them.
     pub fn encode<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
-        let mut row = vec![0u8; self.fixed_bytes];
+        let mut row = self.empty_row();
         let mut count = 0;
         for (column, value) in values.into_iter().enumerate() {
             self.put(&mut row, column, value);
@@ -53,7 +55,14 @@ impl RowCodec {
         row
     }
 
-    fn put(&self, row: &mut Vec<u8>, column: usize, value: ValueRef<'_>) {
+    /// A row to which the value of each column is put, in order.
+    pub(crate) fn empty_row(&self) -> Vec<u8> {
+        let mut row = Vec::with_capacity(self.fixed_bytes * 2);
+        row.resize(self.fixed_bytes, 0);
+        row
+    }
+
+    pub(crate) fn put(&self, row: &mut Vec<u8>, column: usize, value: ValueRef<'_>) {
         let slot = self.slots[column];
         match (self.types[column], value) {
             (_, ValueRef::Null) => row[column / 8] |= 1 << (column % 8),

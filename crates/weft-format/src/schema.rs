@@ -60,6 +60,11 @@ impl Schema {
         self.columns.iter().position(|column| column.name == name)
     }
 
+    /// Ordinals of the columns that are not part of the key.
+    pub fn columns_beside_key(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|ordinal| !self.key.contains(ordinal)).collect()
+    }
+
     /// The Arrow schema of the given columns, in the given order.
     pub fn arrow(&self, projection: &[usize]) -> SchemaRef {
         let field = |&ordinal: &usize| {

@@ -9,7 +9,8 @@
 //!     ├── sched/    picks the job with the best price; worker threads
 //!     ├── log/      records, blocks, segments, group commit: the truth
 //!     ├── manifest/ which files make which table up to which cut
-//!     ├── cache/    blocks of column tables, bounded in bytes;   budget: memory of row tables
+//!     ├── index/    entries of secondary indexes: skip lists, sorted runs, filters
+//!     ├── cache/    blocks of column tables and indexes, bounded in bytes;   budget: memory of row tables
 //!     └── table/    the contract a table method fulfils (weft-tables holds the methods)
 //! ```
 //!
@@ -18,11 +19,13 @@
 //!
 //! Source: DESIGN sections 3, 4 and 7.
 
+pub mod admission;
 pub mod budget;
 pub mod cache;
 pub mod catalog;
 pub mod engine;
 pub mod fault;
+pub mod index;
 pub mod lock;
 pub mod log;
 pub mod manifest;

@@ -11,6 +11,7 @@ use crate::budget::RowBudget;
 use crate::cache::ShardedCache;
 use crate::engine::EngineOptions;
 use crate::manifest::{Edit, Manifest};
+use crate::sched::{Load, Pacer, Wake};
 use crate::txn::Timeline;
 
 /// Shared by all tables of one engine.
@@ -32,7 +33,9 @@ pub struct Services {
     /// The next file number.
     pub(crate) next_file: AtomicU64,
     /// Wakes the job runner.
-    pub(crate) wake: crate::sched::Wake,
+    pub(crate) wake: Wake,
+    /// Who needs the cores.
+    pub(crate) load: Arc<Load>,
 }
 
 impl Services {
@@ -91,6 +94,11 @@ impl Services {
     /// The budget that row tables charge their bytes to.
     pub fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget
+    }
+
+    /// The pace of a job that begins now.
+    pub fn pacer(&self) -> Pacer {
+        Pacer::new(self.load.clone())
     }
 
     /// Tells the job runner that a table has new offers.

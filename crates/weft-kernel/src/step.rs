@@ -48,6 +48,15 @@ steps! {
     CompactMarksCarried "compact: marks carried";
     CompactSwitched "compact: switched";
     BuildFilesSynced "build: files synced";
+    IndexFlushFilesWritten "index flush: files written";
+    IndexFlushFilesSynced "index flush: files synced";
+    IndexFlushEditDurable "index flush: edit durable";
+    IndexFlushSwitched "index flush: switched";
+    IndexMergeFilesWritten "index merge: files written";
+    IndexMergeFilesSynced "index merge: files synced";
+    IndexMergeEditDurable "index merge: edit durable";
+    IndexMergeSwitched "index merge: switched";
+    IndexBuildFilesSynced "index build: files synced";
     ManifestEditWritten "manifest: edit written";
     ManifestEditSynced "manifest: edit synced";
     ManifestSnapshotWritten "manifest: snapshot written";

@@ -170,7 +170,8 @@ impl SeedRun {
             1..=4 => self.simulation.crash_after(1 + self.random.below(40)),
             5..=10 => self.simulation.crash_after(1 + self.random.below(self.round_operations + 20)),
             _ => {
-                let step = Step::ALL[(self.scenario.seed * 13 + number) as usize % Step::ALL.len()].name();
+                let steps = Step::ALL;
+                let step = steps[(self.scenario.seed * 13 + number) as usize % steps.len()].name();
                 let usual = self.step_counts.get(step).copied().unwrap_or_default();
                 self.simulation.crash_at_step(step, 1 + self.random.below(usual.max(1)));
             }

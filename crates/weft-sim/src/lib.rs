@@ -9,6 +9,8 @@
 //!        └────────────────────────── the same disk, after the crash ───────────────────────────────┘
 //! ```
 //!
+//! [`checker`] is apart from that: it finds isolation anomalies in what any clients did and saw.
+//!
 //! Every transaction inserts its number into a ledger table. After a crash the ledger says which survived; the model
 //! replays exactly those, each of whose changes names the version it was made from, and must end in the state that the
 //! database shows.
@@ -24,11 +26,14 @@
 
 mod arrays;
 mod campaign;
+pub mod checker;
 mod client;
 mod damage;
 pub mod golden;
 mod history;
+pub mod isolation;
 mod model;
+mod promises;
 mod random;
 mod reader;
 mod round;
@@ -41,6 +46,7 @@ pub use campaign::{Campaign, Report, run_seed};
 pub use damage::{Damaged, damage, names_the_damage};
 pub use history::{Counts, History};
 pub use model::{Effect, Effects, Place, Row, State, replay};
+pub use promises::promises;
 pub use random::Random;
 pub use round::{open_engine, read_everything, round, verify};
 pub use scenario::Scenario;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use weft_env::{Clock, Env};
 use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::TableRef;
+use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
 
 use crate::settings::Settings;
@@ -33,6 +34,8 @@ pub struct Binding {
     pub params: Vec<(Value, DataType)>,
     /// Asked between batches.
     pub cancel: CancelToken,
+    /// Told while the client waits.
+    pub load: Arc<Load>,
     /// What `now()`, `current_timestamp` and `current_date` say: microseconds since 1970 UTC.
     pub now_micros: i64,
     /// The session's settings at the start of the statement.

@@ -49,6 +49,7 @@ impl StatementContext<'_> {
             views,
             params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
             cancel: self.cancel.clone(),
+            load: Arc::clone(self.txn.engine().load()),
             now_micros: self.now_micros,
             settings: Arc::clone(self.settings),
         }

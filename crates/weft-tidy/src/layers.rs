@@ -18,7 +18,7 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-tidy"];
 pub const KERNEL: &[&[&str]] = &[
     &["fault", "step", "cancel", "budget"],
     &["cache", "lock"],
-    &["catalog", "log", "manifest", "services", "table", "txn", "sched", "engine", "testing"],
+    &["catalog", "index", "log", "manifest", "services", "table", "txn", "sched", "engine", "testing"],
 ];
 
 /// Dependencies of the crates' manifests that point up, or at DataFusion from anywhere but weft-sql.

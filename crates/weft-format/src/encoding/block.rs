@@ -25,7 +25,7 @@ use crate::encoding::symbols::SymbolTable;
 use crate::encoding::text::TextIndex;
 use crate::error::{Error, Result};
 use crate::row::array;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 
 /// A parsed block. Owns its bytes in aligned memory; cheap to share behind an `Arc`.
 #[derive(Debug)]
@@ -175,16 +175,25 @@ impl Block {
 
     /// Runs `each` on one value without copying a text that is stored whole.
     #[inline]
-    pub fn with_value<R>(&self, position: usize, each: impl FnOnce(crate::value::ValueRef<'_>) -> R) -> R {
-        use crate::value::ValueRef;
+    pub fn with_value<R>(&self, position: usize, each: impl FnOnce(ValueRef<'_>) -> R) -> R {
+        self.with_value_in(position, &mut Vec::new(), each)
+    }
+
+    /// As [`Block::with_value`], with memory for texts that have to be decompressed.
+    #[inline]
+    pub(crate) fn with_value_in<R>(
+        &self,
+        position: usize,
+        scratch: &mut Vec<u8>,
+        each: impl FnOnce(ValueRef<'_>) -> R,
+    ) -> R {
         if self.is_null(position) {
             return each(ValueRef::Null);
         }
         if self.kind != Kind::Text {
             return each(self.kind.value(self.bits_at(position)).as_ref());
         }
-        let mut scratch = Vec::new();
-        each(ValueRef::Text(self.text_at(position, &mut scratch)))
+        each(ValueRef::Text(self.text_at(position, scratch)))
     }
 
     /// One integer (smallint, integer, bigint, date, timestamps); nothing when it is NULL or of another kind.

@@ -75,6 +75,7 @@ pub struct ColumnTableBuilder {
     key_hashes: Vec<u64>,
     min_ts: Timestamp,
     max_ts: Timestamp,
+    pause: Option<Box<dyn FnMut() + Send>>,
 }
 
 /// One stored column; the last holds the insert timestamps.
@@ -120,7 +121,14 @@ impl ColumnTableBuilder {
             key_hashes: Vec::new(),
             min_ts: Timestamp::MAX,
             max_ts: Timestamp(0),
+            pause: None,
         }
+    }
+
+    /// Calls `pause` after each column of each block that it encodes, about every millisecond of work: who builds in
+    /// the background lets others have the core there.
+    pub fn pause_with(&mut self, pause: impl FnMut() + Send + 'static) {
+        self.pause = Some(Box::new(pause));
     }
 
     /// How many rows were added.
@@ -238,6 +246,9 @@ impl ColumnTableBuilder {
                 (HashesWanted::Few(_), None) => column.wanted = HashesWanted::None,
             }
             column.blocks.push(block);
+            if let Some(pause) = &mut self.pause {
+                pause();
+            }
         }
         self.pending_rows = 0;
     }

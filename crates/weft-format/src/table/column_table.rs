@@ -284,9 +284,14 @@ impl ColumnTable {
 
     /// A whole row in [`RowCodec`]'s bytes.
     pub fn row(&self, cache: &dyn BlockCache, position: u32) -> Result<Vec<u8>> {
-        let columns = 0..self.codec.column_count();
-        let values: Vec<Value> = columns.map(|column| self.value(cache, column, position)).collect::<Result<_>>()?;
-        Ok(self.codec.encode(values.iter().map(Value::as_ref)))
+        let (block, at) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
+        let mut row = self.codec.empty_row();
+        let mut scratch = Vec::new();
+        for column in 0..self.codec.column_count() {
+            let found = self.block(cache, column, block)?;
+            found.with_value_in(at, &mut scratch, |value| self.codec.put(&mut row, column, value));
+        }
+        Ok(row)
     }
 
     /// The key of a row.

@@ -50,9 +50,34 @@ struct State {
     bytes: usize,
 }
 
+/// What is kept: files of tables and of indexes have numbers of their own, so a key is of one kind for ever.
+#[derive(Clone)]
+enum Cached {
+    /// A parsed block of a column table.
+    Columns(Arc<Block>),
+    /// A block, or a segment of the filter, of an index's run.
+    Bytes(Arc<[u8]>),
+}
+
+impl Cached {
+    fn columns(self) -> Arc<Block> {
+        match self {
+            Cached::Columns(block) => block,
+            Cached::Bytes(_) => unreachable!("a file of an index is read as a column table"),
+        }
+    }
+
+    fn bytes(self) -> Arc<[u8]> {
+        match self {
+            Cached::Bytes(bytes) => bytes,
+            Cached::Columns(_) => unreachable!("a column table is read as a file of an index"),
+        }
+    }
+}
+
 struct Slot {
     key: BlockKey,
-    block: Arc<Block>,
+    block: Cached,
     bytes: usize,
     visited: AtomicBool,
 }
@@ -126,14 +151,37 @@ impl ShardedCache {
 impl BlockCache for ShardedCache {
     #[inline]
     fn get(&self, key: BlockKey, load: &mut dyn FnMut() -> Result<Block>) -> Result<Arc<Block>> {
+        let load = || {
+            let block = load()?;
+            let bytes = block.memory_bytes();
+            Ok((Cached::Columns(Arc::new(block)), bytes))
+        };
+        self.get_or_load(key, load).map(Cached::columns)
+    }
+}
+
+impl ShardedCache {
+    /// As [`BlockCache::get`], for bytes that are kept as they are read: blocks of indexes.
+    #[inline]
+    pub fn get_bytes(&self, key: BlockKey, load: &mut dyn FnMut() -> Result<Arc<[u8]>>) -> Result<Arc<[u8]>> {
+        let load = || {
+            let bytes = load()?;
+            let len = bytes.len();
+            Ok((Cached::Bytes(bytes), len))
+        };
+        self.get_or_load(key, load).map(Cached::bytes)
+    }
+
+    #[inline]
+    fn get_or_load(&self, key: BlockKey, load: impl FnOnce() -> Result<(Cached, usize)>) -> Result<Cached> {
         let shard = self.shard(key);
         if let Some(block) = shard.state.read().find(key) {
             shard.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(block);
         }
         shard.misses.fetch_add(1, Ordering::Relaxed);
-        let block = Arc::new(load()?);
-        let bytes = block.memory_bytes() + ENTRY_BYTES;
+        let (block, bytes) = load()?;
+        let bytes = bytes + ENTRY_BYTES;
         if bytes > self.shard_bytes_max {
             return Ok(block);
         }
@@ -147,7 +195,7 @@ impl BlockCache for ShardedCache {
 }
 
 impl State {
-    fn find(&self, key: BlockKey) -> Option<Arc<Block>> {
+    fn find(&self, key: BlockKey) -> Option<Cached> {
         let slot = self.slots[*self.index.get(&key)?].as_ref().expect("the index names full slots");
         if !slot.visited.load(Ordering::Relaxed) {
             slot.visited.store(true, Ordering::Relaxed);
@@ -155,7 +203,7 @@ impl State {
         Some(slot.block.clone())
     }
 
-    fn insert(&mut self, key: BlockKey, block: Arc<Block>, bytes: usize, bytes_max: usize) {
+    fn insert(&mut self, key: BlockKey, block: Cached, bytes: usize, bytes_max: usize) {
         while self.bytes + bytes > bytes_max {
             self.evict();
         }

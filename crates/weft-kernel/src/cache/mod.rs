@@ -1,4 +1,4 @@
-//! The block cache: parsed blocks of column tables, bounded in bytes.
+//! The block cache: parsed blocks of column tables and blocks of indexes in one pool, bounded in bytes.
 //!
 //! ```text
 //!   get(file 12, block 7) ─ hit: read lock, mark as visited, clone the Arc

@@ -29,6 +29,7 @@ impl Core {
 
     /// Carries everything published so far to files and cuts the log.
     pub(super) fn checkpoint(&self) -> Result<()> {
+        let _urgent = self.services.load.urgent();
         let _one = self.checkpointing.lock();
         self.poison.check()?;
         self.log.flush().map_err(|error| self.poison_if_stopped(error))?;
@@ -127,6 +128,7 @@ impl Core {
                 cut = cut.min(table.table.durable_cut());
             }
         }
+        cut = cut.min(self.log_holds.lowest().unwrap_or(Timestamp::MAX));
         // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else
         // removed.
         if cut > catalog_cut && self.log.can_truncate(cut) {

@@ -12,8 +12,10 @@ use super::core::Core;
 use super::options::EngineOptions;
 use super::status::EngineStatus;
 use super::{open, status, threads};
+use crate::CancelToken;
+use crate::admission::Slot;
 use crate::lock::LockState;
-use crate::sched::Ran;
+use crate::sched::{Load, Ran};
 use crate::table::Method;
 use crate::txn::{IsolationLevel, Transaction};
 
@@ -40,7 +42,13 @@ impl Engine {
         self.begin_at(IsolationLevel::default())
     }
 
-    /// Begins a transaction at an isolation level.
+    /// Takes a slot for a query that reads much, waiting for it in order; it is free again when the slot is dropped.
+    pub fn admit_query(&self, cancel: Option<&CancelToken>) -> Result<Slot> {
+        self.core.query_slots.enter(self.core.options.admission_timeout, cancel, &*self.core.env.clock)
+    }
+
+    /// Begins a transaction at an isolation level. When all slots are taken it waits for one in order, and fails with
+    /// [`Code::TooManyTransactions`](weft_format::Code::TooManyTransactions) in the end.
     #[inline]
     pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;
@@ -67,6 +75,7 @@ impl Engine {
     /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran.
     pub fn run_jobs(&self) -> Result<usize> {
         self.core.check_open()?;
+        let _urgent = self.core.services.load.urgent();
         let mut count = 0;
         loop {
             match self.core.runner.run_one(&self.core, false)? {
@@ -84,6 +93,7 @@ impl Engine {
     /// Runs one job in this thread if one is offered, the best; returns whether one ran.
     pub fn run_one_job(&self) -> Result<bool> {
         self.core.check_open()?;
+        let _urgent = self.core.services.load.urgent();
         Ok(self.core.runner.run_one(&self.core, false)? == Ran::Job)
     }
 
@@ -127,6 +137,11 @@ impl Engine {
         Ok(wrong)
     }
 
+    /// Who needs the cores: whoever runs a query says so here, and jobs make room for it.
+    pub fn load(&self) -> &Arc<Load> {
+        &self.core.services.load
+    }
+
     /// How it was opened.
     pub fn options(&self) -> &EngineOptions {
         &self.core.options
@@ -158,6 +173,7 @@ impl Engine {
     }
 
     fn stop_threads(&self) {
+        let _urgent = self.core.services.load.urgent();
         self.core.stop.store(true, Ordering::Release);
         self.core.services.wake.notify();
         self.core.async_commits.wake();

@@ -11,17 +11,19 @@ use weft_env::{DirLock, Env};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
 use super::core::{Core, Methods, method};
+use super::holds::LogHolds;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::redo::Redo;
 use super::threads::AsyncCommits;
+use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::ShardedCache;
 use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, LogOptions};
 use crate::manifest::{Hooks, Manifest, RecoveredManifest};
-use crate::sched::{Runner, Wake};
+use crate::sched::{Load, Runner, Wake};
 use crate::services::{Services, parse_file_name};
 use crate::step::{Step, reached};
 use crate::table::Method;
@@ -42,6 +44,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let timeline = Arc::new(Timeline::new(recovered.cut_max));
     let cache = Arc::new(ShardedCache::new(options.cache_bytes));
     let names = list(&env, dir)?;
+    let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
     let services = Arc::new(Services {
         dir: dir.to_owned(),
         manifest: manifest.clone(),
@@ -49,7 +52,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         block_cache: cache.clone(),
         options: options.clone(),
         timeline: timeline.clone(),
-        row_budget: Arc::new(RowBudget::new(options.row_memory_bytes)),
+        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone())),
+        row_budget,
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
     });
@@ -71,6 +75,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     Ok(Core {
         env,
         dir: dir.to_owned(),
+        transaction_slots: Pool::new("transaction", "transaction_slots", options.transaction_slots),
+        query_slots: Pool::new("query", "query_slots", options.query_slots),
         options,
         methods,
         services,
@@ -85,6 +91,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         poison: Poison::default(),
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),
+        log_holds: LogHolds::default(),
         async_commits: AsyncCommits::default(),
         closed: AtomicBool::new(false),
         stop: AtomicBool::new(false),
@@ -102,7 +109,15 @@ fn recover(
     catalog: &Catalog,
     tables: BTreeMap<TableId, crate::table::RecoveredTable>,
 ) -> Result<(LogEnd, Attached)> {
-    let mut redo = Redo { env, methods, services, catalog, recovered: tables, attached: Attached::new() };
+    let mut redo = Redo {
+        env,
+        methods,
+        services,
+        catalog,
+        recovered: tables,
+        changed: BTreeMap::new(),
+        attached: Attached::new(),
+    };
     redo.open_catalog()?;
     let end = redo.run()?;
     Ok((end, redo.attached))
@@ -157,6 +172,9 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
             }
             let entry = catalog.upgrade().and_then(|catalog| catalog.by_id(id));
             let entry = entry.ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
+            if entry.table.as_index.is_some() {
+                return crate::index::fold(payloads);
+            }
             method(&methods, &entry.table.def.method)?.fold(payloads)
         }),
     }

@@ -41,8 +41,8 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion comes before
-/// compaction; within a kind the best worth wins, then the lowest table and number.
+/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion and flush, which free
+/// memory, come before compaction and merge; among equals the best worth wins, then the lowest table and number.
 pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Option<Choice> {
     let mut best: Option<(usize, f64)> = None;
     for (index, offer) in offers.iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Opt
         let worth = worth(&offer.price);
         let better = best.is_none_or(|(other, other_worth)| {
             let other = &offers[other];
-            let order = offer.kind.cmp(&other.kind).then(other_worth.total_cmp(&worth));
+            let order = rank(offer.kind).cmp(&rank(other.kind)).then(other_worth.total_cmp(&worth));
             order.then((offer.table, offer.number).cmp(&(other.table, other.number))).is_lt()
         });
         if better {
@@ -66,8 +66,14 @@ fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
     running.iter().filter(|job| job.table == offer.table).all(|job| match offer.kind {
         // One conversion per table (sched 1).
         JobKind::Convert => job.kind != JobKind::Convert,
-        JobKind::Compact => *job != Running::of(offer),
+        // An index flushes its memories one by one.
+        JobKind::IndexFlush => job.kind != JobKind::IndexFlush,
+        JobKind::Compact | JobKind::IndexMerge => *job != Running::of(offer),
     })
+}
+
+fn rank(kind: JobKind) -> u8 {
+    u8::from(!kind.frees_memory())
 }
 
 fn worth(price: &Price) -> f64 {
@@ -84,7 +90,8 @@ fn explain(offer: &JobOffer, count: usize) -> String {
     let Price { memory_freed_bytes, log_released_bytes, dead_rows, .. } = offer.price;
     let first = match offer.kind {
         JobKind::Convert => "conversion first",
-        JobKind::Compact => "no conversion waits",
+        JobKind::IndexFlush => "flush first",
+        JobKind::Compact | JobKind::IndexMerge => "no conversion waits",
     };
     format!(
         "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of \

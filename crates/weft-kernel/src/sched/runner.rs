@@ -7,7 +7,7 @@ use weft_format::{Code, Result, TableId, Timestamp};
 
 use super::pick::{Running, pick};
 use crate::engine::Core;
-use crate::table::{JobKind, JobOffer};
+use crate::table::JobOffer;
 
 /// How long a table rests after a job found the disk full, in nanoseconds.
 const PAUSE_NANOS: u64 = 100_000_000;
@@ -50,10 +50,10 @@ impl Runner {
         self.run_best(core, &offers, pauses)
     }
 
-    /// As [`Runner::run_one`], conversions only.
+    /// As [`Runner::run_one`], only what carries memory to files.
     pub(crate) fn run_conversion(&self, core: &Core) -> Result<Ran> {
         let mut offers = offers(core);
-        offers.retain(|offer| offer.kind == JobKind::Convert);
+        offers.retain(|offer| offer.kind.frees_memory());
         self.run_best(core, &offers, false)
     }
 

@@ -9,6 +9,17 @@ pub enum JobKind {
     Convert,
     /// Column tables → fewer, without dead rows.
     Compact,
+    /// Frozen memory of an index → a sorted run.
+    IndexFlush,
+    /// Sorted runs of a range of an index → one, without entries that nobody needs.
+    IndexMerge,
+}
+
+impl JobKind {
+    /// Whether the job frees memory and lets the log be cut: such jobs come first, and a checkpoint runs them.
+    pub fn frees_memory(self) -> bool {
+        matches!(self, JobKind::Convert | JobKind::IndexFlush)
+    }
 }
 
 /// What a job costs and what it gives back, estimated; the scheduler picks by it.

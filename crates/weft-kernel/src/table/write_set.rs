@@ -40,7 +40,7 @@ pub struct Attachment {
 #[derive(Clone, Debug, Default)]
 pub struct TableWrites {
     /// By key bytes.
-    pub rows: BTreeMap<Box<[u8]>, Staged>,
+    pub rows: BTreeMap<Arc<[u8]>, Staged>,
     /// In statement order.
     pub attachments: Vec<Attachment>,
 }

@@ -31,7 +31,7 @@ pub(super) struct TableState {
 /// A step that can be taken back.
 pub(super) enum Step {
     /// A key's staged state was this before.
-    Row { table: TableId, key: Box<[u8]>, before: Option<Staged> },
+    Row { table: TableId, key: Arc<[u8]>, before: Option<Staged> },
     /// An attachment was added at the end.
     Attach { table: TableId },
     /// The last entry of the transaction's DDL was added.
@@ -73,12 +73,9 @@ impl Journal {
     /// Stages a key.
     pub(super) fn stage(&mut self, table: &TableRef, key: &[u8], staged: Staged) {
         self.staged_bytes += (key.len() + staged.row.as_ref().map_or(0, |row| row.len()) + STAGED_BYTES) as u64;
-        let writes = Arc::make_mut(&mut self.state(table).writes);
-        let before = match writes.rows.get_mut(key) {
-            Some(present) => Some(std::mem::replace(present, staged)),
-            None => writes.rows.insert(key.into(), staged),
-        };
-        self.note(|| Step::Row { table: table.def.id, key: key.into(), before });
+        let key: Arc<[u8]> = key.into();
+        let before = Arc::make_mut(&mut self.state(table).writes).rows.insert(key.clone(), staged);
+        self.note(|| Step::Row { table: table.def.id, key, before });
     }
 
     /// Stages files.

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
@@ -30,6 +30,19 @@ impl Transaction {
     pub fn insert(&mut self, t: &TableRef, row: &[u8]) -> Result<()> {
         let key = t.keys.of_row(&t.codec, row);
         self.insert_at(t, &key, row.into())
+    }
+
+    /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column.
+    /// The first key that exists is the error; the rows before it stay staged, as after any failed statement, until the
+    /// caller rolls back to its mark.
+    pub fn insert_batch(&mut self, t: &TableRef, columns: &[ArrayRef]) -> Result<()> {
+        let rows = t.codec.encode_columns(columns);
+        let mut key = Vec::new();
+        for row in rows.iter() {
+            t.keys.put_row(&t.codec, row, &mut key);
+            self.insert_at(t, &key, row.into())?;
+        }
+        Ok(())
     }
 
     fn insert_at(&mut self, t: &TableRef, key: &[u8], row: Arc<[u8]>) -> Result<()> {
@@ -85,6 +98,35 @@ impl Transaction {
             }
         };
         self.stage(t, key, staged)
+    }
+
+    /// Inserts a row, or replaces the row that its key has without reading it: all columns but the key's count as
+    /// changed. `key` is the row's own. True when a row was replaced; a row that the snapshot does not show although it
+    /// is there is [`Code::SerializationFailure`].
+    pub fn upsert(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<bool> {
+        let columns = t.def.schema.columns_beside_key();
+        if self.own_row(t, key)?.is_some() {
+            self.widen(t, key, LockMode::EXCLUSIVE)?;
+        }
+        let staged = match self.own_row(t, key)? {
+            Some(Staged { row: None, .. }) => None,
+            Some(Staged { base: None, .. }) => Some(Staged { base: None, row: Some(row.into()), columns: Vec::new() }),
+            Some(Staged { base, columns: before, .. }) => {
+                Some(Staged { base: *base, row: Some(row.into()), columns: merge(before, &columns) })
+            }
+            None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
+                Some(newest) => {
+                    let base = Some((newest.insert_ts, newest.location));
+                    Some(Staged { base, row: Some(row.into()), columns })
+                }
+                None if t.table.newest(key)?.is_some() => return Err(changed_meanwhile(t, key)),
+                None => None,
+            },
+        };
+        match staged {
+            Some(staged) => self.stage(t, key, staged).map(|()| true),
+            None => self.insert_at(t, key, row.into()).map(|()| false),
+        }
     }
 
     /// Deletes the row of `key`; false when the transaction sees none.
@@ -162,6 +204,7 @@ impl Transaction {
         let attachment = t.table.build(batches)?;
         let rows = attachment.rows;
         self.journal.attach(t, attachment);
+        self.build_indexes(t, batches)?;
         Ok(rows)
     }
 
@@ -237,7 +280,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
+    pub(super) fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
         self.core().check_writable()?;
         if !self.journal.state(t).locked {
             self.lock_table(t, LockMode::SHARED)?;
@@ -253,7 +296,7 @@ impl Transaction {
         self.lock(LockName::key(t.def.id, key), mode, wait, &|| describe(t, key))
     }
 
-    fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
+    pub(super) fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
         self.lock(LockName::table(t.def.id), mode, self.lock_wait(), &|| format!("table {:?}", t.def.name))?;
         self.check_alive(t)?;
         self.journal.state(t).locked = true;
@@ -270,6 +313,7 @@ impl Transaction {
     }
 
     fn stage(&mut self, t: &TableRef, key: &[u8], staged: Staged) -> Result<()> {
+        self.check_unique_indexes(t, key, &staged)?;
         self.journal.stage(t, key, staged);
         self.charge(CHARGE_BYTES)
     }
@@ -327,7 +371,7 @@ fn describe(t: &TableRef, key: &[u8]) -> String {
     format!("key ({values}) of table {:?}", t.def.name)
 }
 
-fn text_of(value: &Value) -> String {
+pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::Null => "NULL".into(),
         Value::Bool(v) => v.to_string(),

@@ -69,6 +69,8 @@ fn show_job(offer: &JobOffer) -> String {
     let kind = match offer.kind {
         JobKind::Convert => "convert",
         JobKind::Compact => "compact",
+        JobKind::IndexFlush => "index-flush",
+        JobKind::IndexMerge => "index-merge",
     };
     format!("{kind} t{} #{}", offer.table, offer.number)
 }

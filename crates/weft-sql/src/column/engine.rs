@@ -162,13 +162,13 @@ impl ColumnEngine {
         plan: Arc<dyn ExecutionPlan>,
         binding: Binding,
     ) -> Result<QueryStream> {
-        let cancel = binding.cancel.clone();
+        let (cancel, load) = (binding.cancel.clone(), Arc::clone(&binding.load));
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
         let stream =
             execute_stream(plan, self.task_context(binding, &stopped)).map_err(|error| unwrap(error, &query.text))?;
-        Ok(QueryStream::new(stream, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
+        Ok(QueryStream::new(stream, self.handle.clone(), converter, (cancel, load), Arc::clone(&query.text), stopped))
     }
 
     fn task_context(&self, binding: Binding, stopped: &Arc<AtomicBool>) -> Arc<TaskContext> {

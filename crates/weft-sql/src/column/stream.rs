@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::task::unconstrained;
 use weft_env::sync::{Condvar, Mutex};
 use weft_format::Result;
+use weft_kernel::sched::Load;
 
 use super::engine::guarded;
 use super::error::unwrap;
@@ -54,6 +55,7 @@ pub struct QueryStream {
     handle: Handle,
     converter: Converter,
     cancel: CancelToken,
+    load: Arc<Load>,
     text: Arc<str>,
     stopped: Arc<AtomicBool>,
     bell: Arc<Bell>,
@@ -64,11 +66,11 @@ impl QueryStream {
         stream: SendableRecordBatchStream,
         handle: Handle,
         converter: Converter,
-        cancel: CancelToken,
+        (cancel, load): (CancelToken, Arc<Load>),
         text: Arc<str>,
         stopped: Arc<AtomicBool>,
     ) -> QueryStream {
-        QueryStream { stream: Some(stream), handle, converter, cancel, text, stopped, bell: Arc::default() }
+        QueryStream { stream: Some(stream), handle, converter, cancel, load, text, stopped, bell: Arc::default() }
     }
 
     /// The schema of the batches: the columns' names, and their types' Arrow types.
@@ -79,6 +81,8 @@ impl QueryStream {
     /// The next batch, never empty, or the end. After an error the stream has ended.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let load = Arc::clone(&self.load);
+        let _waiting = load.query();
         let next = guarded(|| self.pull());
         if !matches!(next, Ok(Some(_))) {
             self.finish();

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use weft_format::{Error, Result, ValueRef};
+use weft_format::{Error, Result};
 use weft_kernel::Transaction;
 
 use super::TableShape;
 use crate::binding::CancelToken;
 use crate::expr::EvalContext;
-use crate::values::value_ref_at;
 
 /// From here on a statement builds files (DESIGN section 5: large statements build a column table at once).
 const BUILD_BYTES: usize = 4 << 20;
 const BUILD_ROWS: usize = 20_000;
-/// Rows between two looks at the cancel token.
+/// Rows that are encoded at once, and between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
 
 /// Inserts batches of the visible columns in their storage types; tests every row. Returns how many rows.
@@ -43,18 +42,11 @@ pub(crate) fn insert_batches(
 }
 
 fn insert_rows(shape: &TableShape, txn: &mut Transaction, batch: &RecordBatch, cancel: &CancelToken) -> Result<()> {
-    let columns = shape.columns();
-    for index in 0..batch.num_rows() {
-        if index % CHECK_ROWS == CHECK_ROWS - 1 {
-            cancel.check()?;
-        }
-        let visible = columns
-            .iter()
-            .zip(batch.columns())
-            .map(|(column, array)| value_ref_at(array.as_ref(), index, column.data_type));
-        let hidden = shape.table.def.schema.hidden_row_id.then(|| ValueRef::Int(txn.next_row_id(&shape.table)));
-        let row = shape.table.codec.encode(visible.chain(hidden));
-        txn.insert(&shape.table, &row)?;
+    let stored = with_row_ids(shape, txn, batch)?;
+    for from in (0..stored.num_rows()).step_by(CHECK_ROWS) {
+        cancel.check()?;
+        let piece = stored.slice(from, CHECK_ROWS.min(stored.num_rows() - from));
+        txn.insert_batch(&shape.table, piece.columns())?;
     }
     Ok(())
 }

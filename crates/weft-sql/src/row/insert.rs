@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlparser::ast::{
     AssignmentTarget, ConflictTarget, Expr as SqlExpr, OnConflict, OnConflictAction, OnInsert, SetExpr, TableObject,
 };
-use weft_format::{Code, Error, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::literal::literal_value;
 use super::plan::{Planner, RowContext};
@@ -34,7 +34,12 @@ pub(super) struct Insert {
 enum Conflict {
     Fail,
     Nothing,
-    Update { assignments: Vec<(usize, Option<Expr>)>, filter: Option<Expr> },
+    Update {
+        assignments: Vec<(usize, Option<Expr>)>,
+        filter: Option<Expr>,
+    },
+    /// An update that sets every column to the proposed value: the old row need not be read.
+    Replace,
 }
 
 impl Insert {
@@ -160,6 +165,7 @@ impl Insert {
             Conflict::Fail => {}
             Conflict::Nothing => lines.push("  On conflict: skip, found by primary key".into()),
             Conflict::Update { .. } => lines.push("  On conflict: update, found by primary key".into()),
+            Conflict::Replace => lines.push("  On conflict: replace without reading, found by primary key".into()),
         }
         lines
     }
@@ -212,25 +218,36 @@ impl<'a> Writing<'a> {
 
     /// Writes one row; on return `values` starts with the row as it is stored. False when it was skipped.
     fn write(&mut self, values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
-        let shape = &*self.insert.shape;
-        let table = &shape.table;
-        let row = shape.complete(context.txn, values, &context.eval)?;
-        let (assignments, filter) = match &self.insert.conflict {
-            Conflict::Fail => {
-                context.txn.insert(table, &row)?;
-                return Ok(true);
-            }
+        let insert = self.insert;
+        let table = &insert.shape.table;
+        let row = insert.shape.complete(context.txn, values, &context.eval)?;
+        match &insert.conflict {
+            Conflict::Fail => context.txn.insert(table, &row).map(|()| true),
             Conflict::Nothing => {
-                let key = shape.key_of(&row);
-                let free = context.txn.get_for_upsert(table, &key)?.is_none();
+                let free = context.txn.get_for_upsert(table, &insert.shape.key_of(&row))?.is_none();
                 if free {
                     context.txn.insert(table, &row)?;
                 }
-                return Ok(free);
+                Ok(free)
             }
-            Conflict::Update { assignments, filter } => (assignments, filter),
-        };
-        let key = shape.key_of(&row);
+            Conflict::Replace => {
+                let key = self.touch(&row)?;
+                context.txn.upsert(table, &key, &row).map(|_| true)
+            }
+            Conflict::Update { assignments, filter } => {
+                let key = self.touch(&row)?;
+                let Some(old) = context.txn.get_for_upsert(table, &key)? else {
+                    context.txn.insert(table, &row)?;
+                    return Ok(true);
+                };
+                update(&insert.shape, assignments, filter.as_ref(), (&key, &old), values, context)
+            }
+        }
+    }
+
+    /// The key of a proposed row, which an update may touch once.
+    fn touch(&mut self, row: &[u8]) -> Result<Vec<u8>> {
+        let key = self.insert.shape.key_of(row);
         if self.many && !self.touched.insert(key.clone()) {
             return Err(Error::new(
                 Code::CardinalityViolation,
@@ -238,26 +255,34 @@ impl<'a> Writing<'a> {
             )
             .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
         }
-        let Some(old) = context.txn.get_for_upsert(table, &key)? else {
-            context.txn.insert(table, &row)?;
-            return Ok(true);
-        };
-        // The row of the expressions: the present values, then the proposed ones.
-        let width = values.len();
-        let proposed = std::mem::take(values);
-        shape.decode(&old, values);
-        values.extend(proposed);
-        if let Some(filter) = filter
-            && filter.truth(values, &context.eval)? != Some(true)
-        {
-            return Ok(false);
-        }
-        let new = apply_assignments(assignments, values, width, shape, context)?;
-        let row = shape.complete_update(&old, &new, &context.eval)?;
-        context.txn.update(table, &key, &row)?;
-        *values = new;
-        Ok(true)
+        Ok(key)
     }
+}
+
+/// Updates a present row by the proposed `values`, which become the new ones. False when the filter says no.
+fn update(
+    shape: &TableShape,
+    assignments: &[(usize, Option<Expr>)],
+    filter: Option<&Expr>,
+    (key, old): (&[u8], &[u8]),
+    values: &mut Vec<Value>,
+    context: &mut RowContext<'_>,
+) -> Result<bool> {
+    // The row of the expressions: the present values, then the proposed ones.
+    let width = values.len();
+    let proposed = std::mem::take(values);
+    shape.decode(old, values);
+    values.extend(proposed);
+    if let Some(filter) = filter
+        && filter.truth(values, &context.eval)? != Some(true)
+    {
+        return Ok(false);
+    }
+    let new = apply_assignments(assignments, values, width, shape, context)?;
+    let row = shape.complete_update(old, &new, &context.eval)?;
+    context.txn.update(&shape.table, key, &row)?;
+    *values = new;
+    Ok(true)
 }
 
 /// Sets columns of a row: evaluates all on the old values, then replaces.
@@ -428,9 +453,27 @@ fn plan_conflict(
             let scope = shape.scope(known_as).with("excluded", columns());
             let assignments = bind_assignments(&update.assignments, shape, &scope, binder)?;
             let filter = update.selection.as_ref().map(|expr| binder.bind_condition(expr, &scope)).transpose()?;
+            if filter.is_none() && sets_all_as_proposed(&assignments, shape) {
+                return Ok(Conflict::Replace);
+            }
             Ok(Conflict::Update { assignments, filter })
         }
     }
+}
+
+/// Whether the new row is the proposed row, whatever the present one is.
+fn sets_all_as_proposed(assignments: &[(usize, Option<Expr>)], shape: &TableShape) -> bool {
+    let (width, schema) = (shape.columns().len(), &shape.table.def.schema);
+    let proposed = |ordinal: usize| {
+        let set = assignments.iter().find(|(known, _)| *known == ordinal);
+        set.is_some_and(|(_, expr)| expr.as_ref().and_then(Expr::as_column) == Some(width + ordinal))
+    };
+    let is_float =
+        |ordinal: &usize| matches!(schema.columns[*ordinal].data_type, DataType::Real | DataType::DoublePrecision);
+    // -0.0 and 0.0 are one key and two values: the present row keeps its own.
+    let key_is_kept = !schema.key.iter().any(is_float);
+    let sets_key = |(ordinal, _): &(usize, Option<Expr>)| schema.key.contains(ordinal) && !proposed(*ordinal);
+    key_is_kept && schema.columns_beside_key().into_iter().all(proposed) && !assignments.iter().any(sets_key)
 }
 
 fn check_conflict_target(target: &ConflictTarget, shape: &TableShape) -> Result<()> {

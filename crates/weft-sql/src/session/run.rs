@@ -107,6 +107,8 @@ pub(super) fn execute(
         let eval = EvalContext { params: &params, now_micros: work.now_micros };
         return row.execute(&mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals });
     }
+    let cancel = work.cancel.kernel();
+    let _slot = work.db.kernel().admit_query(Some(&cancel))?;
     let columns_engine = work.db.columns()?;
     let mut context = StatementContext {
         txn: work.txn,

@@ -26,12 +26,16 @@ impl Drop for Fixture {
 }
 
 fn fixture() -> Fixture {
+    fixture_with(EngineOptions::default())
+}
+
+fn fixture_with(options: EngineOptions) -> Fixture {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("weft-sql-{}-{number}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method()];
-    let options = EngineOptions { durability: weft_kernel::Durability::Async, ..EngineOptions::default() };
+    let options = EngineOptions { durability: weft_kernel::Durability::Async, ..options };
     let kernel = Engine::open(weft_env::Env::real(), &dir, methods, options).unwrap();
     Fixture { db: SqlEngine::new(kernel, SqlOptions::default()), dir }
 }
@@ -128,7 +132,6 @@ fn constraints_name_what_they_refuse() {
         ("UPDATE t SET c = 2147483647 + c WHERE a = 1", Code::NumericOutOfRange, None),
         ("SELECT * FROM missing WHERE a = 1", Code::UndefinedTable, None),
         ("SELECT nope FROM t WHERE a = 1", Code::UndefinedColumn, None),
-        ("SELECT b FROM t WHERE a = 1 FOR UPDATE", Code::FeatureNotSupported, None),
         ("CREATE TABLE u (a int UNIQUE)", Code::FeatureNotSupported, None),
         ("CREATE TABLE u (a int REFERENCES t)", Code::FeatureNotSupported, None),
         ("CREATE TABLE u (a int, a int)", Code::DuplicateColumn, None),
@@ -198,7 +201,7 @@ fn transactions_are_all_or_nothing() {
     assert_eq!(tag(&mut a, "ROLLBACK TO x"), "ROLLBACK");
     a.execute("UPDATE t SET v = v + 1 WHERE id = 1; COMMIT").unwrap();
     assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "3");
-    b.execute("BEGIN; SELECT v FROM t WHERE id = 1").unwrap();
+    b.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT v FROM t WHERE id = 1").unwrap();
     a.execute("UPDATE t SET v = 4 WHERE id = 1").unwrap();
     assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "3");
     assert_eq!(code(&mut b, "UPDATE t SET v = 5 WHERE id = 1"), Code::SerializationFailure);
@@ -208,7 +211,6 @@ fn transactions_are_all_or_nothing() {
     assert_eq!(code(&mut a, "DELETE FROM t WHERE id = 1"), Code::ReadOnlyTransaction);
     tag(&mut a, "ROLLBACK");
     assert_eq!(tag(&mut a, "COMMIT"), "COMMIT");
-    assert_eq!(code(&mut a, "BEGIN ISOLATION LEVEL SERIALIZABLE"), Code::FeatureNotSupported);
     assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "5");
 }
 
@@ -348,10 +350,118 @@ fn explain_names_the_engine() {
 }
 
 #[test]
+fn isolation_levels_are_named_and_kept() {
+    let fixture = fixture();
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    tag(&mut a, "CREATE TABLE t (id int PRIMARY KEY, v int, w int)");
+    tag(&mut a, "INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)");
+    let level = |session: &mut Session| rows(session, "SHOW transaction_isolation");
+    // A snapshot per statement: the second read sees the commit, the update is made on the newest version.
+    a.execute("BEGIN; SELECT v FROM t WHERE id = 1").unwrap();
+    tag(&mut b, "UPDATE t SET v = 10 WHERE id = 1");
+    assert_eq!(rows(&mut a, "SELECT v FROM t WHERE id = 1"), "10");
+    tag(&mut b, "UPDATE t SET v = 11 WHERE id = 1");
+    assert_eq!(rows(&mut a, "UPDATE t SET v = v + 1 WHERE v = 11 RETURNING v"), "12");
+    assert_eq!(code(&mut a, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"), Code::ActiveTransaction);
+    tag(&mut a, "ROLLBACK");
+    a.execute("BEGIN; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE").unwrap();
+    assert_eq!(level(&mut a), "serializable");
+    assert_eq!(rows(&mut a, "SELECT sum(v) FROM t"), "13");
+    b.execute("BEGIN ISOLATION LEVEL SERIALIZABLE; UPDATE t SET v = 3 WHERE id = 2; COMMIT").unwrap();
+    tag(&mut a, "UPDATE t SET w = 13 WHERE id = 1");
+    assert_eq!(code(&mut a, "COMMIT"), Code::SerializationFailure);
+    assert_eq!(level(&mut a), "read committed");
+    a.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN").unwrap();
+    assert_eq!(level(&mut a), "repeatable read");
+    a.execute("SELECT 1; COMMIT; SET default_transaction_isolation = 'read uncommitted'").unwrap();
+    assert_eq!(level(&mut a), "read committed");
+    // Different columns of one row, by key and by scan.
+    a.execute("BEGIN; UPDATE t SET v = 100 WHERE id = 1").unwrap();
+    b.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; UPDATE t SET w = w + 200 WHERE w = 1; COMMIT").unwrap();
+    assert_eq!(rows(&mut a, "SELECT v, w FROM t WHERE id = 1"), "100|201");
+    tag(&mut a, "COMMIT");
+    assert_eq!(rows(&mut b, "SELECT v, w FROM t WHERE id = 1"), "100|201");
+}
+
+#[test]
+fn short_statements_go_on_while_queries_wait() {
+    let fixture = fixture_with(EngineOptions {
+        transaction_slots: 3,
+        query_slots: 1,
+        admission_timeout: std::time::Duration::from_millis(30),
+        ..EngineOptions::default()
+    });
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    tag(&mut a, "CREATE TABLE t (id int PRIMARY KEY, v int)");
+    tag(&mut a, "INSERT INTO t VALUES (1, 1)");
+    let query = fixture.db.kernel().admit_query(None).unwrap();
+    assert_eq!(code(&mut b, "SELECT sum(v) FROM t"), Code::TooManyTransactions);
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
+    drop(query);
+    assert_eq!(rows(&mut b, "SELECT sum(v) FROM t"), "1");
+    let open: Vec<_> = (0..3).map(|_| fixture.db.kernel().begin().unwrap()).collect();
+    assert_eq!(code(&mut b, "SELECT v FROM t WHERE id = 1"), Code::TooManyTransactions);
+    drop(open);
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
+}
+
+#[test]
+fn rows_are_locked_for_update() {
+    let fixture = fixture();
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    tag(&mut a, "CREATE TABLE jobs (id int PRIMARY KEY, state text, n int)");
+    tag(&mut a, "INSERT INTO jobs SELECT i, 'new', i * 10 FROM generate_series(1, 300) s(i)");
+    tag(&mut b, "SET lock_timeout = '20ms'");
+    for query in [
+        "SELECT n FROM jobs WHERE id = 1 FOR UPDATE",
+        "SELECT n FROM jobs WHERE n < 15 ORDER BY 1 FOR NO KEY UPDATE",
+        "SELECT n FROM jobs AS j WHERE n + 0 < 15 FOR UPDATE OF j",
+    ] {
+        if query.contains("NO KEY") {
+            // Not known to the parser; it must say so.
+            assert_eq!(code(&mut a, query), Code::SyntaxError);
+            continue;
+        }
+        tag(&mut a, "BEGIN");
+        assert_eq!(rows(&mut a, query), "10");
+        assert_eq!(code(&mut b, "UPDATE jobs SET n = 0 WHERE id = 1"), Code::LockTimeout);
+        assert_eq!(code(&mut b, "SELECT * FROM jobs WHERE id = 1 FOR SHARE NOWAIT"), Code::LockTimeout);
+        assert_eq!(rows(&mut b, "SELECT * FROM jobs WHERE id = 1 FOR SHARE SKIP LOCKED"), "");
+        assert_eq!(rows(&mut b, "SELECT n FROM jobs WHERE id = 1"), "10");
+        tag(&mut a, "COMMIT");
+    }
+    // A queue: each worker gets its own first job, also when many are taken.
+    let next = "SELECT id, state FROM jobs WHERE state = 'new' ORDER BY 1 LIMIT 1 FOR UPDATE SKIP LOCKED";
+    tag(&mut a, "BEGIN");
+    assert_eq!(rows(&mut a, next), "1|new");
+    tag(&mut b, "BEGIN");
+    assert_eq!(rows(&mut b, next), "2|new");
+    assert_eq!(rows(&mut a, &next.replace("LIMIT 1", "LIMIT 2 OFFSET 1")), "3|new 4|new");
+    tag(&mut b, "ROLLBACK");
+    assert_eq!(rows(&mut a, "SELECT count(*) FROM jobs"), "300");
+    assert_eq!(rows(&mut a, "SELECT id FROM jobs WHERE id <= 250 ORDER BY id DESC LIMIT 1 FOR UPDATE"), "250");
+    a.execute("SELECT id FROM jobs WHERE id <= 250 FOR UPDATE").unwrap();
+    tag(&mut b, "BEGIN");
+    assert_eq!(rows(&mut b, next), "251|new");
+    tag(&mut b, "COMMIT");
+    tag(&mut a, "COMMIT");
+    for refused in [
+        "SELECT state, count(*) FROM jobs GROUP BY state FOR UPDATE",
+        "SELECT DISTINCT state FROM jobs FOR SHARE",
+        "SELECT * FROM jobs a, jobs b FOR UPDATE",
+    ] {
+        assert_eq!(code(&mut a, refused), Code::FeatureNotSupported, "{refused}");
+    }
+    assert_eq!(code(&mut a, "SELECT * FROM jobs FOR UPDATE OF other"), Code::UndefinedTable);
+    tag(&mut a, "BEGIN READ ONLY");
+    assert_eq!(code(&mut a, "SELECT * FROM jobs FOR UPDATE"), Code::ReadOnlyTransaction);
+}
+
+#[test]
 fn settings_and_upkeep() {
     let fixture = fixture();
     let mut s = fixture.db.session();
-    assert_eq!(rows(&mut s, "SHOW transaction isolation level"), "repeatable read");
+    assert_eq!(rows(&mut s, "SHOW transaction isolation level"), "read committed");
     assert_eq!(rows(&mut s, "SET statement_timeout = '5s'; SHOW statement_timeout"), "5s");
     assert_eq!(rows(&mut s, "SET TIME ZONE 'UTC'; SHOW timezone"), "UTC");
     assert_eq!(rows(&mut s, "RESET ALL; SHOW statement_timeout"), "0");

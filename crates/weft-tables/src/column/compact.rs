@@ -104,6 +104,7 @@ impl Store {
     /// Decodes an input past the cache: its blocks are read once and go.
     fn read_input(&self, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
         let schema = self.schema();
+        let mut pacer = self.context.services.pacer();
         let mut columns = Vec::with_capacity(schema.columns.len());
         for (ordinal, column) in schema.columns.iter().enumerate() {
             let mut blocks = Vec::with_capacity(part.table.block_count());
@@ -111,6 +112,7 @@ impl Store {
                 blocks.push(part.table.block(&NoCache, ordinal, block)?.decode(column.data_type));
             }
             columns.push(blocks);
+            pacer.step();
         }
         let mut keys = KeyRows::default();
         for block in 0..part.table.block_count() {

@@ -50,6 +50,7 @@ impl Maintain for Store {
                     None => Ok(()),
                 }
             }
+            JobKind::IndexFlush | JobKind::IndexMerge => Ok(()),
         }
     }
 

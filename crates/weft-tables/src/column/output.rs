@@ -53,7 +53,7 @@ impl Written {
 impl<'a> Output<'a> {
     pub(crate) fn new(store: &'a Store, job: JobSteps) -> Output<'a> {
         let (writer, bytes_max) = (&store.writer, store.options.column_table_bytes);
-        Output { writer, bytes_max, job, builder: writer.builder(), parts: Vec::new(), finished: false }
+        Output { writer, bytes_max, job, builder: writer.paced_builder(), parts: Vec::new(), finished: false }
     }
 
     /// Adds an encoded row.
@@ -83,7 +83,7 @@ impl<'a> Output<'a> {
         if self.builder.row_count() == 0 {
             return Ok(());
         }
-        let builder = std::mem::replace(&mut self.builder, self.writer.builder());
+        let builder = std::mem::replace(&mut self.builder, self.writer.paced_builder());
         let part = self.writer.write(builder, None)?;
         if full {
             part.set_full();
@@ -134,6 +134,14 @@ impl FileWriter {
 
     pub(crate) fn builder(&self) -> ColumnTableBuilder {
         ColumnTableBuilder::new(self.context.def.schema.clone(), &self.options)
+    }
+
+    /// A builder for a job, which makes room for queries.
+    fn paced_builder(&self) -> ColumnTableBuilder {
+        let mut builder = self.builder();
+        let mut pacer = self.context.services.pacer();
+        builder.pause_with(move || pacer.step());
+        builder
     }
 
     /// Writes and syncs one file; its directory entry is the caller's to sync. Leaves nothing behind when it fails.

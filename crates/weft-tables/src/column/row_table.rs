@@ -12,6 +12,7 @@
 //! 3. Of the versions of a key at most one is alive, and it is the newest: it is found by its key and the greatest
 //!    insert timestamp at or before the reader's.
 //! 4. While a job carries over, every delete is either in the slots the job read or in its list.
+//! 5. A version is put in once; redo looks before.
 //!
 //! Concurrency: one writer at a time (it holds the mark lock), readers without locks but for the list of chunks.
 //! Crash: nothing here survives; redo fills a new row table from the log.
@@ -121,27 +122,24 @@ impl RowTable {
         self.chunks.read().clone()
     }
 
-    /// Puts a version in; the caller holds the mark lock. False when exactly this version is there already (redo).
-    pub(crate) fn insert(&self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) -> bool {
+    /// Puts a version in that is not there yet; the caller holds the mark lock.
+    pub(crate) fn insert(&self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
         assert!(
             ts >= self.from && ts.0 <= self.to.load(Ordering::Acquire),
             "a version goes into the row table of its timestamp (row table 1)"
         );
         let version = VersionKey::new(key, ts);
         let cost = row.len() as u64 + key.len() as u64 + VERSION_OVERHEAD_BYTES;
-        if self.index.contains_key(&version) {
-            return false;
-        }
         let chunk = self.chunk_with_room();
         let slot = chunk.push(ts, row);
         for (word, bit) in self.filter_bits(hash_bytes(key)) {
             self.filter[word].fetch_or(bit, Ordering::Release);
         }
-        self.index.insert(version, Place { chunk, slot });
+        let entry = self.index.compare_insert(version, Place { chunk, slot }, |_| false);
+        assert!(entry.value().slot == slot, "a version is put in once (row table 5)");
         self.bytes.fetch_add(cost, Ordering::Relaxed);
         self.row_count.fetch_add(1, Ordering::Release);
         self.budget.charge(cost);
-        true
     }
 
     fn chunk_with_room(&self) -> Arc<Chunk> {

@@ -152,3 +152,27 @@ fn row_memory_is_given_back_after_conversion() {
     });
     assert_eq!(end, RunEnd::Finished);
 }
+
+#[test]
+fn jobs_end_beside_a_query_that_does_not() {
+    let simulation = Simulation::new(SimOptions::seeded(4));
+    let end = simulation.run(move |env| {
+        drop(small_engine(&env));
+        let options = EngineOptions { workers: 1, ..EngineOptions::default() };
+        let engine = Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap();
+        let load = engine.load().clone();
+        let _query = load.query();
+        let txn = engine.begin().unwrap();
+        let table = txn.table("t").unwrap();
+        drop(txn);
+        while engine.status().jobs_run == 0 {
+            engine.freeze().unwrap();
+            env.clock.sleep(std::time::Duration::from_millis(1));
+        }
+        engine.checkpoint().unwrap();
+        assert_eq!(table.table.durable_cut(), Timestamp::MAX);
+        assert_eq!(count(&engine, &table), 500);
+        engine.close().unwrap();
+    });
+    assert_eq!(end, RunEnd::Finished);
+}

@@ -102,13 +102,18 @@ impl Store {
             self.attach(attached);
         }
         let layout = self.layout();
+        let row_table = layout.row_table_of(ts);
         for (key, staged) in &writes.rows {
-            self.install_row(ts, &layout, key, staged, attached)?;
+            self.end_base(ts, &layout, key, staged, attached)?;
+            if let Some(row) = &staged.row {
+                row_table.insert(key, ts, row.clone());
+            }
         }
         Ok(())
     }
 
-    fn install_row(
+    /// Ends the version that a staged row replaces.
+    fn end_base(
         &self,
         ts: Timestamp,
         layout: &Layout,
@@ -122,7 +127,7 @@ impl Store {
                 Error::internal(format!("table \"{name}\" lost the version {base_ts} that commit {ts} replaces"))
             })?;
             self.end(&site, ts);
-        } else {
+        } else if !attached.is_empty() {
             // The transaction built files first and changed a row of them afterwards.
             let probe = KeyProbe::new(key);
             for part in attached {
@@ -130,9 +135,6 @@ impl Store {
                     self.end(&Site::Column(part, position), ts);
                 }
             }
-        }
-        if let Some(row) = &staged.row {
-            layout.row_table_of(ts).insert(key, ts, row.clone());
         }
         Ok(())
     }

@@ -1,0 +1,217 @@
+//! Writes a run: entries come in order, blocks and segments leave as they fill.
+//!
+//! ```text
+//!   push ... push │ 8 KiB: block 0 │ push ... │ block 15, segment 0 │ ...    finish: footer, trailer     sync
+//!                 └─ gathered, written 256 KiB at a time
+//! ```
+//!
+//! 1. Memory is bounded by a group of blocks and what is gathered, not by the run.
+//! 2. A run that is not finished leaves no file; one that is finished and not kept is its owner's to remove.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_env::{Env, File, OpenMode};
+use weft_format::{Error, FileId, Result, TableId, Timestamp};
+
+use super::block::BlockBuilder;
+use super::entry::shared_len;
+use super::filter::{FilterShape, SEGMENT_BLOCKS, value_hash};
+use super::footer::{EdgeEntry, Footer, Piece, Place, Trailer, header_bytes};
+use super::run::Run;
+use crate::fault::{Fault, active};
+use crate::services::Services;
+
+/// Bytes that are written at once.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// What makes runs of one index.
+#[derive(Clone)]
+pub(crate) struct RunFiles {
+    pub(crate) index: TableId,
+    pub(crate) env: Env,
+    pub(crate) services: Arc<Services>,
+    pub(crate) block_bytes: usize,
+}
+
+impl RunFiles {
+    /// Starts a run.
+    pub(crate) fn create(&self, filter: FilterShape) -> Result<RunWriter> {
+        let file = self.services.allocate_file();
+        let path = self.services.file_path(self.index, file);
+        let handle = self.env.fs.open(&path, OpenMode::CreateNew);
+        let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
+        Ok(RunWriter {
+            files: self.clone(),
+            file,
+            path,
+            handle: Some(handle),
+            gathered: header_bytes(self.index, file).to_vec(),
+            written: 0,
+            block: BlockBuilder::default(),
+            hashes: Vec::new(),
+            value: None,
+            footer: Footer { filter, ts_min: Timestamp::MAX, ..Footer::default() },
+        })
+    }
+
+    /// Opens a run that the manifest or the log names.
+    pub(crate) fn open(&self, file: FileId) -> Result<Run> {
+        Run::open(&self.env, &self.services, self.index, file)
+    }
+
+    /// Makes the entries of new files durable.
+    pub(crate) fn sync_dir(&self) -> Result<()> {
+        if active(Fault::SkipDirSync) {
+            return Ok(());
+        }
+        let dir = self.services.dir();
+        let failed = |error| Error::io(format_args!("syncing directory {}", dir.display()), &error);
+        self.env.fs.sync_dir(dir).map_err(failed)
+    }
+}
+
+/// A run being written.
+pub(crate) struct RunWriter {
+    files: RunFiles,
+    file: FileId,
+    path: PathBuf,
+    /// None once finished.
+    handle: Option<Arc<dyn File>>,
+    /// Bytes not written yet.
+    gathered: Vec<u8>,
+    written: u64,
+    block: BlockBuilder,
+    /// Hashes of the group's values.
+    hashes: Vec<u64>,
+    /// The value of the last entry, and whether the group has its hash.
+    value: Option<(Vec<u8>, bool)>,
+    footer: Footer,
+}
+
+impl RunWriter {
+    /// Adds an entry above all others.
+    pub(crate) fn push(&mut self, bytes: &[u8], value_len: usize, ts: Timestamp) -> Result<()> {
+        if self.block.count == 0 {
+            self.begin_block(bytes, value_len);
+        }
+        self.note_value(&bytes[..value_len]);
+        self.block.push(bytes, value_len, ts);
+        self.footer.last.value_len = value_len as u32;
+        self.footer.entry_count += 1;
+        self.footer.ts_min = self.footer.ts_min.min(ts);
+        self.footer.ts_max = self.footer.ts_max.max(ts);
+        if self.block.bytes() >= self.files.block_bytes { self.end_block() } else { Ok(()) }
+    }
+
+    fn begin_block(&mut self, bytes: &[u8], value_len: usize) {
+        let separator = match self.footer.blocks.len() {
+            0 => {
+                self.footer.first = EdgeEntry { bytes: bytes.to_vec(), value_len: value_len as u32 };
+                0
+            }
+            _ => (shared_len(self.block.last(), bytes) + 1).min(bytes.len()),
+        };
+        self.footer.separators.extend_from_slice(&bytes[..separator]);
+        self.footer.separator_ends.push(self.footer.separators.len() as u32);
+    }
+
+    fn note_value(&mut self, value: &[u8]) {
+        match &mut self.value {
+            Some((last, true)) if last == value => return,
+            Some((last, hashed)) => {
+                if last != value {
+                    self.footer.value_count += 1;
+                    last.clear();
+                    last.extend_from_slice(value);
+                }
+                *hashed = true;
+            }
+            none => {
+                self.footer.value_count += 1;
+                *none = Some((value.to_vec(), true));
+            }
+        }
+        if active(Fault::IndexFilterForgets) && self.hashes.len() == 5 {
+            return;
+        }
+        self.hashes.push(self.footer.filter.hash(value_hash(value)));
+    }
+
+    fn end_block(&mut self) -> Result<()> {
+        let (number, entries) = (self.footer.blocks.len(), self.block.count);
+        let start = self.gathered.len();
+        self.block.finish(&mut self.gathered);
+        let place = self.place(Piece::Block(number), start, entries);
+        self.footer.blocks.push(place);
+        if self.footer.blocks.len().is_multiple_of(SEGMENT_BLOCKS) {
+            self.end_segment();
+        }
+        if self.gathered.len() >= WRITE_BYTES { self.write_gathered() } else { Ok(()) }
+    }
+
+    fn end_segment(&mut self) {
+        let start = self.gathered.len();
+        self.footer.filter.write_segment(&self.hashes, &mut self.gathered);
+        self.hashes.clear();
+        if let Some((_, hashed)) = &mut self.value {
+            *hashed = false;
+        }
+        let place = self.place(Piece::Segment(self.footer.segments.len()), start, 0);
+        self.footer.segments.push(place);
+    }
+
+    fn place(&self, piece: Piece, start: usize, entries: u32) -> Place {
+        let bytes = &self.gathered[start..];
+        let (offset, checksum) = (self.written + start as u64, piece.checksum(self.file, bytes));
+        Place { offset, bytes: bytes.len() as u32, checksum, entries }
+    }
+
+    fn write_gathered(&mut self) -> Result<()> {
+        let handle = self.handle.as_ref().expect("a run is written until it is finished");
+        let written = handle.write_at(&self.gathered, self.written);
+        written.map_err(|error| Error::io(format_args!("writing {}", self.path.display()), &error))?;
+        self.written += self.gathered.len() as u64;
+        self.gathered.clear();
+        Ok(())
+    }
+
+    /// Bytes so far, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.written + (self.gathered.len() + self.block.bytes()) as u64
+    }
+
+    /// Writes what is left; the caller syncs. There is at least one entry.
+    pub(crate) fn finish(mut self) -> Result<Run> {
+        self.footer.last.bytes = self.block.last().to_vec();
+        if self.block.count > 0 {
+            self.end_block()?;
+        }
+        if !self.footer.blocks.len().is_multiple_of(SEGMENT_BLOCKS) {
+            self.end_segment();
+        }
+        let footer = self.footer.encode();
+        let trailer = Trailer {
+            footer_offset: self.written + self.gathered.len() as u64,
+            footer_bytes: u32::try_from(footer.len()).expect("a footer is shorter than 4 GiB"),
+            footer_checksum: Piece::Footer.checksum(self.file, &footer),
+        };
+        self.gathered.extend_from_slice(&footer);
+        self.gathered.extend_from_slice(&trailer.encode(self.file));
+        self.write_gathered()?;
+        let RunFiles { index, env, services, .. } = &self.files;
+        let handle = self.handle.clone().expect("a run is finished once");
+        let run = Run::from_handle(env, services, *index, self.file, handle)?;
+        self.handle = None;
+        Ok(run)
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.handle.take().is_some() && !std::thread::panicking() {
+            // What cannot be removed now is an orphan, which the next open removes.
+            let _ = self.files.env.fs.remove(&self.path);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! An index: its layout, its locks, and how entries come in and are read.
+//!
+//! ```text
+//!   add       layout lock, shared { skip list of the value's range }        never waits for I/O
+//!   freeze    C = published, then layout lock { active memory joins the frozen ones · a new one from C }
+//!   readers   clone the Arc of the layout ──────────────────────────▶ read what they pinned
+//!   jobs      read pinned inputs · write files · edit lock { manifest edit · layout lock { switch } }
+//! ```
+//!
+//! 1. Entries of a commit are added before its timestamp is published, and C is read before the memory is swapped: all
+//!    entries up to C are in frozen memories or files, whoever adds meanwhile.
+//! 2. Adding is idempotent: redo may add again what files have.
+//! 3. The cut never goes back; everything up to it is in files that a durable edit names.
+//! 4. Entries are never taken back when rows change. Readers look at the row; merges ask [`Keep`](super::Keep).
+//!
+//! Concurrency, outermost first: edit lock → layout lock. The edit lock is held across the manifest's I/O; nobody who
+//! adds or reads waits for it. One flush at a time, oldest memory first; merges of different ranges beside each other
+//! and beside it.
+//!
+//! Crash: memories are gone, redo adds their entries again from the log behind the cut; listed files are whole.
+//!
+//! Source: SG-ColBase, sections 3 and 5; DESIGN section 5 (Indexes).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use weft_env::sync::{Mutex, RwLock};
+use weft_format::{Error, FileId, Result, Timestamp};
+
+use super::cursor::Cursor;
+use super::entry::Span;
+use super::layout::{Layout, Range};
+use super::memory::Memory;
+use super::options::IndexContext;
+use super::payload::FileSet;
+use super::run::Run;
+use super::run_scan::Direction;
+use super::run_writer::RunFiles;
+use crate::fault::{Fault, active};
+use crate::table::RecoveredTable;
+
+/// An index's storage.
+pub struct IndexStore {
+    pub(super) context: IndexContext,
+    pub(super) files: RunFiles,
+    pub(super) layout: RwLock<Arc<Layout>>,
+    /// The edit lock: whoever changes what the manifest says of this index.
+    pub(super) editing: Mutex<()>,
+    /// Changes under the edit lock.
+    cut: AtomicU64,
+    pub(super) flushing: AtomicBool,
+    /// Where ranges begin that are being merged: nobody else merges or splits them.
+    pub(super) merging: Mutex<BTreeSet<Arc<[u8]>>>,
+    /// Files of bulk builds that nobody attached yet.
+    pub(super) built: Mutex<BTreeMap<FileId, Arc<Run>>>,
+    pub(super) dropped: AtomicBool,
+    /// Misses and false positives of runs that are gone.
+    pub(super) retired: [AtomicU64; 2],
+}
+
+impl IndexStore {
+    /// A new index (`recovered` is empty), or one that the manifest knows.
+    pub fn open(context: IndexContext, recovered: &RecoveredTable) -> Result<IndexStore> {
+        let files = RunFiles {
+            index: context.id,
+            env: context.env.clone(),
+            services: context.services.clone(),
+            block_bytes: context.options.block_bytes,
+        };
+        let ranges = open_ranges(&context, &files, recovered)?;
+        let borders = ranges.iter().map(|range| range.low.clone()).collect();
+        let active =
+            Memory::new(1, recovered.cut, borders, context.options.memory_bytes, context.services.row_budget().clone());
+        Ok(IndexStore {
+            files,
+            layout: RwLock::new(Arc::new(Layout::new(Arc::new(active), Vec::new(), ranges))),
+            editing: Mutex::new(()),
+            cut: AtomicU64::new(recovered.cut.0),
+            flushing: AtomicBool::new(false),
+            merging: Mutex::new(BTreeSet::new()),
+            built: Mutex::new(BTreeMap::new()),
+            dropped: AtomicBool::new(false),
+            retired: Default::default(),
+            context,
+        })
+    }
+
+    /// Adds an entry of a commit that is being installed (before it is published) or redone. A second time it keeps the
+    /// greater timestamp.
+    pub fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) {
+        let limit = self.context.options.memory_bytes;
+        let full = if active(Fault::IndexAddUnguarded) {
+            let memory = self.layout.read().active.clone();
+            // Two times a point where others may go on.
+            drop((self.layout(), self.layout()));
+            memory.add(value, key, ts) >= limit
+        } else {
+            self.layout.read().active.add(value, key, ts) >= limit
+        };
+        // Redo is behind what other tables have published: C would promise entries that are still to come (store 1).
+        if full && ts > self.context.services.published() {
+            self.freeze_when(|memory| memory.bytes() >= limit);
+            self.context.services.wake_jobs();
+        }
+    }
+
+    /// Freezes what is in memory, so that jobs can carry it to files. Quick.
+    pub fn freeze(&self) {
+        self.freeze_when(|memory| memory.entry_count() > 0);
+    }
+
+    fn freeze_when(&self, test: impl Fn(&Memory) -> bool) {
+        let services = &self.context.services;
+        let to = if active(Fault::IndexCutTooHigh) { services.last_sequenced() } else { services.published() };
+        let mut layout = self.layout.write();
+        let full = &layout.active;
+        if full.entry_count() == 0 {
+            full.begin_at(to);
+        } else if test(full) {
+            let next = {
+                let (bytes_max, budget) = (self.context.options.memory_bytes, services.row_budget().clone());
+                Memory::new(full.number + 1, to, layout.borders(), bytes_max, budget)
+            };
+            let mut frozen = layout.frozen.clone();
+            frozen.push(full.clone());
+            *layout = Arc::new(Layout::new(Arc::new(next), frozen, layout.ranges.clone()));
+        }
+    }
+
+    /// The entries whose values lie between two bounds, in order of value and key, as of now. A bound that is only the
+    /// beginning of values stands for all values that begin so. Entries may be outdated: look at the row.
+    pub fn scan(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, direction: Direction) -> Result<Cursor> {
+        Ok(Cursor::new(self.layout(), Span::of_values(low, high), direction))
+    }
+
+    /// The entries of one whole value, in order of key; runs whose filter denies the value are not read.
+    pub fn lookup(&self, value: &[u8]) -> Result<Cursor> {
+        let span = Span::of_values(Bound::Included(value), Bound::Included(value));
+        Ok(Cursor::lookup(self.layout(), span, value))
+    }
+
+    /// An entry of this value is outdated or will be soon: a writer gave its row another value or deleted it, or a
+    /// reader found it so. Many of these make a merge look for entries that nobody needs.
+    pub fn note_stale(&self, value: &[u8]) {
+        let layout = self.layout.read();
+        layout.ranges[layout.range_of(value)].stale.note();
+    }
+
+    /// Every entry with a timestamp up to this one is in files named by a durable manifest; [`Timestamp::MAX`] when
+    /// nothing is waiting. The log before the lowest of these can go.
+    pub fn durable_cut(&self) -> Timestamp {
+        let layout = self.layout();
+        if self.is_dropped() {
+            return Timestamp::MAX;
+        }
+        let memories = layout.memories().filter(|memory| memory.entry_count() > 0).map(|memory| memory.from());
+        let runs = layout.runs();
+        let unlisted = runs.values().filter(|run| !run.is_listed()).map(|run| Timestamp(run.attached_at().0 - 1));
+        memories.chain(unlisted).min().map_or(Timestamp::MAX, |lowest| lowest.max(self.cut()))
+    }
+
+    /// Marks the index dropped: nothing new is offered, its files go when the last reader lets go.
+    pub fn drop_files(&self) {
+        self.dropped.store(true, Ordering::Release);
+        self.layout().runs().values().for_each(|run| run.set_obsolete());
+        std::mem::take(&mut *self.built.lock()).values().for_each(|run| run.set_obsolete());
+    }
+
+    pub(super) fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    /// Pins the present layout.
+    pub(super) fn layout(&self) -> Arc<Layout> {
+        self.layout.read().clone()
+    }
+
+    /// The durable cut of the manifest.
+    pub(super) fn cut(&self) -> Timestamp {
+        Timestamp(self.cut.load(Ordering::Acquire))
+    }
+
+    /// Moves the cut; the caller holds the edit lock and the edit is durable.
+    pub(super) fn set_cut(&self, cut: Timestamp) {
+        let before = self.cut.swap(cut.0, Ordering::AcqRel);
+        assert!(before <= cut.0, "the cut never goes back (index store 3)");
+    }
+}
+
+fn open_ranges(context: &IndexContext, files: &RunFiles, recovered: &RecoveredTable) -> Result<Vec<Range>> {
+    let set = FileSet::from_payloads(&recovered.payloads)?;
+    let mut listed = recovered.files.clone();
+    listed.sort_unstable();
+    if !listed.iter().eq(set.files.keys()) {
+        let name = &context.name;
+        return Err(Error::corrupt(format!("the manifest lists other files for index \"{name}\" than its payloads")));
+    }
+    let mut runs = BTreeMap::new();
+    for (file, entry) in &set.files {
+        let run = files.open(*file)?;
+        if run.footer.entry_count != entry.entry_count {
+            let (found, listed) = (run.footer.entry_count, entry.entry_count);
+            return Err(run.named(&Error::corrupt(format!("it has {found} entries, the manifest says {listed}"))));
+        }
+        run.attach_at(entry.attached_at);
+        run.set_listed();
+        runs.insert(*file, Arc::new(run));
+    }
+    let open = |(low, files): (&Vec<u8>, &Vec<FileId>)| {
+        Range::new(low.as_slice().into(), files.iter().map(|file| runs[file].clone()).collect())
+    };
+    let ranges: Vec<Range> = set.ranges.iter().map(open).collect();
+    Ok(if ranges.is_empty() { vec![Range::new(Arc::default(), Vec::new())] } else { ranges })
+}

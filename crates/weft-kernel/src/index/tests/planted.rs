@@ -1,0 +1,33 @@
+//! Deliberate bugs: the tests of this module must notice each. Run alone, since a planted fault is planted for the
+//! whole process:
+//! `cargo test -p weft-kernel --features faults --lib index::tests::planted -- --ignored --test-threads=1`.
+
+use std::panic::catch_unwind;
+
+use super::{concurrent, crash, model};
+use crate::fault::{Fault, plant};
+
+fn caught(fault: Fault, body: fn()) -> bool {
+    plant(Some(fault));
+    let found = catch_unwind(body).is_err();
+    plant(None);
+    println!("{}: {found}", fault.name());
+    found
+}
+
+#[test]
+#[ignore = "plants faults for the whole process"]
+fn planted_faults_are_caught() {
+    let faults: [(Fault, fn()); 7] = [
+        (Fault::IndexCutTooHigh, crash::what_was_logged_survives_a_crash_at_any_operation),
+        (Fault::SkipFileSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::SkipDirSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::SkipManifestSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::IndexAddUnguarded, concurrent::readers_find_what_was_published_while_writers_and_jobs_go_on),
+        (Fault::IndexAsksTooEarly, model::entries_that_nobody_needs_go_when_every_snapshot_is_behind_them),
+        (Fault::IndexFilterForgets, model::random_histories_agree_with_a_map),
+    ];
+    let missed: Vec<&str> =
+        faults.iter().filter(|(fault, body)| !caught(*fault, *body)).map(|(fault, _)| fault.name()).collect();
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}

@@ -1,0 +1,146 @@
+//! One client: generates transactions, runs them, writes down what it saw.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use weft_env::Env;
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Engine, IsolationLevel, Transaction};
+
+use super::database;
+use crate::checker::{Generator, Level, Recorder, Savepoint, Step};
+use crate::work::is_expected;
+
+/// What of a client outlives the process. Never locked across a scheduling point.
+pub(super) struct Pen {
+    recorder: Mutex<Recorder>,
+    generator: Mutex<Generator>,
+}
+
+impl Pen {
+    pub(super) fn new(recorder: Recorder, generator: Generator) -> Pen {
+        Pen { recorder: Mutex::new(recorder), generator: Mutex::new(generator) }
+    }
+
+    pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn generator(&self) -> MutexGuard<'_, Generator> {
+        self.generator.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(super) fn into_recorder(self) -> Recorder {
+        self.recorder.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A client of one life.
+pub(super) struct Client {
+    pub(super) env: Env,
+    pub(super) engine: Arc<Engine>,
+    pub(super) pen: Arc<Pen>,
+    /// None: each transaction draws one.
+    pub(super) level: Option<Level>,
+    pub(super) transactions: u64,
+}
+
+pub(super) fn kernel_level(level: Level) -> IsolationLevel {
+    match level {
+        Level::ReadCommitted => IsolationLevel::ReadCommitted,
+        Level::RepeatableRead => IsolationLevel::RepeatableRead,
+        Level::Serializable => IsolationLevel::Serializable,
+    }
+}
+
+impl Client {
+    /// Runs transactions. Panics when an error comes that clients cannot expect.
+    pub(super) fn run(&self) {
+        for _ in 0..self.transactions {
+            let (steps, level, gives_up, pause) = {
+                let mut generator = self.pen.generator();
+                let level = self.level.unwrap_or_else(|| generator.level());
+                (generator.transaction(), level, generator.chance(4), generator.chance(10))
+            };
+            self.transaction(&steps, level, gives_up);
+            if pause {
+                self.env.clock.sleep(Duration::from_micros(50));
+            }
+        }
+    }
+
+    fn transaction(&self, steps: &[Step], level: Level, gives_up: bool) {
+        self.pen.recorder().begin(level);
+        let result = self.engine.begin_at(kernel_level(level)).and_then(|mut txn| {
+            self.steps(&mut txn, steps)?;
+            if gives_up {
+                txn.rollback();
+                return Ok(None);
+            }
+            let read_only = txn.is_read_only();
+            let ts = txn.commit()?;
+            Ok(Some((!read_only).then_some(ts.0)))
+        });
+        match result {
+            Ok(Some(commit_ts)) => self.pen.recorder().commit(commit_ts),
+            Ok(None) => self.pen.recorder().abort(),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn failed(&self, error: &Error) {
+        if error.code() == Code::Poisoned || error.code() == Code::ShuttingDown {
+            self.pen.recorder().unknown();
+            return;
+        }
+        assert!(is_expected(error), "violation: a client met an unexpected error: {error}");
+        self.pen.recorder().abort();
+    }
+
+    fn steps(&self, txn: &mut Transaction, steps: &[Step]) -> Result<()> {
+        let mut savepoint: Option<(weft_kernel::Mark, Savepoint)> = None;
+        for step in steps {
+            match *step {
+                Step::Append { key, element } => {
+                    self.pen.recorder().append(key, element);
+                    database::statement(txn, |txn| database::append(txn, key, element))?;
+                }
+                Step::ReadList { key } => {
+                    let elements = database::statement(txn, |txn| database::read_list(txn, key))?;
+                    self.pen.recorder().read_list(key, &elements);
+                }
+                Step::WriteRegister { key, column, value } => {
+                    self.pen.recorder().write_register(key, column, value);
+                    database::statement(txn, |txn| database::write_register(txn, key, column, value))?;
+                }
+                Step::ReadRegister { key, column } => {
+                    let value = database::statement(txn, |txn| database::read_register(txn, key, column))?;
+                    self.pen.recorder().read_register(key, column, value);
+                }
+                Step::ReadRangeLists { low, high } => {
+                    let rows = database::statement(txn, |txn| database::read_lists(txn, low, high))?;
+                    self.pen.recorder().read_range_lists(low, high, &rows);
+                }
+                Step::ReadRangeRegisters { low, high, column } => {
+                    let rows = database::statement(txn, |txn| database::read_registers(txn, low, high, column))?;
+                    self.pen.recorder().read_range_registers(low, high, column, &rows);
+                }
+                Step::Savepoint => savepoint = Some((txn.mark(), self.pen.recorder().savepoint())),
+                Step::RollbackTo => {
+                    let (mark, written) = savepoint.expect("the savepoint was set before");
+                    txn.rollback_to(mark);
+                    self.pen.recorder().rollback_to(written);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads everything in one transaction, so that the order of all versions is known.
+    pub(super) fn read_all(&self, columns: u16) {
+        let high = i64::MAX as u64;
+        let mut steps = vec![Step::ReadRangeLists { low: 0, high }];
+        steps.extend((0..columns).map(|column| Step::ReadRangeRegisters { low: 0, high, column }));
+        self.transaction(&steps, Level::RepeatableRead, false);
+    }
+}
