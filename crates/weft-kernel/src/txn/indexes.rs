@@ -88,7 +88,7 @@ impl Transaction {
         let (mut value, mut key) = (Vec::new(), Vec::new());
         for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
             if let Some(cancel) = &self.cancel {
-                cancel.check()?;
+                cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
             }
             for row in t.codec.encode_columns(batch.columns()).iter() {
                 index.put_row(row, &mut value);

@@ -139,7 +139,14 @@ impl Transaction {
             Some(Staged { base, .. }) => *base,
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
                 Some(newest) => Some((newest.insert_ts, newest.location)),
-                None => return Ok(false),
+                None => {
+                    // That there is no row was read. The lock keeps others from adding one, but one may have been added
+                    // since the snapshot.
+                    if let Some(reads) = &self.reads {
+                        reads.note_key(t.def.id, key, ColumnSet::ALL);
+                    }
+                    return Ok(false);
+                }
             },
         };
         self.stage(t, key, Staged { base, row: None, columns: Vec::new() })?;
