@@ -132,7 +132,7 @@ impl Pool {
                 return Ok(());
             }
             if let Some(cancel) = cancel {
-                cancel.check().map_err(Some)?;
+                cancel.check(|| clock.monotonic_nanos()).map_err(Some)?;
             }
             let waited = Duration::from_nanos(clock.monotonic_nanos() - start);
             if !timeout.is_zero() && waited >= timeout {

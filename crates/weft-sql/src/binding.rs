@@ -4,10 +4,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Clock, Env};
-use weft_format::{Code, DataType, Error, Result, TableId, Value};
+use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::TableRef;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
@@ -16,7 +15,7 @@ use crate::settings::Settings;
 
 /// Where a planner finds tables by name: a transaction's catalog.
 pub trait Tables {
-    /// The table, or [`Code::UndefinedTable`] naming it. Names are folded already.
+    /// The table, or [`weft_format::Code::UndefinedTable`] naming it. Names are folded already.
     fn table(&self, name: &str) -> Result<TableRef>;
 }
 
@@ -52,52 +51,36 @@ pub struct CancelToken(Arc<Inner>);
 
 struct Inner {
     /// The kernel's half: waits for locks end by it.
-    requested: weft_kernel::CancelToken,
-    /// Monotonic nanoseconds; `u64::MAX` when there is no statement timeout.
-    deadline_nanos: AtomicU64,
+    kernel: weft_kernel::CancelToken,
     clock: Arc<dyn Clock>,
 }
 
 impl CancelToken {
     /// A token nobody has used.
     pub fn new(env: &Env) -> CancelToken {
-        CancelToken(Arc::new(Inner {
-            requested: weft_kernel::CancelToken::new(),
-            deadline_nanos: AtomicU64::new(u64::MAX),
-            clock: Arc::clone(&env.clock),
-        }))
+        CancelToken(Arc::new(Inner { kernel: weft_kernel::CancelToken::new(), clock: Arc::clone(&env.clock) }))
     }
 
-    /// Asks the running statement to stop; it fails with [`Code::QueryCanceled`] at its next check.
+    /// Asks the running statement to stop; it fails with [`weft_format::Code::QueryCanceled`] at its next check.
     pub fn cancel(&self) {
-        self.0.requested.cancel();
+        self.0.kernel.cancel();
     }
 
     /// An error when the statement was cancelled or its time is over. Cheap; ask once per batch.
     pub fn check(&self) -> Result<()> {
-        if self.0.requested.is_cancelled() {
-            return Err(Error::new(Code::QueryCanceled, "canceling statement due to user request"));
-        }
-        let deadline = self.0.deadline_nanos.load(Ordering::Relaxed);
-        if deadline != u64::MAX && self.0.clock.monotonic_nanos() >= deadline {
-            return Err(Error::new(Code::QueryCanceled, "canceling statement due to statement timeout")
-                .hint("raise it with SET statement_timeout"));
-        }
-        Ok(())
+        self.0.kernel.check(|| self.0.clock.monotonic_nanos())
     }
 
     /// The kernel's half.
     pub(crate) fn kernel(&self) -> weft_kernel::CancelToken {
-        self.0.requested.clone()
+        self.0.kernel.clone()
     }
 
     /// A new statement starts: forgets earlier requests and sets the deadline (0 = none).
     pub(crate) fn start_statement(&self, timeout_ms: u64) {
-        self.0.requested.reset();
-        let deadline = match timeout_ms {
+        self.0.kernel.start(match timeout_ms {
             0 => u64::MAX,
             ms => self.0.clock.monotonic_nanos().saturating_add(ms.saturating_mul(1_000_000)),
-        };
-        self.0.deadline_nanos.store(deadline, Ordering::Relaxed);
+        });
     }
 }

@@ -186,7 +186,6 @@ fn mistakes_have_their_sqlstates() {
             ("SELECT a, count(*) FROM t", "!42803"),
             ("SELECT id FROM t, u", "!42702"),
             ("SELECT (SELECT id FROM t)", "!21000"),
-            ("SELECT id FROM t FOR UPDATE", "!0A000"),
             ("SELECT __rowid FROM h", "!42703"),
             ("SELECT 123456::numeric(4,2)", "!22003"),
             ("SELECT * INTO z FROM t", "!0A000"),

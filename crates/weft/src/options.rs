@@ -59,6 +59,25 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The default options with all memory bounded by one limit, bytes: a quarter each for row tables with indexes'
+    /// memories, for cached blocks and for queries; the rest is for what results, plans and the program itself need.
+    ///
+    /// ```
+    /// let options = weft::Options::with_memory_limit(256 << 20);
+    /// assert_eq!(options.query_memory_bytes, 64 << 20);
+    /// ```
+    pub fn with_memory_limit(limit_bytes: u64) -> Options {
+        let part = (limit_bytes / 4).max(4 << 20);
+        let options = Options::default();
+        Options {
+            row_memory_bytes: part,
+            row_table_bytes: options.row_table_bytes.min(part / 16),
+            cache_bytes: part,
+            query_memory_bytes: part as usize,
+            ..options
+        }
+    }
+
     /// The kernel's part.
     pub(crate) fn engine(&self) -> EngineOptions {
         EngineOptions {

@@ -346,7 +346,7 @@ impl LockTable {
                 return Ok(());
             }
             if let Some(cancel) = request.cancel {
-                cancel.check()?;
+                cancel.check(|| request.clock.monotonic_nanos())?;
             }
             let waited = Duration::from_nanos(request.clock.monotonic_nanos() - start);
             if !limit.is_zero() && waited >= limit {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use weft_env::OpenMode;
 use weft_env::sync::Mutex;
+use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, Result, Timestamp, Value, ValueRef};
 
 use crate::catalog::TableDef;
@@ -192,7 +193,7 @@ impl Partition for OneBatch {
 }
 
 impl Scan for MemoryTable {
-    /// Integers only, no own writes, one batch.
+    /// No own writes, one batch.
     fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
         let ScanRequest { view, projection, predicates, .. } = request;
         let state = self.state.lock();
@@ -201,13 +202,9 @@ impl Scan for MemoryTable {
         };
         let rows = state.versions.keys().filter_map(|key| state.find(key, view.read_ts)).filter(matches);
         let rows: Vec<Arc<[u8]>> = rows.collect();
-        let value = |row: &Arc<[u8]>, column| match self.codec.get(row, column) {
-            ValueRef::Int(value) => value,
-            other => panic!("integers only: {other:?}"),
-        };
         let columns = projection.iter().map(|&column| {
-            let values: Int64Array = rows.iter().map(|row| Some(value(row, column))).collect();
-            (column.to_string(), Arc::new(values) as ArrayRef)
+            let data_type = self.def().schema.columns[column].data_type;
+            (column.to_string(), column_of_rows(&self.codec, data_type, column, rows.iter().map(|row| &row[..])))
         });
         let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
         Ok(ScanOutput { partitions: vec![Box::new(OneBatch(Some(batch)))], metrics: Arc::default() })
@@ -246,7 +243,9 @@ impl Write for MemoryTable {
         for batch in batches {
             let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
             for i in 0..batch.num_rows() {
-                let row = self.codec.encode(columns.iter().map(|column| ValueRef::Int(column.value(i))));
+                let row = self.codec.encode(columns.iter().map(|column| {
+                    if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
+                }));
                 if self.newest(&self.keys.of_row(&self.codec, &row))?.is_some() {
                     return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
                 }

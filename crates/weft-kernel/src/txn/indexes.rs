@@ -15,7 +15,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{Code, Error, Result, Timestamp, Value};
+use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::ddl::OwnDdl;
 use super::journal::Step;
@@ -88,7 +88,7 @@ impl Transaction {
         let (mut value, mut key) = (Vec::new(), Vec::new());
         for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
             if let Some(cancel) = &self.cancel {
-                cancel.check()?;
+                cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
             }
             for row in t.codec.encode_columns(batch.columns()).iter() {
                 index.put_row(row, &mut value);
@@ -191,6 +191,11 @@ impl Transaction {
         if !index.is_usable(self.read_ts) || OwnDdl::drops(&self.ddl, index.id()) || self.has_built(t) {
             return Ok(None);
         }
+        // What validation knows of the read: an equality is told as such, of a range just its columns are.
+        let equalities = match (low, high) {
+            (Bound::Included(low), Bound::Included(high)) if low == high => equal_to(index, low),
+            _ => Vec::new(),
+        };
         let bytes = |bound: Bound<&[Value]>| match bound {
             Bound::Included(values) => index.prefix(values).map(Bound::Included),
             Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
@@ -198,8 +203,7 @@ impl Transaction {
         };
         let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
-            // What an equality says is told as such; everything else counts as a scan of these columns.
-            reads.note_scan(t.id(), &[], index.columns());
+            reads.note_scan(t.id(), &equalities, index.columns());
         }
         let mut found = self.own_values(t, index, &low, &high);
         let own_count = found.len();
@@ -366,6 +370,16 @@ impl Transaction {
         }
         Ok(())
     }
+}
+
+/// The first columns of an index are these values.
+fn equal_to(index: &Index, values: &[Value]) -> Vec<Predicate> {
+    let pairs = index.columns().iter().zip(values);
+    let predicate = |(&column, value): (&usize, &Value)| match value {
+        Value::Null => Predicate::IsNull { column },
+        value => Predicate::Compare { column, op: CompareOp::Eq, value: value.clone() },
+    };
+    pairs.map(predicate).collect()
 }
 
 fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {

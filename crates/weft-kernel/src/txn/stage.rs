@@ -141,7 +141,14 @@ impl Transaction {
             Some(Staged { base, .. }) => *base,
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
                 Some(newest) => Some((newest.insert_ts, newest.location)),
-                None => return Ok(false),
+                None => {
+                    // That there is no row was read. The lock keeps others from adding one, but one may have been added
+                    // since the snapshot.
+                    if let Some(reads) = &self.reads {
+                        reads.note_key(t.def.id, key, ColumnSet::ALL);
+                    }
+                    return Ok(false);
+                }
             },
         };
         self.stage(t, key, Staged { base, row: None, columns: Vec::new() })?;
@@ -197,11 +204,14 @@ impl Transaction {
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }
         self.check_buildable(t)?;
+        self.check_built(t, batches)?;
         let attachment = t.table.build(batches)?;
         let rows = attachment.rows;
+        if let Err(error) = self.build_indexes(t, batches) {
+            t.table.discard(&attachment);
+            return Err(error);
+        }
         self.journal.attach(t, attachment);
-        self.build_indexes(t, batches)?;
-        self.check_built(t, batches)?;
         Ok(rows)
     }
 

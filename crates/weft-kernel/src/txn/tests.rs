@@ -1,3 +1,4 @@
+mod indexes;
 mod levels;
 
 use std::sync::Arc;
@@ -179,6 +180,10 @@ fn a_lock_that_is_not_granted_times_out_and_names_the_holder() {
     cancel.cancel();
     other.set_cancel(cancel);
     assert_eq!(other.insert(&t, &row(&t, 1, 2)).unwrap_err().code(), Code::QueryCanceled);
+    let late = crate::CancelToken::new();
+    late.start(0);
+    other.set_cancel(late);
+    assert!(other.insert(&t, &row(&t, 1, 2)).unwrap_err().message().contains("statement timeout"));
     drop(holder);
     other.set_cancel(crate::CancelToken::new());
     other.insert(&t, &row(&t, 1, 2)).unwrap();

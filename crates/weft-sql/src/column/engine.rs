@@ -18,6 +18,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::DataType as ArrowType;
 use chrono::DateTime;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -139,6 +140,7 @@ impl ColumnEngine {
             cachable,
             template: Mutex::new(None),
             executions: AtomicU64::new(0),
+            sorts_joins: AtomicBool::new(false),
             text: text.into(),
         };
         if cachable {
@@ -198,18 +200,40 @@ impl ColumnEngine {
             self.refresh_template(query, binding);
             return match self.template(query)? {
                 Template::Reusable(plan) => reset_plan_states(plan).map_err(wrong),
-                Template::Single => self.physical(&self.state, &query.plan).map_err(wrong),
+                Template::Single => self.physical(query, &self.state, &query.plan).map_err(wrong),
             };
         }
         let plan = with_params(&query.plan, &query.params, binding)?;
         let mut state = (*self.state).clone();
         state.execution_props_mut().query_execution_start_time = DateTime::from_timestamp_micros(binding.now_micros);
         let plan = state.optimize(&plan).map_err(wrong)?;
-        self.physical(&state, &plan).map_err(wrong)
+        self.physical(query, &state, &plan).map_err(wrong)
     }
 
-    fn physical(&self, state: &SessionState, plan: &LogicalPlan) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+    fn physical(
+        &self,
+        query: &PreparedQuery,
+        state: &SessionState,
+        plan: &LogicalPlan,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let spilling = query.sorts_joins.load(Ordering::Relaxed).then(|| {
+            let mut state = state.clone();
+            state.config_mut().options_mut().optimizer.prefer_hash_join = false;
+            state
+        });
+        let state = spilling.as_ref().unwrap_or(state);
         stoppable(wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?)
+    }
+
+    /// Runs a prepared query to its end. One that runs out of memory is planned again with joins that spill.
+    pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Vec<RecordBatch>> {
+        match self.execute(query, binding())?.collect() {
+            Err(error) if error.code() == Code::OutOfMemory && !query.sorts_joins.swap(true, Ordering::Relaxed) => {
+                *query.template.lock() = None;
+                self.execute(query, binding())?.collect()
+            }
+            result => result,
+        }
     }
 
     fn template(&self, query: &PreparedQuery) -> Result<Template> {
@@ -217,7 +241,7 @@ impl ColumnEngine {
         if let Some(template) = &*template {
             return Ok(template.clone());
         }
-        let plan = self.physical(&self.state, &query.plan).map_err(|error| unwrap(error, &query.text))?;
+        let plan = self.physical(query, &self.state, &query.plan).map_err(|error| unwrap(error, &query.text))?;
         let made = if is_reusable(&plan) { Template::Reusable(plan) } else { Template::Single };
         *template = Some(made.clone());
         Ok(made)
@@ -268,6 +292,8 @@ pub struct PreparedQuery {
     cachable: bool,
     template: Mutex<Option<Template>>,
     executions: AtomicU64,
+    /// An execution ran out of memory: joins sort both sides from now on, which can spill, as hash joins cannot.
+    sorts_joins: AtomicBool,
     pub(super) text: Arc<str>,
 }
 

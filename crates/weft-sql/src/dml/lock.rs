@@ -161,7 +161,7 @@ impl PreparedWrite {
         (mut skip, limit): (u64, u64),
         context: &mut StatementContext<'_>,
     ) -> Result<(Vec<RecordBatch>, u64)> {
-        let batches = context.engine.execute(query, context.binding(query.tables()))?.collect()?;
+        let batches = context.engine.collect(query, || context.binding(query.tables()))?;
         let schema = &self.table.def.schema;
         let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();
         let (mut kept, mut count, mut read) = (Vec::with_capacity(batches.len()), 0, 0);

@@ -105,8 +105,7 @@ impl PreparedWrite {
             let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
             return self.shown(Tag::Select(count), &rows);
         }
-        let binding = context.binding(self.query.tables());
-        let batches = context.engine.execute(&self.query, binding)?.collect()?;
+        let batches = context.engine.collect(&self.query, || context.binding(self.query.tables()))?;
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&batches)?;
         let tag = match self.write {

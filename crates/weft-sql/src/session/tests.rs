@@ -10,6 +10,7 @@ use weft_kernel::table::Method;
 use weft_kernel::{Engine, EngineOptions};
 
 use super::*;
+use crate::column::ColumnOptions;
 use crate::engine::SqlOptions;
 use crate::text::print;
 
@@ -381,6 +382,26 @@ fn isolation_levels_are_named_and_kept() {
     assert_eq!(rows(&mut a, "SELECT v, w FROM t WHERE id = 1"), "100|201");
     tag(&mut a, "COMMIT");
     assert_eq!(rows(&mut b, "SELECT v, w FROM t WHERE id = 1"), "100|201");
+}
+
+#[test]
+fn a_join_larger_than_memory_spills() {
+    let fixture = fixture_with(EngineOptions::default());
+    let columns = ColumnOptions { memory_bytes: 12 << 20, ..ColumnOptions::default() };
+    let db = SqlEngine::new(Arc::clone(fixture.db.kernel()), SqlOptions { columns });
+    let mut s = db.session();
+    tag(&mut s, "CREATE TABLE a (id int PRIMARY KEY, t text); CREATE TABLE b (id int PRIMARY KEY, t text)");
+    for table in ["a", "b"] {
+        let fill = format!(
+            "INSERT INTO {table} SELECT i, 'a text of some length, number ' || i FROM generate_series(1, 300000) g(i)"
+        );
+        tag(&mut s, &fill);
+    }
+    let join = "SELECT count(*), sum(a.id), min(a.t || b.t) FROM a JOIN b ON a.t = b.t";
+    let expected = "300000|45000150000|a text of some length, number 1a text of some length, number 1";
+    assert_eq!(rows(&mut s, join), expected);
+    assert_eq!(rows(&mut s, join), expected);
+    assert!(rows(&mut s, &format!("EXPLAIN {join}")).contains("HashJoin"), "a new plan tries the fast join first");
 }
 
 #[test]

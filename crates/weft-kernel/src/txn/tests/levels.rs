@@ -253,6 +253,19 @@ fn a_key_found_missing_was_read() {
     assert_eq!(code(one.commit()), Code::SerializationFailure);
 }
 
+#[test]
+fn a_delete_that_found_nothing_has_read_that() {
+    let scratch = Scratch::new("delete-missing");
+    let engine = engine(&scratch);
+    let (mut one, t) = begin(&engine, IsolationLevel::Serializable);
+    let (mut two, _) = begin(&engine, IsolationLevel::Serializable);
+    two.insert(&t, &row(&t, [70, 0, 0, 0])).unwrap();
+    two.commit().unwrap();
+    assert!(!one.delete(&t, &t.keys.of_row(&t.codec, &row(&t, [70, 0, 0, 0]))).unwrap());
+    one.insert(&t, &row(&t, [71, 0, 0, 0])).unwrap();
+    assert_eq!(code(one.commit()), Code::SerializationFailure);
+}
+
 /// Each thread adds to its own column of the same two rows. `WEFT_RACES` sets how often (each).
 #[test]
 fn races_on_different_columns_lose_no_update() {
