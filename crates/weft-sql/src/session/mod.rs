@@ -16,6 +16,7 @@
 //! A text of several statements is no transaction by itself (PostgreSQL makes it one): put BEGIN and COMMIT around.
 
 mod append;
+mod definitions;
 mod explain;
 mod plan;
 mod run;
