@@ -129,8 +129,8 @@ impl BloomFilter {
     }
 }
 
-/// Whether the hash may have been added to the filter that [`BloomFilter::write`] made these bytes of; false is certain.
-/// The bytes are whole, as a checksum told.
+/// Whether the hash may have been added to the filter that [`BloomFilter::write`] made these bytes of; false is
+/// certain. The bytes are whole, as a checksum told.
 #[inline]
 pub fn may_contain_in(bytes: &[u8], hash: u64) -> bool {
     let (blocks, _) = bytes.as_chunks::<BLOOM_BLOCK_BYTES>();

@@ -50,6 +50,7 @@ codes! {
     UndefinedColumn NotFound "42703" "No such column.";
     UndefinedFunction NotFound "42883" "No such function or operator.";
     UndefinedObject NotFound "42704" "No such type, setting, method or other object.";
+    WrongObjectType Invalid "42809" "The object is of another kind than the statement needs.";
     UndefinedParameter Invalid "42P02" "No value for a parameter.";
     UndefinedFile NotFound "58P01" "No such file or directory.";
     UndefinedPrepared NotFound "26000" "No such prepared statement.";

@@ -3,7 +3,7 @@
 //! ```text
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
-//!      row ── key                   a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
@@ -19,6 +19,7 @@ pub mod key;
 pub mod mask;
 pub mod predicate;
 pub mod row;
+pub mod row_arrays;
 pub mod row_batch;
 pub mod schema;
 pub mod stats;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result, Value};
+use weft_kernel::index::NewIndex;
 use weft_kernel::{Durability, Engine, TableRef};
 
 use crate::history::History;
@@ -266,6 +267,9 @@ impl Client {
 
     /// Creates or drops the client's own table, with rows in it, beside other changes.
     fn schema_change(&mut self, work: &mut Work<'_>) -> Result<Then> {
+        if self.random.chance(40) {
+            return self.index_change(work);
+        }
         let name = SCRATCH[self.number];
         match work.table(name) {
             Ok(table) if self.random.chance(60) => work.drop_table(&table, &mut self.random)?,
@@ -280,6 +284,29 @@ impl Client {
         }
         if self.random.chance(50) {
             self.transfer(work)?;
+        }
+        Ok(if self.random.chance(15) { Then::Rollback } else { Then::Commit })
+    }
+
+    /// Makes or drops an index of a table that others write to.
+    fn index_change(&mut self, work: &mut Work<'_>) -> Result<Then> {
+        let name = format!("index_{}", self.number);
+        if self.random.chance(30) {
+            self.statement(work)?;
+        }
+        if work.txn.index(&name).is_some() {
+            work.txn.drop_index(&name)?;
+        } else {
+            let table = work.table(self.random.pick(&FIXED))?;
+            let column_count = table.def.schema.columns.len() as u64;
+            let mut columns = vec![self.random.below(column_count) as usize];
+            if self.random.chance(40) {
+                columns.push(self.random.below(column_count) as usize);
+            }
+            work.txn.create_index(&table, NewIndex { name, columns, unique: false, constraint: false })?;
+        }
+        if self.random.chance(30) {
+            self.statement(work)?;
         }
         Ok(if self.random.chance(15) { Then::Rollback } else { Then::Commit })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_format::{Result, Value};
+use weft_kernel::index::NewIndex;
 use weft_kernel::{Durability, Engine};
 
 use crate::client::Client;
@@ -13,7 +14,7 @@ use crate::model::State;
 use crate::random::Random;
 use crate::reader::{Reader, check_total, read_state};
 use crate::scenario::Scenario;
-use crate::tables::{ACCOUNTS, DIR, FIXED, TOTAL, money_row, new_table};
+use crate::tables::{ACCOUNTS, DIR, FIXED, PAIRS, TOTAL, money_row, new_table};
 use crate::work::Work;
 
 /// Opens the database.
@@ -151,6 +152,12 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
             work.create_table(new_table(name, &mut random.clone()))?;
         }
         let accounts = work.table(ACCOUNTS)?;
+        let indexes = [(ACCOUNTS, "accounts_writer", vec![3, 0], false), (PAIRS, "pairs_note", vec![5], true)];
+        for (table, name, columns, unique) in indexes {
+            let table = work.table(table)?;
+            let new = NewIndex { name: name.into(), columns, unique, constraint: false };
+            work.txn.create_index(&table, new)?;
+        }
         let bank = money_row(&[Value::Int(0)], TOTAL, work.tid, &mut random.clone());
         work.insert(&accounts, &bank)?;
         work.commit(99)

@@ -25,4 +25,4 @@ pub use def::{NewTable, TableDef};
 pub use versions::TableRef;
 
 pub(crate) use codec::{decode_image, encode_image};
-pub(crate) use versions::Catalog;
+pub(crate) use versions::{Catalog, TableShared};

@@ -11,6 +11,7 @@ use weft_format::{Result, TableId, Timestamp, Value};
 
 use super::codec::CatalogImage;
 use super::def::TableDef;
+use crate::index::{Index, scan_by_index};
 use crate::table::{ScanOutput, ScanRequest, Table};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
@@ -26,11 +27,14 @@ pub struct TableRef {
     pub keys: Arc<KeyCodec>,
     /// What all references to one table share.
     pub(crate) shared: Arc<TableShared>,
+    /// What the relation is when it is an index.
+    pub(crate) as_index: Option<Arc<Index>>,
 }
 
 /// The mutable state of a table that the kernel keeps.
-#[derive(Debug)]
 pub(crate) struct TableShared {
+    /// The indexes that installations feed, those under construction too.
+    indexes: RwLock<Arc<[TableRef]>>,
     /// The next hidden row id.
     next_row_id: AtomicI64,
     /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
@@ -42,9 +46,37 @@ impl TableRef {
     pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
         let codec = Arc::new(RowCodec::new(&def.schema));
         let keys = Arc::new(KeyCodec::new(&def.schema));
-        let shared =
-            Arc::new(TableShared { next_row_id: AtomicI64::new(1), drop_ts: AtomicU64::new(Timestamp::MAX.0) });
-        TableRef { def, table, codec, keys, shared }
+        let shared = Arc::new(TableShared {
+            indexes: RwLock::new(Arc::new([])),
+            next_row_id: AtomicI64::new(1),
+            drop_ts: AtomicU64::new(Timestamp::MAX.0),
+        });
+        TableRef { def, table, codec, keys, shared, as_index: None }
+    }
+
+    /// A reference to an index, a relation of its own.
+    pub(crate) fn of_index(def: Arc<TableDef>, index: Arc<Index>) -> TableRef {
+        TableRef { as_index: Some(index.clone()), ..TableRef::new(def, index) }
+    }
+
+    /// The indexes of a table, by id. Which of them a snapshot may use [`Index::is_usable`] tells.
+    pub fn indexes(&self) -> Arc<[Arc<Index>]> {
+        let relations = self.index_relations();
+        relations.iter().filter_map(|relation| relation.as_index.clone()).collect()
+    }
+
+    /// The indexes of a table as relations.
+    pub(crate) fn index_relations(&self) -> Arc<[TableRef]> {
+        self.shared.indexes.read().clone()
+    }
+
+    /// From now on installations feed this index.
+    pub(crate) fn add_index(&self, index: TableRef) {
+        let mut indexes = self.shared.indexes.write();
+        let mut all: Vec<TableRef> = indexes.to_vec();
+        all.push(index);
+        all.sort_by_key(TableRef::id);
+        *indexes = all.into();
     }
 
     /// Starts a scan, and notes it where the reader's transaction wants to know.
@@ -52,7 +84,10 @@ impl TableRef {
         if let Some(reads) = &request.view.reads {
             reads.note_scan(self.def.id, &request.predicates, &request.projection);
         }
-        self.table.scan(request)
+        match scan_by_index(self, &request)? {
+            Some(output) => Ok(output),
+            None => self.table.scan(request),
+        }
     }
 
     /// The table's id.
@@ -82,6 +117,16 @@ impl TableRef {
             self.shared.next_row_id.fetch_max(last.saturating_add(1), Ordering::Relaxed);
         }
         Ok(())
+    }
+}
+
+impl TableShared {
+    /// Installations no longer feed this index.
+    pub(crate) fn remove_index(&self, id: TableId) {
+        let mut indexes = self.indexes.write();
+        if indexes.iter().any(|index| index.id() == id) {
+            *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();
+        }
     }
 }
 
@@ -177,6 +222,9 @@ impl Catalog {
 
     /// A table becomes visible to snapshots from `ts` on.
     pub(crate) fn install_create(&self, ts: Timestamp, table: TableRef) {
+        if let Some(index) = &table.as_index {
+            index.set_ready(ts);
+        }
         let entry = Entry { table, create_ts: ts };
         let mut state = self.state.write();
         let name = entry.table.def.name.clone();
@@ -195,6 +243,11 @@ impl Catalog {
         let entry = state.by_id.get(&id).expect("a table that is dropped was created");
         assert_eq!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is dropped twice (catalog 1)");
         entry.table.shared.drop_ts.store(ts.0, Ordering::Release);
+        if let Some(index) = &entry.table.as_index
+            && let Some(owner) = state.by_id.get(&index.table())
+        {
+            owner.table.shared.remove_index(id);
+        }
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }

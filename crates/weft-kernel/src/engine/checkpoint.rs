@@ -128,6 +128,7 @@ impl Core {
                 cut = cut.min(table.table.durable_cut());
             }
         }
+        cut = cut.min(self.log_holds.lowest().unwrap_or(Timestamp::MAX));
         // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else
         // removed.
         if cut > catalog_cut && self.log.can_truncate(cut) {

@@ -9,6 +9,7 @@ use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env};
 use weft_format::{Code, Error, Result, TxnId};
 
+use super::holds::LogHolds;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::threads::AsyncCommits;
@@ -47,6 +48,7 @@ pub(crate) struct Core {
     pub(crate) sequencer: Mutex<()>,
     /// One checkpoint at a time; also truncation of the log and removal of dropped tables.
     pub(crate) checkpointing: Mutex<()>,
+    pub(crate) log_holds: LogHolds,
     pub(crate) async_commits: AsyncCommits,
     pub(crate) closed: AtomicBool,
     /// Tells the threads to end.

@@ -19,6 +19,7 @@
 mod checkpoint;
 mod core;
 mod handle;
+mod holds;
 mod open;
 mod options;
 mod poison;
@@ -31,6 +32,7 @@ pub use options::{Durability, EngineOptions};
 pub use status::EngineStatus;
 
 pub(crate) use core::Core;
+pub(crate) use holds::LogHold;
 
 #[cfg(test)]
 #[allow(

@@ -11,6 +11,7 @@ use weft_env::{DirLock, Env};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
 use super::core::{Core, Methods, method};
+use super::holds::LogHolds;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::redo::Redo;
@@ -87,6 +88,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         poison: Poison::default(),
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),
+        log_holds: LogHolds::default(),
         async_commits: AsyncCommits::default(),
         closed: AtomicBool::new(false),
         stop: AtomicBool::new(false),
@@ -104,7 +106,15 @@ fn recover(
     catalog: &Catalog,
     tables: BTreeMap<TableId, crate::table::RecoveredTable>,
 ) -> Result<(LogEnd, Attached)> {
-    let mut redo = Redo { env, methods, services, catalog, recovered: tables, attached: Attached::new() };
+    let mut redo = Redo {
+        env,
+        methods,
+        services,
+        catalog,
+        recovered: tables,
+        changed: BTreeMap::new(),
+        attached: Attached::new(),
+    };
     redo.open_catalog()?;
     let end = redo.run()?;
     Ok((end, redo.attached))
@@ -159,6 +169,9 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
             }
             let entry = catalog.upgrade().and_then(|catalog| catalog.by_id(id));
             let entry = entry.ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
+            if entry.table.as_index.is_some() {
+                return crate::index::fold(payloads);
+            }
             method(&methods, &entry.table.def.method)?.fold(payloads)
         }),
     }

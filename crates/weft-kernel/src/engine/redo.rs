@@ -14,6 +14,7 @@ use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 use super::core::{Methods, method};
 use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image};
 use crate::fault::{self, Fault};
+use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::services::Services;
 use crate::table::{Change, RecoveredTable, TableContext};
@@ -26,6 +27,8 @@ pub(super) struct Redo<'a> {
     pub(super) catalog: &'a Catalog,
     /// What the manifest knows of each table.
     pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
+    /// Rows that the log changes, by table: their indexes are brought up to date at the end.
+    pub(super) changed: BTreeMap<TableId, BTreeSet<Vec<u8>>>,
     /// Files that attach records name: they are no orphans although no manifest edit names them yet.
     pub(super) attached: BTreeSet<FileId>,
 }
@@ -74,7 +77,26 @@ impl Redo<'_> {
                 }
             }
         }
+        self.feed_indexes()?;
         Ok(reader.finish())
+    }
+
+    /// Gives each index the entries of the rows that the log changed (index relation 2).
+    fn feed_indexes(&mut self) -> Result<()> {
+        let mut value = Vec::new();
+        for (id, keys) in std::mem::take(&mut self.changed) {
+            let Some(entry) = self.catalog.by_id(id) else { continue };
+            let indexes = entry.table.indexes();
+            if indexes.is_empty() || entry.table.drop_ts() != Timestamp::MAX {
+                continue;
+            }
+            for key in keys {
+                let Some(newest) = entry.table.table.newest(&key)? else { continue };
+                let Some(row) = entry.table.table.read_row(&key, Timestamp::MAX)? else { continue };
+                indexes.iter().for_each(|index| index.add_row(&key, &row, newest.insert_ts, &mut value));
+            }
+        }
+        Ok(())
     }
 
     /// No commit may be missing between what the manifest knows and the log: log segments are removed only after the
@@ -122,8 +144,12 @@ impl Redo<'_> {
             )));
         }
         match change {
-            Change::Insert { row, .. } => table.codec.check(row)?,
-            Change::Update { values, .. } => {
+            Change::Insert { key, row } => {
+                table.codec.check(row)?;
+                self.changed.entry(id).or_default().insert(key.clone());
+            }
+            Change::Update { key, values } => {
+                self.changed.entry(id).or_default().insert(key.clone());
                 if values.iter().any(|(column, _)| *column >= table.codec.column_count()) {
                     return Err(Error::corrupt(format!("commit {ts} updates a column that table {id} does not have")));
                 }
@@ -163,9 +189,17 @@ impl Redo<'_> {
     }
 
     fn open_table(&mut self, def: Arc<TableDef>) -> Result<TableRef> {
-        let method = method(self.methods, &def.method)?;
         let recovered = self.recovered.remove(&def.id).unwrap_or_default();
         let context = TableContext { def: def.clone(), env: self.env.clone(), services: self.services.clone() };
+        if let Some(owner) = crate::index::table_of(&def)? {
+            let owner = self.catalog.by_id(owner).ok_or_else(|| {
+                Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
+            })?;
+            let relation = TableRef::of_index(def, Index::open(context, &recovered, &owner.table)?);
+            owner.table.add_index(relation.clone());
+            return Ok(relation);
+        }
+        let method = method(self.methods, &def.method)?;
         let table = method.open(context, recovered)?;
         Ok(TableRef::new(def, table))
     }

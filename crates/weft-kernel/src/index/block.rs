@@ -1,7 +1,7 @@
 //! A block of entries: each keeps only what differs from the entry before it; every 16th is whole.
 //!
 //! ```text
-//!   base u64 │ entries ...                                                     │ whole entries' offsets u32 × n │ n u32
+//!   base u64 │ entries ...                                              │ whole entries' offsets u32 × n │ n u32
 //!             shared 0, rest 8, value length 4, ts 0: 80 00 00 2a 80 00 00 07    (whole)
 //!             shared 7, rest 1, value length 4, ts 2:                      09    (ts is base + unzigzag(2) = base + 1)
 //! ```

@@ -37,7 +37,7 @@ pub struct IndexStatistics {
     pub filter_misses: u64,
     /// Those of them that the filter let through.
     pub filter_false_positives: u64,
-    /// Outdated entries that readers noted and no merge has looked for yet.
+    /// Entries that were noted as outdated and no merge has looked for yet.
     pub stale_noted: u64,
 }
 
@@ -80,7 +80,7 @@ impl IndexStore {
         statistics.entries = statistics.memory_entries;
         for range in &layout.ranges {
             statistics.runs_per_range_max = statistics.runs_per_range_max.max(range.runs.len() as u64);
-            statistics.stale_noted += range.stale.load(Ordering::Relaxed);
+            statistics.stale_noted += range.stale.noted();
         }
         for run in layout.runs().values() {
             let (misses, false_positives) = run.misses();

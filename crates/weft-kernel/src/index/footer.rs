@@ -316,3 +316,78 @@ impl Trailer {
         Ok(trailer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Footer, u64) {
+        let edge = |bytes: &[u8]| EdgeEntry { bytes: bytes.to_vec(), value_len: 1 };
+        let mut footer = Footer {
+            entry_count: 40,
+            value_count: 20,
+            ts_min: Timestamp(3),
+            ts_max: Timestamp(9),
+            first: edge(b"a1"),
+            last: edge(b"z9"),
+            ..Footer::default()
+        };
+        for number in 0..20u8 {
+            footer.blocks.push(Place { offset: 0, bytes: 100, checksum: 7, entries: 2 });
+            footer.separators.extend((number > 0).then_some(b'a' + number));
+            footer.separator_ends.push(footer.separators.len() as u32);
+        }
+        footer.segments = vec![Place { bytes: 32, checksum: 8, ..Place::default() }; 2];
+        let end = HEADER_BYTES as u64 + 20 * 100 + 2 * 32;
+        footer.place(end).unwrap();
+        (footer, end)
+    }
+
+    #[test]
+    fn footers_come_back_and_find_blocks() {
+        let (footer, end) = sample();
+        assert_eq!(Footer::decode(&footer.encode(), end).unwrap(), footer);
+        assert_eq!(
+            ["", "a", "b", "bz", "c", "zz"].map(|target| footer.block_of(target.as_bytes())),
+            [0, 0, 1, 1, 2, 19]
+        );
+        assert_eq!(
+            [Some("b"), Some("bz"), None].map(|high| footer.last_block_below(high.map(str::as_bytes))),
+            [0, 1, 19]
+        );
+        assert_eq!(footer.blocks[16].offset, 64 + 1600 + 32, "behind the first segment");
+        assert_eq!(footer.share(b"", None), (40, 2032));
+        assert_eq!(footer.share(b"b", Some(b"d")), (4, 200));
+        assert_eq!(footer.separators_within(b"bz", Some(b"d")).map(|block| block.0[0]).collect::<Vec<_>>(), b"bc");
+    }
+
+    #[test]
+    fn footers_that_contradict_themselves_are_errors_and_never_panics() {
+        let (footer, end) = sample();
+        let bytes = footer.encode();
+        for at in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[at / 8] ^= 1 << (at % 8);
+            // The checksum finds the flips that still decode.
+            let _ = Footer::decode(&flipped, end);
+        }
+        for len in 0..bytes.len() {
+            assert!(Footer::decode(&bytes[..len], end).is_err());
+        }
+        assert!(Footer::decode(&bytes, end + 1).is_err());
+        for break_it in [
+            |footer: &mut Footer| footer.entry_count += 1,
+            |footer: &mut Footer| footer.value_count = 41,
+            |footer: &mut Footer| footer.ts_min = Timestamp(10),
+            |footer: &mut Footer| footer.filter.bits = 21,
+            |footer: &mut Footer| footer.first.value_len = 3,
+            |footer: &mut Footer| footer.first.bytes = b"zz".to_vec(),
+            |footer: &mut Footer| footer.separators.swap(3, 4),
+            |footer: &mut Footer| footer.segments[1].bytes = 0,
+        ] {
+            let mut broken = footer.clone();
+            break_it(&mut broken);
+            assert!(Footer::decode(&broken.encode(), end).is_err(), "{broken:?}");
+        }
+    }
+}

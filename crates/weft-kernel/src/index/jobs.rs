@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. A merge asks [`Keep`](super::Keep) about entries that every snapshot is behind: added at or before the horizon as
-//!    of the merge's start. Younger ones stay.
+//!    of the merge's start. Younger ones stay. Where hardly an entry was noted as outdated it asks about none: each
+//!    answer costs a point read.
 //! 2. Which of a range's runs are merged does not matter: a repeated entry keeps its greatest timestamp, and nothing is
 //!    ever deleted by an entry.
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_format::bloom::hash_bytes;
-use weft_format::{FileId, Result};
+use weft_format::{FileId, Result, Timestamp};
 
 use super::entry::{EntryBuffer, Span};
 use super::filter::FilterShape;
@@ -37,6 +38,8 @@ const FLUSH_BYTES_PER_US: u64 = 100;
 const MERGE_BYTES_PER_US: u64 = 50;
 /// What a run less is worth, in rows that are read in vain.
 const RUN_ROWS: u64 = 1000;
+/// A merge looks for outdated entries when one in so many is noted as such.
+const STALE_RATIO: u64 = 64;
 /// The number of the flush that only lists attached files.
 const LIST_NUMBER: u64 = 0;
 
@@ -48,12 +51,12 @@ impl IndexStore {
         }
         let layout = self.layout();
         let mut offers: Vec<JobOffer> = self.flush_offer(&layout).into_iter().collect();
-        let merging = self.merging.lock().clone();
+        let (merging, horizon) = (self.merging.lock().clone(), self.context.services.horizon());
         for range in (0..layout.ranges.len()).filter(|&range| !merging.contains(&layout.ranges[range].low)) {
-            let Some((inputs, pick)) = self.merge_of(&layout, range) else { continue };
+            let Some((inputs, pick)) = self.merge_of(&layout, range, horizon) else { continue };
             let low = &layout.ranges[range].low;
             let bytes: u64 = inputs.iter().map(|run| run.footer.share(low, layout.range_end(range)).1).sum();
-            let stale = layout.ranges[range].stale.load(Ordering::Relaxed);
+            let stale = layout.ranges[range].stale.noted();
             let price = Price {
                 cpu_us: bytes / MERGE_BYTES_PER_US,
                 read_bytes: bytes,
@@ -151,7 +154,7 @@ impl IndexStore {
     }
 
     /// The merge that a range needs now: its inputs, and why.
-    fn merge_of(&self, layout: &Layout, range: usize) -> Option<(Vec<Arc<Run>>, MergePick)> {
+    fn merge_of(&self, layout: &Layout, range: usize, horizon: Timestamp) -> Option<(Vec<Arc<Run>>, MergePick)> {
         let Range { low, runs, stale } = &layout.ranges[range];
         let high = layout.range_end(range);
         let runs: Vec<&Arc<Run>> = runs.iter().filter(|run| run.is_listed()).collect();
@@ -160,14 +163,14 @@ impl IndexStore {
             RunShape { bytes, entries, misses, false_positives, filter_bits: run.footer.filter.bits }
         };
         let shapes: Vec<RunShape> = runs.iter().map(shape).collect();
-        let pick = pick_merge(&shapes, stale.load(Ordering::Relaxed), &self.context.options)?;
+        let pick = pick_merge(&shapes, stale.due(horizon), &self.context.options)?;
         Some((pick.inputs.iter().map(|&at| runs[at].clone()).collect(), pick))
     }
 
     fn run_merge(&self, number: u64) -> Result<()> {
         let Some((claim, layout)) = self.claim(number) else { return Ok(()) };
         let range = layout.range_of(&claim.low);
-        match self.merge_of(&layout, range) {
+        match self.merge_of(&layout, range, self.context.services.horizon()) {
             Some((inputs, pick)) if !self.is_dropped() => self.merge(&layout, range, &inputs, &pick),
             _ => Ok(()),
         }
@@ -185,7 +188,9 @@ impl IndexStore {
 
     fn merge(&self, layout: &Layout, range: usize, inputs: &[Arc<Run>], pick: &MergePick) -> Result<()> {
         let Range { low, stale, .. } = &layout.ranges[range];
-        let noted = stale.load(Ordering::Relaxed);
+        let (noted, published) = (stale.noted(), self.context.services.published());
+        let entries: u64 = inputs.iter().map(|run| run.footer.share(low, layout.range_end(range)).0).sum();
+        let asks = noted > 0 && noted * STALE_RATIO >= entries;
         let horizon = self.context.services.horizon();
         let span = Arc::new(range_span(&layout.ranges, range));
         let mut merged = Merged::new(Direction::Forward);
@@ -196,13 +201,13 @@ impl IndexStore {
         let best = |a: FilterShape, b: FilterShape| FilterShape { bits: a.bits.max(b.bits), seed: a.seed.max(b.seed) };
         let filter = inputs.iter().map(|run| run.footer.filter).fold(FilterShape::default(), best);
         let filter = if pick.rebuilds_filter { filter.rebuilt() } else { filter };
-        let mut writer: Option<RunWriter> = None;
+        let (mut writer, mut young): (Option<RunWriter>, u64) = (None, 0);
         let mut buffer = EntryBuffer::default();
         while merged.next(&mut buffer)? {
             let entry = buffer.entry();
-            if (entry.ts <= horizon || active(Fault::IndexAsksTooEarly))
-                && !self.context.keep.keep(entry.value, entry.key, entry.ts)?
-            {
+            let seen = entry.ts <= horizon || active(Fault::IndexAsksTooEarly);
+            young += u64::from(!seen);
+            if asks && seen && !self.context.keep.keep(entry.value, entry.key, entry.ts)? {
                 continue;
             }
             let writer = match &mut writer {
@@ -215,8 +220,8 @@ impl IndexStore {
         let files: Vec<FileId> = inputs.iter().map(|run| run.file).collect();
         let (outputs, merged, job) = (output.as_slice(), Some((low, &files[..])), JobSteps::Merge);
         self.publish(&Outcome { outputs, merged, memory: None, job })?;
-        if pick.whole {
-            stale.fetch_sub(noted, Ordering::Relaxed);
+        if pick.whole && asks {
+            stale.looked(noted, young, published);
         }
         Ok(())
     }

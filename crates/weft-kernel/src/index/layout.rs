@@ -19,9 +19,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_format::FileId;
+use weft_format::{FileId, Timestamp};
 
 use super::entry::Span;
 use super::memory::Memory;
@@ -34,13 +34,43 @@ pub(crate) struct Range {
     pub(crate) low: Arc<[u8]>,
     /// The runs it reads, in no order.
     pub(crate) runs: Vec<Arc<Run>>,
-    /// Entries that readers found outdated since the range was last merged whole.
-    pub(crate) stale: Arc<AtomicU64>,
+    /// Entries that were noted as outdated since a merge last looked at the whole range.
+    pub(crate) stale: Arc<Stale>,
+}
+
+/// Entries of a range that were noted as outdated, and when a merge that looked for them was begun.
+#[derive(Default)]
+pub(crate) struct Stale {
+    noted: AtomicU64,
+    looked_at: AtomicU64,
+}
+
+impl Stale {
+    pub(crate) fn note(&self) {
+        self.noted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were noted that a merge has not looked for, or that were too young for it.
+    pub(crate) fn noted(&self) -> u64 {
+        self.noted.load(Ordering::Relaxed)
+    }
+
+    /// How many are worth a look now: none while those that were too young for the last one still are.
+    pub(crate) fn due(&self, horizon: Timestamp) -> u64 {
+        if horizon.0 >= self.looked_at.load(Ordering::Relaxed) { self.noted() } else { 0 }
+    }
+
+    /// A merge of the whole range, begun when `published` was, looked for `noted` and found `young` entries above the
+    /// horizon.
+    pub(crate) fn looked(&self, noted: u64, young: u64, published: Timestamp) {
+        self.noted.fetch_sub(noted.saturating_sub(young), Ordering::Relaxed);
+        self.looked_at.store(published.0, Ordering::Relaxed);
+    }
 }
 
 impl Range {
     pub(crate) fn new(low: Arc<[u8]>, runs: Vec<Arc<Run>>) -> Range {
-        Range { low, runs, stale: Arc::new(AtomicU64::new(0)) }
+        Range { low, runs, stale: Arc::default() }
     }
 }
 

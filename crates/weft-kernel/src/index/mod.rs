@@ -1,8 +1,8 @@
 //! Secondary indexes: entries (value, key) → timestamp in memory and in sorted runs on disk, by ranges of values.
 //!
 //! ```text
-//!   add ──▶ active memory ──freeze──▶ frozen memories ──flush──▶ runs of the ranges ──merge──▶ fewer, larger runs
-//!           a skip list per range                                blocks, filter segments       without what nobody needs
+//!   add ──▶ active memory ──freeze──▶ frozen memories ──flush──▶ runs of the ranges ──merge──▶ fewer, larger
+//!           a skip list per range                               blocks, filter segments     without the outdated
 //!
 //!   scan, lookup:  cursor = memories + the range's runs, merged;   a lookup asks each run's filter first
 //!   build:         sorted entries → durable files → attach at the commit that names them
@@ -17,10 +17,14 @@
 //! | `merged`, `cursor` | several sources as one; a scan of the index |
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
-//! | `store`, `publish`, `jobs`, `build`, `check` | the index: open, add, read; the last step of jobs; jobs; bulk; check |
+//! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
+//! | `select` | scans that an index answers |
+//! | `store`, `check` | the index: open, add, freeze, read; statistics and tests of everything |
+//! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |
 //!
 //! An entry says that some version of the row had, has or will have this value; whoever reads looks at the row. So an
-//! index needs no versions: adding is idempotent, nothing is taken back, and what nobody needs goes when runs are merged.
+//! index needs no versions: adding is idempotent, nothing is taken back, and what nobody needs goes when runs are
+//! merged.
 //!
 //! Source: SG-ColBase (Zhou, Liu; 2022), sections 3 and 5. We flush all ranges of a memory into one run that
 //! several ranges read, each its stretch, instead of one file per partition: one fsync, and a split moves no data.
@@ -43,9 +47,12 @@ mod options;
 mod payload;
 mod pick;
 mod publish;
+mod relation;
 mod run;
 mod run_scan;
 mod run_writer;
+mod scan_rows;
+mod select;
 mod store;
 
 pub use build::{BuiltFiles, IndexBuild};
@@ -54,8 +61,13 @@ pub use cursor::Cursor;
 pub use entry::Entry;
 pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
 pub use payload::fold_payloads;
+pub use relation::{INDEX_METHOD, Index, NewIndex};
 pub use run_scan::Direction;
 pub use store::IndexStore;
+
+pub(crate) use relation::{attachment, fold, table_of};
+pub(crate) use scan_rows::for_each_row;
+pub(crate) use select::scan_by_index;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads and real files")]

@@ -24,7 +24,7 @@ pub struct IndexOptions {
     pub filter_misses_min: u64,
     /// A filter that lets one in so many of them through is rebuilt.
     pub filter_false_ratio: u64,
-    /// Outdated entries, as readers noted them, after which a range is merged whole to drop them.
+    /// Noted outdated entries after which a range is merged whole to drop them, if they are a fifth of all.
     pub stale_max: u64,
 }
 

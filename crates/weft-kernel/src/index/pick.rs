@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   runs of a range, bytes   1 2 2 3 40 300      six: merge the small ones: 1 2 2 3    ("6 runs")
-//!                            30 28 31 35 40 300  merge 28 30 31 35 40                   (none larger than the smaller ones together)
+//!                            30 28 31 35 40 300  merge 28 30 31 35 40     (none larger than the smaller together)
 //!   misses 5000, let through 400                 rebuild that run with a better filter
 //!   20,000 of 100,000 entries noted as stale     merge the range whole
 //! ```
@@ -42,11 +42,11 @@ pub(crate) struct MergePick {
     pub(crate) reason: String,
 }
 
-/// The merge that a range needs most, if any. `stale`: outdated entries that readers noted in it.
+/// The merge that a range needs most, if any. `stale`: outdated entries that were noted in it.
 pub(crate) fn pick_merge(runs: &[RunShape], stale: u64, options: &IndexOptions) -> Option<MergePick> {
     let entries: u64 = runs.iter().map(|run| run.entries).sum();
     if stale >= options.stale_max.max(entries / 5).max(1) && !runs.is_empty() {
-        let reason = format!("readers met {stale} stale entries of {entries}");
+        let reason = format!("{stale} of {entries} entries were noted as stale");
         return Some(MergePick { inputs: (0..runs.len()).collect(), whole: true, rebuilds_filter: false, reason });
     }
     if runs.len() >= options.runs_max.max(2) {

@@ -3,13 +3,14 @@
 //! ```text
 //!   edit lock ┬ plan: outputs in, inputs out, built files whose commit the cut reaches listed, large ranges split
 //!             ├ edit {cut 40, added [12], removed [7], ranges {"": [9 12], "k": [12]}}     durable: now it counts
-//!             ├ layout lock: the same plan on the layout of now                             outputs appear, inputs vanish
+//!             ├ layout lock: the same plan on the layout of now                         outputs appear, inputs vanish
 //!             └ inputs that no range reads go with their last reader                        (DESIGN invariant 7)
 //! ```
 //!
-//! 1. The cut is what was published before the plan, or where the oldest memory begins that has entries and is not being
-//!    written: whatever is up to it is in files (index store 1).
-//! 2. A file that a statement attached is listed by the first edit whose cut reaches its commit; only then is it merged.
+//! 1. The cut is what was published before the plan, or where the oldest memory begins that has entries and is not
+//!    being written: whatever is up to it is in files (index store 1).
+//! 2. A file that a statement attached is listed by the first edit whose cut reaches its commit; only then is it
+//!    merged.
 //! 3. A range that another job merges is not split.
 //! 4. After a failed edit files are removed only when the failure was clean (full disk): after any other nobody knows
 //!    which files the manifest names.

@@ -141,11 +141,11 @@ impl IndexStore {
         Ok(Cursor::lookup(self.layout(), span, value))
     }
 
-    /// A reader found that the row of an entry of this value has it no more and no snapshot needs it: many of these
-    /// make a merge that drops such entries.
+    /// An entry of this value is outdated or will be soon: a writer gave its row another value or deleted it, or a
+    /// reader found it so. Many of these make a merge look for entries that nobody needs.
     pub fn note_stale(&self, value: &[u8]) {
         let layout = self.layout.read();
-        layout.ranges[layout.range_of(value)].stale.fetch_add(1, Ordering::Relaxed);
+        layout.ranges[layout.range_of(value)].stale.note();
     }
 
     /// Every entry with a timestamp up to this one is in files named by a durable manifest; [`Timestamp::MAX`] when

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
+use weft_env::sync::Mutex;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, Timestamp, Value};
 
@@ -65,6 +66,8 @@ pub struct ScanMetrics {
     pub blocks_pruned: AtomicU64,
     /// Rows returned.
     pub rows: AtomicU64,
+    /// The index that found them, if one did.
+    pub index: Mutex<Option<String>>,
 }
 
 /// Estimates for the planner; never exact, never an answer.

@@ -250,6 +250,11 @@ impl Transaction {
         for state in &self.journal.tables {
             if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {
                 state.table.table.install(ts, &state.writes)?;
+                for relation in state.table.index_relations().iter() {
+                    if let Some(index) = &relation.as_index {
+                        index.install_rows(ts, &state.writes);
+                    }
+                }
             }
         }
         for ddl in &self.ddl {

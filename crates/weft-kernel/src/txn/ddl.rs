@@ -44,17 +44,7 @@ impl Transaction {
         let method = self.core().method(&new.method)?.clone();
         method.check_options(&new.options)?;
         check_definition(&new)?;
-        self.lock(LockName::table_name(&new.name), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
-            format!("the name {:?}", new.name)
-        })?;
-        let taken = match OwnDdl::find(&self.ddl, &new.name) {
-            Some(own) => own.is_some(),
-            None => self.core().catalog.newest(&new.name).is_some(),
-        };
-        if taken {
-            let message = format!("table {:?} exists already", new.name);
-            return Err(Error::new(Code::DuplicateTable, message).about(&new.name, None, None));
-        }
+        self.lock_free_name(&new.name)?;
         let def = Arc::new(new.into_def(self.core().catalog.allocate_id()));
         let core = self.core();
         let context = TableContext { def: def.clone(), env: core.env.clone(), services: core.services.clone() };
@@ -64,14 +54,29 @@ impl Transaction {
         Ok(table)
     }
 
+    /// Locks the name of a relation that is to be made; it must be free.
+    pub(super) fn lock_free_name(&mut self, name: &str) -> Result<()> {
+        self.lock_name(name)?;
+        let taken = match OwnDdl::find(&self.ddl, name) {
+            Some(own) => own,
+            None => self.core().catalog.newest(name).map(|entry| entry.table),
+        };
+        let Some(taken) = taken else { return Ok(()) };
+        let what = if taken.as_index.is_some() { "index" } else { "table" };
+        let message = format!("{what} {name:?} exists already");
+        Err(Error::new(Code::DuplicateTable, message).about(name, None, None))
+    }
+
+    pub(super) fn lock_name(&mut self, name: &str) -> Result<()> {
+        self.lock(LockName::table_name(name), LockMode::EXCLUSIVE, self.lock_wait(), &|| format!("the name {name:?}"))
+    }
+
     /// Drops a table; others see it until commit. Waits for the transactions that write to it.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         self.core().check_writable()?;
         let table = self.table(name)?;
         if !OwnDdl::creates(&self.ddl, table.def.id) {
-            self.lock(LockName::table_name(name), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
-                format!("the name {name:?}")
-            })?;
+            self.lock_name(name)?;
             self.lock(LockName::table(table.def.id), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
                 format!("table {name:?}")
             })?;
@@ -79,6 +84,12 @@ impl Transaction {
             if newest.is_none_or(|newest| newest.table.def.id != table.def.id) {
                 let message = format!("table {name:?} was dropped by a concurrent transaction");
                 return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
+            }
+        }
+        for index in table.index_relations().iter() {
+            if !OwnDdl::drops(&self.ddl, index.id()) {
+                self.ddl.push(OwnDdl::Drop(index.clone()));
+                self.journal.note(|| Step::Ddl);
             }
         }
         self.ddl.push(OwnDdl::Drop(table));

@@ -21,6 +21,7 @@
 
 mod commit;
 mod ddl;
+mod indexes;
 mod journal;
 mod level;
 mod reads;

@@ -197,6 +197,7 @@ impl Transaction {
         let attachment = t.table.build(batches)?;
         let rows = attachment.rows;
         self.journal.attach(t, attachment);
+        self.build_indexes(t, batches)?;
         Ok(rows)
     }
 
@@ -272,7 +273,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
+    pub(super) fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
         self.core().check_writable()?;
         if !self.journal.state(t).locked {
             self.lock_table(t, LockMode::SHARED)?;
@@ -288,7 +289,7 @@ impl Transaction {
         self.lock(LockName::key(t.def.id, key), mode, wait, &|| describe(t, key))
     }
 
-    fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
+    pub(super) fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
         self.lock(LockName::table(t.def.id), mode, self.lock_wait(), &|| format!("table {:?}", t.def.name))?;
         self.check_alive(t)?;
         self.journal.state(t).locked = true;
@@ -305,6 +306,7 @@ impl Transaction {
     }
 
     fn stage(&mut self, t: &TableRef, key: &[u8], staged: Staged) -> Result<()> {
+        self.check_unique_indexes(t, key, &staged)?;
         self.journal.stage(t, key, staged);
         self.charge(CHARGE_BYTES)
     }
@@ -362,7 +364,7 @@ fn describe(t: &TableRef, key: &[u8]) -> String {
     format!("key ({values}) of table {:?}", t.def.name)
 }
 
-fn text_of(value: &Value) -> String {
+pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::Null => "NULL".into(),
         Value::Bool(v) => v.to_string(),

@@ -1,5 +1,6 @@
 //! A transaction: its snapshot, its reads, its end.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use super::reads::ReadSet;
 use super::stage::overlay;
 use crate::CancelToken;
 use crate::catalog::{TableDef, TableRef};
+use crate::engine::LogHold;
 use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
+use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::table::{Newest, ReadView, Staged};
 
@@ -39,6 +42,10 @@ pub struct Transaction {
     pub(super) charged_bytes: u64,
     /// The row that [`Transaction::get_for_update`] read last; an update of it need not read it again.
     pub(super) last_read: Option<LastRead>,
+    /// Keys of staged rows by the values that they were given in unique indexes; some may have been taken back.
+    pub(super) own_values: HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>,
+    /// Keeps the log from where an index that this transaction makes was filled.
+    pub(super) log_hold: Option<LogHold>,
     /// Chunks were appended to the log and need an Abort record when the commit fails.
     pub(super) chunked: bool,
     ended: bool,
@@ -75,6 +82,8 @@ impl Transaction {
             locks: HeldLocks::default(),
             charged_bytes: 0,
             last_read: None,
+            own_values: HashMap::new(),
+            log_hold: None,
             chunked: false,
             ended: false,
         })
@@ -200,11 +209,19 @@ impl Transaction {
 
     /// A table by its exact name, own DDL included.
     pub fn table(&self, name: &str) -> Result<TableRef> {
-        let found = match OwnDdl::find(&self.ddl, name) {
+        match self.relation(name) {
+            Some(found) if found.as_index.is_none() => Ok(found),
+            Some(_) => Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table")),
+            None => Err(undefined_table(name)),
+        }
+    }
+
+    /// A table or an index by its exact name, own DDL included.
+    pub(super) fn relation(&self, name: &str) -> Option<TableRef> {
+        match OwnDdl::find(&self.ddl, name) {
             Some(own) => own,
             None => self.core().catalog.find(name, self.read_ts),
-        };
-        found.ok_or_else(|| undefined_table(name))
+        }
     }
 
     /// All tables, by id, own DDL included.
@@ -217,6 +234,7 @@ impl Transaction {
                 OwnDdl::Drop(table) => tables.retain(|def| def.id != table.def.id),
             }
         }
+        tables.retain(|def| def.method != INDEX_METHOD);
         tables
     }
 

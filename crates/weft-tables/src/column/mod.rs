@@ -35,7 +35,6 @@ pub mod payload;
 mod pick;
 mod publish;
 mod replay;
-mod row_arrays;
 mod row_table;
 mod scan;
 mod store;
@@ -46,4 +45,4 @@ mod write;
 
 pub use method::{ColumnMethod, column_method};
 pub use options::Options;
-pub use row_arrays::rows_to_batch;
+pub use weft_format::row_arrays::rows_to_batch;

@@ -65,6 +65,39 @@ fn maintain(world: &World, seed: u64) {
     }
 }
 
+/// Writers, a reader and two threads of jobs on one opening; then everything is compared.
+fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64) {
+    let options = IndexOptions { memory_bytes: 3000, ..small() };
+    let world = Arc::new(open(env, Path::new("/db"), options, model));
+    let latch = Arc::new(sync::Mutex::new(()));
+    let spawn = |name: &str, body: Body| {
+        let (world, model) = (world.clone(), model.clone());
+        env.spawn.spawn(name, Box::new(move || body(&world, &model))).unwrap()
+    };
+    let mut threads = Vec::new();
+    for number in 0..WRITERS {
+        let latch = latch.clone();
+        let seed = seed * 10 + number;
+        threads.push(spawn("writer", Box::new(move |world, model| write(world, &latch, model, seed))));
+    }
+    threads.push(spawn("reader", Box::new(move |world, model| read(world, model, seed))));
+    for number in 0..2 {
+        threads.push(spawn("jobs", Box::new(move |world, _| maintain(world, seed + number))));
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    verify(&world, &model.lock().unwrap(), &mut Prng(seed));
+}
+
+/// Opens again and compares.
+fn reopen(simulation: &Simulation, model: &Arc<Mutex<Model>>, seed: u64) {
+    let model = model.clone();
+    let end = simulation.run(move |env| {
+        let world = open(&env, Path::new("/db"), small(), &model);
+        verify(&world, &model.lock().unwrap(), &mut Prng(seed));
+    });
+    assert_eq!(end, RunEnd::Finished, "seed {seed}");
+}
+
 #[test]
 pub(super) fn readers_find_what_was_published_while_writers_and_jobs_go_on() {
     let mut merges = 0;
@@ -72,32 +105,29 @@ pub(super) fn readers_find_what_was_published_while_writers_and_jobs_go_on() {
         let simulation = Simulation::new(SimOptions::seeded(seed));
         let model = Arc::new(Mutex::new(Model::default()));
         let inside = model.clone();
-        let end = simulation.run(move |env| {
-            let options = IndexOptions { memory_bytes: 3000, ..small() };
-            let world = Arc::new(open(&env, Path::new("/db"), options.clone(), &inside));
-            let latch = Arc::new(sync::Mutex::new(()));
-            let spawn = |name: &str, body: Body| {
-                let (world, model) = (world.clone(), inside.clone());
-                env.spawn.spawn(name, Box::new(move || body(&world, &model))).unwrap()
-            };
-            let mut threads = Vec::new();
-            for number in 0..WRITERS {
-                let latch = latch.clone();
-                let seed = seed * 10 + number;
-                threads.push(spawn("writer", Box::new(move |world, model| write(world, &latch, model, seed))));
-            }
-            threads.push(spawn("reader", Box::new(move |world, model| read(world, model, seed))));
-            for number in 0..2 {
-                threads.push(spawn("jobs", Box::new(move |world, _| maintain(world, seed + number))));
-            }
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
-            verify(&world, &inside.lock().unwrap(), &mut Prng(seed));
-            drop(world);
-            let world = open(&env, Path::new("/db"), options, &inside);
-            verify(&world, &inside.lock().unwrap(), &mut Prng(seed));
-        });
-        assert_eq!(end, RunEnd::Finished, "seed {seed}");
+        assert_eq!(simulation.run(move |env| live(&env, &inside, seed)), RunEnd::Finished, "seed {seed}");
+        reopen(&simulation, &model, seed);
         merges += simulation.step_counts().get("index merge: switched").copied().unwrap_or_default();
     }
     assert!(merges > 60, "{merges} merges");
+}
+
+#[test]
+fn a_crash_among_writers_and_jobs_loses_nothing() {
+    let mut crashes = 0;
+    for seed in 100..140 {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let model = Arc::new(Mutex::new(Model::default()));
+        let mut rng = Prng(seed);
+        for round in 0..3 {
+            simulation.crash_after(20 + rng.below(250));
+            let inside = model.clone();
+            let end = simulation.run(move |env| live(&env, &inside, seed * 10 + round));
+            simulation.cancel_crash();
+            assert!(!matches!(end, RunEnd::Panicked { .. }), "seed {seed}: {end:?}");
+            crashes += u64::from(matches!(end, RunEnd::Crashed { .. }));
+            reopen(&simulation, &model, seed);
+        }
+    }
+    assert!(crashes > 60, "{crashes} crashes");
 }

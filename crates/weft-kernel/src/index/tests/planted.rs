@@ -1,5 +1,6 @@
-//! Deliberate bugs: the tests of this module must notice each. Run alone, since a planted fault is planted for the whole
-//! process: `cargo test -p weft-kernel --features faults --lib index::tests::planted -- --ignored --test-threads=1`.
+//! Deliberate bugs: the tests of this module must notice each. Run alone, since a planted fault is planted for the
+//! whole process:
+//! `cargo test -p weft-kernel --features faults --lib index::tests::planted -- --ignored --test-threads=1`.
 
 use std::panic::catch_unwind;
 

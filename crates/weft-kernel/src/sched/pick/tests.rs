@@ -7,7 +7,12 @@ fn offer(line: &str) -> JobOffer {
         let word = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         word.map_or(0, |word| word.parse::<u64>().unwrap())
     };
-    let kind = if words[0] == "convert" { JobKind::Convert } else { JobKind::Compact };
+    let kind = match words[0] {
+        "convert" => JobKind::Convert,
+        "compact" => JobKind::Compact,
+        "flush" => JobKind::IndexFlush,
+        _ => JobKind::IndexMerge,
+    };
     let price = Price {
         cpu_us: number("cost") * 1000,
         memory_freed_bytes: number("mem") << 20,
@@ -51,6 +56,16 @@ fn one_conversion_per_table() {
     assert_eq!(picked(offers, "convert t1 #1\ncompact t1 #7", &[]), "nothing");
     assert_eq!(picked(offers, "compact t1 #7", &[]), "convert t1 #2");
     assert_eq!(picked(offers, "", &[1]), "nothing");
+}
+
+#[test]
+fn indexes_flush_one_by_one_and_merge_side_by_side() {
+    let offers = "merge t9 #1 dead=9 cost=10\nflush t9 #4 mem=1 cost=10\nconvert t2 #1 mem=4 cost=10";
+    assert_eq!(picked(offers, "", &[]), "convert t2 #1");
+    assert_eq!(picked(offers, "convert t2 #1", &[]), "flush t9 #4");
+    assert_eq!(picked(offers, "convert t2 #1\nflush t9 #3", &[]), "merge t9 #1");
+    assert_eq!(picked("merge t9 #1 dead=9 cost=10", "merge t9 #2 dead=9 cost=10\nflush t9 #3", &[]), "merge t9 #1");
+    assert_eq!(picked("merge t9 #1 dead=9 cost=10", "merge t9 #1 dead=9 cost=10", &[]), "nothing");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use arrow_array::RecordBatch;
 use weft_format::Result;
+use weft_format::row_arrays::column_of_rows;
 
-use super::super::row_arrays::column_of_rows;
 use super::plan::Plan;
 
 impl Plan {

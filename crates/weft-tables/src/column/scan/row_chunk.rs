@@ -6,9 +6,9 @@
 use std::sync::atomic::Ordering;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
 
-use super::super::row_arrays::column_of_rows;
 use super::partition::{arrow_filter, filtered};
 use super::plan::{ChunkScan, Plan, hidden_between};
 

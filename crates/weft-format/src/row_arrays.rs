@@ -6,16 +6,20 @@
 
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
+use crate::row::RowCodec;
+use crate::schema::Schema;
+use crate::types::DataType;
+use crate::value::ValueRef;
 use arrow_array::builder::{BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use weft_format::{DataType, Error, Result, RowCodec, Schema, ValueRef};
 
 /// One column of some rows, in the Arrow type of its logical type.
-pub(crate) fn column_of_rows<'a>(
+pub fn column_of_rows<'a>(
     codec: &RowCodec,
     data_type: DataType,
     ordinal: usize,

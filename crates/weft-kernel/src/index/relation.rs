@@ -1,0 +1,437 @@
+//! An index as the catalog holds it: a relation with an id, a name and a definition of its own, that belongs to a table.
+//!
+//! ```text
+//!   CREATE TABLE t (k bigint, a int, b text)            relation 5, method column
+//!   CREATE UNIQUE INDEX t_a ON t (a)                    relation 6, method index { table 5, columns 1, unique }
+//!   row (k 7, a 3, b 'x')                               entry (01 80 00 00 03, key of 7)
+//!   row (k 8, a NULL, b 'y')                            entry (02, key of 8)             NULL comes last
+//! ```
+//!
+//! What every relation has (creation and drop at a timestamp, log records, a cut, jobs, files, the manifest) an index
+//! has the same way. Its entries are not logged: they follow from its table's changes, at installation and at redo.
+//!
+//! 1. A table feeds all its indexes at installation, those under construction too, before the commit is published.
+//! 2. After redo each index gets the entries of all rows that the log changed; only versions that are alive matter then.
+//! 3. A value is one byte (1, or 2 for NULL) and the column's bytes in key order, per column; none is a prefix of
+//!    another.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use arrow_array::RecordBatch;
+use weft_format::{
+    Code, Column, DataType, Error, FileId, KeyCodec, Result, RowCodec, Schema, TableId, Timestamp, Value, ValueRef, key,
+};
+
+use super::build::BuiltFiles;
+use super::options::{IndexContext, IndexOptions, Keep};
+use super::store::IndexStore;
+use super::{IndexStatistics, fold_payloads};
+use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
+use crate::table::{
+    Attachment, Change, JobOffer, Maintain, Newest, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Table,
+    TableContext, TableStatistics, TableWrites, Write,
+};
+
+/// Of a commit of more rows nobody counts the entries that it outdates: readers will.
+const STALE_ROWS_MAX: usize = 1000;
+
+/// What the catalog calls the method of an index.
+pub const INDEX_METHOD: &str = "index";
+
+/// An index to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewIndex {
+    /// Name, folded to lower case unless it was quoted; of the same space as tables.
+    pub name: String,
+    /// Ordinals of stored columns of the table, in order.
+    pub columns: Vec<usize>,
+    /// Whether no two rows may have the same values; NULLs are different from everything.
+    pub unique: bool,
+    /// Made by a constraint of the table: goes only with it.
+    pub constraint: bool,
+}
+
+impl NewIndex {
+    /// The definition of the relation.
+    pub(crate) fn relation(&self, table: TableId) -> NewTable {
+        let entry = Column { name: "entry".into(), data_type: DataType::Text, not_null: true };
+        let columns: Vec<String> = self.columns.iter().map(usize::to_string).collect();
+        let mut options = BTreeMap::from([("table".into(), table.to_string()), ("columns".into(), columns.join(","))]);
+        for (name, is_on) in [("unique", self.unique), ("constraint", self.constraint)] {
+            if is_on {
+                options.insert(name.into(), "true".into());
+            }
+        }
+        NewTable { options, ..NewTable::new(self.name.clone(), Schema::new(vec![entry], vec![0]), INDEX_METHOD) }
+    }
+}
+
+/// The table that an index's definition names; none when the relation is no index.
+pub(crate) fn table_of(def: &TableDef) -> Result<Option<TableId>> {
+    if def.method != INDEX_METHOD {
+        return Ok(None);
+    }
+    let id = def.options.get("table").and_then(|text| text.parse().ok());
+    id.map(|id| Some(TableId(id))).ok_or_else(|| damaged(def))
+}
+
+fn damaged(def: &TableDef) -> Error {
+    Error::corrupt(format!("the catalog's entry of index {:?} is damaged", def.name))
+}
+
+/// An index of a table.
+pub struct Index {
+    def: Arc<TableDef>,
+    table: TableId,
+    table_name: String,
+    columns: Vec<usize>,
+    types: Vec<DataType>,
+    store: IndexStore,
+    rows: Rows,
+    /// Where the table keeps its list of indexes.
+    owner: Weak<TableShared>,
+    /// Snapshots from here on may use it.
+    ready_ts: AtomicU64,
+}
+
+/// How the rows behind entries are read.
+#[derive(Clone)]
+struct Rows {
+    table: Weak<dyn Table>,
+    codec: Arc<RowCodec>,
+    keys: Arc<KeyCodec>,
+    columns: Vec<usize>,
+    types: Vec<DataType>,
+    services: Arc<crate::Services>,
+}
+
+impl Rows {
+    fn put(&self, row: &[u8], value: &mut Vec<u8>) {
+        value.clear();
+        for (&column, &data_type) in self.columns.iter().zip(&self.types) {
+            put_value(value, data_type, self.codec.get(row, column));
+        }
+    }
+}
+
+impl Keep for Rows {
+    fn keep(&self, value: &[u8], key: &[u8], _: Timestamp) -> Result<bool> {
+        let Some(table) = self.table.upgrade() else { return Ok(true) };
+        // A later version with this value would have added the entry again, above the horizon.
+        let Some(row) = table.read_row(key, self.services.horizon())? else { return Ok(false) };
+        let mut present = Vec::with_capacity(value.len());
+        self.put(&row, &mut present);
+        Ok(present == value)
+    }
+}
+
+/// Appends one value in the order of an index.
+pub(crate) fn put_value(value: &mut Vec<u8>, data_type: DataType, column: ValueRef<'_>) {
+    match column {
+        ValueRef::Null => value.push(2),
+        column => {
+            value.push(1);
+            key::put(value, data_type, column);
+        }
+    }
+}
+
+impl Index {
+    /// Opens an index of a table; `recovered` is empty for a new one.
+    pub(crate) fn open(context: TableContext, recovered: &RecoveredTable, t: &TableRef) -> Result<Arc<Index>> {
+        let def = context.def;
+        let columns = def.options.get("columns").map_or("", String::as_str).split(',').map(str::parse);
+        let columns: Vec<usize> = columns.collect::<std::result::Result<_, _>>().map_err(|_| damaged(&def))?;
+        let schema = &t.def.schema;
+        if columns.is_empty() || columns.iter().any(|&column| column >= schema.columns.len()) {
+            return Err(damaged(&def));
+        }
+        let types: Vec<DataType> = columns.iter().map(|&column| schema.columns[column].data_type).collect();
+        let rows = Rows {
+            table: Arc::downgrade(&t.table),
+            codec: t.codec.clone(),
+            keys: t.keys.clone(),
+            columns: columns.clone(),
+            types: types.clone(),
+            services: context.services.clone(),
+        };
+        let memory_bytes = IndexOptions::default().memory_bytes.min(context.services.options().row_table_bytes.max(1));
+        let store = IndexStore::open(
+            IndexContext {
+                id: def.id,
+                name: def.name.clone(),
+                env: context.env,
+                services: context.services,
+                options: IndexOptions { memory_bytes, ..IndexOptions::default() },
+                keep: Arc::new(rows.clone()),
+            },
+            recovered,
+        )?;
+        Ok(Arc::new(Index {
+            table: t.def.id,
+            table_name: t.def.name.clone(),
+            def,
+            columns,
+            types,
+            store,
+            rows,
+            owner: Arc::downgrade(&t.shared),
+            ready_ts: AtomicU64::new(Timestamp::MAX.0),
+        }))
+    }
+
+    /// Its id.
+    pub fn id(&self) -> TableId {
+        self.def.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.def.name
+    }
+
+    /// The table it belongs to.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// The name of the table it belongs to.
+    pub fn table_name(&self) -> &str {
+        &self.table_name
+    }
+
+    /// Ordinals of the columns, in order.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// Whether no two rows may have the same values.
+    pub fn is_unique(&self) -> bool {
+        self.def.options.contains_key("unique")
+    }
+
+    /// Whether a constraint of the table made it.
+    pub fn is_constraint(&self) -> bool {
+        self.def.options.contains_key("constraint")
+    }
+
+    /// Counts and sizes.
+    pub fn statistics(&self) -> IndexStatistics {
+        self.store.statistics()
+    }
+
+    /// Whether a snapshot finds all its rows through the index.
+    pub fn is_usable(&self, read_ts: Timestamp) -> bool {
+        self.ready_ts.load(Ordering::Acquire) <= read_ts.0
+    }
+
+    pub(crate) fn set_ready(&self, ts: Timestamp) {
+        self.ready_ts.store(ts.0, Ordering::Release);
+    }
+
+    pub(crate) fn store(&self) -> &IndexStore {
+        &self.store
+    }
+
+    /// The value of a row, in `value` (cleared first).
+    pub(crate) fn put_row(&self, row: &[u8], value: &mut Vec<u8>) {
+        self.rows.put(row, value);
+    }
+
+    /// The beginning of values whose first columns are these; none when a column cannot hold its value.
+    pub(crate) fn prefix(&self, values: &[Value]) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for (value, &data_type) in values.iter().zip(&self.types) {
+            let fits = match (data_type, value) {
+                (_, Value::Null) | (DataType::Boolean, Value::Bool(_)) => true,
+                (DataType::SmallInt, Value::Int(v)) => i16::try_from(*v).is_ok(),
+                (DataType::Integer | DataType::Date, Value::Int(v)) => i32::try_from(*v).is_ok(),
+                (DataType::BigInt | DataType::Timestamp | DataType::TimestampTz, Value::Int(_)) => true,
+                (DataType::Real | DataType::DoublePrecision, Value::Float(_)) => true,
+                (DataType::Numeric { .. }, Value::Decimal(_)) => true,
+                (DataType::Text | DataType::Varchar(_), Value::Text(_)) => true,
+                _ => false,
+            };
+            if !fits {
+                return None;
+            }
+            put_value(&mut bytes, data_type, value.as_ref());
+        }
+        Some(bytes)
+    }
+
+    /// Whether one of the columns of a row is NULL: such rows are never the same as others.
+    pub(crate) fn has_null(&self, row: &[u8]) -> bool {
+        self.columns.iter().any(|&column| self.rows.codec.get(row, column).is_null())
+    }
+
+    /// Whether a change of these columns moves the row in the index.
+    pub(crate) fn is_touched(&self, columns: &[usize]) -> bool {
+        columns.iter().any(|column| self.columns.contains(column))
+    }
+
+    /// Adds the entry of a row.
+    pub(crate) fn add_row(&self, key: &[u8], row: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
+        self.put_row(row, value);
+        self.store.add(value, key, ts);
+    }
+
+    /// Feeds a commit that is being installed (relation 1).
+    pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
+        let mut value = Vec::new();
+        let notes_stale = writes.rows.len() <= STALE_ROWS_MAX;
+        for (key, staged) in &writes.rows {
+            let moves = staged.base.is_none() || staged.row.is_none() || self.is_touched(&staged.columns);
+            if moves && staged.base.is_some() && notes_stale {
+                self.note_stale(key, ts, &mut value);
+            }
+            if let Some(row) = &staged.row
+                && moves
+            {
+                self.add_row(key, row, ts, &mut value);
+            }
+        }
+    }
+
+    /// The entry of the version that ends at `ts` is outdated from then on. When it cannot be read, a reader finds out.
+    fn note_stale(&self, key: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
+        let before = self.rows.table.upgrade().map(|table| table.read_row(key, Timestamp(ts.0 - 1)));
+        if let Some(Ok(Some(row))) = before {
+            self.put_row(&row, value);
+            self.store.note_stale(value);
+        }
+    }
+
+    /// Compares with the table, as of a snapshot: every row must have its entry.
+    fn check_rows(&self) -> Result<Vec<String>> {
+        let Some(table) = self.rows.table.upgrade() else { return Ok(Vec::new()) };
+        let timeline = &self.rows.services.timeline;
+        let read_ts = timeline.register();
+        let missing = self.missing_rows(&*table, read_ts);
+        timeline.release(read_ts);
+        missing
+    }
+
+    fn missing_rows(&self, table: &dyn Table, read_ts: Timestamp) -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
+        let mut value = Vec::new();
+        super::scan_rows::for_each_row(table, read_ts, self.rows.codec.column_count(), |batch| {
+            let rows = self.rows.codec.encode_columns(batch.columns());
+            for row in rows.iter() {
+                self.put_row(row, &mut value);
+                let key = self.rows.keys.of_row(&self.rows.codec, row);
+                let mut cursor = self.store.lookup(&value)?;
+                let mut found = false;
+                while let Some(entry) = cursor.next()? {
+                    found |= entry.key == key;
+                }
+                if !found && wrong.len() < 10 {
+                    wrong.push(format!("a row of table {:?} has no entry (key {key:02x?})", self.table_name));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(wrong)
+    }
+}
+
+/// Folds the payloads of an index's manifest edits.
+pub(crate) fn fold(payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
+    fold_payloads(payloads)
+}
+
+fn not_a_table(name: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("{name:?} is an index")).hint("name its table")
+}
+
+impl Scan for Index {
+    fn scan(&self, _: ScanRequest) -> Result<ScanOutput> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        TableStatistics::default()
+    }
+}
+
+impl Write for Index {
+    fn read(&self, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn read_row(&self, _: &[u8], _: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn newest(&self, _: &[u8]) -> Result<Option<Newest>> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn build(&self, _: &[RecordBatch]) -> Result<Attachment> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
+    }
+
+    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+        writes.attachments.iter().try_for_each(|attachment| self.store.attach(&attachment.files, ts))
+    }
+}
+
+impl Maintain for Index {
+    fn jobs(&self) -> Vec<JobOffer> {
+        self.store.jobs()
+    }
+
+    fn run(&self, offer: &JobOffer) -> Result<()> {
+        self.store.run(offer)
+    }
+
+    fn freeze(&self) {
+        self.store.freeze();
+    }
+
+    fn durable_cut(&self) -> Timestamp {
+        self.store.durable_cut()
+    }
+
+    fn drop_files(&self) {
+        if let Some(owner) = self.owner.upgrade() {
+            owner.remove_index(self.id());
+        }
+        self.store.drop_files();
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        let mut wrong = self.store.check()?;
+        wrong.extend(self.check_rows()?);
+        Ok(wrong)
+    }
+
+    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)> {
+        Vec::new()
+    }
+}
+
+impl Replay for Index {
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        match change {
+            Change::Attach(files, _) => self.store.attach(files, ts),
+            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", self.name()))),
+        }
+    }
+}
+
+/// What [`IndexStore`] made, as a transaction stages it.
+pub(crate) fn attachment(built: BuiltFiles) -> Attachment {
+    let files: Vec<FileId> = built.files;
+    Attachment { files, rows: built.entries, payload: Vec::new() }
+}

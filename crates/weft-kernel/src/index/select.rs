@@ -1,0 +1,214 @@
+//! Scans that an index answers: few rows of many, found by their values.
+//!
+//! ```text
+//!   WHERE a = 7 AND b IN (1, 2) AND c > 3     index (a, b)    stretches  (7, 1) (7, 2)     c > 3 is tested on the rows
+//!   WHERE a >= 7 AND a < 9                    index (a, b)    stretch    [7 .. 9)
+//! ```
+//!
+//! 1. Every row that the snapshot shows and that satisfies the predicates has an entry in the stretches; each candidate
+//!    is read as of the snapshot and tested again, so outdated entries do no harm.
+//! 2. Who finds more candidates than are worth reading one by one gives up, and the table is scanned.
+
+use std::cmp::Reverse;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use weft_format::row_arrays::column_of_rows;
+use weft_format::{CompareOp, Error, Predicate, Result, Value};
+
+use super::Direction;
+use super::relation::Index;
+use crate::catalog::TableRef;
+use crate::table::{Partition, ScanMetrics, ScanOutput, ScanRequest};
+
+/// The most candidates that are read one by one, whatever the table's size.
+const CANDIDATES_MAX: u64 = 2000;
+/// At least so many are.
+const CANDIDATES_MIN: u64 = 64;
+/// One in so many rows of a table may be.
+const ROWS_PER_CANDIDATE: u64 = 256;
+/// More stretches are not looked up.
+const STRETCHES_MAX: usize = 256;
+
+/// A stretch of an index: prefixes of values.
+type Stretch = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// How an index can serve some predicates.
+struct Use {
+    /// Columns that are equal to constants, then whether lists or ranges follow.
+    score: (usize, usize, usize),
+    stretches: Vec<Stretch>,
+}
+
+/// Answers a scan by an index; none when no index helps.
+pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest) -> Result<Option<ScanOutput>> {
+    let view = &request.view;
+    if request.predicates.is_empty() || view.own.as_ref().is_some_and(|own| !own.attachments.is_empty()) {
+        return Ok(None);
+    }
+    let indexes = t.indexes();
+    let usable = indexes.iter().filter(|index| index.is_usable(view.read_ts));
+    let best = usable.filter_map(|index| Some((index, plan(index, &request.predicates)?)));
+    let Some((index, plan)) = best.max_by_key(|(index, plan)| (plan.score, Reverse(index.id()))) else {
+        return Ok(None);
+    };
+    let row_count = t.table.statistics().row_count;
+    let limit = (row_count / ROWS_PER_CANDIDATE).clamp(CANDIDATES_MIN, CANDIDATES_MAX) as usize;
+    let Some(mut keys) = candidates(index, &plan.stretches, limit)? else { return Ok(None) };
+    keys.sort_unstable();
+    keys.dedup();
+    let matches = |row: &[u8]| request.predicates.iter().all(|p| p.matches(t.codec.get(row, p.column())));
+    let mut rows: Vec<Arc<[u8]>> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if view.own.as_ref().is_some_and(|own| own.rows.contains_key(&key[..])) {
+            continue;
+        }
+        rows.extend(t.table.read_row(&key, view.read_ts)?.filter(|row| matches(row)));
+    }
+    if let Some(own) = &view.own {
+        rows.extend(own.rows.values().filter_map(|staged| staged.row.clone()).filter(|row| matches(row)));
+    }
+    output(t, request, &rows, index.name()).map(Some)
+}
+
+/// The keys of the entries in some stretches; none when there are more than `limit`.
+fn candidates(index: &Index, stretches: &[Stretch], limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
+    let mut keys = Vec::new();
+    for (low, high) in stretches {
+        let mut cursor = index.store().scan(
+            low.as_ref().map(Vec::as_slice),
+            high.as_ref().map(Vec::as_slice),
+            Direction::Forward,
+        )?;
+        while let Some(entry) = cursor.next()? {
+            if keys.len() == limit {
+                return Ok(None);
+            }
+            keys.push(entry.key.to_vec());
+        }
+    }
+    Ok(Some(keys))
+}
+
+/// How an index serves predicates; none when its first column is not among them.
+fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
+    let mut prefix: Vec<Value> = Vec::new();
+    for &column in index.columns() {
+        let of_column = || predicates.iter().filter(move |predicate| predicate.column() == column);
+        let equal = of_column().find_map(|predicate| match predicate {
+            Predicate::Compare { op: CompareOp::Eq, value, .. } => Some(value.clone()),
+            Predicate::IsNull { .. } => Some(Value::Null),
+            _ => None,
+        });
+        if let Some(value) = equal {
+            prefix.push(value);
+            continue;
+        }
+        let list = of_column().find_map(|predicate| match predicate {
+            Predicate::In { values, .. } if values.len() <= STRETCHES_MAX => Some(values),
+            _ => None,
+        });
+        if let Some(values) = list {
+            let values = values.iter().filter(|value| !value.is_null());
+            let stretch = |value: &Value| point(index, &[&prefix[..], &[value.clone()]].concat());
+            return Some(Use { score: (prefix.len(), 1, 0), stretches: values.map(stretch).collect::<Option<_>>()? });
+        }
+        let (low, high) = range(index, &prefix, of_column())?;
+        if low.is_some() || high.is_some() {
+            let (whole_low, whole_high) = not_null(index, &prefix)?;
+            let stretches = vec![(low.unwrap_or(whole_low), high.unwrap_or(whole_high))];
+            return Some(Use { score: (prefix.len(), 0, 1), stretches });
+        }
+        break;
+    }
+    let score = (prefix.len(), 0, usize::from(index.is_unique() && prefix.len() == index.columns().len()));
+    if prefix.is_empty() {
+        return None;
+    }
+    Some(Use { score, stretches: vec![point(index, &prefix)?] })
+}
+
+fn point(index: &Index, prefix: &[Value]) -> Option<Stretch> {
+    let bytes = index.prefix(prefix)?;
+    Some((Bound::Included(bytes.clone()), Bound::Included(bytes)))
+}
+
+/// All values that begin with the prefix and go on with something that is not NULL.
+fn not_null(index: &Index, prefix: &[Value]) -> Option<Stretch> {
+    let prefix = index.prefix(prefix)?;
+    let bytes = |tag| [&prefix[..], &[tag]].concat();
+    Some((Bound::Included(bytes(1)), Bound::Excluded(bytes(2))))
+}
+
+/// The bounds that comparisons of one column put behind a prefix; the narrowest of each side.
+fn range<'a>(
+    index: &Index,
+    prefix: &[Value],
+    predicates: impl Iterator<Item = &'a Predicate>,
+) -> Option<(Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>)> {
+    let (mut low, mut high): (Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>) = (None, None);
+    for predicate in predicates {
+        let Predicate::Compare { op, value, .. } = predicate else { continue };
+        if value.is_null() {
+            continue;
+        }
+        let bytes = index.prefix(&[prefix, &[value.clone()]].concat())?;
+        match op {
+            CompareOp::Gt | CompareOp::GtEq => {
+                let bound = if *op == CompareOp::Gt { Bound::Excluded(bytes) } else { Bound::Included(bytes) };
+                if low.as_ref().is_none_or(|present| bytes_of(present) < bytes_of(&bound)) {
+                    low = Some(bound);
+                }
+            }
+            CompareOp::Lt | CompareOp::LtEq => {
+                let bound = if *op == CompareOp::Lt { Bound::Excluded(bytes) } else { Bound::Included(bytes) };
+                if high.as_ref().is_none_or(|present| bytes_of(present) > bytes_of(&bound)) {
+                    high = Some(bound);
+                }
+            }
+            CompareOp::Eq | CompareOp::NotEq => {}
+        }
+    }
+    Some((low, high))
+}
+
+fn bytes_of(bound: &Bound<Vec<u8>>) -> &[u8] {
+    match bound {
+        Bound::Included(bytes) | Bound::Excluded(bytes) => bytes,
+        Bound::Unbounded => &[],
+    }
+}
+
+/// Rows as the partitions of a scan, all in the first.
+fn output(t: &TableRef, request: &ScanRequest, rows: &[Arc<[u8]>], name: &str) -> Result<ScanOutput> {
+    let schema = t.def.schema.arrow(&request.projection);
+    let mut batches = Vec::new();
+    for rows in rows.chunks(request.batch_rows.max(1)) {
+        let columns: Vec<ArrayRef> = request
+            .projection
+            .iter()
+            .map(|&ordinal| {
+                let data_type = t.def.schema.columns[ordinal].data_type;
+                column_of_rows(&t.codec, data_type, ordinal, rows.iter().map(|row| &row[..]))
+            })
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options);
+        batches.push(batch.map_err(|error| Error::internal(format!("rows found by index {name:?}: {error}")))?);
+    }
+    let metrics = Arc::new(ScanMetrics::default());
+    metrics.rows.store(rows.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    *metrics.index.lock() = Some(name.to_owned());
+    let mut partitions: Vec<Box<dyn Partition>> = vec![Box::new(Batches(batches.into_iter()))];
+    partitions.resize_with(request.partition_count.max(1), || Box::new(Batches(Vec::new().into_iter())));
+    Ok(ScanOutput { partitions, metrics })
+}
+
+struct Batches(std::vec::IntoIter<RecordBatch>);
+
+impl Partition for Batches {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        Ok(self.0.next())
+    }
+}

@@ -1,0 +1,377 @@
+//! Indexes inside a transaction: made, dropped, kept unique, asked for rows.
+//!
+//! ```text
+//!   CREATE INDEX   listed: installations feed it ─ settle ─ snapshot S ─ rows as of S sorted into files ─ commit
+//!                  a row is in the files (committed up to S), or was installed after the listing
+//!   UNIQUE         the value's lock ─ candidates of the value ─ each one's row, newest ─ its lock, when it seems the same
+//! ```
+//!
+//! 1. An index is listed at its table before the snapshot is taken that fills it, and commits sequenced before are
+//!    published by then, so no row falls between.
+//! 2. Two rows with one value of a unique index need the value's lock one after the other; who comes second sees the
+//!    first one's row, for locks last until publication.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use weft_format::{Code, Error, Result, Timestamp, Value};
+
+use super::ddl::OwnDdl;
+use super::journal::Step;
+use super::transaction::Transaction;
+use crate::catalog::TableRef;
+use crate::index::{Direction, Index, NewIndex, attachment, for_each_row};
+use crate::lock::{LockMode, LockName};
+use crate::table::{RecoveredTable, Staged, TableContext};
+
+impl Transaction {
+    /// Makes an index of a table while others go on writing to it; usable by snapshots from the commit on. A name that
+    /// a relation has is [`Code::DuplicateTable`], rows that are the same in a unique index
+    /// [`Code::UniqueViolation`].
+    pub fn create_index(&mut self, t: &TableRef, new: NewIndex) -> Result<()> {
+        self.core().check_writable()?;
+        let has_files = self.journal.find(t.id()).is_some_and(|state| !state.writes.attachments.is_empty());
+        if has_files {
+            let message =
+                format!("table {:?} has uncommitted rows of a bulk statement of this transaction", t.def.name);
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("commit first, or make the index before"));
+        }
+        if new.columns.is_empty() || new.columns.iter().any(|&column| column >= t.def.schema.columns.len()) {
+            return Err(Error::internal(format!("index {:?} has columns that its table lacks", new.name)));
+        }
+        self.lock_free_name(&new.name)?;
+        let own = OwnDdl::creates(&self.ddl, t.id());
+        self.lock_table(t, LockMode::SHARED)?;
+        let def = Arc::new(new.relation(t.id()).into_def(self.core().catalog.allocate_id()));
+        let context =
+            TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
+        let index = Index::open(context, &RecoveredTable::default(), t)?;
+        let relation = TableRef::of_index(def, index.clone());
+        self.ddl.push(OwnDdl::Create(relation.clone()));
+        self.journal.note(|| Step::Ddl);
+        t.add_index(relation.clone());
+        if !own {
+            self.fill(t, &relation, &index)?;
+        }
+        if new.unique {
+            self.lock_table(t, LockMode::EXCLUSIVE)?;
+            self.check_unique(t, &index)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the rows committed so far into the index (indexes 1).
+    fn fill(&mut self, t: &TableRef, relation: &TableRef, index: &Arc<Index>) -> Result<()> {
+        let engine = self.engine.clone();
+        let timeline = &engine.core.timeline;
+        // Redo must find what is installed from here on, until the commit names the index.
+        if self.log_hold.is_none() {
+            self.log_hold = Some(engine.core.log_holds.hold(timeline.published()));
+        }
+        timeline.settle()?;
+        let read_ts = timeline.register();
+        let built = self.build_entries(t, index, read_ts);
+        timeline.release(read_ts);
+        let built = built?;
+        if !built.files.is_empty() {
+            // For who tests uniqueness; at installation it is attached already, and a rollback drops all of the index.
+            index.store().attach(&built.files, read_ts)?;
+            self.journal.attach(relation, built);
+        }
+        Ok(())
+    }
+
+    fn build_entries(&self, t: &TableRef, index: &Index, read_ts: Timestamp) -> Result<crate::table::Attachment> {
+        let mut build = index.store().builder(read_ts);
+        let (mut value, mut key) = (Vec::new(), Vec::new());
+        for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
+            if let Some(cancel) = &self.cancel {
+                cancel.check()?;
+            }
+            for row in t.codec.encode_columns(batch.columns()).iter() {
+                index.put_row(row, &mut value);
+                t.keys.put_row(&t.codec, row, &mut key);
+                build.push(&value, &key)?;
+            }
+            Ok(())
+        })?;
+        Ok(attachment(build.finish()?))
+    }
+
+    /// Tests that all rows differ, own ones included. The caller has locked the table, so nobody else has any.
+    fn check_unique(&mut self, t: &TableRef, index: &Arc<Index>) -> Result<()> {
+        // Installed or built, every committed row has its entry by now; neighbours of one value are compared.
+        self.core().timeline.settle()?;
+        let mut cursor = index.store().scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
+        let mut last: Vec<u8> = Vec::new();
+        let mut alive = 0;
+        let mut value = Vec::new();
+        while let Some(entry) = cursor.next()? {
+            if entry.value != last {
+                last = entry.value.to_vec();
+                alive = 0;
+            }
+            let row = self.row_as_committed(t, entry.key)?;
+            let Some(row) = row.filter(|row| !index.has_null(row)) else { continue };
+            index.put_row(&row, &mut value);
+            if value == last {
+                alive += 1;
+                if alive == 2 {
+                    return Err(duplicate_value(t, index, &row));
+                }
+            }
+        }
+        let own: Vec<(Arc<[u8]>, Arc<[u8]>)> = self.journal.find(t.id()).map_or_else(Vec::new, |state| {
+            let rows = state.writes.rows.iter();
+            rows.filter_map(|(key, staged)| Some((key.clone(), staged.row.clone()?))).collect()
+        });
+        for (key, row) in own {
+            self.note_own_value(index, &key, &row);
+            self.check_value(t, index, &key, &row)?;
+        }
+        Ok(())
+    }
+
+    /// The row of a key as this transaction will leave it.
+    fn row_as_committed(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        match self.own_row(t, key)? {
+            Some(staged) => Ok(staged.row.clone()),
+            None => t.table.read_row(key, Timestamp::MAX),
+        }
+    }
+
+    /// Drops an index; others use it until commit. Waits for the transactions that write to its table.
+    pub fn drop_index(&mut self, name: &str) -> Result<()> {
+        self.core().check_writable()?;
+        let Some(relation) = self.relation(name).filter(|relation| relation.as_index.is_some()) else {
+            return Err(Error::new(Code::UndefinedObject, format!("index {name:?} does not exist")));
+        };
+        if !OwnDdl::creates(&self.ddl, relation.id()) {
+            self.lock_name(name)?;
+            let table = relation.as_index.as_ref().map(|index| index.table());
+            if let Some(entry) = table.and_then(|table| self.core().catalog.by_id(table)) {
+                self.lock_table(&entry.table, LockMode::EXCLUSIVE)?;
+            }
+            if relation.drop_ts() != Timestamp::MAX {
+                let message = format!("index {name:?} was dropped by a concurrent transaction");
+                return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
+            }
+        }
+        self.ddl.push(OwnDdl::Drop(relation));
+        self.journal.note(|| Step::Ddl);
+        Ok(())
+    }
+
+    /// An index by its exact name, with its table; own DDL included.
+    pub fn index(&self, name: &str) -> Option<(TableRef, Arc<Index>)> {
+        let index = self.relation(name)?.as_index?;
+        let own = self.ddl.iter().find_map(|ddl| match ddl {
+            OwnDdl::Create(table) if table.id() == index.table() => Some(table.clone()),
+            _ => None,
+        });
+        let table = own.or_else(|| Some(self.core().catalog.by_id(index.table())?.table))?;
+        Some((table, index))
+    }
+
+    /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by value
+    /// and key, or the other way round. Each must be tested again by reading its row. None when there are more than
+    /// `limit`, when a bound does not fit its columns, and when this snapshot cannot use the index.
+    pub fn index_keys(
+        &self,
+        t: &TableRef,
+        index: &Index,
+        low: Bound<&[Value]>,
+        high: Bound<&[Value]>,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        if !index.is_usable(self.read_ts) || OwnDdl::drops(&self.ddl, index.id()) || self.has_built(t) {
+            return Ok(None);
+        }
+        let bytes = |bound: Bound<&[Value]>| match bound {
+            Bound::Included(values) => index.prefix(values).map(Bound::Included),
+            Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
+            Bound::Unbounded => Some(Bound::Unbounded),
+        };
+        let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
+        if let Some(reads) = &self.reads {
+            // What an equality says is told as such; everything else counts as a scan of these columns.
+            reads.note_scan(t.id(), &[], index.columns());
+        }
+        let mut found = self.own_values(t, index, &low, &high);
+        let own_count = found.len();
+        let mut cursor =
+            index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
+        let own = self.journal.find(t.id()).map(|state| &state.writes.rows);
+        while let Some(entry) = cursor.next()? {
+            if own.is_some_and(|own| own.contains_key(entry.key)) {
+                continue;
+            }
+            if found.len() == limit {
+                return Ok(None);
+            }
+            found.push((entry.value.to_vec(), entry.key.to_vec()));
+        }
+        if own_count > 0 {
+            match direction {
+                Direction::Forward => found.sort_unstable(),
+                Direction::Backward => found.sort_unstable_by(|a, b| b.cmp(a)),
+            }
+        }
+        Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
+    }
+
+    /// Values and keys of own rows between two bounds.
+    fn own_values(
+        &self,
+        t: &TableRef,
+        index: &Index,
+        low: &Bound<Vec<u8>>,
+        high: &Bound<Vec<u8>>,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let Some(state) = self.journal.find(t.id()) else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut value = Vec::new();
+        for (key, staged) in &state.writes.rows {
+            let Some(row) = &staged.row else { continue };
+            index.put_row(row, &mut value);
+            let above = match low {
+                Bound::Included(low) => value >= *low,
+                Bound::Excluded(low) => value > *low && !value.starts_with(low),
+                Bound::Unbounded => true,
+            };
+            let below = match high {
+                Bound::Included(high) => value <= *high || value.starts_with(high),
+                Bound::Excluded(high) => value < *high,
+                Bound::Unbounded => true,
+            };
+            if above && below {
+                found.push((value.clone(), key.to_vec()));
+            }
+        }
+        found
+    }
+
+    /// Tests the unique indexes of a table for a row that is about to be staged.
+    pub(super) fn check_unique_indexes(&mut self, t: &TableRef, key: &[u8], staged: &Staged) -> Result<()> {
+        let relations = t.index_relations();
+        if relations.is_empty() {
+            return Ok(());
+        }
+        let Some(row) = &staged.row else { return Ok(()) };
+        for relation in relations.iter() {
+            let Some(index) = &relation.as_index else { continue };
+            let moves = staged.base.is_none() || index.is_touched(&staged.columns);
+            if index.is_unique() && moves && !index.has_null(row) && !OwnDdl::drops(&self.ddl, index.id()) {
+                self.check_value(t, index, key, row)?;
+                self.note_own_value(index, key, row);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_own_value(&mut self, index: &Index, key: &[u8], row: &[u8]) {
+        let mut value = Vec::new();
+        index.put_row(row, &mut value);
+        self.own_values.entry((index.id(), value.into())).or_default().push(key.into());
+    }
+
+    /// Fails when another row has the values that this row has in a unique index (indexes 2).
+    fn check_value(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8]) -> Result<()> {
+        let mut value = Vec::new();
+        index.put_row(row, &mut value);
+        self.lock(LockName::key(index.id(), &value), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
+            format!("a value of index {:?}", index.name())
+        })?;
+        let same = |row: &[u8]| {
+            let mut other = Vec::with_capacity(value.len());
+            index.put_row(row, &mut other);
+            other == value
+        };
+        let own = self.own_values.get(&(index.id(), value.clone().into()));
+        for other in own.into_iter().flatten().filter(|other| ***other != *key) {
+            if let Some(Staged { row: Some(staged), .. }) = self.own_row(t, other)?
+                && same(staged)
+            {
+                return Err(duplicate_value(t, index, row));
+            }
+        }
+        let mut candidates: Vec<Vec<u8>> = Vec::new();
+        let mut cursor = index.store().lookup(&value)?;
+        while let Some(entry) = cursor.next()? {
+            if entry.key != key {
+                candidates.push(entry.key.to_vec());
+            }
+        }
+        for other in candidates {
+            if self.own_row(t, &other)?.is_some() {
+                continue;
+            }
+            if self.newest_row(t, &other)?.is_some_and(|row| same(&row)) {
+                // Whoever holds the row may be about to change or delete it.
+                let mode = LockMode::columns(index.columns().iter().copied().collect(), crate::lock::ColumnSet::NONE);
+                self.lock_key(t, &other, mode, self.lock_wait())?;
+                if let Some(found) = self.newest_row(t, &other)?
+                    && same(&found)
+                {
+                    return Err(duplicate_value(t, index, row));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of a key that is alive now; a writer of some of its columns may be in the middle of its installation.
+    fn newest_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        let row = t.table.read_row(key, Timestamp::MAX)?;
+        if row.is_some() || self.core().locks.mixed_count() == 0 {
+            return Ok(row);
+        }
+        self.core().timeline.settle()?;
+        t.table.read_row(key, Timestamp::MAX)
+    }
+
+    /// Builds the entries of rows that are added in bulk; nobody else writes to the table.
+    pub(super) fn build_indexes(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<()> {
+        for relation in t.index_relations().iter() {
+            let Some(index) = &relation.as_index else { continue };
+            let mut build = index.store().builder(self.read_ts);
+            let mut values: Vec<Vec<u8>> = Vec::new();
+            let (mut value, mut key) = (Vec::new(), Vec::new());
+            for batch in batches {
+                for row in t.codec.encode_columns(batch.columns()).iter() {
+                    index.put_row(row, &mut value);
+                    t.keys.put_row(&t.codec, row, &mut key);
+                    build.push(&value, &key)?;
+                    if index.is_unique() && !index.has_null(row) {
+                        self.check_value(t, index, &key, row)?;
+                        values.push(value.clone());
+                    }
+                }
+            }
+            values.sort_unstable();
+            if values.windows(2).any(|pair| pair[0] == pair[1]) {
+                let message = format!("rows to load have the same values in unique index {:?}", index.name());
+                return Err(Error::new(Code::UniqueViolation, message).about(&t.def.name, None, Some(index.name())));
+            }
+            let built = attachment(build.finish()?);
+            if !built.files.is_empty() {
+                self.journal.attach(relation, built);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {
+    let columns = index.columns().iter().map(|&column| {
+        let value = t.codec.get(row, column).to_value();
+        (t.def.schema.columns[column].name.as_str(), super::stage::text_of(&value))
+    });
+    let (names, values): (Vec<&str>, Vec<String>) = columns.unzip();
+    let message = format!("duplicate key value violates unique constraint \"{}\"", index.name());
+    Error::new(Code::UniqueViolation, message)
+        .hint(format!("key ({})=({}) already exists", names.join(", "), values.join(", ")))
+        .about(&t.def.name, None, Some(index.name()))
+}
