@@ -60,7 +60,6 @@ codes! {
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
     GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
-    WrongObjectType Invalid "42809" "A name stands for another kind of object: an index where a table is needed.";
     DependentObjects Invalid "2BP01" "Another object needs the one to be dropped.";
     InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";
     NumericOutOfRange Invalid "22003" "A number does not fit its type.";

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weft_env::{Clock, Env};
 use weft_format::{Code, DataType, Error, Result, TableId, Value};
 use weft_kernel::TableRef;
+use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
 
@@ -18,11 +19,18 @@ use crate::settings::Settings;
 pub trait Tables {
     /// The table, or [`Code::UndefinedTable`] naming it. Names are folded already.
     fn table(&self, name: &str) -> Result<TableRef>;
+
+    /// Whether rows of the table are found through its index.
+    fn can_use_index(&self, table: &TableRef, index: &Index) -> bool;
 }
 
 impl Tables for weft_kernel::Transaction {
     fn table(&self, name: &str) -> Result<TableRef> {
         weft_kernel::Transaction::table(self, name)
+    }
+
+    fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {
+        weft_kernel::Transaction::can_use_index(self, table, index)
     }
 }
 

@@ -174,6 +174,13 @@ impl Transaction {
         Some((table, index))
     }
 
+    /// Whether this transaction finds all rows of the table through the index: it was ready before the snapshot, or is
+    /// as new as its table.
+    pub fn can_use_index(&self, t: &TableRef, index: &Index) -> bool {
+        let own = OwnDdl::creates(&self.ddl, index.id()) && OwnDdl::creates(&self.ddl, t.id());
+        (own || index.is_usable(self.read_ts)) && !OwnDdl::drops(&self.ddl, index.id()) && !self.has_built(t)
+    }
+
     /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by value
     /// and key, or the other way round. Each must be tested again by reading its row. None when there are more than
     /// `limit`, when a bound does not fit its columns, and when this snapshot cannot use the index.
@@ -186,7 +193,7 @@ impl Transaction {
         direction: Direction,
         limit: usize,
     ) -> Result<Option<Vec<Vec<u8>>>> {
-        if !index.is_usable(self.read_ts) || OwnDdl::drops(&self.ddl, index.id()) || self.has_built(t) {
+        if !self.can_use_index(t, index) {
             return Ok(None);
         }
         let bytes = |bound: Bound<&[Value]>| match bound {

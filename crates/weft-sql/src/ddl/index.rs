@@ -4,7 +4,8 @@ use sqlparser::ast::{
     CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, Spanned, UniqueConstraint,
 };
 use weft_format::{Code, Error, Result};
-use weft_kernel::{NewIndex, TableRef};
+use weft_kernel::TableRef;
+use weft_kernel::index::NewIndex;
 
 use super::create::check_length;
 use crate::parse::{fold, span_position, table_name};

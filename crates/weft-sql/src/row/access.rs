@@ -15,13 +15,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use weft_format::{DataType, Result, Value};
-use weft_kernel::Index;
-use weft_kernel::index::Direction;
+
+use weft_kernel::index::{Direction, Index};
 
 use super::TableShape;
 use super::condition::{ColumnTest, Test};
 use super::plan::RowContext;
 use super::shape::key_value;
+use crate::binding::Tables;
 use crate::expr::{EvalContext, Expr};
 
 /// The most lookups that lists of constants may ask for.
@@ -56,9 +57,10 @@ struct Rank {
 
 impl IndexAccess {
     /// The best index for these comparisons, all of which hold for the rows wanted; none when none is of use.
-    pub(super) fn choose(tests: &[&ColumnTest], shape: &TableShape) -> Option<IndexAccess> {
+    pub(super) fn choose(tests: &[&ColumnTest], shape: &TableShape, tables: &dyn Tables) -> Option<IndexAccess> {
         let indexes = shape.table.indexes();
-        let ranked = indexes.iter().filter_map(|index| IndexAccess::on(index, tests, shape));
+        let usable = indexes.iter().filter(|index| tables.can_use_index(&shape.table, index));
+        let ranked = usable.filter_map(|index| IndexAccess::on(index, tests, shape));
         let best = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, access)| access)
     }

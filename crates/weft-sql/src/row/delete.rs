@@ -31,7 +31,7 @@ impl PointDelete {
             return Err(Error::new(Code::FeatureNotSupported, message).into());
         }
         let (shape, name) = planner.delete_table(&delete.from)?;
-        let key = KeyClause::bind(delete.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let key = KeyClause::bind(delete.selection.as_ref(), &shape, &name, planner)?;
         let returning = match &delete.returning {
             Some(items) => Some(shape.bind_returning(items, &name, &mut planner.binder)?),
             None => None,

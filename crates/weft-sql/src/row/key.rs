@@ -14,9 +14,9 @@ use weft_format::{Result, Value};
 use super::TableShape;
 use super::access::IndexAccess;
 use super::condition::{ColumnTest, Test, column_tests, split};
-use super::plan::RowContext;
+use super::plan::{Planner, RowContext};
 use super::shape::key_value;
-use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
+use crate::expr::{BindError, BindResult, EvalContext, Expr};
 
 /// The keys that a WHERE clause names.
 pub(super) enum Keys {
@@ -43,7 +43,7 @@ impl KeyClause {
         selection: Option<&SqlExpr>,
         shape: &TableShape,
         table: &str,
-        binder: &mut Binder<'_>,
+        planner: &mut Planner<'_>,
     ) -> BindResult<KeyClause> {
         let mut conjuncts = Vec::new();
         if let Some(selection) = selection {
@@ -51,13 +51,16 @@ impl KeyClause {
         }
         let mut tested = Vec::with_capacity(conjuncts.len());
         for conjunct in conjuncts {
-            tested.push((conjunct, column_tests(conjunct, shape, table, binder)?));
+            tested.push((conjunct, column_tests(conjunct, shape, table, &mut planner.binder)?));
         }
         let (keys, named) = match primary_key(&tested, shape) {
             Some(found) => found,
             None => {
                 let tests: Vec<&ColumnTest> = tested.iter().flat_map(|(_, tests)| tests).collect();
-                (Keys::Index(IndexAccess::choose(&tests, shape).ok_or_else(|| no_key(shape))?), Vec::new())
+                (
+                    Keys::Index(IndexAccess::choose(&tests, shape, planner.tables).ok_or_else(|| no_key(shape))?),
+                    Vec::new(),
+                )
             }
         };
         let scope = shape.scope(table);
@@ -72,7 +75,7 @@ impl KeyClause {
                 continue;
             }
             explain.push(format!("Filter: {conjunct}"));
-            let bound = binder.bind_condition(conjunct, &scope)?;
+            let bound = planner.binder.bind_condition(conjunct, &scope)?;
             filter = Some(match filter {
                 Some(before) => Expr::and(before, bound),
                 None => bound,

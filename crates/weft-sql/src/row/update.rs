@@ -32,7 +32,7 @@ impl PointUpdate {
             return Err(Error::new(Code::FeatureNotSupported, message).into());
         }
         let (shape, name) = planner.single_table(std::slice::from_ref(&update.table))?;
-        let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, planner)?;
         let scope = shape.scope(&name);
         let assignments = bind_assignments(&update.assignments, &shape, &scope, &mut planner.binder)?;
         let returning = match &update.returning {

@@ -2,7 +2,8 @@
 
 use sqlparser::ast::{CreateIndex, CreateTable, ObjectName, Statement};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{NewIndex, TableRef, Transaction};
+use weft_kernel::index::NewIndex;
+use weft_kernel::{TableRef, Transaction};
 
 use super::Session;
 use super::utility::with_context;
