@@ -37,6 +37,9 @@ pub(super) struct IndexAccess {
     range: Option<(DataType, Option<End>, Option<End>)>,
 }
 
+/// The lower and the upper end of a range of one execution, and whether they belong to it.
+type Ends = (Option<(Value, bool)>, Option<(Value, bool)>);
+
 /// An end of a range: a constant, and whether it belongs to the range.
 #[derive(Clone)]
 struct End {
@@ -156,15 +159,15 @@ impl IndexAccess {
             }
             values.sort_by(|a, b| a.as_ref().compare(b.as_ref()));
             values.dedup_by(|a, b| a.as_ref().compare(b.as_ref()) == Ordering::Equal);
-            let extended = |prefix: &Vec<Value>, value: &Value| [prefix.as_slice(), &[value.clone()]].concat();
+            let extended =
+                |prefix: &Vec<Value>, value: &Value| [prefix.as_slice(), std::slice::from_ref(value)].concat();
             prefixes = prefixes.iter().flat_map(|prefix| values.iter().map(|value| extended(prefix, value))).collect();
         }
         Ok(prefixes)
     }
 
     /// The ends of the range; none when no value is within. An end that the column's type cannot have is left out.
-    #[allow(clippy::type_complexity, reason = "a pair of two ends")]
-    fn ends(&self, eval: &EvalContext<'_>) -> Result<Option<(Option<(Value, bool)>, Option<(Value, bool)>)>> {
+    fn ends(&self, eval: &EvalContext<'_>) -> Result<Option<Ends>> {
         let Some((data_type, low, high)) = &self.range else { return Ok(Some((None, None))) };
         let mut ends = [None, None];
         for (at, end) in [low, high].into_iter().enumerate() {

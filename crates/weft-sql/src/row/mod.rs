@@ -21,6 +21,7 @@
 mod access;
 mod bulk;
 mod condition;
+mod conflict;
 mod delete;
 mod insert;
 mod key;

@@ -27,7 +27,7 @@ pub(crate) struct RowPlan {
 }
 
 enum Action {
-    Select(PointSelect),
+    Select(Box<PointSelect>),
     Constant(ConstantSelect),
     Insert(Insert),
     Update(PointUpdate),
@@ -159,7 +159,7 @@ impl Planner<'_> {
             return Ok((Action::Constant(constant), columns));
         }
         let (point, columns) = PointSelect::plan(query, select, self)?;
-        Ok((Action::Select(point), columns))
+        Ok((Action::Select(Box::new(point)), columns))
     }
 
     /// A table by name.
