@@ -85,6 +85,7 @@ codes! {
     ProgramLimit Limit "54000" "A size or count limit was passed.";
     DiskFull Limit "53100" "No space is left on the device.";
     OutOfMemory Limit "53200" "The memory budget is used up.";
+    TooManyTransactions Limit "53300" "No slot became free in time.";
     QueryCanceled Unavailable "57014" "The statement was cancelled.";
     CannotConnectNow Unavailable "57P03" "The directory is in use by another process.";
     ShuttingDown Closed "57P01" "The database is closing.";

@@ -57,6 +57,9 @@ faults! {
     ForgetSavepoint "ROLLBACK TO leaves what was staged since the savepoint.";
     KeepStatementSnapshot "A READ COMMITTED statement reads the snapshot of the one before it.";
     ForgetCharge "Staged rows are not charged to the memory budget.";
+    ForgetEntry "An update does not add the entry of its row to an index.";
+    ForgetRedoEntry "Redo does not add entries to indexes.";
+    SkipValueLock "The lock of a value in a unique index is not taken.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";

@@ -19,6 +19,7 @@
 //!
 //! Source: DESIGN sections 3, 4 and 7.
 
+pub mod admission;
 pub mod budget;
 pub mod cache;
 pub mod catalog;

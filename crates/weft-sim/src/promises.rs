@@ -9,22 +9,25 @@ use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Code, Result, Value, ValueRef};
+use weft_kernel::index::NewIndex;
 use weft_kernel::table::ScanRequest;
 use weft_kernel::{Engine, EngineOptions, IsolationLevel, Transaction};
 
 use crate::random::Random;
 use crate::round::open_engine;
+use crate::scan::scan;
 use crate::scenario::Scenario;
 use crate::tables::{EVENTS, event_row, new_table};
-use crate::work::key_of;
+use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
 
-const PROMISES: [(&str, Promise); 5] = [
+const PROMISES: [(&str, Promise); 6] = [
     ("who waits for a lock gets it when it becomes free", a_wait_ends),
     ("of transactions that wait for each other one is told", a_deadlock_is_found),
     ("a READ COMMITTED statement sees what was committed before it", statements_have_snapshots),
     ("a row that left a range is a conflict for who has read the range", ranges_are_validated_as_they_were),
+    ("no two rows have one value of a unique index", unique_values_stay_unique),
     ("staged rows are charged to the memory budget", staged_rows_are_charged),
 ];
 
@@ -135,6 +138,63 @@ fn ranges_are_validated_as_they_were(_: &Env, engine: &Arc<Engine>) {
     put(&mut reader, 3).expect("writes");
     let code = reader.commit().expect_err("what it read has changed").code();
     assert_eq!(code, Code::SerializationFailure);
+}
+
+/// Clients give rows values that others may have, move them and delete rows, at once.
+fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
+    let mut txn = engine.begin().expect("begins");
+    let t = txn.table(EVENTS).expect("the table is there");
+    let new = NewIndex { name: "one_writer".into(), columns: vec![1], unique: true, constraint: false };
+    txn.create_index(&t, new).expect("makes the index");
+    txn.commit().expect("commits");
+    let threads: Vec<_> = (0..4)
+        .map(|client| {
+            let (engine, clock) = (Arc::clone(engine), Arc::clone(&env.clock));
+            let work = move || {
+                let mut random = Random::new(client, 3);
+                for _ in 0..60 {
+                    let mut txn = engine.begin().expect("begins");
+                    let given = give_value(&mut txn, &mut random);
+                    clock.sleep(Duration::from_micros(random.below(300)));
+                    match given {
+                        Ok(()) => drop(txn.commit().expect("commits")),
+                        Err(error) => assert!(is_expected(&error), "{error}"),
+                    }
+                }
+            };
+            env.spawn.spawn("client", Box::new(work)).expect("starts")
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap_or_else(|text| panic!("{text}"));
+    }
+    let txn = engine.begin().expect("begins");
+    let rows = scan(&txn, &t, &mut Random::new(1, 4)).expect("scans");
+    let mut values: Vec<String> = rows.values().map(|row| format!("{:?}", t.codec.get(row, 1))).collect();
+    let count = values.len();
+    assert!(count > 3, "{count} rows are left");
+    values.sort_unstable();
+    values.dedup();
+    assert_eq!(values.len(), count, "rows with different values, and rows");
+    let findings = engine.check().expect("reads everything");
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+/// Writes a row, or two, or deletes one: of 12 rows, with 10 values.
+fn give_value(txn: &mut Transaction, random: &mut Random) -> Result<()> {
+    let t = txn.table(EVENTS)?;
+    for _ in 0..=random.below(2) {
+        let id = random.below(12) as i64;
+        let key = key_of(&t, &[Value::Int(id)]);
+        let values = event_row(id, random.below(10), Value::Null, random);
+        let row = t.codec.encode(values.iter().map(Value::as_ref).collect::<Vec<ValueRef<'_>>>());
+        match txn.get_for_upsert(&t, &key)? {
+            Some(_) if random.chance(30) => drop(txn.delete(&t, &key)?),
+            Some(_) => txn.update(&t, &key, &row)?,
+            None => txn.insert(&t, &row)?,
+        }
+    }
+    Ok(())
 }
 
 fn staged_rows_are_charged(_: &Env, engine: &Arc<Engine>) {

@@ -88,3 +88,8 @@ fn a_seed_gives_the_same_history() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn small_promises_are_kept() {
+    assert_eq!(weft_sim::promises(), Ok(()));
+}

@@ -28,6 +28,12 @@ pub struct Options {
     pub query_memory_bytes: usize,
     /// How long a statement waits for a lock before it fails with 55P03.
     pub lock_timeout: Duration,
+    /// How many transactions may be open at once; further ones wait in order, and fail with 53300 in the end.
+    pub transaction_slots: usize,
+    /// How many queries of the column engine may run at once; what is left of the transaction slots is for short ones.
+    pub query_slots: usize,
+    /// How long a transaction or a query waits for its slot.
+    pub admission_timeout: Duration,
     /// Threads for background jobs; with 0 they run only at [`crate::Database::checkpoint`].
     pub workers: usize,
 }
@@ -44,6 +50,9 @@ impl Default for Options {
             checkpoint_log_bytes: engine.checkpoint_log_bytes,
             query_memory_bytes: 1 << 30,
             lock_timeout: engine.lock_timeout,
+            transaction_slots: engine.transaction_slots,
+            query_slots: engine.query_slots,
+            admission_timeout: engine.admission_timeout,
             workers: engine.workers,
         }
     }
@@ -60,6 +69,9 @@ impl Options {
             checkpoint_log_bytes: self.checkpoint_log_bytes,
             durability: self.durability,
             lock_timeout: self.lock_timeout,
+            transaction_slots: self.transaction_slots,
+            query_slots: self.query_slots,
+            admission_timeout: self.admission_timeout,
             workers: self.workers,
             ..EngineOptions::default()
         }

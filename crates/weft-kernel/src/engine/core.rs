@@ -13,6 +13,7 @@ use super::holds::LogHolds;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::threads::AsyncCommits;
+use crate::admission::Pool;
 use crate::budget::Help;
 use crate::cache::ShardedCache;
 use crate::catalog::Catalog;
@@ -48,6 +49,10 @@ pub(crate) struct Core {
     pub(crate) sequencer: Mutex<()>,
     /// One checkpoint at a time; also truncation of the log and removal of dropped tables.
     pub(crate) checkpointing: Mutex<()>,
+    /// Open transactions.
+    pub(crate) transaction_slots: Arc<Pool>,
+    /// Long queries.
+    pub(crate) query_slots: Arc<Pool>,
     pub(crate) log_holds: LogHolds,
     pub(crate) async_commits: AsyncCommits,
     pub(crate) closed: AtomicBool,

@@ -12,6 +12,8 @@ use super::core::Core;
 use super::options::EngineOptions;
 use super::status::EngineStatus;
 use super::{open, status, threads};
+use crate::CancelToken;
+use crate::admission::Slot;
 use crate::lock::LockState;
 use crate::sched::{Load, Ran};
 use crate::table::Method;
@@ -40,7 +42,13 @@ impl Engine {
         self.begin_at(IsolationLevel::default())
     }
 
-    /// Begins a transaction at an isolation level.
+    /// Takes a slot for a query that reads much, waiting for it in order; it is free again when the slot is dropped.
+    pub fn admit_query(&self, cancel: Option<&CancelToken>) -> Result<Slot> {
+        self.core.query_slots.enter(self.core.options.admission_timeout, cancel, &*self.core.env.clock)
+    }
+
+    /// Begins a transaction at an isolation level. When all slots are taken it waits for one in order, and fails with
+    /// [`Code::TooManyTransactions`](weft_format::Code::TooManyTransactions) in the end.
     #[inline]
     pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;

@@ -16,6 +16,7 @@ use super::options::EngineOptions;
 use super::poison::Poison;
 use super::redo::Redo;
 use super::threads::AsyncCommits;
+use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::ShardedCache;
 use crate::catalog::Catalog;
@@ -74,6 +75,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     Ok(Core {
         env,
         dir: dir.to_owned(),
+        transaction_slots: Pool::new("transaction", "transaction_slots", options.transaction_slots),
+        query_slots: Pool::new("query", "query_slots", options.query_slots),
         options,
         methods,
         services,

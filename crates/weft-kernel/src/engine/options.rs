@@ -33,6 +33,12 @@ pub struct EngineOptions {
     pub durability: Durability,
     /// How long a transaction waits for a lock; zero: as long as it takes.
     pub lock_timeout: Duration,
+    /// How many transactions may be open at once; further ones wait in order.
+    pub transaction_slots: usize,
+    /// How many long queries may run at once; the rest of the transaction slots is for short transactions.
+    pub query_slots: usize,
+    /// How long a transaction or a query waits for its slot; zero: as long as it takes.
+    pub admission_timeout: Duration,
     /// Threads that run jobs; 0: jobs are run by [`Engine::run_jobs`](super::Engine::run_jobs) only.
     pub workers: usize,
     /// Who holds the directory, for the error that others get; none: the process id.
@@ -50,6 +56,9 @@ impl Default for EngineOptions {
             manifest_bytes: 1 << 20,
             durability: Durability::Full,
             lock_timeout: Duration::from_secs(10),
+            transaction_slots: 1024,
+            query_slots: 64,
+            admission_timeout: Duration::from_secs(30),
             workers: 1,
             owner: None,
         }
@@ -68,6 +77,9 @@ impl EngineOptions {
         }
         if self.log_segment_bytes < 4096 {
             return bad("log_segment_bytes is less than 4096; raise it");
+        }
+        if self.transaction_slots == 0 || self.query_slots == 0 {
+            return bad("transaction_slots or query_slots is 0; each must be at least 1");
         }
         if self.workers > 64 {
             return bad("workers is more than 64; lower it");

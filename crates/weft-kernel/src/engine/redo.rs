@@ -84,6 +84,9 @@ impl Redo<'_> {
     /// Gives each index the entries of the rows that the log changed (index relation 2).
     fn feed_indexes(&mut self) -> Result<()> {
         let mut value = Vec::new();
+        if fault::active(Fault::ForgetRedoEntry) {
+            return Ok(());
+        }
         for (id, keys) in std::mem::take(&mut self.changed) {
             let Some(entry) = self.catalog.by_id(id) else { continue };
             let indexes = entry.table.indexes();

@@ -3,6 +3,7 @@
 use weft_format::Timestamp;
 
 use super::core::Core;
+use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
 
@@ -35,6 +36,10 @@ pub struct EngineStatus {
     pub snapshot_count: u64,
     /// Locks held.
     pub lock_count: usize,
+    /// Open transactions and who waits to begin one.
+    pub transactions: PoolStatus,
+    /// Long queries and who waits to run one.
+    pub queries: PoolStatus,
 }
 
 pub(super) fn status(core: &Core) -> EngineStatus {
@@ -53,5 +58,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         horizon: core.timeline.horizon(),
         snapshot_count: core.timeline.snapshot_count(),
         lock_count: core.locks.lock_count(),
+        transactions: core.transaction_slots.status(),
+        queries: core.query_slots.status(),
     }
 }

@@ -29,6 +29,7 @@ use super::options::{IndexContext, IndexOptions, Keep};
 use super::store::IndexStore;
 use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
+use crate::fault::{Fault, active};
 use crate::table::{
     Attachment, Change, JobOffer, Maintain, Newest, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Table,
     TableContext, TableStatistics, TableWrites, Write,
@@ -287,8 +288,10 @@ impl Index {
             if moves && staged.base.is_some() && notes_stale {
                 self.note_stale(key, ts, &mut value);
             }
+            let is_forgotten = staged.base.is_some() && active(Fault::ForgetEntry);
             if let Some(row) = &staged.row
                 && moves
+                && !is_forgotten
             {
                 self.add_row(key, row, ts, &mut value);
             }

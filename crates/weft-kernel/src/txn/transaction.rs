@@ -12,6 +12,7 @@ use super::level::IsolationLevel;
 use super::reads::ReadSet;
 use super::stage::overlay;
 use crate::CancelToken;
+use crate::admission::Slot;
 use crate::catalog::{TableDef, TableRef};
 use crate::engine::LogHold;
 use crate::engine::{Core, Durability, Engine, EngineOptions};
@@ -46,6 +47,8 @@ pub struct Transaction {
     pub(super) own_values: HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>,
     /// Keeps the log from where an index that this transaction makes was filled.
     pub(super) log_hold: Option<LogHold>,
+    /// Its place among the open transactions.
+    _slot: Slot,
     /// Chunks were appended to the log and need an Abort record when the commit fails.
     pub(super) chunked: bool,
     ended: bool,
@@ -63,6 +66,8 @@ pub(super) struct LastRead {
 impl Transaction {
     /// Begins: registers a snapshot of everything published.
     pub(crate) fn begin(engine: Arc<Engine>, level: IsolationLevel) -> Result<Transaction> {
+        let core = &engine.core;
+        let slot = core.transaction_slots.enter(core.options.admission_timeout, None, &*core.env.clock)?;
         let id = engine.core.next_txn();
         let read_ts = register(&engine.core, level)?;
         let EngineOptions { durability, lock_timeout, .. } = engine.core.options;
@@ -84,6 +89,7 @@ impl Transaction {
             last_read: None,
             own_values: HashMap::new(),
             log_hold: None,
+            _slot: slot,
             chunked: false,
             ended: false,
         })

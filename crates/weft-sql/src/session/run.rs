@@ -125,6 +125,8 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result
         let other = plan.by_columns(work.db, run.statement, run.source, work.txn)?;
         return execute(&other, run, work);
     }
+    let cancel = work.cancel.kernel();
+    let _slot = work.db.kernel().admit_query(Some(&cancel))?;
     let columns_engine = work.db.columns()?;
     let mut context = StatementContext {
         txn: work.txn,

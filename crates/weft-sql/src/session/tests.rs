@@ -26,12 +26,16 @@ impl Drop for Fixture {
 }
 
 fn fixture() -> Fixture {
+    fixture_with(EngineOptions::default())
+}
+
+fn fixture_with(options: EngineOptions) -> Fixture {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("weft-sql-{}-{number}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
     let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method()];
-    let options = EngineOptions { durability: weft_kernel::Durability::Async, ..EngineOptions::default() };
+    let options = EngineOptions { durability: weft_kernel::Durability::Async, ..options };
     let kernel = Engine::open(weft_env::Env::real(), &dir, methods, options).unwrap();
     Fixture { db: SqlEngine::new(kernel, SqlOptions::default()), dir }
 }
@@ -377,6 +381,28 @@ fn isolation_levels_are_named_and_kept() {
     assert_eq!(rows(&mut a, "SELECT v, w FROM t WHERE id = 1"), "100|201");
     tag(&mut a, "COMMIT");
     assert_eq!(rows(&mut b, "SELECT v, w FROM t WHERE id = 1"), "100|201");
+}
+
+#[test]
+fn short_statements_go_on_while_queries_wait() {
+    let fixture = fixture_with(EngineOptions {
+        transaction_slots: 3,
+        query_slots: 1,
+        admission_timeout: std::time::Duration::from_millis(30),
+        ..EngineOptions::default()
+    });
+    let (mut a, mut b) = (fixture.db.session(), fixture.db.session());
+    tag(&mut a, "CREATE TABLE t (id int PRIMARY KEY, v int)");
+    tag(&mut a, "INSERT INTO t VALUES (1, 1)");
+    let query = fixture.db.kernel().admit_query(None).unwrap();
+    assert_eq!(code(&mut b, "SELECT sum(v) FROM t"), Code::TooManyTransactions);
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
+    drop(query);
+    assert_eq!(rows(&mut b, "SELECT sum(v) FROM t"), "1");
+    let open: Vec<_> = (0..3).map(|_| fixture.db.kernel().begin().unwrap()).collect();
+    assert_eq!(code(&mut b, "SELECT v FROM t WHERE id = 1"), Code::TooManyTransactions);
+    drop(open);
+    assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
 }
 
 #[test]
