@@ -230,6 +230,65 @@ impl Transaction {
         Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
     }
 
+    /// Keys of the first rows between two bounds in the order of an index (or from the other end), own rows included, at
+    /// most `limit`: entries whose rows have another value by now are left out, so the order is that of the rows. None
+    /// when a bound does not fit its columns, and when this snapshot cannot use the index.
+    pub fn index_order(
+        &self,
+        t: &TableRef,
+        index: &Index,
+        low: Bound<&[Value]>,
+        high: Bound<&[Value]>,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        if !self.can_use_index(t, index) {
+            return Ok(None);
+        }
+        let bytes = |bound: Bound<&[Value]>| match bound {
+            Bound::Included(values) => index.prefix(values).map(Bound::Included),
+            Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
+            Bound::Unbounded => Some(Bound::Unbounded),
+        };
+        let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
+        if let Some(reads) = &self.reads {
+            reads.note_scan(t.id(), &[], index.columns());
+        }
+        let mut own = self.own_values(t, index, &low, &high);
+        // The next one is the last of the vector.
+        match direction {
+            Direction::Forward => own.sort_unstable_by(|a, b| b.cmp(a)),
+            Direction::Backward => own.sort_unstable(),
+        }
+        let is_before = |a: (&[u8], &[u8]), b: (&[u8], &[u8])| match direction {
+            Direction::Forward => a < b,
+            Direction::Backward => a > b,
+        };
+        let staged = self.journal.find(t.id()).map(|state| &state.writes.rows);
+        let mut cursor =
+            index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
+        let (mut found, mut values, mut last) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
+        while found.len() < limit {
+            let Some(entry) = cursor.next()? else { break };
+            while let Some((value, key)) = own.pop_if(|(value, key)| is_before((value, key), (entry.value, entry.key)))
+            {
+                found.push((value, key));
+            }
+            let is_again = entry.value == last.0 && entry.key == last.1;
+            if is_again || staged.is_some_and(|staged| staged.contains_key(entry.key)) {
+                continue;
+            }
+            last = (entry.value.to_vec(), entry.key.to_vec());
+            let is_there = t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?;
+            if is_there && index.prefix(&values).is_some_and(|value| value == entry.value) {
+                found.push(last.clone());
+            }
+        }
+        found.extend(own.into_iter().rev());
+        found.truncate(limit);
+        Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
+    }
+
     /// Values and keys of own rows between two bounds.
     fn own_values(
         &self,

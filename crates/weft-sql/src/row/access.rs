@@ -6,6 +6,12 @@
 //!   keys    all of (1, $1) < (a, b) <= (1, *)       candidates: every one is read and tested by the whole WHERE
 //! ```
 //!
+//! With LIMIT an index may give the first rows in its own order, so that no more than these are read:
+//!
+//! ```text
+//!   WHERE a = 1 ORDER BY b DESC LIMIT 3         (a, b) backwards within a = 1, until 3 rows pass the WHERE clause
+//! ```
+//!
 //! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
 //!    need not satisfy it, because an entry may be of an older or newer version of its row.
 //! 2. NULL equals nothing and is in no range: a constant that is NULL has no candidates.
@@ -35,6 +41,14 @@ pub(super) struct IndexAccess {
     prefix: Vec<(Vec<Expr>, DataType)>,
     /// Bounds of the column behind them, and its type.
     range: Option<(DataType, Option<End>, Option<End>)>,
+    /// The rows come in the order that was wished for.
+    ordered: Option<Direction>,
+}
+
+/// The first rows by these columns are wanted; by none when any rows will do.
+pub(super) struct Wish {
+    pub(super) columns: Vec<usize>,
+    pub(super) descending: bool,
 }
 
 /// The lower and the upper end of a range of one execution, and whether they belong to it.
@@ -60,12 +74,61 @@ struct Rank {
 
 impl IndexAccess {
     /// The best index for these comparisons, all of which hold for the rows wanted; none when none is of use.
-    pub(super) fn choose(tests: &[&ColumnTest], shape: &TableShape, tables: &dyn Tables) -> Option<IndexAccess> {
+    pub(super) fn choose(
+        tests: &[&ColumnTest],
+        shape: &TableShape,
+        tables: &dyn Tables,
+        wish: Option<&Wish>,
+    ) -> Option<IndexAccess> {
         let indexes = shape.table.indexes();
-        let usable = indexes.iter().filter(|index| tables.can_use_index(&shape.table, index));
-        let ranked = usable.filter_map(|index| IndexAccess::on(index, tests, shape));
-        let best = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best });
-        best.map(|(_, access)| access)
+        let usable = || indexes.iter().filter(|index| tables.can_use_index(&shape.table, index));
+        let better = |best: (Rank, IndexAccess), next: (Rank, IndexAccess)| if next.0 > best.0 { next } else { best };
+        let found = usable().filter_map(|index| IndexAccess::on(index, tests, shape)).reduce(better);
+        let ordered = wish.and_then(|wish| {
+            usable().filter_map(|index| IndexAccess::in_order(index, tests, shape, wish)).reduce(better)
+        });
+        match (found, ordered) {
+            (Some(found), Some(ordered)) => {
+                let sorts = found.0.is_unique_row || found.0.columns_equal > ordered.0.columns_equal;
+                Some(if sorts { found.1 } else { ordered.1 })
+            }
+            (found, ordered) => found.or(ordered).map(|(_, access)| access),
+        }
+    }
+
+    /// The index when its order, within equal leading columns, is the one wished for.
+    fn in_order(
+        index: &Arc<Index>,
+        tests: &[&ColumnTest],
+        shape: &TableShape,
+        wish: &Wish,
+    ) -> Option<(Rank, IndexAccess)> {
+        let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
+        let single = |ordinal: usize| equality(tests, ordinal).filter(|constants| constants.len() == 1);
+        for &ordinal in index.columns() {
+            let Some(constants) = single(ordinal) else { break };
+            prefix.push((constants.to_vec(), shape.columns().get(ordinal)?.data_type));
+        }
+        let behind = &index.columns()[prefix.len()..];
+        // A column that equals a constant orders nothing.
+        let wished: Vec<usize> = wish.columns.iter().copied().filter(|&ordinal| single(ordinal).is_none()).collect();
+        if !behind.starts_with(&wished) {
+            return None;
+        }
+        let mut range = None;
+        if let Some(&ordinal) = behind.first() {
+            let (low, high) = (end(tests, ordinal, true), end(tests, ordinal, false));
+            if low.is_some() || high.is_some() {
+                range = Some((shape.columns().get(ordinal)?.data_type, low, high));
+            }
+        }
+        let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
+        if prefix.is_empty() && ends == 0 && wished.is_empty() {
+            return None;
+        }
+        let direction = if wish.descending { Direction::Backward } else { Direction::Forward };
+        let rank = Rank { is_unique_row: false, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(1) };
+        Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: Some(direction) }))
     }
 
     fn on(index: &Arc<Index>, tests: &[&ColumnTest], shape: &TableShape) -> Option<(Rank, IndexAccess)> {
@@ -94,7 +157,7 @@ impl IndexAccess {
         }
         let is_unique_row = index.is_unique() && prefix.len() == index.columns().len() && lookups == 1;
         let rank = Rank { is_unique_row, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(lookups) };
-        Some((rank, IndexAccess { index: Arc::clone(index), prefix, range }))
+        Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: None }))
     }
 
     /// The candidates' keys, each once, in key order; none when there are more than the context takes, or when the
@@ -104,12 +167,7 @@ impl IndexAccess {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         for prefix in self.prefixes(&context.eval)? {
             let left = context.candidates_max.saturating_sub(keys.len());
-            let low = bound(&prefix, ends.0.as_ref());
-            let high = match &ends.1 {
-                // Not the NULLs, which lie behind all values.
-                None if ends.0.is_some() => bound(&prefix, Some(&(Value::Null, false))),
-                high => bound(&prefix, high.as_ref()),
-            };
+            let (low, high) = bounds(&prefix, &ends);
             let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
             let found = context.txn.index_keys(&shape.table, &self.index, low, high, Direction::Forward, left)?;
             let Some(found) = found else { return Ok(None) };
@@ -118,6 +176,27 @@ impl IndexAccess {
         keys.sort_unstable();
         keys.dedup();
         Ok(Some(keys))
+    }
+
+    /// The keys of the first rows in the index's order, at most `limit`; none when the snapshot cannot use the index.
+    pub(super) fn first(
+        &self,
+        shape: &TableShape,
+        limit: usize,
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let direction = self.ordered.expect("the first rows are asked of an index in order");
+        let (Some(ends), Some(prefix)) = (self.ends(&context.eval)?, self.prefixes(&context.eval)?.pop()) else {
+            return Ok(Some(Vec::new()));
+        };
+        let (low, high) = bounds(&prefix, &ends);
+        let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
+        context.txn.index_order(&shape.table, &self.index, low, high, direction, limit)
+    }
+
+    /// Whether the rows come in the order wished for.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.ordered.is_some()
     }
 
     /// The name of the index.
@@ -144,6 +223,11 @@ impl IndexAccess {
             for sign in [sign(low, ">=", ">"), sign(high, "<=", "<")].into_iter().flatten() {
                 parts.push(format!("{name} {sign}"));
             }
+        }
+        match self.ordered {
+            Some(Direction::Forward) => parts.push("first rows in order".into()),
+            Some(Direction::Backward) => parts.push("last rows in order".into()),
+            None => {}
         }
         format!("Index {}: {}", self.name(), parts.join(", "))
     }
@@ -204,6 +288,17 @@ fn end(tests: &[&ColumnTest], ordinal: usize, is_low: bool) -> Option<End> {
         Test::High(constant, included) if !is_low => Some(End { constant: constant.clone(), included: *included }),
         _ => None,
     })
+}
+
+/// The bounds of the index: the leading values, then the ends of the range.
+fn bounds(prefix: &[Value], ends: &Ends) -> (Bound<Vec<Value>>, Bound<Vec<Value>>) {
+    let low = bound(prefix, ends.0.as_ref());
+    let high = match &ends.1 {
+        // Not the NULLs, which lie behind all values.
+        None if ends.0.is_some() => bound(prefix, Some(&(Value::Null, false))),
+        high => bound(prefix, high.as_ref()),
+    };
+    (low, high)
 }
 
 /// A bound of the index: the leading values, then the end of the range.

@@ -12,11 +12,12 @@ use sqlparser::ast::Expr as SqlExpr;
 use weft_format::{Result, Value};
 
 use super::TableShape;
-use super::access::IndexAccess;
+use super::access::{IndexAccess, Wish};
 use super::condition::{ColumnTest, Test, column_tests, split};
 use super::plan::{Planner, RowContext};
 use super::shape::key_value;
-use crate::expr::{BindError, BindResult, EvalContext, Expr};
+use crate::binding::Tables;
+use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
 
 /// The keys that a WHERE clause names.
 pub(super) enum Keys {
@@ -37,6 +38,40 @@ pub(super) struct KeyClause {
     pub(super) explain: Vec<String>,
 }
 
+/// A WHERE clause, bound; what finds its rows is still to be chosen.
+pub(super) struct Conditions {
+    conjuncts: Vec<Conjunct>,
+}
+
+/// A condition that must hold, among others.
+struct Conjunct {
+    text: String,
+    tests: Vec<ColumnTest>,
+    bound: Expr,
+}
+
+impl Conditions {
+    pub(super) fn bind(
+        selection: Option<&SqlExpr>,
+        shape: &TableShape,
+        table: &str,
+        binder: &mut Binder<'_>,
+    ) -> BindResult<Conditions> {
+        let mut parts = Vec::new();
+        if let Some(selection) = selection {
+            split(selection, &mut parts);
+        }
+        let scope = shape.scope(table);
+        let mut conjuncts = Vec::with_capacity(parts.len());
+        for part in parts {
+            let tests = column_tests(part, shape, table, binder)?;
+            let bound = binder.bind_condition(part, &scope)?;
+            conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
+        }
+        Ok(Conditions { conjuncts })
+    }
+}
+
 impl KeyClause {
     /// Finds the key in a WHERE clause, or an index that helps; unsupported when there is neither.
     pub(super) fn bind(
@@ -45,40 +80,42 @@ impl KeyClause {
         table: &str,
         planner: &mut Planner<'_>,
     ) -> BindResult<KeyClause> {
-        let mut conjuncts = Vec::new();
-        if let Some(selection) = selection {
-            split(selection, &mut conjuncts);
-        }
-        let mut tested = Vec::with_capacity(conjuncts.len());
-        for conjunct in conjuncts {
-            tested.push((conjunct, column_tests(conjunct, shape, table, &mut planner.binder)?));
-        }
-        let (keys, named) = match primary_key(&tested, shape) {
+        let conditions = Conditions::bind(selection, shape, table, &mut planner.binder)?;
+        KeyClause::choose(conditions, shape, planner.tables, None)
+    }
+
+    /// Chooses what finds the rows. `wish` are the columns by which the first rows are wanted (empty when any will do),
+    /// when only some rows are wanted.
+    pub(super) fn choose(
+        conditions: Conditions,
+        shape: &TableShape,
+        tables: &dyn Tables,
+        wish: Option<&Wish>,
+    ) -> BindResult<KeyClause> {
+        let conjuncts = conditions.conjuncts;
+        let (keys, named) = match primary_key(&conjuncts, shape) {
             Some(found) => found,
             None => {
-                let tests: Vec<&ColumnTest> = tested.iter().flat_map(|(_, tests)| tests).collect();
-                (
-                    Keys::Index(IndexAccess::choose(&tests, shape, planner.tables).ok_or_else(|| no_key(shape))?),
-                    Vec::new(),
-                )
+                let tests: Vec<&ColumnTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
+                let access = IndexAccess::choose(&tests, shape, tables, wish).ok_or_else(|| no_key(shape))?;
+                (Keys::Index(access), Vec::new())
             }
         };
-        let scope = shape.scope(table);
         let mut filter: Option<Expr> = None;
         let mut explain = Vec::new();
         if let Keys::Index(access) = &keys {
             explain.push(access.explain(shape));
         }
-        for (at, (conjunct, _)) in tested.iter().enumerate() {
+        for (at, conjunct) in conjuncts.into_iter().enumerate() {
             if named.contains(&at) {
-                explain.push(format!("{}: {conjunct}", if matches!(keys, Keys::List(_)) { "Keys" } else { "Key" }));
+                let label = if matches!(keys, Keys::List(_)) { "Keys" } else { "Key" };
+                explain.push(format!("{label}: {}", conjunct.text));
                 continue;
             }
-            explain.push(format!("Filter: {conjunct}"));
-            let bound = planner.binder.bind_condition(conjunct, &scope)?;
+            explain.push(format!("Filter: {}", conjunct.text));
             filter = Some(match filter {
-                Some(before) => Expr::and(before, bound),
-                None => bound,
+                Some(before) => Expr::and(before, conjunct.bound),
+                None => conjunct.bound,
             });
         }
         Ok(KeyClause { keys, filter, explain })
@@ -112,6 +149,14 @@ impl KeyClause {
         match &self.keys {
             Keys::One(_) | Keys::List(_) => "primary key".into(),
             Keys::Index(access) => format!("index {}", access.name()),
+        }
+    }
+
+    /// The index, when it gives the rows in the order wanted.
+    pub(super) fn ordered(&self) -> Option<&IndexAccess> {
+        match &self.keys {
+            Keys::Index(access) if access.is_ordered() => Some(access),
+            _ => None,
         }
     }
 
@@ -173,16 +218,19 @@ fn no_key(shape: &TableShape) -> BindError {
 }
 
 /// The full primary key, and which conditions say it.
-fn primary_key(tested: &[(&SqlExpr, Vec<ColumnTest>)], shape: &TableShape) -> Option<(Keys, Vec<usize>)> {
+fn primary_key(conjuncts: &[Conjunct], shape: &TableShape) -> Option<(Keys, Vec<usize>)> {
     let schema = &shape.table.def.schema;
     if schema.hidden_row_id {
         return None;
     }
     let equal = |ordinal: usize| {
-        let constants = tested.iter().enumerate().filter_map(move |(at, (_, tests))| match tests.as_slice() {
-            [ColumnTest { ordinal: known, test: Test::Equal(constants) }] if *known == ordinal => Some((at, constants)),
-            _ => None,
-        });
+        let constants =
+            conjuncts.iter().enumerate().filter_map(move |(at, conjunct)| match conjunct.tests.as_slice() {
+                [ColumnTest { ordinal: known, test: Test::Equal(constants) }] if *known == ordinal => {
+                    Some((at, constants))
+                }
+                _ => None,
+            });
         constants.min_by_key(|(_, constants)| constants.len())
     };
     let mut parts = Vec::with_capacity(schema.key.len());

@@ -16,6 +16,7 @@ use sqlparser::ast::{Expr as SqlExpr, OrderByKind, Query, Value as SqlValue};
 use weft_format::{Result, Value};
 
 use super::Projection;
+use super::access::Wish;
 use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr, Scope};
 use crate::parse::fold;
 
@@ -56,6 +57,15 @@ impl Order {
             items.push(Item { expr, descending, nulls_first });
         }
         Ok(Some(Order { items }))
+    }
+
+    /// The columns and the direction, when the order is that of columns alone, all one way, NULLs where an index has
+    /// them.
+    pub(super) fn wish(&self) -> Option<Wish> {
+        let descending = self.items.first().is_some_and(|item| item.descending);
+        let is_plain = |item: &Item| item.descending == descending && item.nulls_first == descending;
+        let columns = self.items.iter().map(|item| item.expr.as_column().filter(|_| is_plain(item)));
+        Some(Wish { columns: columns.collect::<Option<Vec<usize>>>()?, descending })
     }
 
     /// The expressions over the row.

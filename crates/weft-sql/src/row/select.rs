@@ -8,7 +8,8 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::key::{KeyClause, Keys};
+use super::access::{IndexAccess, Wish};
+use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
 use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
@@ -104,6 +105,9 @@ impl Window {
     }
 }
 
+/// Rows read by an index beyond those asked for, in the hope that enough pass the filter.
+const SPARE_ROWS: usize = 32;
+
 /// A SELECT by full primary key or by an index.
 pub(super) struct PointSelect {
     shape: Arc<TableShape>,
@@ -127,7 +131,7 @@ impl PointSelect {
         planner: &mut Planner<'_>,
     ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
         let (shape, name) = planner.single_table(&select.from)?;
-        let mut key = KeyClause::bind(select.selection.as_ref(), &shape, &name, planner)?;
+        let conditions = Conditions::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
         let scope = shape.scope(&name);
         let count = count_name(select);
         let mut projection = match &count {
@@ -139,6 +143,15 @@ impl PointSelect {
         }
         let mut order = Order::bind(query, &projection, &scope, &mut planner.binder)?;
         let window = Window::plan(query, planner)?;
+        let wish = match &order {
+            _ if window.limit.is_none() || count.is_some() => None,
+            Some(order) => order.wish(),
+            None => Some(Wish { columns: Vec::new(), descending: false }),
+        };
+        let mut key = KeyClause::choose(conditions, &shape, planner.tables, wish.as_ref())?;
+        if key.ordered().is_some() {
+            order = None;
+        }
         let locking = RowLocking::of_query(query, &name)?;
         let mut fetch = Vec::new();
         let mut remap = |position: &mut usize| {
@@ -172,8 +185,50 @@ impl PointSelect {
             return self.read_one(parts, columns, context).map(Some);
         }
         let (skip, limit) = self.window.bounds(&context.eval)?;
-        let Some(keys) = self.key.find(&self.shape, context)? else { return Ok(None) };
         let mut output = Output { select: self, skip, limit, values: Vec::new(), count: 0, matched: 0 };
+        let found = match self.key.ordered() {
+            Some(access) => self.read_in_order(access, skip.saturating_add(limit), &mut output, context)?,
+            None => match self.key.find(&self.shape, context)? {
+                Some(keys) => self.read_keys(keys, &mut output, context).map(|()| true)?,
+                None => false,
+            },
+        };
+        Ok(found.then(|| output.finish(columns)))
+    }
+
+    /// Reads the rows of an index in its order until there are enough; false when too many do not pass the filter.
+    fn read_in_order(
+        &self,
+        access: &IndexAccess,
+        wanted: usize,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<bool> {
+        let spare = if self.filter.is_some() || self.locking.is_some() { SPARE_ROWS } else { 0 };
+        let mut limit = wanted.saturating_add(spare).min(context.candidates_max);
+        let mut done = 0;
+        while !output.is_full() {
+            let Some(mut keys) = access.first(&self.shape, limit, context)? else { return Ok(false) };
+            let is_all = keys.len() < limit;
+            if !is_all && limit == context.candidates_max && wanted > limit {
+                return Ok(false);
+            }
+            let fresh = keys.split_off(done.min(keys.len()));
+            done += fresh.len();
+            self.read_keys(fresh, output, context)?;
+            if is_all {
+                break;
+            }
+            if limit == context.candidates_max && !output.is_full() {
+                return Ok(false);
+            }
+            limit = limit.saturating_mul(8).min(context.candidates_max);
+        }
+        Ok(true)
+    }
+
+    /// Reads the rows of these keys, in this order or sorted, until there are enough.
+    fn read_keys(&self, keys: Vec<Vec<u8>>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
         let mut row = Vec::with_capacity(self.fetch.len());
         let mut sorted = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
@@ -203,7 +258,7 @@ impl PointSelect {
             }
             output.add(&key, &mut row, context)?;
         }
-        Ok(Some(output.finish(columns)))
+        Ok(())
     }
 
     /// The row of one key, as it was read.
