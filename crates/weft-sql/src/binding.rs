@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Clock, Env};
 use weft_format::{Code, DataType, Error, Result, TableId, Value};
-use weft_kernel::TableRef;
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
+use weft_kernel::{Engine, TableRef};
 
 use crate::settings::Settings;
 
@@ -22,6 +22,9 @@ pub trait Tables {
 
     /// Whether rows of the table are found through its index.
     fn can_use_index(&self, table: &TableRef, index: &Index) -> bool;
+
+    /// What the views tell of.
+    fn engine(&self) -> &Arc<Engine>;
 }
 
 impl Tables for weft_kernel::Transaction {
@@ -31,6 +34,10 @@ impl Tables for weft_kernel::Transaction {
 
     fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {
         weft_kernel::Transaction::can_use_index(self, table, index)
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        weft_kernel::Transaction::engine(self)
     }
 }
 

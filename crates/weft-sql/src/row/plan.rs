@@ -12,7 +12,7 @@ use super::select::{ConstantSelect, PointSelect};
 use super::update::PointUpdate;
 use super::{ShapeCache, TableShape};
 use crate::binding::{CancelToken, Tables};
-use crate::column::PreparedQuery;
+use crate::column::{PreparedQuery, is_view};
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
 use crate::outcome::{Outcome, OutputColumn, Rows};
 use crate::parse::{Literals, fold, table_name};
@@ -166,6 +166,9 @@ impl Planner<'_> {
     pub(super) fn shape(&self, name: &ObjectName) -> BindResult<Arc<TableShape>> {
         use sqlparser::ast::Spanned;
         let folded = table_name(name)?;
+        if is_view(&folded) && self.tables.table(&folded).is_err() {
+            return Err(BindError::Unsupported(format!("the view {folded}")));
+        }
         let table = self.tables.table(&folded).map_err(|error| {
             match crate::parse::span_position(self.binder.source, name.span()) {
                 Some(position) if error.position().is_none() => error.at(position),

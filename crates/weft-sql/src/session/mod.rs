@@ -179,4 +179,6 @@ impl Session {
 }
 
 #[cfg(test)]
+mod index_tests;
+#[cfg(test)]
 mod tests;
