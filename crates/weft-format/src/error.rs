@@ -55,13 +55,14 @@ codes! {
     UndefinedFile NotFound "58P01" "No such file or directory.";
     UndefinedPrepared NotFound "26000" "No such prepared statement.";
     DuplicateTable Invalid "42P07" "The table exists already.";
+    DuplicateObject Invalid "42710" "A constraint of that name exists already.";
     DuplicateColumn Invalid "42701" "A column is named twice.";
     AmbiguousColumn Invalid "42702" "A column name fits several tables.";
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
     InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";
-    DependentObjects Invalid "2BP01" "Other objects depend on what is to be dropped.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
     GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
+    DependentObjects Invalid "2BP01" "Another object needs the one to be dropped.";
     InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";
     NumericOutOfRange Invalid "22003" "A number does not fit its type.";
     DivisionByZero Invalid "22012" "Division by zero.";

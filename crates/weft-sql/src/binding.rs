@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use weft_env::{Clock, Env};
 use weft_format::{DataType, Result, TableId, Value};
-use weft_kernel::TableRef;
+use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
+use weft_kernel::{Engine, TableRef};
 
 use crate::settings::Settings;
 
@@ -17,11 +18,25 @@ use crate::settings::Settings;
 pub trait Tables {
     /// The table, or [`weft_format::Code::UndefinedTable`] naming it. Names are folded already.
     fn table(&self, name: &str) -> Result<TableRef>;
+
+    /// Whether rows of the table are found through its index.
+    fn can_use_index(&self, table: &TableRef, index: &Index) -> bool;
+
+    /// What the views tell of.
+    fn engine(&self) -> &Arc<Engine>;
 }
 
 impl Tables for weft_kernel::Transaction {
     fn table(&self, name: &str) -> Result<TableRef> {
         weft_kernel::Transaction::table(self, name)
+    }
+
+    fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {
+        weft_kernel::Transaction::can_use_index(self, table, index)
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        weft_kernel::Transaction::engine(self)
     }
 }
 

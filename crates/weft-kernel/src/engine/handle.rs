@@ -14,6 +14,8 @@ use super::status::EngineStatus;
 use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
+use crate::catalog::TableRef;
+use crate::index::Index;
 use crate::lock::LockState;
 use crate::sched::{Load, Ran};
 use crate::table::Method;
@@ -165,6 +167,20 @@ impl Engine {
     /// The last jobs that were picked and why, oldest first.
     pub fn job_history(&self) -> Vec<String> {
         self.core.runner.history()
+    }
+
+    /// The tables that a snapshot taken now would see, by id.
+    pub fn tables(&self) -> Vec<TableRef> {
+        let mut relations = self.core.catalog.visible(self.core.timeline.published());
+        relations.retain(|relation| relation.as_index.is_none());
+        relations
+    }
+
+    /// The indexes that a snapshot taken now would see, by id, and their tables.
+    pub fn indexes(&self) -> Vec<(TableRef, Arc<Index>)> {
+        let relations = self.core.catalog.visible(self.core.timeline.published());
+        let indexes = relations.into_iter().filter_map(|relation| relation.as_index);
+        indexes.filter_map(|index| Some((self.core.catalog.by_id(index.table())?.table, index))).collect()
     }
 
     /// The locks of transactions, by name.

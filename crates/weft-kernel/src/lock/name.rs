@@ -6,6 +6,12 @@ use weft_format::TableId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockName(pub(super) u64);
 
+impl std::fmt::Display for LockName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
 const ROW: u64 = 0x9e37_79b9_7f4a_7c15;
 const TABLE: u64 = 0xd1b5_4a32_d192_ed03;
 const TEXT: u64 = 0x8cb9_2ba7_2f3d_8dd7;

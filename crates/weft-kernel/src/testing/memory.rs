@@ -243,9 +243,12 @@ impl Write for MemoryTable {
         for batch in batches {
             let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
             for i in 0..batch.num_rows() {
-                let row = self.codec.encode(columns.iter().map(|column| {
-                    if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
-                }));
+                let row =
+                    self.codec.encode(
+                        columns.iter().map(|column| {
+                            if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
+                        }),
+                    );
                 if self.newest(&self.keys.of_row(&self.codec, &row))?.is_some() {
                     return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
                 }

@@ -176,6 +176,13 @@ impl Transaction {
         Some((table, index))
     }
 
+    /// Whether this transaction finds all rows of the table through the index: it was ready before the snapshot, or is
+    /// as new as its table.
+    pub fn can_use_index(&self, t: &TableRef, index: &Index) -> bool {
+        let own = OwnDdl::creates(&self.ddl, index.id()) && OwnDdl::creates(&self.ddl, t.id());
+        (own || index.is_usable(self.read_ts)) && !OwnDdl::drops(&self.ddl, index.id()) && !self.has_built(t)
+    }
+
     /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by value
     /// and key, or the other way round. Each must be tested again by reading its row. None when there are more than
     /// `limit`, when a bound does not fit its columns, and when this snapshot cannot use the index.
@@ -188,7 +195,7 @@ impl Transaction {
         direction: Direction,
         limit: usize,
     ) -> Result<Option<Vec<Vec<u8>>>> {
-        if !index.is_usable(self.read_ts) || OwnDdl::drops(&self.ddl, index.id()) || self.has_built(t) {
+        if !self.can_use_index(t, index) {
             return Ok(None);
         }
         // What validation knows of the read: an equality is told as such, of a range just its columns are.
@@ -225,6 +232,65 @@ impl Transaction {
                 Direction::Backward => found.sort_unstable_by(|a, b| b.cmp(a)),
             }
         }
+        Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
+    }
+
+    /// Keys of the first rows between two bounds in the order of an index (or from the other end), own rows included, at
+    /// most `limit`: entries whose rows have another value by now are left out, so the order is that of the rows. None
+    /// when a bound does not fit its columns, and when this snapshot cannot use the index.
+    pub fn index_order(
+        &self,
+        t: &TableRef,
+        index: &Index,
+        low: Bound<&[Value]>,
+        high: Bound<&[Value]>,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        if !self.can_use_index(t, index) {
+            return Ok(None);
+        }
+        let bytes = |bound: Bound<&[Value]>| match bound {
+            Bound::Included(values) => index.prefix(values).map(Bound::Included),
+            Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
+            Bound::Unbounded => Some(Bound::Unbounded),
+        };
+        let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
+        if let Some(reads) = &self.reads {
+            reads.note_scan(t.id(), &[], index.columns());
+        }
+        let mut own = self.own_values(t, index, &low, &high);
+        // The next one is the last of the vector.
+        match direction {
+            Direction::Forward => own.sort_unstable_by(|a, b| b.cmp(a)),
+            Direction::Backward => own.sort_unstable(),
+        }
+        let is_before = |a: (&[u8], &[u8]), b: (&[u8], &[u8])| match direction {
+            Direction::Forward => a < b,
+            Direction::Backward => a > b,
+        };
+        let staged = self.journal.find(t.id()).map(|state| &state.writes.rows);
+        let mut cursor =
+            index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
+        let (mut found, mut values, mut last) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
+        while found.len() < limit {
+            let Some(entry) = cursor.next()? else { break };
+            while let Some((value, key)) = own.pop_if(|(value, key)| is_before((value, key), (entry.value, entry.key)))
+            {
+                found.push((value, key));
+            }
+            let is_again = entry.value == last.0 && entry.key == last.1;
+            if is_again || staged.is_some_and(|staged| staged.contains_key(entry.key)) {
+                continue;
+            }
+            last = (entry.value.to_vec(), entry.key.to_vec());
+            let is_there = t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?;
+            if is_there && index.prefix(&values).is_some_and(|value| value == entry.value) {
+                found.push(last.clone());
+            }
+        }
+        found.extend(own.into_iter().rev());
+        found.truncate(limit);
         Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
     }
 

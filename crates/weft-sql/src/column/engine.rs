@@ -6,7 +6,7 @@
 //!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
 //! ```
 //!
-//! 1. A template contains no snapshot, no parameter and no clock reading: what depends on them is planned anew.
+//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is planned anew.
 //! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
 //! 3. Nothing is answered from statistics: leaves report estimates only.
 //!
@@ -109,16 +109,22 @@ impl ColumnEngine {
             let plan = SqlToRel::new_with_options(&context, parser_options())
                 .sql_statement_to_plan(Statement::Query(Box::new(query)))
                 .map_err(|error| unwrap(error, text))?;
-            let used = context.into_used();
-            self.finish_prepare(plan, used, text)
+            let reads_views = context.reads_views();
+            self.finish_prepare(plan, context.into_used(), reads_views, text)
         })
     }
 
-    fn finish_prepare(&self, plan: LogicalPlan, tables: Vec<TableRef>, text: &str) -> Result<PreparedQuery> {
+    fn finish_prepare(
+        &self,
+        plan: LogicalPlan,
+        tables: Vec<TableRef>,
+        reads_views: bool,
+        text: &str,
+    ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap(error, text);
         let params = parameters(&plan).map_err(wrong)?;
         let clock = reads_clock(&plan).map_err(wrong)?;
-        let cachable = params.is_empty() && !clock;
+        let cachable = params.is_empty() && !clock && !reads_views;
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
         let (schema, plan) = if cachable {
             let optimised = self.state.optimize(&plan).map_err(wrong)?;

@@ -33,6 +33,7 @@ mod stop;
 mod stream;
 mod subqueries;
 mod types;
+mod views;
 mod wildcard;
 
 pub use engine::ColumnEngine;
@@ -40,3 +41,4 @@ pub(crate) use engine::PreparedQuery;
 pub(crate) use names::{MARKER, column_name};
 pub(crate) use provider::TARGET;
 pub use setup::ColumnOptions;
+pub(crate) use views::is_view;

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!   FROM t            → Tables::table("t")  → WeftTable { visible columns }
+//!   FROM weft_locks   → no such table → SystemView
 //!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { all columns, a hidden row id too }
 //! ```
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use super::error::wrap;
 use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
 use super::types::WeftTypes;
+use super::views::{SystemView, is_view};
 use crate::binding::Tables;
 
 /// Tables below this many rows are read in one partition: starting tasks would take longer than reading.
@@ -151,6 +153,7 @@ pub(crate) struct PlanningContext<'a> {
     tables: &'a dyn Tables,
     target: Option<TableRef>,
     used: RefCell<HashMap<TableId, TableRef>>,
+    reads_views: Cell<bool>,
 }
 
 /// The name under which a statement that writes reads its own table, hidden row id included.
@@ -159,7 +162,22 @@ pub(crate) const TARGET: &str = "\u{1}target";
 impl<'a> PlanningContext<'a> {
     /// A context; `target` is what [`TARGET`] names.
     pub(crate) fn new(state: &'a SessionState, tables: &'a dyn Tables, target: Option<TableRef>) -> Self {
-        PlanningContext { state, tables, target, used: RefCell::new(HashMap::new()) }
+        PlanningContext { state, tables, target, used: RefCell::new(HashMap::new()), reads_views: Cell::new(false) }
+    }
+
+    /// Whether a view was named, whose rows are made anew for each execution.
+    pub(crate) fn reads_views(&self) -> bool {
+        self.reads_views.get()
+    }
+
+    /// The view of a name, when no table has it.
+    fn view(&self, reference: &TableReference) -> Option<SystemView> {
+        let is_public = matches!(reference.schema(), None | Some("public"));
+        let name = reference.table();
+        if !is_public || !is_view(name) || self.tables.table(name).is_ok() {
+            return None;
+        }
+        SystemView::find(name, self.tables.engine())
     }
 
     /// The tables that were named.
@@ -183,6 +201,10 @@ impl<'a> PlanningContext<'a> {
 
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if let Some(view) = self.view(&name) {
+            self.reads_views.set(true);
+            return Ok(provider_as_source(Arc::new(view)));
+        }
         let (table, hidden) = self.find(&name).map_err(wrap)?;
         let provider = WeftTable::new(&table, hidden);
         self.used.borrow_mut().insert(table.def.id, table);

@@ -7,8 +7,10 @@ use sqlparser::ast::{
 use std::collections::BTreeMap;
 use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Column, Error, Result, Schema};
-use weft_kernel::NewTable;
+use weft_kernel::{NewTable, Transaction};
 
+use super::foreign_keys::{self, NewForeignKey};
+use super::index::{check_unique, unique_columns};
 use crate::expr::{Scope, data_type_of};
 use crate::outcome::OutputColumn;
 use crate::parse::{fold, span_position, table_name};
@@ -23,8 +25,20 @@ const NAME_BYTES_MAX: usize = 255;
 /// The most columns of a table, as in PostgreSQL.
 const COLUMNS_MAX: usize = 1600;
 
-/// The definition that a CREATE TABLE with columns asks for.
-pub(crate) fn new_table(create: &CreateTable, method: Option<&str>, source: &str) -> Result<NewTable> {
+/// A UNIQUE constraint: the columns' ordinals, and the name if it was given.
+pub(crate) struct NewUnique {
+    pub(crate) name: Option<String>,
+    pub(crate) columns: Vec<usize>,
+}
+
+/// The definition that a CREATE TABLE with columns asks for, and its UNIQUE constraints. The transaction knows the tables
+/// that it refers to.
+pub(crate) fn new_table(
+    txn: &Transaction,
+    create: &CreateTable,
+    method: Option<&str>,
+    source: &str,
+) -> Result<(NewTable, Vec<NewUnique>)> {
     refuse_clauses(create)?;
     let mut building = Building::new(table_name(&create.name)?, source);
     check_length(&building.name)?;
@@ -40,10 +54,13 @@ pub(crate) fn new_table(create: &CreateTable, method: Option<&str>, source: &str
     for constraint in &create.constraints {
         building.constraint(constraint)?;
     }
+    let uniques = building.take_uniques();
+    let foreign_keys = std::mem::take(&mut building.foreign_keys);
     let mut table = building.finish()?;
     table.method = method.unwrap_or(DEFAULT_METHOD).into();
     table.options = options_of(&create.table_options)?;
-    Ok(table)
+    foreign_keys::resolve(txn, &mut table, &uniques, foreign_keys)?;
+    Ok((table, uniques))
 }
 
 /// The definition that a CREATE TABLE AS asks for: the query's columns, with the names given before AS.
@@ -79,11 +96,14 @@ struct Building<'a> {
     /// Name if given, the column it stands at, the condition.
     checks: Vec<(Option<String>, Option<String>, String)>,
     key: Option<(Option<String>, Vec<usize>)>,
+    uniques: Vec<NewUnique>,
+    foreign_keys: Vec<NewForeignKey>,
 }
 
 impl<'a> Building<'a> {
     fn new(name: String, source: &'a str) -> Building<'a> {
-        Building { source, name, columns: Vec::new(), defaults: Vec::new(), checks: Vec::new(), key: None }
+        let (columns, defaults, checks, uniques, foreign_keys) = Default::default();
+        Building { source, name, columns, defaults, checks, key: None, uniques, foreign_keys }
     }
 
     fn column(&mut self, column: &ColumnDef) -> Result<()> {
@@ -108,6 +128,16 @@ impl<'a> Building<'a> {
                     let given = constraint_name.or_else(|| check.name.as_ref().map(fold));
                     self.checks.push((given, Some(name.clone()), check.expr.to_string()));
                 }
+                ColumnOption::Unique(unique) => {
+                    check_unique(unique).map_err(|error| self.place(error, column.name.span))?;
+                    let name = constraint_name.or_else(|| unique.name.as_ref().map(fold));
+                    self.uniques.push(NewUnique { name, columns: vec![ordinal] });
+                }
+                ColumnOption::ForeignKey(clause) => {
+                    let name = constraint_name.or_else(|| clause.name.as_ref().map(fold));
+                    let new = NewForeignKey::new(name, vec![ordinal], clause);
+                    self.foreign_keys.push(new.map_err(|error| self.place(error, column.name.span))?);
+                }
                 other => return Err(self.unsupported_option(other, column)),
             }
         }
@@ -129,35 +159,71 @@ impl<'a> Building<'a> {
                 self.checks.push((check.name.as_ref().map(fold), None, check.expr.to_string()));
                 Ok(())
             }
-            other => {
-                let what = match other {
-                    TableConstraint::Unique(_) => "UNIQUE",
-                    TableConstraint::ForeignKey(_) => "FOREIGN KEY",
-                    _ => "this table constraint",
-                };
-                Err(self.place(unsupported(what), other.span()))
+            TableConstraint::Unique(unique) => {
+                let (name, columns) = unique_columns(unique).map_err(|error| self.place(error, constraint.span()))?;
+                let names = columns.iter().map(String::as_str);
+                let columns = self.constraint_columns(names, "unique", constraint.span())?;
+                self.uniques.push(NewUnique { name, columns });
+                Ok(())
             }
+            TableConstraint::ForeignKey(clause) => {
+                let names: Vec<String> = clause.columns.iter().map(fold).collect();
+                let columns =
+                    self.constraint_columns(names.iter().map(String::as_str), "foreign key", clause.span())?;
+                let new = NewForeignKey::new(clause.name.as_ref().map(fold), columns, clause);
+                self.foreign_keys.push(new.map_err(|error| self.place(error, clause.span()))?);
+                Ok(())
+            }
+            other => Err(self.place(unsupported("this table constraint"), other.span())),
         }
     }
 
     fn key_columns(&self, key: &PrimaryKeyConstraint) -> Result<Vec<usize>> {
-        let mut ordinals = Vec::with_capacity(key.columns.len());
+        let mut names = Vec::with_capacity(key.columns.len());
         for column in &key.columns {
             let SqlExpr::Identifier(ident) = &column.column.expr else {
                 return Err(self.place(unsupported("a PRIMARY KEY over an expression"), key.span()));
             };
-            let name = fold(ident);
+            names.push(fold(ident));
+        }
+        self.constraint_columns(names.iter().map(String::as_str), "primary key", key.span())
+    }
+
+    /// The ordinals of the columns that a constraint names.
+    fn constraint_columns<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+        kind: &str,
+        span: sqlparser::tokenizer::Span,
+    ) -> Result<Vec<usize>> {
+        let mut ordinals = Vec::new();
+        for name in names {
             let ordinal = self.columns.iter().position(|known| known.name == name).ok_or_else(|| {
                 let message = format!("column \"{name}\" named in key does not exist");
-                self.place(Error::new(Code::UndefinedColumn, message), ident.span)
+                self.place(Error::new(Code::UndefinedColumn, message), span)
             })?;
             if ordinals.contains(&ordinal) {
-                let message = format!("column \"{name}\" appears twice in primary key constraint");
-                return Err(self.place(Error::new(Code::DuplicateColumn, message), ident.span));
+                let message = format!("column \"{name}\" appears twice in {kind} constraint");
+                return Err(self.place(Error::new(Code::DuplicateColumn, message), span));
             }
             ordinals.push(ordinal);
         }
         Ok(ordinals)
+    }
+
+    /// The UNIQUE constraints, without those that say what the primary key or an earlier one says. As in PostgreSQL, the
+    /// one that stays takes the name if it has none.
+    fn take_uniques(&mut self) -> Vec<NewUnique> {
+        let mut kept: Vec<NewUnique> = Vec::with_capacity(self.uniques.len());
+        for unique in std::mem::take(&mut self.uniques) {
+            let same = kept.iter_mut().find(|known| known.columns == unique.columns).map(|known| &mut known.name);
+            let same_key = self.key.as_mut().filter(|(_, key)| *key == unique.columns).map(|(name, _)| name);
+            match same_key.or(same) {
+                Some(name) => *name = name.take().or(unique.name),
+                None => kept.push(unique),
+            }
+        }
+        kept
     }
 
     fn primary_key(&mut self, name: Option<String>, ordinals: Vec<usize>) -> Result<()> {
@@ -214,8 +280,6 @@ impl<'a> Building<'a> {
 
     fn unsupported_option(&self, option: &ColumnOption, column: &ColumnDef) -> Error {
         let what = match option {
-            ColumnOption::Unique(_) => "UNIQUE".into(),
-            ColumnOption::ForeignKey(_) => "REFERENCES".into(),
             ColumnOption::Generated { .. } | ColumnOption::Identity(_) => "GENERATED".into(),
             ColumnOption::Collation(_) => "COLLATE".into(),
             other => other.to_string(),
@@ -232,7 +296,7 @@ fn free_name(table: &str, column: Option<&str>, checks: &[(String, String)]) -> 
     std::iter::once(base.clone()).chain(numbered).find(|name| is_free(name)).expect("some number is free")
 }
 
-fn check_length(name: &str) -> Result<()> {
+pub(super) fn check_length(name: &str) -> Result<()> {
     if name.len() <= NAME_BYTES_MAX {
         return Ok(());
     }
@@ -277,7 +341,7 @@ fn options_of(options: &CreateTableOptions) -> Result<BTreeMap<String, String>> 
     Ok(map)
 }
 
-fn unsupported(what: &str) -> Error {
+pub(super) fn unsupported(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE TABLE"))
 }
 

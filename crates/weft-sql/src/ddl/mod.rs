@@ -1,14 +1,21 @@
-//! CREATE TABLE: from the tree to the kernel's definition.
+//! CREATE TABLE and CREATE INDEX: from the tree to the kernel's definitions.
 //!
 //! ```text
 //!   CREATE TABLE t (id int PRIMARY KEY, price numeric(10,2) DEFAULT 0 CHECK (price >= 0)) USING column
 //!     columns [id integer not null, price numeric(10,2)]   key [0]   defaults [-, "0"]
 //!     checks [("t_price_check", "price >= 0")]             primary key "t_pkey"   method "column"
+//!
+//!   CREATE TABLE t (a int UNIQUE, b int, UNIQUE (b, a))      indexes t_a_key [0] and t_b_a_key [1, 0], of constraints
+//!   CREATE INDEX ON t (b DESC)                               index t_b_idx [1]
+//!   CREATE TABLE u (t int REFERENCES t)                      foreign key u_t_fkey [0] → t [0]
 //! ```
 //!
 //! DEFAULT and CHECK are kept as SQL text and bound once here, so that a table never holds an expression that cannot be
 //! evaluated. What PostgreSQL has and Weft does not is refused by name.
 
 mod create;
+mod foreign_keys;
+mod index;
 
-pub(crate) use create::{new_table, table_of_query};
+pub(crate) use create::{NewUnique, new_table, table_of_query};
+pub(crate) use index::{free_name, new_index};

@@ -83,7 +83,7 @@ impl<'a, 'b> Stage<'a, 'b> {
 
     fn update(&mut self, batches: &[RecordBatch], changes_key: bool, mode: LockMode) -> Result<()> {
         let table = &self.plan.table;
-        let mut moved: Vec<Vec<u8>> = Vec::new();
+        let mut moved: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for batch in batches {
             for row in 0..batch.num_rows() {
                 self.tick(row)?;
@@ -91,13 +91,17 @@ impl<'a, 'b> Stage<'a, 'b> {
                 let bytes = self.row(batch, row);
                 if changes_key && table.keys.of_row(&table.codec, &bytes) != key {
                     self.delete_row(&key)?;
-                    moved.push(bytes);
+                    moved.push((key, bytes));
                 } else {
                     self.context.txn.update_columns(table, &key, &bytes, mode)?;
                 }
             }
         }
-        moved.iter().try_for_each(|bytes| self.context.txn.insert(table, bytes))
+        for (key, bytes) in moved {
+            self.context.txn.insert(table, &bytes)?;
+            self.context.txn.note_moved(table, &key, &table.keys.of_row(&table.codec, &bytes));
+        }
+        Ok(())
     }
 
     fn delete(&mut self, batches: &[RecordBatch]) -> Result<()> {

@@ -76,6 +76,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     }
     tokens::check_chains(source, statement)?;
     let (tokens, method) = tokens::take_method(source, statement)?;
+    let tokens = tokens::without_concurrently(tokens);
     let mut parser = parser(&tokens);
     let tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
     expect_end(source, &parser)?;

@@ -47,6 +47,21 @@ pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     }
 }
 
+/// Takes CONCURRENTLY out of DROP INDEX, which the SQL parser does not know there.
+pub(super) fn without_concurrently(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_blank = |token: &Token| matches!(token, Token::Whitespace(_));
+    let mut words = tokens.iter().enumerate().filter(|(_, token)| !is_blank(&token.token));
+    let mut next_is = |keyword: Keyword| match words.next() {
+        Some((at, TokenWithSpan { token: Token::Word(word), .. })) if word.keyword == keyword => Some(at),
+        _ => None,
+    };
+    let at = next_is(Keyword::DROP).and(next_is(Keyword::INDEX)).and(next_is(Keyword::CONCURRENTLY));
+    if let Some(at) = at {
+        tokens.remove(at);
+    }
+    tokens
+}
+
 /// Takes `USING method` out of CREATE TABLE: the one outside of parentheses, before any AS.
 pub(super) fn take_method(source: &str, tokens: &[TokenWithSpan]) -> Result<(Vec<TokenWithSpan>, Option<String>)> {
     let keyword = |token: &TokenWithSpan| match &token.token {

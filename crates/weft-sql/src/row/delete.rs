@@ -1,4 +1,4 @@
-//! DELETE by full primary key.
+//! DELETE by full primary key or an index.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl PointDelete {
             return Err(Error::new(Code::FeatureNotSupported, message).into());
         }
         let (shape, name) = planner.delete_table(&delete.from)?;
-        let key = KeyClause::bind(delete.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let key = KeyClause::bind(delete.selection.as_ref(), &shape, &name, planner)?;
         let returning = match &delete.returning {
             Some(items) => Some(shape.bind_returning(items, &name, &mut planner.binder)?),
             None => None,
@@ -43,12 +43,21 @@ impl PointDelete {
         self.returning.as_ref().map_or_else(|| Arc::new([]) as Arc<[OutputColumn]>, |list| Arc::clone(&list.columns))
     }
 
-    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+    pub(super) fn execute(
+        &self,
+        columns: &Arc<[OutputColumn]>,
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Outcome>> {
         let table = &self.shape.table;
         let mut returned = Vec::new();
         let mut count = 0;
         let mut values = Vec::new();
-        for key in self.key.encode(&self.shape, &context.eval)? {
+        let Some(keys) = self.key.find(&self.shape, context)? else { return Ok(None) };
+        for (number, key) in keys.into_iter().enumerate() {
+            context.check_cancel(number)?;
+            if self.key.is_indexed() && !self.key.is_wanted(&key, &self.shape, &mut values, context)? {
+                continue;
+            }
             if self.key.filter.is_some() || self.returning.is_some() {
                 let Some(old) = context.txn.get_for_update(table, &key)? else { continue };
                 values.clear();
@@ -68,11 +77,11 @@ impl PointDelete {
         }
         let shown = if self.returning.is_some() { count } else { 0 };
         let rows = Rows::Values { width: columns.len(), count: shown, values: returned };
-        Ok(Outcome { tag: Tag::Delete(count as u64), columns: Arc::clone(columns), rows })
+        Ok(Some(Outcome { tag: Tag::Delete(count as u64), columns: Arc::clone(columns), rows }))
     }
 
     pub(super) fn explain(&self) -> Vec<String> {
-        let mut lines = vec![format!("Row engine: delete on {} by primary key", self.shape.name())];
+        let mut lines = vec![format!("Row engine: delete on {} by {}", self.shape.name(), self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         lines
     }

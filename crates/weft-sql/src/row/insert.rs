@@ -1,13 +1,11 @@
 //! INSERT ... VALUES, with ON CONFLICT and RETURNING; and the writing half of INSERT ... SELECT ... ON CONFLICT.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    AssignmentTarget, ConflictTarget, Expr as SqlExpr, OnConflict, OnConflictAction, OnInsert, SetExpr, TableObject,
-};
-use weft_format::{Code, DataType, Error, Result, Value};
+use sqlparser::ast::{AssignmentTarget, Expr as SqlExpr, OnInsert, SetExpr, TableObject};
+use weft_format::{Code, Error, Result, Value};
 
+use super::conflict::{Conflict, ConflictAction, Touched, update};
 use super::literal::literal_value;
 use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
@@ -27,19 +25,9 @@ pub(super) struct Insert {
     rows: Vec<Vec<Option<Expr>>>,
     /// Per place in a tuple: the ordinal of its column.
     targets: Vec<usize>,
-    conflict: Conflict,
+    /// None: a row in the way is an error.
+    conflict: Option<Conflict>,
     returning: Option<Projection>,
-}
-
-enum Conflict {
-    Fail,
-    Nothing,
-    Update {
-        assignments: Vec<(usize, Option<Expr>)>,
-        filter: Option<Expr>,
-    },
-    /// An update that sets every column to the proposed value: the old row need not be read.
-    Replace,
 }
 
 impl Insert {
@@ -80,8 +68,8 @@ impl Insert {
             sources[ordinal] = Some(index);
         }
         let conflict = match &insert.on {
-            None => Conflict::Fail,
-            Some(OnInsert::OnConflict(clause)) => plan_conflict(clause, &shape, &known_as, &mut planner.binder)?,
+            None => None,
+            Some(OnInsert::OnConflict(clause)) => Some(Conflict::plan(clause, &shape, &known_as, planner)?),
             Some(_) => return Err(unsupported("ON DUPLICATE KEY UPDATE", "write ON CONFLICT").into()),
         };
         let returning = match &insert.returning {
@@ -161,12 +149,7 @@ impl Insert {
         let name = self.shape.name();
         let plural = if rows == 1 { "row" } else { "rows" };
         let mut lines = vec![format!("Row engine: insert {rows} {plural} into {name}")];
-        match &self.conflict {
-            Conflict::Fail => {}
-            Conflict::Nothing => lines.push("  On conflict: skip, found by primary key".into()),
-            Conflict::Update { .. } => lines.push("  On conflict: update, found by primary key".into()),
-            Conflict::Replace => lines.push("  On conflict: replace without reading, found by primary key".into()),
-        }
+        lines.extend(self.conflict.iter().map(|conflict| format!("  {}", conflict.explain(&self.shape))));
         lines
     }
 }
@@ -174,16 +157,14 @@ impl Insert {
 /// One execution.
 struct Writing<'a> {
     insert: &'a Insert,
-    /// Whether more than one row is proposed.
-    many: bool,
-    touched: HashSet<Vec<u8>>,
+    touched: Touched,
     returned: Vec<Value>,
     count: usize,
 }
 
 impl<'a> Writing<'a> {
     fn new(insert: &'a Insert, many: bool) -> Writing<'a> {
-        Writing { insert, many, touched: HashSet::new(), returned: Vec::new(), count: 0 }
+        Writing { insert, touched: Touched::new(many), returned: Vec::new(), count: 0 }
     }
 
     /// Writes one row: `row` over the values of `input`.
@@ -221,68 +202,39 @@ impl<'a> Writing<'a> {
         let insert = self.insert;
         let table = &insert.shape.table;
         let row = insert.shape.complete(context.txn, values, &context.eval)?;
-        match &insert.conflict {
-            Conflict::Fail => context.txn.insert(table, &row).map(|()| true),
-            Conflict::Nothing => {
-                let free = context.txn.get_for_upsert(table, &insert.shape.key_of(&row))?.is_none();
+        let Some(conflict) = &insert.conflict else { return context.txn.insert(table, &row).map(|()| true) };
+        match &conflict.action {
+            ConflictAction::Nothing => {
+                let free = conflict.find(&insert.shape, &row, values, context)?.is_none();
                 if free {
-                    context.txn.insert(table, &row)?;
+                    conflict.insert(&insert.shape, &row, context)?;
                 }
                 Ok(free)
             }
-            Conflict::Replace => {
-                let key = self.touch(&row)?;
-                context.txn.upsert(table, &key, &row).map(|_| true)
+            ConflictAction::Replace => {
+                let key = insert.shape.key_of(&row);
+                self.touched.check(&key)?;
+                context.txn.upsert(table, &key, &row)?;
+                self.touched.note(key);
+                Ok(true)
             }
-            Conflict::Update { assignments, filter } => {
-                let key = self.touch(&row)?;
-                let Some(old) = context.txn.get_for_upsert(table, &key)? else {
-                    context.txn.insert(table, &row)?;
+            ConflictAction::Update { assignments, filter } => {
+                let Some((key, old)) = conflict.find(&insert.shape, &row, values, context)? else {
+                    conflict.insert(&insert.shape, &row, context)?;
+                    if self.touched.many {
+                        self.touched.note(insert.shape.key_of(&row));
+                    }
                     return Ok(true);
                 };
-                update(&insert.shape, assignments, filter.as_ref(), (&key, &old), values, context)
+                self.touched.check(&key)?;
+                let updated = update(&insert.shape, assignments, filter.as_ref(), (&key, &old), values, context)?;
+                if updated {
+                    self.touched.note(key);
+                }
+                Ok(updated)
             }
         }
     }
-
-    /// The key of a proposed row, which an update may touch once.
-    fn touch(&mut self, row: &[u8]) -> Result<Vec<u8>> {
-        let key = self.insert.shape.key_of(row);
-        if self.many && !self.touched.insert(key.clone()) {
-            return Err(Error::new(
-                Code::CardinalityViolation,
-                "ON CONFLICT DO UPDATE command cannot affect row a second time",
-            )
-            .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
-        }
-        Ok(key)
-    }
-}
-
-/// Updates a present row by the proposed `values`, which become the new ones. False when the filter says no.
-fn update(
-    shape: &TableShape,
-    assignments: &[(usize, Option<Expr>)],
-    filter: Option<&Expr>,
-    (key, old): (&[u8], &[u8]),
-    values: &mut Vec<Value>,
-    context: &mut RowContext<'_>,
-) -> Result<bool> {
-    // The row of the expressions: the present values, then the proposed ones.
-    let width = values.len();
-    let proposed = std::mem::take(values);
-    shape.decode(old, values);
-    values.extend(proposed);
-    if let Some(filter) = filter
-        && filter.truth(values, &context.eval)? != Some(true)
-    {
-        return Ok(false);
-    }
-    let new = apply_assignments(assignments, values, width, shape, context)?;
-    let row = shape.complete_update(old, &new, &context.eval)?;
-    context.txn.update(&shape.table, key, &row)?;
-    *values = new;
-    Ok(true)
 }
 
 /// Sets columns of a row: evaluates all on the old values, then replaces.
@@ -431,77 +383,4 @@ pub(super) fn bind_assignments(
         assignments.push((ordinal, bind_value(&assignment.value, shape, ordinal, scope, binder)?));
     }
     Ok(assignments)
-}
-
-fn plan_conflict(
-    clause: &OnConflict,
-    shape: &TableShape,
-    known_as: &str,
-    binder: &mut Binder<'_>,
-) -> BindResult<Conflict> {
-    if let Some(target) = &clause.conflict_target {
-        check_conflict_target(target, shape)?;
-    }
-    match &clause.action {
-        OnConflictAction::DoNothing => Ok(Conflict::Nothing),
-        OnConflictAction::DoUpdate(_) if clause.conflict_target.is_none() => {
-            let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
-            Err(Error::new(Code::SyntaxError, message).hint("write ON CONFLICT (primary key columns)").into())
-        }
-        OnConflictAction::DoUpdate(update) => {
-            let columns = || shape.columns().iter().map(|column| (column.name.as_str(), column.data_type));
-            let scope = shape.scope(known_as).with("excluded", columns());
-            let assignments = bind_assignments(&update.assignments, shape, &scope, binder)?;
-            let filter = update.selection.as_ref().map(|expr| binder.bind_condition(expr, &scope)).transpose()?;
-            if filter.is_none() && sets_all_as_proposed(&assignments, shape) {
-                return Ok(Conflict::Replace);
-            }
-            Ok(Conflict::Update { assignments, filter })
-        }
-    }
-}
-
-/// Whether the new row is the proposed row, whatever the present one is.
-fn sets_all_as_proposed(assignments: &[(usize, Option<Expr>)], shape: &TableShape) -> bool {
-    let (width, schema) = (shape.columns().len(), &shape.table.def.schema);
-    let proposed = |ordinal: usize| {
-        let set = assignments.iter().find(|(known, _)| *known == ordinal);
-        set.is_some_and(|(_, expr)| expr.as_ref().and_then(Expr::as_column) == Some(width + ordinal))
-    };
-    let is_float =
-        |ordinal: &usize| matches!(schema.columns[*ordinal].data_type, DataType::Real | DataType::DoublePrecision);
-    // -0.0 and 0.0 are one key and two values: the present row keeps its own.
-    let key_is_kept = !schema.key.iter().any(is_float);
-    let sets_key = |(ordinal, _): &(usize, Option<Expr>)| schema.key.contains(ordinal) && !proposed(*ordinal);
-    key_is_kept && schema.columns_beside_key().into_iter().all(proposed) && !assignments.iter().any(sets_key)
-}
-
-fn check_conflict_target(target: &ConflictTarget, shape: &TableShape) -> Result<()> {
-    let schema = &shape.table.def.schema;
-    let names_key = match target {
-        ConflictTarget::Columns(columns) => {
-            let mut ordinals = columns.iter().map(|ident| shape.ordinal(&fold(ident))).collect::<Result<Vec<_>>>()?;
-            let mut key = schema.key.clone();
-            ordinals.sort_unstable();
-            ordinals.dedup();
-            key.sort_unstable();
-            ordinals == key
-        }
-        ConflictTarget::OnConstraint(name) => {
-            let constraint = name.0.last().and_then(|part| part.as_ident()).map(fold);
-            if constraint.is_none() || constraint != shape.table.def.primary_key {
-                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", shape.name());
-                return Err(Error::new(Code::UndefinedObject, message));
-            }
-            true
-        }
-    };
-    if names_key && !schema.hidden_row_id {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::InvalidColumnReference,
-        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    )
-    .hint("name all columns of the primary key"))
 }

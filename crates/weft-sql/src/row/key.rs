@@ -1,17 +1,23 @@
-//! WHERE clauses that name the full primary key: which keys, and what else they ask.
+//! WHERE clauses that name rows: by their full primary key, or by values of indexed columns.
 //!
 //! ```text
 //!   key (a, b):   WHERE b = $1 AND a = 7 AND c > 0      keys [(7, $1)], filter c > 0
 //!   key (a):      WHERE a IN (3, 1, 3)                  keys [1, 3] (each once, in key order)
+//!   index (c):    WHERE c = 5 AND d < 2                 candidates by the index, filter c = 5 AND d < 2
 //! ```
+//!
+//! The primary key goes before any index: its rows are read at once, and its conditions need no second test.
 
-use sqlparser::ast::{BinaryOperator, Expr as SqlExpr};
-use weft_format::{DataType, Result};
+use sqlparser::ast::Expr as SqlExpr;
+use weft_format::{Result, Value};
 
 use super::TableShape;
+use super::access::{IndexAccess, Wish};
+use super::condition::{ColumnTest, Test, column_tests, split};
+use super::plan::{Planner, RowContext};
 use super::shape::key_value;
-use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr, Scope};
-use crate::parse::fold;
+use crate::binding::Tables;
+use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
 
 /// The keys that a WHERE clause names.
 pub(super) enum Keys {
@@ -19,91 +25,161 @@ pub(super) enum Keys {
     One(Vec<Expr>),
     /// Values of the only key column.
     List(Vec<Expr>),
+    /// Whatever the index finds.
+    Index(IndexAccess),
 }
 
-/// A WHERE clause by full primary key.
+/// A WHERE clause by full primary key or by an index.
 pub(super) struct KeyClause {
     pub(super) keys: Keys,
-    /// What else must hold, over the visible columns.
+    /// What else must hold, over the visible columns; by an index all of it.
     pub(super) filter: Option<Expr>,
     /// For EXPLAIN.
     pub(super) explain: Vec<String>,
 }
 
-impl KeyClause {
-    /// Finds the key in a WHERE clause; unsupported when it is not all there.
+/// A WHERE clause, bound; what finds its rows is still to be chosen.
+pub(super) struct Conditions {
+    conjuncts: Vec<Conjunct>,
+}
+
+/// A condition that must hold, among others.
+struct Conjunct {
+    text: String,
+    tests: Vec<ColumnTest>,
+    bound: Expr,
+}
+
+impl Conditions {
     pub(super) fn bind(
         selection: Option<&SqlExpr>,
         shape: &TableShape,
         table: &str,
         binder: &mut Binder<'_>,
-    ) -> BindResult<KeyClause> {
-        let schema = &shape.table.def.schema;
-        if schema.hidden_row_id {
-            return Err(BindError::Unsupported(format!("table \"{}\" without a primary key", shape.name())));
+    ) -> BindResult<Conditions> {
+        let mut parts = Vec::new();
+        if let Some(selection) = selection {
+            split(selection, &mut parts);
         }
         let scope = shape.scope(table);
-        let mut parts: Vec<Option<Expr>> = schema.key.iter().map(|_| None).collect();
-        let mut list = None;
-        let mut filter: Option<Expr> = None;
-        let mut explain = Vec::new();
-        let mut conjuncts = Vec::new();
-        if let Some(selection) = selection {
-            split(selection, &mut conjuncts);
+        let mut conjuncts = Vec::with_capacity(parts.len());
+        for part in parts {
+            let tests = column_tests(part, shape, table, binder)?;
+            let bound = binder.bind_condition(part, &scope)?;
+            conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
         }
-        for conjunct in conjuncts {
-            if let Some((part, expr)) = key_equality(conjunct, shape, table, binder)?
-                && parts[part].is_none()
-                && list.is_none()
-            {
-                explain.push(format!("Key: {conjunct}"));
-                parts[part] = Some(expr);
-                continue;
-            }
-            if list.is_none()
-                && parts.iter().all(Option::is_none)
-                && let Some(items) = key_list(conjunct, shape, table, binder)?
-            {
-                explain.push(format!("Keys: {conjunct}"));
-                list = Some(items);
-                continue;
-            }
-            explain.push(format!("Filter: {conjunct}"));
-            let bound = binder.bind_condition(conjunct, &scope)?;
-            filter = Some(match filter {
-                Some(before) => Expr::and(before, bound),
-                None => bound,
-            });
-        }
-        let keys = match (list, parts.into_iter().collect::<Option<Vec<Expr>>>()) {
-            (Some(items), _) => Keys::List(items),
-            (None, Some(parts)) => Keys::One(parts),
-            (None, None) => {
-                let message = format!("a WHERE clause without all primary key columns of \"{}\"", shape.name());
-                return Err(BindError::Unsupported(message));
+        Ok(Conditions { conjuncts })
+    }
+}
+
+impl KeyClause {
+    /// Finds the key in a WHERE clause, or an index that helps; unsupported when there is neither.
+    pub(super) fn bind(
+        selection: Option<&SqlExpr>,
+        shape: &TableShape,
+        table: &str,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<KeyClause> {
+        let conditions = Conditions::bind(selection, shape, table, &mut planner.binder)?;
+        KeyClause::choose(conditions, shape, planner.tables, None)
+    }
+
+    /// Chooses what finds the rows. `wish` are the columns by which the first rows are wanted (empty when any will do),
+    /// when only some rows are wanted.
+    pub(super) fn choose(
+        conditions: Conditions,
+        shape: &TableShape,
+        tables: &dyn Tables,
+        wish: Option<&Wish>,
+    ) -> BindResult<KeyClause> {
+        let conjuncts = conditions.conjuncts;
+        let (keys, named) = match primary_key(&conjuncts, shape) {
+            Some(found) => found,
+            None => {
+                let tests: Vec<&ColumnTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
+                let access = IndexAccess::choose(&tests, shape, tables, wish).ok_or_else(|| no_key(shape))?;
+                (Keys::Index(access), Vec::new())
             }
         };
+        let mut filter: Option<Expr> = None;
+        let mut explain = Vec::new();
+        if let Keys::Index(access) = &keys {
+            explain.push(access.explain(shape));
+        }
+        for (at, conjunct) in conjuncts.into_iter().enumerate() {
+            if named.contains(&at) {
+                let label = if matches!(keys, Keys::List(_)) { "Keys" } else { "Key" };
+                explain.push(format!("{label}: {}", conjunct.text));
+                continue;
+            }
+            explain.push(format!("Filter: {}", conjunct.text));
+            filter = Some(match filter {
+                Some(before) => Expr::and(before, conjunct.bound),
+                None => conjunct.bound,
+            });
+        }
         Ok(KeyClause { keys, filter, explain })
     }
 
-    /// The keys of one execution, each once; none when no row can match.
-    pub(super) fn encode(&self, shape: &TableShape, eval: &EvalContext<'_>) -> Result<Vec<Vec<u8>>> {
+    /// The keys of one execution, each once; those of an index are candidates. None when the index finds more than the
+    /// context takes, or is newer than the snapshot.
+    pub(super) fn find(&self, shape: &TableShape, context: &mut RowContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
         let schema = &shape.table.def.schema;
         match &self.keys {
-            Keys::One(parts) => Ok(self.encode_one(parts, shape, eval)?.into_iter().collect()),
+            Keys::One(parts) => Ok(Some(self.encode_one(parts, shape, &context.eval)?.into_iter().collect())),
             Keys::List(items) => {
                 let data_type = schema.columns[schema.key[0]].data_type;
                 let mut keys = Vec::with_capacity(items.len());
                 for item in items {
-                    let value = item.eval(&[], eval)?;
+                    let value = item.eval(&[], &context.eval)?;
                     if let Some(value) = key_value(value.as_ref(), item.data_type, data_type) {
                         keys.push(shape.table.keys.encode([value.as_ref()]));
                     }
                 }
                 keys.sort_unstable();
                 keys.dedup();
-                Ok(keys)
+                Ok(Some(keys))
             }
+            Keys::Index(access) => access.candidates(shape, context),
+        }
+    }
+
+    /// How the rows are found, for EXPLAIN.
+    pub(super) fn by(&self) -> String {
+        match &self.keys {
+            Keys::One(_) | Keys::List(_) => "primary key".into(),
+            Keys::Index(access) => format!("index {}", access.name()),
+        }
+    }
+
+    /// The index, when it gives the rows in the order wanted.
+    pub(super) fn ordered(&self) -> Option<&IndexAccess> {
+        match &self.keys {
+            Keys::Index(access) if access.is_ordered() => Some(access),
+            _ => None,
+        }
+    }
+
+    /// Whether the rows are candidates of an index, which are tested before they are locked.
+    pub(super) fn is_indexed(&self) -> bool {
+        matches!(self.keys, Keys::Index(_))
+    }
+
+    /// Whether the row of a key, as the transaction sees it, satisfies the filter: what is asked of a candidate before
+    /// its row is locked.
+    pub(super) fn is_wanted(
+        &self,
+        key: &[u8],
+        shape: &TableShape,
+        values: &mut Vec<Value>,
+        context: &RowContext<'_>,
+    ) -> Result<bool> {
+        let Some(row) = context.txn.get_row(&shape.table, key)? else { return Ok(false) };
+        values.clear();
+        shape.decode(&row, values);
+        match &self.filter {
+            Some(filter) => Ok(filter.truth(values, &context.eval)? == Some(true)),
+            None => Ok(true),
         }
     }
 
@@ -133,90 +209,40 @@ impl KeyClause {
     }
 }
 
-/// Splits a condition at its outer ANDs.
-fn split<'a>(expr: &'a SqlExpr, out: &mut Vec<&'a SqlExpr>) {
-    match expr {
-        SqlExpr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            split(left, out);
-            split(right, out);
-        }
-        SqlExpr::Nested(inner) => split(inner, out),
-        other => out.push(other),
-    }
+fn no_key(shape: &TableShape) -> BindError {
+    let name = shape.name();
+    BindError::Unsupported(match shape.table.def.schema.hidden_row_id {
+        true => format!("a WHERE clause without an indexed column of table \"{name}\", which has no primary key"),
+        false => format!("a WHERE clause without all primary key columns, or an indexed column, of \"{name}\""),
+    })
 }
 
-/// `key column = constant`, either way round: which part of the key, and the constant.
-fn key_equality(
-    expr: &SqlExpr,
-    shape: &TableShape,
-    table: &str,
-    binder: &mut Binder<'_>,
-) -> BindResult<Option<(usize, Expr)>> {
-    let SqlExpr::BinaryOp { left, op: BinaryOperator::Eq, right } = expr else { return Ok(None) };
-    for (column, constant) in [(left, right), (right, left)] {
-        if let Some((part, data_type)) = key_part(column, shape, table)
-            && is_constant(constant)
-        {
-            let bound = binder.bind(constant, &Scope::empty(), Some(open(data_type)))?;
-            return Ok(is_exact(bound.data_type, data_type).then_some((part, bound)));
-        }
-    }
-    Ok(None)
-}
-
-/// `key column IN (constants)` of a key of one column.
-fn key_list(expr: &SqlExpr, shape: &TableShape, table: &str, binder: &mut Binder<'_>) -> BindResult<Option<Vec<Expr>>> {
-    let SqlExpr::InList { expr, list, negated: false } = expr else { return Ok(None) };
-    let Some((_, data_type)) = key_part(expr, shape, table) else { return Ok(None) };
-    if shape.table.def.schema.key.len() != 1 || !list.iter().all(is_constant) {
-        return Ok(None);
-    }
-    let mut items = Vec::with_capacity(list.len());
-    for item in list {
-        let bound = binder.bind(item, &Scope::empty(), Some(open(data_type)))?;
-        if !is_exact(bound.data_type, data_type) {
-            return Ok(None);
-        }
-        items.push(bound);
-    }
-    Ok(Some(items))
-}
-
-fn open(data_type: DataType) -> DataType {
-    if data_type.is_text() { DataType::Text } else { data_type }
-}
-
-fn key_part(expr: &SqlExpr, shape: &TableShape, table: &str) -> Option<(usize, DataType)> {
-    let name = match expr {
-        SqlExpr::Identifier(ident) => fold(ident),
-        SqlExpr::CompoundIdentifier(parts) => match parts.as_slice() {
-            [qualifier, name] if fold(qualifier) == table => fold(name),
-            _ => return None,
-        },
-        SqlExpr::Nested(inner) => return key_part(inner, shape, table),
-        _ => return None,
-    };
+/// The full primary key, and which conditions say it.
+fn primary_key(conjuncts: &[Conjunct], shape: &TableShape) -> Option<(Keys, Vec<usize>)> {
     let schema = &shape.table.def.schema;
-    let part = schema.key.iter().position(|&ordinal| schema.columns[ordinal].name == name)?;
-    Some((part, schema.columns[schema.key[part]].data_type))
-}
-
-/// Literals, parameters, and casts and signs of them.
-fn is_constant(expr: &SqlExpr) -> bool {
-    match expr {
-        SqlExpr::Value(_) | SqlExpr::TypedString(_) => true,
-        SqlExpr::Nested(inner) | SqlExpr::UnaryOp { expr: inner, .. } | SqlExpr::Cast { expr: inner, .. } => {
-            is_constant(inner)
-        }
-        _ => false,
+    if schema.hidden_row_id {
+        return None;
     }
-}
-
-/// Whether equality with a value of type `from` is equality with at most one value of the key's type.
-fn is_exact(from: DataType, to: DataType) -> bool {
-    let is_integer = |t| matches!(t, DataType::SmallInt | DataType::Integer | DataType::BigInt);
-    from == to
-        || (from.is_text() && to.is_text())
-        || (is_integer(from) && is_integer(to))
-        || (matches!(to, DataType::Numeric { .. }) && (is_integer(from) || matches!(from, DataType::Numeric { .. })))
+    let equal = |ordinal: usize| {
+        let constants =
+            conjuncts.iter().enumerate().filter_map(move |(at, conjunct)| match conjunct.tests.as_slice() {
+                [ColumnTest { ordinal: known, test: Test::Equal(constants) }] if *known == ordinal => {
+                    Some((at, constants))
+                }
+                _ => None,
+            });
+        constants.min_by_key(|(_, constants)| constants.len())
+    };
+    let mut parts = Vec::with_capacity(schema.key.len());
+    let mut named = Vec::with_capacity(schema.key.len());
+    for &ordinal in &schema.key {
+        let (at, constants) = equal(ordinal)?;
+        match constants.as_slice() {
+            [constant] => parts.push(constant.clone()),
+            list if schema.key.len() == 1 => return Some((Keys::List(list.to_vec()), vec![at])),
+            _ => return None,
+        }
+        named.push(at);
+    }
+    Some((Keys::One(parts), named))
 }

@@ -1,7 +1,8 @@
-//! The row engine: statements on one table by its full primary key, and INSERT ... VALUES.
+//! The row engine: statements on one table by its full primary key or an index, and INSERT ... VALUES.
 //!
 //! ```text
 //!   SELECT a, b FROM t WHERE id = $1 AND a > 0      get(key) → filter → project
+//!   SELECT a FROM t WHERE b = 5 ORDER BY a LIMIT 3  index (b): candidates → get each → filter → sort → project
 //!   UPDATE t SET a = a + 1 WHERE id = 7             lock and get(key) → filter → new row → check → update
 //!   INSERT INTO t VALUES (7, 1) ON CONFLICT (id) DO UPDATE SET a = excluded.a
 //!                                                   lock and get(key) ─┬─ none: insert
@@ -11,14 +12,21 @@
 //! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left
 //! to the column engine ([`BindError::Unsupported`](crate::expr::BindError)).
 //!
+//! An index that finds too much is no help: the statement is then run by the column engine ([`RowPlan::execute`] gives
+//! none, having changed nothing).
+//!
 //! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).
 //! 2. Every row that is written went through [`TableShape::check_row`].
 
+mod access;
 mod bulk;
+mod condition;
+mod conflict;
 mod delete;
 mod insert;
 mod key;
 mod literal;
+mod order;
 mod plan;
 mod projection;
 mod select;

@@ -12,7 +12,7 @@ use super::select::{ConstantSelect, PointSelect};
 use super::update::PointUpdate;
 use super::{ShapeCache, TableShape};
 use crate::binding::{CancelToken, Tables};
-use crate::column::PreparedQuery;
+use crate::column::{PreparedQuery, is_view};
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
 use crate::outcome::{Outcome, OutputColumn, Rows};
 use crate::parse::{Literals, fold, table_name};
@@ -27,7 +27,7 @@ pub(crate) struct RowPlan {
 }
 
 enum Action {
-    Select(PointSelect),
+    Select(Box<PointSelect>),
     Constant(ConstantSelect),
     Insert(Insert),
     Update(PointUpdate),
@@ -41,6 +41,18 @@ pub(crate) struct RowContext<'a> {
     pub(crate) cancel: &'a CancelToken,
     /// The text and the tuples of an INSERT of literals, whose plan is that of its template.
     pub(crate) literals: Option<(&'a str, &'a Literals)>,
+    /// How many rows an index may offer before the column engine is the better choice.
+    pub(crate) candidates_max: usize,
+}
+
+/// Rows between two looks at the cancel token.
+const CHECK_ROWS: usize = 1024;
+
+impl RowContext<'_> {
+    /// Fails when the statement was cancelled; asked with the number of each row.
+    pub(super) fn check_cancel(&self, number: usize) -> Result<()> {
+        if number % CHECK_ROWS == CHECK_ROWS - 1 { self.cancel.check() } else { Ok(()) }
+    }
 }
 
 /// Plans a statement, or says why the row engine cannot run it.
@@ -97,12 +109,13 @@ impl RowPlan {
         }
     }
 
-    /// Runs it.
-    pub(crate) fn execute(&self, context: &mut RowContext<'_>) -> Result<Outcome> {
+    /// Runs it. None, and nothing was changed, when an index offers more rows than the context takes, or cannot be used
+    /// by the snapshot.
+    pub(crate) fn execute(&self, context: &mut RowContext<'_>) -> Result<Option<Outcome>> {
         match &self.action {
             Action::Select(select) => select.execute(&self.columns, context),
-            Action::Constant(select) => select.execute(&self.columns, context),
-            Action::Insert(insert) => insert.execute(&self.columns, context),
+            Action::Constant(select) => select.execute(&self.columns, context).map(Some),
+            Action::Insert(insert) => insert.execute(&self.columns, context).map(Some),
             Action::Update(update) => update.execute(&self.columns, context),
             Action::Delete(delete) => delete.execute(&self.columns, context),
         }
@@ -139,17 +152,23 @@ impl Planner<'_> {
     fn select(&mut self, query: &sqlparser::ast::Query) -> BindResult<(Action, Arc<[OutputColumn]>)> {
         let select = super::select::plain_select(query)?;
         if select.from.is_empty() && query.locks.is_empty() {
+            if query.order_by.is_some() {
+                return Err(BindError::Unsupported("ORDER BY without FROM".into()));
+            }
             let (constant, columns) = ConstantSelect::plan(query, select, self)?;
             return Ok((Action::Constant(constant), columns));
         }
         let (point, columns) = PointSelect::plan(query, select, self)?;
-        Ok((Action::Select(point), columns))
+        Ok((Action::Select(Box::new(point)), columns))
     }
 
     /// A table by name.
     pub(super) fn shape(&self, name: &ObjectName) -> BindResult<Arc<TableShape>> {
         use sqlparser::ast::Spanned;
         let folded = table_name(name)?;
+        if is_view(&folded) && self.tables.table(&folded).is_err() {
+            return Err(BindError::Unsupported(format!("the view {folded}")));
+        }
         let table = self.tables.table(&folded).map_err(|error| {
             match crate::parse::span_position(self.binder.source, name.span()) {
                 Some(position) if error.position().is_none() => error.at(position),

@@ -19,6 +19,11 @@ pub struct Projection {
 }
 
 impl Projection {
+    /// Results that are not computed from a row.
+    pub(crate) fn nothing(columns: impl Into<Arc<[OutputColumn]>>) -> Projection {
+        Projection { columns: columns.into(), exprs: Vec::new() }
+    }
+
     /// Binds a list; `*` is all columns of the scope.
     pub fn bind(items: &[SelectItem], scope: &Scope, binder: &mut Binder<'_>) -> BindResult<Projection> {
         let mut columns = Vec::new();

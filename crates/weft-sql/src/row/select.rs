@@ -1,25 +1,28 @@
-//! SELECT by full primary key, and SELECT without FROM.
+//! SELECT by full primary key or an index, and SELECT without FROM.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{GroupByExpr, LimitClause, Query, Select, SelectFlavor, SetExpr};
+use sqlparser::ast::{
+    Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LimitClause, Query, Select,
+    SelectFlavor, SelectItem, SetExpr,
+};
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::key::{KeyClause, Keys};
+use super::access::{IndexAccess, Wish};
+use super::key::{Conditions, KeyClause, Keys};
+use super::order::Order;
 use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
 use crate::locking::RowLocking;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::parse::fold;
 
-/// The SELECT of a query that has nothing but SELECT, FROM, WHERE and LIMIT.
+/// The SELECT of a query that has nothing but SELECT, FROM, WHERE, ORDER BY and LIMIT.
 pub(super) fn plain_select(query: &Query) -> BindResult<&Select> {
     let unsupported = |what: &str| Err(BindError::Unsupported(what.into()));
     if query.with.is_some() {
         return unsupported("WITH");
-    }
-    if query.order_by.is_some() {
-        return unsupported("ORDER BY");
     }
     if query.fetch.is_some()
         || query.for_clause.is_some()
@@ -102,15 +105,21 @@ impl Window {
     }
 }
 
-/// A SELECT by full primary key.
+/// Rows read by an index beyond those asked for, in the hope that enough pass the filter.
+const SPARE_ROWS: usize = 32;
+
+/// A SELECT by full primary key or by an index.
 pub(super) struct PointSelect {
     shape: Arc<TableShape>,
     key: KeyClause,
-    /// Ordinals of the columns to read; projection and filter count in them.
+    /// Ordinals of the columns to read; projection, filter and order count in them.
     fetch: Vec<usize>,
     filter: Option<Expr>,
     /// None when the columns read are the result.
     projection: Option<Projection>,
+    /// The result is how many rows there are.
+    counts: bool,
+    order: Option<Order>,
     window: Window,
     locking: Option<RowLocking>,
 }
@@ -122,9 +131,27 @@ impl PointSelect {
         planner: &mut Planner<'_>,
     ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
         let (shape, name) = planner.single_table(&select.from)?;
-        let mut key = KeyClause::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
-        let mut projection = Projection::bind(&select.projection, &shape.scope(&name), &mut planner.binder)?;
+        let conditions = Conditions::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let scope = shape.scope(&name);
+        let count = count_name(select);
+        let mut projection = match &count {
+            Some(name) => Projection::nothing([OutputColumn::new(name.clone(), DataType::BigInt)]),
+            None => Projection::bind(&select.projection, &scope, &mut planner.binder)?,
+        };
+        if count.is_some() && (query.order_by.is_some() || !query.locks.is_empty()) {
+            return Err(BindError::Unsupported("count(*) with ORDER BY or FOR UPDATE".into()));
+        }
+        let mut order = Order::bind(query, &projection, &scope, &mut planner.binder)?;
         let window = Window::plan(query, planner)?;
+        let wish = match &order {
+            _ if window.limit.is_none() || count.is_some() => None,
+            Some(order) => order.wish(),
+            None => Some(Wish { columns: Vec::new(), descending: false }),
+        };
+        let mut key = KeyClause::choose(conditions, &shape, planner.tables, wish.as_ref())?;
+        if key.ordered().is_some() {
+            order = None;
+        }
         let locking = RowLocking::of_query(query, &name)?;
         let mut fetch = Vec::new();
         let mut remap = |position: &mut usize| {
@@ -137,39 +164,79 @@ impl PointSelect {
         projection.exprs.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
         let mut filter = key.filter.take();
         filter.iter_mut().for_each(|expr| expr.map_columns(&mut remap));
+        order.iter_mut().flat_map(Order::exprs_mut).for_each(|expr| expr.map_columns(&mut remap));
         let columns = Arc::clone(&projection.columns);
-        let is_direct = filter.is_none()
-            && projection.exprs.len() == fetch.len()
+        let is_direct = projection.exprs.len() == fetch.len()
             && projection.exprs.iter().enumerate().all(|(index, expr)| expr.as_column() == Some(index));
-        let projection = (!is_direct).then_some(projection);
-        Ok((PointSelect { shape, key, fetch, filter, projection, window, locking }, columns))
+        let counts = count.is_some();
+        let projection = (!is_direct && !counts).then_some(projection);
+        Ok((PointSelect { shape, key, fetch, filter, projection, counts, order, window, locking }, columns))
     }
 
-    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
-        let table = &self.shape.table;
+    /// None when the index finds too much.
+    pub(super) fn execute(
+        &self,
+        columns: &Arc<[OutputColumn]>,
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Outcome>> {
+        let is_plain = self.filter.is_none() && self.projection.is_none() && !self.counts;
         let is_open = self.window.is_open() && self.locking.is_none();
-        if let (Keys::One(parts), None, true) = (&self.key.keys, &self.projection, is_open) {
-            let mut values = Vec::with_capacity(self.fetch.len());
-            let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
-                Some(key) => context.txn.get(table, &key, &self.fetch, &mut values)?,
-                None => false,
-            };
-            let (width, count) = (self.fetch.len(), usize::from(found));
-            if !found {
-                values.clear();
-            }
-            let rows = Rows::Values { width, count, values };
-            return Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows });
+        if let (Keys::One(parts), true, true) = (&self.key.keys, is_plain, is_open) {
+            return self.read_one(parts, columns, context).map(Some);
         }
-        let (mut skip, limit) = self.window.bounds(&context.eval)?;
-        let mut row = Vec::with_capacity(self.fetch.len());
-        let mut values = Vec::new();
-        let mut count = 0;
-        for key in self.key.encode(&self.shape, &context.eval)? {
-            if count == limit {
+        let (skip, limit) = self.window.bounds(&context.eval)?;
+        let mut output = Output { select: self, skip, limit, values: Vec::new(), count: 0, matched: 0 };
+        let found = match self.key.ordered() {
+            Some(access) => self.read_in_order(access, skip.saturating_add(limit), &mut output, context)?,
+            None => match self.key.find(&self.shape, context)? {
+                Some(keys) => self.read_keys(keys, &mut output, context).map(|()| true)?,
+                None => false,
+            },
+        };
+        Ok(found.then(|| output.finish(columns)))
+    }
+
+    /// Reads the rows of an index in its order until there are enough; false when too many do not pass the filter.
+    fn read_in_order(
+        &self,
+        access: &IndexAccess,
+        wanted: usize,
+        output: &mut Output<'_>,
+        context: &mut RowContext<'_>,
+    ) -> Result<bool> {
+        let spare = if self.filter.is_some() || self.locking.is_some() { SPARE_ROWS } else { 0 };
+        let mut limit = wanted.saturating_add(spare).min(context.candidates_max);
+        let mut done = 0;
+        while !output.is_full() {
+            let Some(mut keys) = access.first(&self.shape, limit, context)? else { return Ok(false) };
+            let is_all = keys.len() < limit;
+            if !is_all && limit == context.candidates_max && wanted > limit {
+                return Ok(false);
+            }
+            let fresh = keys.split_off(done.min(keys.len()));
+            done += fresh.len();
+            self.read_keys(fresh, output, context)?;
+            if is_all {
                 break;
             }
-            if !context.txn.get(table, &key, &self.fetch, &mut row)? {
+            if limit == context.candidates_max && !output.is_full() {
+                return Ok(false);
+            }
+            limit = limit.saturating_mul(8).min(context.candidates_max);
+        }
+        Ok(true)
+    }
+
+    /// Reads the rows of these keys, in this order or sorted, until there are enough.
+    fn read_keys(&self, keys: Vec<Vec<u8>>, output: &mut Output<'_>, context: &mut RowContext<'_>) -> Result<()> {
+        let mut row = Vec::with_capacity(self.fetch.len());
+        let mut sorted = Vec::new();
+        for (number, key) in keys.into_iter().enumerate() {
+            if output.is_full() {
+                break;
+            }
+            context.check_cancel(number)?;
+            if !context.txn.get(&self.shape.table, &key, &self.fetch, &mut row)? {
                 continue;
             }
             if let Some(filter) = &self.filter
@@ -177,22 +244,35 @@ impl PointSelect {
             {
                 continue;
             }
-            if let Some(locking) = &self.locking
-                && !locking.lock(context.txn, table, &key)?
-            {
-                continue;
-            }
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            count += 1;
-            match &self.projection {
-                Some(projection) => projection.append(&row, &context.eval, &mut values)?,
-                None => values.append(&mut row),
+            match &self.order {
+                Some(order) => sorted.push((order.values(&row, &context.eval)?, key, std::mem::take(&mut row))),
+                None => output.add(&key, &mut row, context)?,
             }
         }
-        let rows = Rows::Values { width: columns.len(), count, values };
+        if let Some(order) = &self.order {
+            sorted.sort_by(|(a, ..), (b, ..)| order.compare(a, b));
+        }
+        for (_, key, mut row) in sorted {
+            if output.is_full() {
+                break;
+            }
+            output.add(&key, &mut row, context)?;
+        }
+        Ok(())
+    }
+
+    /// The row of one key, as it was read.
+    fn read_one(&self, parts: &[Expr], columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+        let mut values = Vec::with_capacity(self.fetch.len());
+        let found = match self.key.encode_one(parts, &self.shape, &context.eval)? {
+            Some(key) => context.txn.get(&self.shape.table, &key, &self.fetch, &mut values)?,
+            None => false,
+        };
+        let (width, count) = (self.fetch.len(), usize::from(found));
+        if !found {
+            values.clear();
+        }
+        let rows = Rows::Values { width, count, values };
         Ok(Outcome { tag: Tag::Select(count as u64), columns: Arc::clone(columns), rows })
     }
 
@@ -203,13 +283,90 @@ impl PointSelect {
 
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
-        let mut lines = vec![format!("Row engine: point lookup on {name} by primary key")];
+        let mut lines = vec![format!("Row engine: point lookup on {name} by {}", self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
         lines.extend(self.locking.iter().map(|locking| format!("  {}", locking.explain())));
+        if self.counts {
+            lines.push("  Count: the rows".into());
+        }
+        if self.order.is_some() {
+            lines.push("  Sort: in memory".into());
+        }
         lines.push(format!("  Columns read: {}", if names.is_empty() { "none".into() } else { names.join(", ") }));
         lines
     }
+}
+
+/// The result of one execution.
+struct Output<'a> {
+    select: &'a PointSelect,
+    /// Rows still to be left out, and the most that are returned.
+    skip: usize,
+    limit: usize,
+    values: Vec<Value>,
+    count: usize,
+    /// For a count.
+    matched: i64,
+}
+
+impl Output<'_> {
+    fn is_full(&self) -> bool {
+        self.count == self.limit
+    }
+
+    /// Takes a row that the filter lets through.
+    fn add(&mut self, key: &[u8], row: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<()> {
+        if let Some(locking) = &self.select.locking
+            && !locking.lock(context.txn, &self.select.shape.table, key)?
+        {
+            return Ok(());
+        }
+        if self.select.counts {
+            self.matched += 1;
+            return Ok(());
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(());
+        }
+        self.count += 1;
+        match &self.select.projection {
+            Some(projection) => projection.append(row, &context.eval, &mut self.values)?,
+            None => self.values.append(row),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, columns: &Arc<[OutputColumn]>) -> Outcome {
+        if self.select.counts && self.skip == 0 && self.limit > 0 {
+            self.values.push(Value::Int(self.matched));
+            self.count = 1;
+        }
+        let rows = Rows::Values { width: columns.len(), count: self.count, values: self.values };
+        Outcome { tag: Tag::Select(self.count as u64), columns: Arc::clone(columns), rows }
+    }
+}
+
+/// The name of the only result, when that is `count(*)`.
+fn count_name(select: &Select) -> Option<String> {
+    let (expr, alias) = match select.projection.as_slice() {
+        [SelectItem::UnnamedExpr(expr)] => (expr, None),
+        [SelectItem::ExprWithAlias { expr, alias }] => (expr, Some(fold(alias))),
+        _ => return None,
+    };
+    let SqlExpr::Function(function) = expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let is_plain = list.args == [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty()
+        && matches!(function.parameters, FunctionArguments::None)
+        && function.filter.is_none()
+        && function.null_treatment.is_none()
+        && function.over.is_none()
+        && function.within_group.is_empty();
+    let is_count = function.name.to_string().eq_ignore_ascii_case("count");
+    (is_plain && is_count).then(|| alias.unwrap_or_else(|| "count".into()))
 }
 
 /// A SELECT without FROM.

@@ -43,7 +43,7 @@ impl TableShape {
         Ok(TableShape { table: table.clone(), defaults, checks })
     }
 
-    /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of the CHECK
+    /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of
     /// constraints that must be tested again count as read; a new key is a new row.
     pub fn write_mode(&self, mut reads: ColumnSet, writes: ColumnSet) -> LockMode {
         if self.table.def.schema.key.iter().any(|&ordinal| writes.contains(ordinal)) {
@@ -51,6 +51,16 @@ impl TableShape {
         }
         for (_, condition) in &self.checks {
             let columns = condition.columns();
+            if columns.meets(writes) {
+                reads = reads.union(columns);
+            }
+        }
+        // Constraints over several columns are tested for the row as it will be, whoever writes the others.
+        let indexes = self.table.indexes();
+        let unique = indexes.iter().filter(|index| index.is_unique()).map(|index| index.columns());
+        let own = self.table.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
+        for columns in unique.chain(own).filter(|columns| columns.len() > 1) {
+            let columns: ColumnSet = columns.iter().copied().collect();
             if columns.meets(writes) {
                 reads = reads.union(columns);
             }

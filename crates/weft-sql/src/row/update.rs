@@ -1,4 +1,4 @@
-//! UPDATE by full primary key.
+//! UPDATE by full primary key or an index.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl PointUpdate {
             return Err(Error::new(Code::FeatureNotSupported, message).into());
         }
         let (shape, name) = planner.single_table(std::slice::from_ref(&update.table))?;
-        let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let key = KeyClause::bind(update.selection.as_ref(), &shape, &name, planner)?;
         let scope = shape.scope(&name);
         let assignments = bind_assignments(&update.assignments, &shape, &scope, &mut planner.binder)?;
         let returning = match &update.returning {
@@ -50,16 +50,24 @@ impl PointUpdate {
         self.returning.as_ref().map_or_else(|| Arc::new([]) as Arc<[OutputColumn]>, |list| Arc::clone(&list.columns))
     }
 
-    pub(super) fn execute(&self, columns: &Arc<[OutputColumn]>, context: &mut RowContext<'_>) -> Result<Outcome> {
+    pub(super) fn execute(
+        &self,
+        columns: &Arc<[OutputColumn]>,
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Outcome>> {
         let table = &self.shape.table;
         let mut returned = Vec::new();
         let mut count = 0;
         let mut values = Vec::with_capacity(self.shape.columns().len());
-        let keys = self.key.encode(&self.shape, &context.eval)?;
+        let Some(keys) = self.key.find(&self.shape, context)? else { return Ok(None) };
         // A new key must not meet a row that this statement has yet to change: all rows are read before any is written.
         let mut changes = Vec::with_capacity(keys.len());
         let wait = context.txn.lock_wait();
-        for key in keys {
+        for (number, key) in keys.into_iter().enumerate() {
+            context.check_cancel(number)?;
+            if self.key.is_indexed() && !self.key.is_wanted(&key, &self.shape, &mut values, context)? {
+                continue;
+            }
             let Some(old) = context.txn.lock_row(table, &key, self.mode, wait)? else { continue };
             values.clear();
             self.shape.decode(&old, &mut values);
@@ -81,12 +89,12 @@ impl PointUpdate {
         }
         let shown = if self.returning.is_some() { count } else { 0 };
         let rows = Rows::Values { width: columns.len(), count: shown, values: returned };
-        Ok(Outcome { tag: Tag::Update(count as u64), columns: Arc::clone(columns), rows })
+        Ok(Some(Outcome { tag: Tag::Update(count as u64), columns: Arc::clone(columns), rows }))
     }
 
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
-        let mut lines = vec![format!("Row engine: update on {name} by primary key")];
+        let mut lines = vec![format!("Row engine: update on {name} by {}", self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> =
             self.assignments.iter().map(|(ordinal, _)| self.shape.columns()[*ordinal].name.as_str()).collect();

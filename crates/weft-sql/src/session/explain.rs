@@ -7,7 +7,7 @@ use weft_format::Result;
 
 use super::Session;
 use super::plan::{Action, Plan, plan};
-use super::run::execute;
+use super::run::{Run, execute};
 use super::transaction::Work;
 use super::utility::{text_rows, unsupported, with_context};
 use crate::outcome::{Outcome, Tag};
@@ -45,14 +45,14 @@ pub(super) fn explain(session: &mut Session, statement: &Statement, analyze: boo
         if analyze && !made.is_read_only() {
             work.check_writable("EXPLAIN ANALYZE of a statement that writes")?;
         }
-        explain_plan(&made, analyze, work)
+        explain_plan(&made, analyze, &Run { statement, source, params: &[], literals: None }, work)
     })?;
     let mut outcome = text_rows(&["QUERY PLAN"], lines);
     outcome.tag = Tag::Done("EXPLAIN");
     Ok(outcome)
 }
 
-fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<String>> {
+fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) -> Result<Vec<String>> {
     let text = match &made.action {
         Action::Row(row) => {
             let mut lines = row.explain();
@@ -60,7 +60,7 @@ fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<S
                 lines.push("  INSERT ... VALUES has this path only, whatever engine is forced".into());
             }
             if analyze {
-                lines.push(format!("  {}", timed(made, work)?));
+                lines.push(format!("  {}", timed(made, run, work)?));
             }
             return Ok(lines);
         }
@@ -80,7 +80,7 @@ fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<S
             })?;
             let mut text = format!("Column engine: the rows to write are read by\n{read}");
             if analyze {
-                text.push_str(&format!("\n{}", timed(made, work)?));
+                text.push_str(&format!("\n{}", timed(made, run, work)?));
             }
             text
         }
@@ -89,10 +89,10 @@ fn explain_plan(made: &Plan, analyze: bool, work: &mut Work<'_>) -> Result<Vec<S
 }
 
 /// Runs a plan; how many rows and how long.
-fn timed(made: &Plan, work: &mut Work<'_>) -> Result<String> {
+fn timed(made: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result<String> {
     let clock = Arc::clone(&work.db.kernel().env().clock);
     let start = clock.monotonic_nanos();
-    let outcome = execute(made, &[], None, work)?;
+    let outcome = execute(made, run, work)?;
     let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
     Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
 }

@@ -16,6 +16,7 @@
 //! A text of several statements is no transaction by itself (PostgreSQL makes it one): put BEGIN and COMMIT around.
 
 mod append;
+mod definitions;
 mod explain;
 mod plan;
 mod run;
@@ -177,5 +178,7 @@ impl Session {
     }
 }
 
+#[cfg(test)]
+mod index_tests;
 #[cfg(test)]
 mod tests;

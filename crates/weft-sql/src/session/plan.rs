@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{Insert, SetExpr, Statement};
+use weft_env::sync::Mutex;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::Transaction;
 
@@ -23,6 +24,8 @@ pub(super) struct Plan {
     pub(super) columns: Arc<[OutputColumn]>,
     pub(super) param_types: Vec<DataType>,
     pub(super) action: Action,
+    /// The column engine's plan, for when an index finds too much; made when it is needed.
+    by_columns: Mutex<Option<Arc<Plan>>>,
 }
 
 pub(super) enum Action {
@@ -34,6 +37,31 @@ pub(super) enum Action {
 }
 
 impl Plan {
+    fn new(
+        (version, engine): (Option<u64>, EngineChoice),
+        columns: Arc<[OutputColumn]>,
+        param_types: Vec<DataType>,
+        action: Action,
+    ) -> Plan {
+        Plan { version, engine, columns, param_types, action, by_columns: Mutex::new(None) }
+    }
+
+    /// The plan of the same statement by the column engine.
+    pub(super) fn by_columns(
+        &self,
+        db: &SqlEngine,
+        statement: &Statement,
+        source: &str,
+        txn: &Transaction,
+    ) -> Result<Arc<Plan>> {
+        if let Some(known) = &*self.by_columns.lock() {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(plan(db, statement, source, txn, EngineChoice::Column)?);
+        *self.by_columns.lock() = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
     /// Whether it writes nothing.
     pub(super) fn is_read_only(&self) -> bool {
         match &self.action {
@@ -57,7 +85,7 @@ pub(super) fn plan(
         match row::plan(statement, txn, db.shapes(), source) {
             Ok(plan) => {
                 let (columns, param_types) = (Arc::clone(&plan.columns), plan.param_types.clone());
-                return Ok(Plan { version, engine, columns, param_types, action: Action::Row(plan) });
+                return Ok(Plan::new((version, engine), columns, param_types, Action::Row(plan)));
             }
             Err(BindError::Wrong(error)) => return Err(error),
             Err(BindError::Unsupported(what)) if engine == EngineChoice::Row => {
@@ -73,18 +101,18 @@ pub(super) fn plan(
         Statement::Query(query) if query.locks.is_empty() => {
             let query = columns_engine.prepare(txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
-            Plan { version, engine, columns, param_types, action: Action::Query(query) }
+            Plan::new((version, engine), columns, param_types, Action::Query(query))
         }
         Statement::Insert(insert @ Insert { on: Some(_), source: Some(reading), .. }) => {
             let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
-            Plan { version, engine, columns, param_types, action: Action::Upsert(query, row) }
+            Plan::new((version, engine), columns, param_types, Action::Upsert(query, row))
         }
         _ => {
             let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(prepared.columns()), known(prepared.param_types()));
-            Plan { version, engine, columns, param_types, action: Action::Dml(prepared) }
+            Plan::new((version, engine), columns, param_types, Action::Dml(prepared))
         }
     })
 }

@@ -43,7 +43,7 @@ impl Session {
             if !plan.is_read_only() {
                 work.check_writable(first_word(statement))?;
             }
-            execute(&plan, params, literals, work)
+            execute(&plan, &Run { statement, source: prepared.source(), params, literals }, work)
         })
     }
 
@@ -95,17 +95,35 @@ fn current_plan(
     Ok(made)
 }
 
+/// How many rows an index may offer: beyond, a scan is faster than reading them one by one.
+const CANDIDATES_MAX: usize = 4096;
+
+/// One execution of a plan: the statement it was made from, and its parameters.
+pub(super) struct Run<'a> {
+    pub(super) statement: &'a Statement,
+    pub(super) source: &'a str,
+    pub(super) params: &'a [Value],
+    pub(super) literals: Option<(&'a str, &'a Literals)>,
+}
+
 /// Runs a plan in a transaction.
-pub(super) fn execute(
-    plan: &Plan,
-    params: &[Value],
-    literals: Option<(&str, &Literals)>,
-    work: &mut Work<'_>,
-) -> Result<Outcome> {
-    let params = bring_to_types(params, &plan.param_types)?;
+pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result<Outcome> {
+    let params = bring_to_types(run.params, &plan.param_types)?;
     if let Action::Row(row) = &plan.action {
         let eval = EvalContext { params: &params, now_micros: work.now_micros };
-        return row.execute(&mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals });
+        let is_forced = plan.engine == EngineChoice::Row;
+        let candidates_max = if is_forced { usize::MAX } else { CANDIDATES_MAX };
+        let literals = run.literals;
+        let mut context = RowContext { txn: work.txn, eval, cancel: work.cancel, literals, candidates_max };
+        if let Some(outcome) = row.execute(&mut context)? {
+            return Ok(outcome);
+        }
+        if is_forced {
+            let message = "the row engine cannot run this statement: its index is newer than the snapshot";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
+        }
+        let other = plan.by_columns(work.db, run.statement, run.source, work.txn)?;
+        return execute(&other, run, work);
     }
     let cancel = work.cancel.kernel();
     let _slot = work.db.kernel().admit_query(Some(&cancel))?;
@@ -129,7 +147,11 @@ pub(super) fn execute(
         Action::Upsert(query, insert) => {
             let rows = read(query, &context)?;
             let eval = EvalContext { params: &params, now_micros: work.now_micros };
-            insert.execute_rows(&rows, &mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals: None })
+            let (literals, candidates_max) = (None, CANDIDATES_MAX);
+            insert.execute_rows(
+                &rows,
+                &mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals, candidates_max },
+            )
         }
         Action::Row(_) => unreachable!("row plans have run above"),
     }

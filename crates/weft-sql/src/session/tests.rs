@@ -14,8 +14,8 @@ use crate::column::ColumnOptions;
 use crate::engine::SqlOptions;
 use crate::text::print;
 
-struct Fixture {
-    db: Arc<SqlEngine>,
+pub(super) struct Fixture {
+    pub(super) db: Arc<SqlEngine>,
     dir: PathBuf,
 }
 
@@ -26,7 +26,7 @@ impl Drop for Fixture {
     }
 }
 
-fn fixture() -> Fixture {
+pub(super) fn fixture() -> Fixture {
     fixture_with(EngineOptions::default())
 }
 
@@ -42,12 +42,12 @@ fn fixture_with(options: EngineOptions) -> Fixture {
 }
 
 /// All rows of the last statement: values of a row joined by `|`, rows by a blank.
-fn rows(session: &mut Session, sql: &str) -> String {
+pub(super) fn rows(session: &mut Session, sql: &str) -> String {
     let outcome = session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).pop().unwrap();
     show(&outcome)
 }
 
-fn show(outcome: &Outcome) -> String {
+pub(super) fn show(outcome: &Outcome) -> String {
     let line = |row: Vec<Value>| {
         let cells = row.iter().zip(outcome.columns.iter()).map(|(value, column)| match value {
             Value::Null => "NULL".to_owned(),
@@ -58,11 +58,11 @@ fn show(outcome: &Outcome) -> String {
     outcome.rows.iter().map(line).collect::<Vec<_>>().join(" ")
 }
 
-fn tag(session: &mut Session, sql: &str) -> String {
+pub(super) fn tag(session: &mut Session, sql: &str) -> String {
     session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).pop().unwrap().tag.to_string()
 }
 
-fn code(session: &mut Session, sql: &str) -> Code {
+pub(super) fn code(session: &mut Session, sql: &str) -> Code {
     match session.execute(sql) {
         Ok(outcome) => panic!("{sql} gave {:?}", outcome.last().map(show)),
         Err(error) => error.code(),

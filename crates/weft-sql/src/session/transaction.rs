@@ -38,7 +38,7 @@ pub(super) struct Modes {
     pub(super) level: Option<IsolationLevel>,
 }
 
-/// A statement's work, with the restarts of READ COMMITTED.
+/// A statement's work and the test of its constraints, with the restarts of READ COMMITTED.
 struct Restarted<'a, F> {
     work: &'a mut F,
     restarts: u32,
@@ -48,7 +48,8 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
     fn run(&mut self, given: &mut Work<'_>) -> Result<T> {
         let mark = given.txn.mark();
         loop {
-            match (self.work)(given) {
+            let result = (self.work)(given).and_then(|done| given.txn.check_constraints().map(|()| done));
+            match result {
                 Err(error)
                     if error.code() == Code::SerializationFailure
                         && given.txn.level() == IsolationLevel::ReadCommitted

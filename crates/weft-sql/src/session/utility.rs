@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CreateTable, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
-    TransactionIsolationLevel, TransactionMode, Value as SqlValue,
+    Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode, TransactionIsolationLevel,
+    TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
 
+use super::definitions::{create_index, create_table, drop_indexes, drop_tables};
 use super::explain::{explain, explain_options};
 use super::transaction::{Modes, Work, failed_transaction};
 use super::{Prepared, Session};
 use crate::context::StatementContext;
-use crate::dml::PreparedWrite;
+use crate::copy;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Parsed, fold, table_name};
-use crate::settings::{EngineChoice, parse_isolation};
-use crate::{copy, ddl};
+use crate::parse::{Parsed, fold};
+use crate::settings::parse_isolation;
 
 /// Runs a statement that is not planned.
 pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome> {
@@ -35,6 +35,10 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
     }
     match statement {
         Statement::CreateTable(create) => create_table(session, create, method, &source),
+        Statement::CreateIndex(create) => create_index(session, create, method, &source),
+        Statement::Drop { object_type: ObjectType::Index, if_exists, names, table: None, temporary: false, .. } => {
+            drop_indexes(session, names, *if_exists)
+        }
         Statement::Drop {
             object_type: ObjectType::Table, if_exists, names, cascade: false, temporary: false, ..
         } => drop_tables(session, names, *if_exists),
@@ -278,56 +282,6 @@ pub(super) fn text_rows(names: &[&str], values: impl IntoIterator<Item = String>
     let values = values.into_iter().map(|text| Value::Text(text.into())).collect();
     let rows = Rows::from_values(columns.len(), values);
     Outcome { tag: Tag::Select(rows.len() as u64), columns, rows }
-}
-
-fn create_table(session: &mut Session, create: &CreateTable, method: Option<&str>, source: &str) -> Result<Outcome> {
-    let engine = session.settings.engine;
-    session.in_statement(|work| {
-        work.check_writable("CREATE TABLE")?;
-        let name = table_name(&create.name)?;
-        if create.if_not_exists && work.txn.table(&name).is_ok() {
-            return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
-        }
-        let Some(query) = &create.query else {
-            work.txn.create_table(ddl::new_table(create, method, source)?)?;
-            return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
-        };
-        if engine == EngineChoice::Row {
-            return Err(Error::new(Code::FeatureNotSupported, "the row engine cannot run CREATE TABLE AS")
-                .hint("SET engine = auto"));
-        }
-        let columns_engine = work.db.columns()?;
-        let prepared = columns_engine.prepare(&*work.txn, &Statement::Query(query.clone()), source)?;
-        // The query's snapshot is taken before the new table is there, so it cannot read it.
-        let table = work.txn.create_table(ddl::table_of_query(create, method, prepared.columns())?)?;
-        let insert = insert_of_query(&table.def.name, query)?;
-        let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source)?;
-        let filled = with_context(work, |context| filling.execute(context))?;
-        Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
-    })
-}
-
-/// `INSERT INTO "table" query`
-fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
-    let quoted = table.replace('"', "\"\"");
-    match crate::parse::parse(&format!("INSERT INTO \"{quoted}\" {query}"))?.pop() {
-        Some(Parsed::Sql { statement, .. }) => Ok(*statement),
-        _ => Err(Error::internal("an INSERT made from a query is one statement")),
-    }
-}
-
-fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> Result<Outcome> {
-    session.in_statement(|work| {
-        work.check_writable("DROP TABLE")?;
-        for name in names {
-            let name = table_name(name)?;
-            match work.txn.drop_table(&name) {
-                Err(error) if if_exists && error.code() == Code::UndefinedTable => {}
-                result => result?,
-            }
-        }
-        Ok(Outcome::done(Tag::Done("DROP TABLE")))
-    })
 }
 
 pub(super) fn with_context<T>(

@@ -80,8 +80,7 @@ impl Transaction {
 
 /// The snapshot does not show a row that refers to one that goes (foreign keys 3).
 fn unseen(child: &TableRef) -> Error {
-    let message =
-        format!("a row of table {:?} that a foreign key changes came after this snapshot", child.def.name);
+    let message = format!("a row of table {:?} that a foreign key changes came after this snapshot", child.def.name);
     Error::new(Code::SerializationFailure, message)
         .about(&child.def.name, None, None)
         .hint("roll back and run the transaction again")

@@ -90,7 +90,10 @@ fn check_columns(new: &NewTable, foreign_key: &ForeignKey, parent: &Schema) -> R
     for (&column, &parent_column) in columns.iter().zip(parent_columns) {
         let (Some(column), Some(parent_column)) = (new.schema.columns.get(column), parent.columns.get(parent_column))
         else {
-            return Err(Error::internal(format!("foreign key \"{}\" has columns that are not there", foreign_key.name)));
+            return Err(Error::internal(format!(
+                "foreign key \"{}\" has columns that are not there",
+                foreign_key.name
+            )));
         };
         let (a, b) = (column.data_type, parent_column.data_type);
         if is_comparable(a, b) {

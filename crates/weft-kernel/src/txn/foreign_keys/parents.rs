@@ -47,8 +47,7 @@ impl Transaction {
         let Some(values) = missing else { return Ok(()) };
         let (name, parent_name, child_name) = (&fk.name, &parent.def.name, &child.def.name);
         let key = describe(child, &fk.columns, values);
-        let message =
-            format!("insert or update on table \"{child_name}\" violates foreign key constraint \"{name}\"");
+        let message = format!("insert or update on table \"{child_name}\" violates foreign key constraint \"{name}\"");
         Err(Error::new(Code::ForeignKeyViolation, message)
             .hint(format!("{key} is not present in table \"{parent_name}\""))
             .about(child_name, None, Some(name)))
@@ -238,14 +237,12 @@ fn way_to(txn: &Transaction, parent: &TableRef, fk: &ForeignKey) -> Result<Way> 
     }
     let indexes = parent.indexes();
     let fits = |index: &&Arc<Index>| {
-        index.is_unique()
-            && same_columns(index.columns(), &fk.parent_columns)
-            && !OwnDdl::drops(&txn.ddl, index.id())
+        index.is_unique() && same_columns(index.columns(), &fk.parent_columns) && !OwnDdl::drops(&txn.ddl, index.id())
     };
     let index = indexes.iter().find(fits).cloned();
-    index.map(Way::Index).ok_or_else(|| {
-        Error::internal(format!("foreign key \"{}\" refers to columns that are not unique", fk.name))
-    })
+    index
+        .map(Way::Index)
+        .ok_or_else(|| Error::internal(format!("foreign key \"{}\" refers to columns that are not unique", fk.name)))
 }
 
 fn key_of(parent: &TableRef, fk: &ForeignKey, values: &[Value]) -> Option<Vec<u8>> {
@@ -309,9 +306,10 @@ pub(super) fn each_row(
 /// Whether a table has values that are unique in these columns: the key or an index.
 pub(super) fn is_unique(parent: &TableRef, columns: &[usize], without: &BTreeSet<weft_format::TableId>) -> bool {
     (!parent.def.schema.hidden_row_id && same_columns(&parent.def.schema.key, columns))
-        || parent.indexes().iter().any(|index| {
-            index.is_unique() && !without.contains(&index.id()) && same_columns(index.columns(), columns)
-        })
+        || parent
+            .indexes()
+            .iter()
+            .any(|index| index.is_unique() && !without.contains(&index.id()) && same_columns(index.columns(), columns))
 }
 
 /// Whether values of two types can be compared by foreign keys.

@@ -95,8 +95,7 @@ impl Transaction {
             OwnDdl::Create(child) if refers(child, t) => Some(child.clone()),
             _ => None,
         });
-        let alive =
-            |child: &TableRef| child.drop_ts() == Timestamp::MAX && !OwnDdl::drops(&self.ddl, child.id());
+        let alive = |child: &TableRef| child.drop_ts() == Timestamp::MAX && !OwnDdl::drops(&self.ddl, child.id());
         let mut found = Vec::new();
         for child in committed.chain(own).filter(alive) {
             let keys = child.def.foreign_keys.iter().filter(|foreign_key| foreign_key.parent == t.id());
@@ -226,9 +225,8 @@ impl Transaction {
         let mut found = Vec::new();
         for (key, before) in &touched.rows {
             let Some(now) = self.own_staged(parent, key) else { continue };
-            let keeps = |staged: &Staged| {
-                staged.row.is_some() && !staged.columns.iter().any(|column| columns.contains(column))
-            };
+            let keeps =
+                |staged: &Staged| staged.row.is_some() && !staged.columns.iter().any(|column| columns.contains(column));
             match before {
                 None if now.base.is_none() || keeps(now) => continue,
                 Some(Staged { row: None, .. }) => continue,

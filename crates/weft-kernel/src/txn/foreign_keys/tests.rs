@@ -88,8 +88,7 @@ fn a_row_refers_to_a_row_that_is_there() {
         assert_eq!((error.message(), error.hint_text()), (text, Some("key (v)=(9) is not present in table \"p\"")));
         assert_eq!((error.table(), error.constraint()), (Some("c"), Some("c_v_fkey")));
         let error = delete(&engine, 1).unwrap_err();
-        let text =
-            "update or delete on table \"p\" violates foreign key constraint \"c_v_fkey\" on table \"c\"";
+        let text = "update or delete on table \"p\" violates foreign key constraint \"c_v_fkey\" on table \"c\"";
         assert_eq!((error.message(), error.code()), (text, Code::ForeignKeyViolation));
         assert_eq!(error.hint_text(), Some("key (k)=(1) is still referenced from table \"c\""));
         assert_eq!(code(put(&engine, "c", 10, 8)), Code::ForeignKeyViolation);
@@ -172,7 +171,8 @@ fn actions_follow_and_reach_on() {
             put(&engine, "g", k + 10, k).unwrap();
         }
         delete(&engine, 1).unwrap();
-        let keys = |table: &str, keys: &[i64]| keys.iter().map(|&k| value_or_null(&engine, table, k)).collect::<Vec<_>>();
+        let keys =
+            |table: &str, keys: &[i64]| keys.iter().map(|&k| value_or_null(&engine, table, k)).collect::<Vec<_>>();
         assert_eq!(keys("c", &[10, 11, 12]), [None, None, Some(Some(2))]);
         assert_eq!(keys("g", &[20, 21, 22]), [Some(None), Some(None), Some(Some(12))]);
         // A key that changes is followed.

@@ -1,0 +1,265 @@
+//! Tables that are not stored: what the engine does at the moment, one row each.
+//!
+//! ```text
+//!   SELECT relation, txn, mode, waits FROM weft_locks         Engine::locks()
+//!     u     412   exclusive          f                        a whole table's lock
+//!     NULL  412   columns exclusive  f                        a row's: locks go by a hash of the key
+//!     NULL  415   exclusive          t
+//! ```
+//!
+//! A view has no snapshot: its rows are made when a plan is, and a plan with a view in it is never kept (engine 1). A
+//! table of the same name goes before the view.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::catalog::memory::MemorySourceConfig;
+use datafusion::common::Result;
+use datafusion::datasource::TableProvider;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use weft_format::{DataType, Value};
+use weft_kernel::Engine;
+use weft_kernel::lock::LockName;
+
+use crate::values::array_of;
+
+const BIGINT: DataType = DataType::BigInt;
+const BOOLEAN: DataType = DataType::Boolean;
+const TEXT: DataType = DataType::Text;
+
+/// Columns of a view.
+type Columns = &'static [(&'static str, DataType)];
+
+/// Makes the rows of a view.
+type MakeRows = fn(&Engine) -> Vec<Vec<Value>>;
+
+/// The views by name: columns, and what makes the rows.
+const VIEWS: &[(&str, Columns, MakeRows)] = &[
+    (
+        "weft_indexes",
+        &[
+            ("index", TEXT),
+            ("table", TEXT),
+            ("columns", TEXT),
+            ("unique", BOOLEAN),
+            ("entries", BIGINT),
+            ("memory_bytes", BIGINT),
+            ("disk_bytes", BIGINT),
+            ("runs", BIGINT),
+            ("ranges", BIGINT),
+            ("misses", BIGINT),
+            ("false_positives", BIGINT),
+        ],
+        indexes,
+    ),
+    (
+        "weft_transactions",
+        &[("txn", BIGINT), ("locks_held", BIGINT), ("waits", BOOLEAN), ("waits_for", BIGINT)],
+        transactions,
+    ),
+    ("weft_locks", &[("lock", TEXT), ("relation", TEXT), ("txn", BIGINT), ("mode", TEXT), ("waits", BOOLEAN)], locks),
+    ("weft_cache", &[("hits", BIGINT), ("misses", BIGINT), ("bytes", BIGINT), ("blocks", BIGINT)], cache),
+    (
+        "weft_log",
+        &[
+            ("live_bytes", BIGINT),
+            ("blocks", BIGINT),
+            ("commits", BIGINT),
+            ("bytes", BIGINT),
+            ("failures", BIGINT),
+            ("last_timestamp", BIGINT),
+            ("published_timestamp", BIGINT),
+            ("horizon_timestamp", BIGINT),
+        ],
+        log,
+    ),
+    ("weft_memory", &[("part", TEXT), ("bytes", BIGINT), ("limit_bytes", BIGINT)], memory),
+    (
+        "weft_admission",
+        &[
+            ("pool", TEXT),
+            ("slots", BIGINT),
+            ("taken", BIGINT),
+            ("waiting", BIGINT),
+            ("waits", BIGINT),
+            ("refused", BIGINT),
+        ],
+        admission,
+    ),
+];
+
+/// Whether a name is that of a view.
+pub(crate) fn is_view(name: &str) -> bool {
+    VIEWS.iter().any(|(known, ..)| *known == name)
+}
+
+/// One view in a plan.
+pub(super) struct SystemView {
+    name: &'static str,
+    columns: Columns,
+    rows: MakeRows,
+    schema: SchemaRef,
+    engine: Arc<Engine>,
+}
+
+impl SystemView {
+    /// The view of a name.
+    pub(super) fn find(name: &str, engine: &Arc<Engine>) -> Option<SystemView> {
+        let &(name, columns, rows) = VIEWS.iter().find(|(known, ..)| *known == name)?;
+        let fields: Vec<Field> =
+            columns.iter().map(|(name, data_type)| Field::new(*name, data_type.arrow(), true)).collect();
+        Some(SystemView { name, columns, rows, schema: Arc::new(Schema::new(fields)), engine: Arc::clone(engine) })
+    }
+
+    fn batch(&self) -> Result<RecordBatch> {
+        let rows = (self.rows)(&self.engine);
+        let arrays = self.columns.iter().enumerate().map(|(at, (_, data_type))| {
+            let values: Vec<&Value> = rows.iter().map(|row| &row[at]).collect();
+            array_of(values.into_iter(), *data_type)
+        });
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect())?)
+    }
+}
+
+impl fmt::Debug for SystemView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemView").field("name", &self.name).finish()
+    }
+}
+
+#[async_trait]
+impl TableProvider for SystemView {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let batch = self.batch()?;
+        let source = MemorySourceConfig::try_new_exec(&[vec![batch]], Arc::clone(&self.schema), projection.cloned())?;
+        Ok(source)
+    }
+}
+
+fn int(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into().into())
+}
+
+fn indexes(engine: &Engine) -> Vec<Vec<Value>> {
+    let row = |(table, index): (weft_kernel::TableRef, Arc<weft_kernel::index::Index>)| {
+        let schema = &table.def.schema;
+        let columns: Vec<&str> = index.columns().iter().map(|&ordinal| schema.columns[ordinal].name.as_str()).collect();
+        let statistics = index.statistics();
+        vec![
+            text(index.name()),
+            text(table.def.name.as_str()),
+            text(columns.join(", ")),
+            Value::Bool(index.is_unique()),
+            int(statistics.entries),
+            int(statistics.memory_bytes + statistics.open_bytes),
+            int(statistics.disk_bytes),
+            int(statistics.runs),
+            int(statistics.ranges),
+            int(statistics.filter_misses),
+            int(statistics.filter_false_positives),
+        ]
+    };
+    engine.indexes().into_iter().map(row).collect()
+}
+
+fn locks(engine: &Engine) -> Vec<Vec<Value>> {
+    let tables: BTreeMap<LockName, String> =
+        engine.tables().iter().map(|table| (LockName::table(table.id()), table.def.name.clone())).collect();
+    let mut rows = Vec::new();
+    for state in engine.locks() {
+        let relation = tables.get(&state.name).map_or(Value::Null, |name| text(name.as_str()));
+        let holders = state.holders.iter().map(|holder| (holder, false));
+        for (&(txn, mode), waits) in holders.chain(state.waiters.iter().map(|waiter| (waiter, true))) {
+            rows.push(vec![
+                text(state.name.to_string()),
+                relation.clone(),
+                int(txn.0),
+                text(mode.to_string()),
+                Value::Bool(waits),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Transactions that hold locks or wait for one; who waits, waits for the first holder whose mode excludes its own.
+fn transactions(engine: &Engine) -> Vec<Vec<Value>> {
+    let mut all: BTreeMap<u64, (u64, bool, Option<u64>)> = BTreeMap::new();
+    for state in engine.locks() {
+        for (txn, _) in &state.holders {
+            all.entry(txn.0).or_default().0 += 1;
+        }
+        for (txn, mode) in &state.waiters {
+            let blocking = state.holders.iter().find(|(holder, held)| holder != txn && !held.compatible(*mode));
+            let entry = all.entry(txn.0).or_default();
+            entry.1 = true;
+            entry.2 = entry.2.or(blocking.map(|(holder, _)| holder.0));
+        }
+    }
+    let row = |(txn, (held, waits, waits_for)): (u64, (u64, bool, Option<u64>))| {
+        vec![int(txn), int(held), Value::Bool(waits), waits_for.map_or(Value::Null, int)]
+    };
+    all.into_iter().map(row).collect()
+}
+
+fn cache(engine: &Engine) -> Vec<Vec<Value>> {
+    let cache = engine.status().cache;
+    vec![vec![int(cache.hits), int(cache.misses), int(cache.bytes), int(cache.blocks)]]
+}
+
+fn log(engine: &Engine) -> Vec<Vec<Value>> {
+    let status = engine.status();
+    let log = &status.log;
+    vec![vec![
+        int(status.log_bytes),
+        int(log.blocks),
+        int(log.commits),
+        int(log.bytes),
+        int(log.failures),
+        int(status.last_sequenced.0),
+        int(status.published.0),
+        int(status.horizon.0),
+    ]]
+}
+
+fn memory(engine: &Engine) -> Vec<Vec<Value>> {
+    let status = engine.status();
+    vec![
+        vec![text("rows and indexes"), int(status.row_memory_bytes), int(status.row_memory_limit_bytes)],
+        vec![text("block cache"), int(status.cache.bytes), Value::Null],
+    ]
+}
+
+fn admission(engine: &Engine) -> Vec<Vec<Value>> {
+    let status = engine.status();
+    let pools = [("transactions", status.transactions), ("queries", status.queries)];
+    let row = |(name, pool): (&str, weft_kernel::admission::PoolStatus)| {
+        let counts = [pool.slots, pool.taken, pool.waiting, pool.waits, pool.refused].map(int);
+        [vec![text(name)], counts.to_vec()].concat()
+    };
+    pools.into_iter().map(row).collect()
+}

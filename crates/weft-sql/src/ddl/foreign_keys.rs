@@ -1,0 +1,163 @@
+//! REFERENCES and FOREIGN KEY: names become ordinals.
+//!
+//! ```text
+//!   p integer REFERENCES parent              the parent's primary key           constraint c_p_fkey
+//!   FOREIGN KEY (a, b) REFERENCES q (x, y)   a unique index of q's (x, y)       constraint c_a_b_fkey
+//! ```
+
+use sqlparser::ast::{ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, ReferentialAction};
+use weft_format::{Code, Error, Result, Schema};
+use weft_kernel::{ColumnSet, FkAction, ForeignKey, NewTable, TableRef, Transaction};
+
+use super::create::{NewUnique, unsupported};
+use super::index::free_name;
+use crate::parse::{fold, table_name};
+use crate::row::bind_check;
+
+/// A foreign key of a CREATE TABLE.
+pub(super) struct NewForeignKey {
+    name: Option<String>,
+    columns: Vec<usize>,
+    parent: String,
+    parent_columns: Vec<String>,
+    on_delete: FkAction,
+    on_update: FkAction,
+    deferred: bool,
+}
+
+impl NewForeignKey {
+    /// What a constraint says. `columns` are the referencing ones.
+    pub(super) fn new(name: Option<String>, columns: Vec<usize>, clause: &ForeignKeyConstraint) -> Result<Self> {
+        match clause.match_kind {
+            None | Some(ConstraintReferenceMatchKind::Simple) => {}
+            Some(_) => return Err(unsupported("MATCH FULL or PARTIAL")),
+        }
+        let characteristics = clause.characteristics.unwrap_or_default();
+        if characteristics.enforced == Some(false) {
+            return Err(unsupported("NOT ENFORCED"));
+        }
+        let deferred = characteristics.initially == Some(DeferrableInitial::Deferred);
+        if deferred && characteristics.deferrable == Some(false) {
+            return Err(Error::new(Code::SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE"));
+        }
+        Ok(NewForeignKey {
+            name,
+            columns,
+            parent: table_name(&clause.foreign_table)?,
+            parent_columns: clause.referred_columns.iter().map(fold).collect(),
+            on_delete: action(clause.on_delete.as_ref())?,
+            on_update: action(clause.on_update.as_ref())?,
+            deferred,
+        })
+    }
+}
+
+fn action(clause: Option<&ReferentialAction>) -> Result<FkAction> {
+    Ok(match clause {
+        None | Some(ReferentialAction::NoAction) => FkAction::NoAction,
+        Some(ReferentialAction::Restrict) => FkAction::Restrict,
+        Some(ReferentialAction::Cascade) => FkAction::Cascade,
+        Some(ReferentialAction::SetNull) => FkAction::SetNull,
+        Some(ReferentialAction::SetDefault) => return Err(unsupported("SET DEFAULT")),
+    })
+}
+
+/// Puts the foreign keys into the definition; `uniques` are the table's own UNIQUE constraints.
+pub(super) fn resolve(
+    txn: &Transaction,
+    table: &mut NewTable,
+    uniques: &[NewUnique],
+    foreign_keys: Vec<NewForeignKey>,
+) -> Result<()> {
+    for new in foreign_keys {
+        let to_itself = new.parent == table.name;
+        let parent = if to_itself { None } else { Some(parent_of(txn, &new.parent)?) };
+        let schema = parent.as_ref().map_or(&table.schema, |parent| &*parent.def.schema);
+        let parent_columns = parent_columns(&new, schema)?;
+        let is_own_key = || same(&table.schema.key, &parent_columns) && !table.schema.hidden_row_id;
+        let is_own_unique = || uniques.iter().any(|unique| same(&unique.columns, &parent_columns));
+        if to_itself && new.columns.len() == parent_columns.len() && !is_own_key() && !is_own_unique() {
+            let message =
+                format!("there is no unique constraint matching given keys for referenced table \"{}\"", table.name);
+            return Err(Error::new(Code::InvalidForeignKey, message));
+        }
+        refuse_untested_checks(table, &new)?;
+        let names: Vec<&str> = new.columns.iter().map(|&column| table.schema.columns[column].name.as_str()).collect();
+        let is_taken = |name: &str| {
+            table.foreign_keys.iter().any(|known| known.name == name)
+                || table.checks.iter().any(|(known, _)| known == name)
+        };
+        let name = match new.name {
+            Some(name) if is_taken(&name) => {
+                let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+                return Err(Error::new(Code::DuplicateObject, message));
+            }
+            Some(name) => name,
+            None => free_name(&format!("{}_{}", table.name, names.join("_")), "fkey", &is_taken),
+        };
+        table.foreign_keys.push(ForeignKey {
+            name,
+            columns: new.columns,
+            parent: parent.map_or(ForeignKey::ITSELF, |parent| parent.id()),
+            parent_columns,
+            on_delete: new.on_delete,
+            on_update: new.on_update,
+            deferred: new.deferred,
+        });
+    }
+    Ok(())
+}
+
+fn parent_of(txn: &Transaction, name: &str) -> Result<TableRef> {
+    if txn.index(name).is_some() {
+        let message = format!("referenced relation \"{name}\" is not a table");
+        return Err(Error::new(Code::WrongObjectType, message).about(name, None, None));
+    }
+    txn.table(name)
+}
+
+fn parent_columns(new: &NewForeignKey, schema: &Schema) -> Result<Vec<usize>> {
+    if new.parent_columns.is_empty() {
+        if schema.hidden_row_id {
+            let message = format!("there is no primary key for referenced table \"{}\"", new.parent);
+            return Err(Error::new(Code::UndefinedObject, message).about(&new.parent, None, None));
+        }
+        return Ok(schema.key.clone());
+    }
+    let mut ordinals = Vec::with_capacity(new.parent_columns.len());
+    for name in &new.parent_columns {
+        let found = schema.visible().iter().position(|column| column.name == *name);
+        let ordinal = found.ok_or_else(|| {
+            let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+            Error::new(Code::UndefinedColumn, message).about(&new.parent, Some(name), None)
+        })?;
+        if ordinals.contains(&ordinal) {
+            let message = "foreign key referenced-columns list must not contain duplicates";
+            return Err(Error::new(Code::InvalidForeignKey, message).about(&new.parent, Some(name), None));
+        }
+        ordinals.push(ordinal);
+    }
+    Ok(ordinals)
+}
+
+/// Actions change rows where CHECK constraints are not tested.
+fn refuse_untested_checks(table: &NewTable, new: &NewForeignKey) -> Result<()> {
+    let changes = |action| matches!(action, FkAction::SetNull);
+    if !(changes(new.on_delete) || changes(new.on_update) || new.on_update == FkAction::Cascade) {
+        return Ok(());
+    }
+    let columns: ColumnSet = new.columns.iter().copied().collect();
+    let names = table.schema.visible().iter().map(|column| (column.name.as_str(), column.data_type));
+    let scope = crate::expr::Scope::empty().with(&table.name, names);
+    for (name, condition) in &table.checks {
+        if bind_check(condition, &scope)?.columns().meets(columns) {
+            let error = unsupported("SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint");
+            return Err(error.about(&table.name, None, Some(name)));
+        }
+    }
+    Ok(())
+}
+
+fn same(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().all(|column| b.contains(column))
+}

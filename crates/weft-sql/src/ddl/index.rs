@@ -1,0 +1,160 @@
+//! Definitions of indexes.
+
+use sqlparser::ast::{
+    CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, Spanned, UniqueConstraint,
+};
+use weft_format::{Code, Error, Result};
+use weft_kernel::TableRef;
+use weft_kernel::index::NewIndex;
+
+use super::create::check_length;
+use crate::parse::{fold, span_position, table_name};
+
+/// The most columns of an index, as in PostgreSQL.
+const INDEX_COLUMNS_MAX: usize = 32;
+
+/// The index that a CREATE INDEX asks for; `is_taken` says whether a table or an index has a name.
+pub(crate) fn new_index(
+    create: &CreateIndex,
+    method: Option<&str>,
+    table: &TableRef,
+    source: &str,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Result<NewIndex> {
+    refuse_clauses(create, method)?;
+    let mut columns = Vec::with_capacity(create.columns.len());
+    for column in &create.columns {
+        let at = |error: Error| match span_position(source, column.column.expr.span()) {
+            Some(position) => error.at(position),
+            None => error,
+        };
+        let name = column_of(column).map_err(at)?;
+        let visible = table.def.schema.visible();
+        let ordinal = visible.iter().position(|known| known.name == name).ok_or_else(|| {
+            let message = format!("column \"{name}\" does not exist");
+            at(Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(&name), None))
+        })?;
+        // A column that comes again orders nothing.
+        if !columns.contains(&ordinal) {
+            columns.push(ordinal);
+        }
+    }
+    check_width(create.columns.len())?;
+    let name = match &create.name {
+        Some(name) => table_name(name)?,
+        None => free_name(&index_base(table, &create.columns, &columns), "idx", is_taken),
+    };
+    check_length(&name)?;
+    Ok(NewIndex { name, columns, unique: create.unique, constraint: false })
+}
+
+fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
+    let in_parser = match &create.using {
+        None | Some(IndexType::BTree) => None,
+        Some(other) => Some(other.to_string().to_lowercase()),
+    };
+    match in_parser.as_deref().or(method) {
+        None | Some("btree") => {}
+        Some(known @ ("hash" | "gist" | "gin" | "brin" | "spgist")) => {
+            return Err(refused(&format!("USING {known}")).hint("USING btree, or leave USING out"));
+        }
+        Some(other) => {
+            let message = format!("access method \"{other}\" does not exist");
+            return Err(Error::new(Code::UndefinedObject, message).hint("indexes have the method btree"));
+        }
+    }
+    let clauses = [
+        (
+            !create.include.is_empty(),
+            "INCLUDE",
+            "put the columns behind the others in the list, if they are read often",
+        ),
+        (create.predicate.is_some(), "WHERE", "index all rows"),
+        (create.nulls_distinct == Some(false), "NULLS NOT DISTINCT", "declare the columns NOT NULL"),
+        (!create.with.is_empty(), "WITH", "leave it out"),
+        (!create.index_options.is_empty() || !create.alter_options.is_empty(), "this option", "leave it out"),
+    ];
+    match clauses.iter().find(|(found, ..)| *found) {
+        Some((_, what, remedy)) => Err(refused(what).hint(*remedy)),
+        None => Ok(()),
+    }
+}
+
+/// The column that an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read
+/// from either end.
+fn column_of(column: &IndexColumn) -> Result<String> {
+    if let Some(class) = &column.operator_class {
+        return Err(refused(&format!("the operator class {class}")).hint("text is indexed by its bytes: leave it out"));
+    }
+    match &column.column.expr {
+        SqlExpr::Identifier(ident) => Ok(fold(ident)),
+        _ => Err(refused("an index on an expression").hint("index the columns that it reads")),
+    }
+}
+
+fn check_width(columns: usize) -> Result<()> {
+    if columns <= INDEX_COLUMNS_MAX {
+        return Ok(());
+    }
+    Err(Error::new(Code::ProgramLimit, format!("cannot use more than {INDEX_COLUMNS_MAX} columns in an index")))
+}
+
+fn refused(what: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
+}
+
+/// `t_a_b` for an index on a and b; a column that comes twice is told apart as PostgreSQL does.
+fn index_base(table: &TableRef, list: &[IndexColumn], columns: &[usize]) -> String {
+    let schema = &table.def.schema;
+    let mut names: Vec<String> = columns.iter().map(|&ordinal| schema.columns[ordinal].name.clone()).collect();
+    for (at, column) in list.iter().enumerate() {
+        let Ok(name) = column_of(column) else { continue };
+        if names.get(at) != Some(&name) {
+            let numbered = (1..).map(|number| format!("{name}{number}"));
+            names.insert(at, numbered.into_iter().find(|name| !names.contains(name)).expect("some number is free"));
+        }
+    }
+    format!("{}_{}", table.def.name, names.join("_"))
+}
+
+/// `base_suffix`, with a number when it is taken.
+pub(crate) fn free_name(base: &str, suffix: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+    let numbered = (1..).map(|number| format!("{base}_{suffix}{number}"));
+    let mut names = std::iter::once(format!("{base}_{suffix}")).chain(numbered);
+    names.find(|name| !is_taken(name)).expect("some number is free")
+}
+
+/// The columns that a UNIQUE table constraint names, and its name.
+pub(super) fn unique_columns(unique: &UniqueConstraint) -> Result<(Option<String>, Vec<String>)> {
+    check_unique(unique)?;
+    check_width(unique.columns.len())?;
+    let columns = unique.columns.iter().map(column_of).collect::<Result<Vec<String>>>()?;
+    Ok((unique.name.as_ref().map(fold), columns))
+}
+
+/// Refuses what a UNIQUE constraint cannot have.
+pub(super) fn check_unique(unique: &UniqueConstraint) -> Result<()> {
+    let is_deferred = unique.characteristics.as_ref().is_some_and(|characteristics| {
+        characteristics.deferrable == Some(true)
+            || characteristics.initially == Some(sqlparser::ast::DeferrableInitial::Deferred)
+    });
+    let clauses = [
+        (is_deferred, "a DEFERRABLE UNIQUE constraint", "it is tested by each statement: leave DEFERRABLE out"),
+        (
+            unique.nulls_distinct == NullsDistinctOption::NotDistinct,
+            "UNIQUE NULLS NOT DISTINCT",
+            "declare the columns NOT NULL",
+        ),
+        (
+            unique.index_type.is_some() || unique.index_name.is_some() || !unique.index_options.is_empty(),
+            "an index option of UNIQUE",
+            "write UNIQUE (columns)",
+        ),
+    ];
+    match clauses.iter().find(|(found, ..)| *found) {
+        Some((_, what, remedy)) => {
+            Err(Error::new(Code::FeatureNotSupported, format!("{what} is not supported")).hint(*remedy))
+        }
+        None => Ok(()),
+    }
+}

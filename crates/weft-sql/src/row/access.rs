@@ -1,0 +1,314 @@
+//! Which index a WHERE clause can use, and the keys of the rows that may satisfy it.
+//!
+//! ```text
+//!   indexes (a, b), (c);   WHERE a = 1 AND b > $1 AND c > 0
+//!   chosen  (a, b)         two columns of it are of use: an equality, then a range
+//!   keys    all of (1, $1) < (a, b) <= (1, *)       candidates: every one is read and tested by the whole WHERE
+//! ```
+//!
+//! With LIMIT an index may give the first rows in its own order, so that no more than these are read:
+//!
+//! ```text
+//!   WHERE a = 1 ORDER BY b DESC LIMIT 3         (a, b) backwards within a = 1, until 3 rows pass the WHERE clause
+//! ```
+//!
+//! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
+//!    need not satisfy it, because an entry may be of an older or newer version of its row.
+//! 2. NULL equals nothing and is in no range: a constant that is NULL has no candidates.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use weft_format::{DataType, Result, Value};
+
+use weft_kernel::index::{Direction, Index};
+
+use super::TableShape;
+use super::condition::{ColumnTest, Test};
+use super::plan::RowContext;
+use super::shape::key_value;
+use crate::binding::Tables;
+use crate::expr::{EvalContext, Expr};
+
+/// The most lookups that lists of constants may ask for.
+const LOOKUPS_MAX: usize = 200;
+
+/// Candidates by an index.
+pub(super) struct IndexAccess {
+    index: Arc<Index>,
+    /// Constants of the leading columns, any one of each, and the columns' types.
+    prefix: Vec<(Vec<Expr>, DataType)>,
+    /// Bounds of the column behind them, and its type.
+    range: Option<(DataType, Option<End>, Option<End>)>,
+    /// The rows come in the order that was wished for.
+    ordered: Option<Direction>,
+}
+
+/// The first rows by these columns are wanted; by none when any rows will do.
+pub(super) struct Wish {
+    pub(super) columns: Vec<usize>,
+    pub(super) descending: bool,
+}
+
+/// The lower and the upper end of a range of one execution, and whether they belong to it.
+type Ends = (Option<(Value, bool)>, Option<(Value, bool)>);
+
+/// An end of a range: a constant, and whether it belongs to the range.
+#[derive(Clone)]
+struct End {
+    constant: Expr,
+    included: bool,
+}
+
+/// How good an index is: greater is better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// At most one row.
+    is_unique_row: bool,
+    columns_equal: usize,
+    ends: usize,
+    /// Fewer lookups are better.
+    lookups: std::cmp::Reverse<usize>,
+}
+
+impl IndexAccess {
+    /// The best index for these comparisons, all of which hold for the rows wanted; none when none is of use.
+    pub(super) fn choose(
+        tests: &[&ColumnTest],
+        shape: &TableShape,
+        tables: &dyn Tables,
+        wish: Option<&Wish>,
+    ) -> Option<IndexAccess> {
+        let indexes = shape.table.indexes();
+        let usable = || indexes.iter().filter(|index| tables.can_use_index(&shape.table, index));
+        let better = |best: (Rank, IndexAccess), next: (Rank, IndexAccess)| if next.0 > best.0 { next } else { best };
+        let found = usable().filter_map(|index| IndexAccess::on(index, tests, shape)).reduce(better);
+        let ordered = wish.and_then(|wish| {
+            usable().filter_map(|index| IndexAccess::in_order(index, tests, shape, wish)).reduce(better)
+        });
+        match (found, ordered) {
+            (Some(found), Some(ordered)) => {
+                let sorts = found.0.is_unique_row || found.0.columns_equal > ordered.0.columns_equal;
+                Some(if sorts { found.1 } else { ordered.1 })
+            }
+            (found, ordered) => found.or(ordered).map(|(_, access)| access),
+        }
+    }
+
+    /// The index when its order, within equal leading columns, is the one wished for.
+    fn in_order(
+        index: &Arc<Index>,
+        tests: &[&ColumnTest],
+        shape: &TableShape,
+        wish: &Wish,
+    ) -> Option<(Rank, IndexAccess)> {
+        let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
+        let single = |ordinal: usize| equality(tests, ordinal).filter(|constants| constants.len() == 1);
+        for &ordinal in index.columns() {
+            let Some(constants) = single(ordinal) else { break };
+            prefix.push((constants.to_vec(), shape.columns().get(ordinal)?.data_type));
+        }
+        let behind = &index.columns()[prefix.len()..];
+        // A column that equals a constant orders nothing.
+        let wished: Vec<usize> = wish.columns.iter().copied().filter(|&ordinal| single(ordinal).is_none()).collect();
+        if !behind.starts_with(&wished) {
+            return None;
+        }
+        let mut range = None;
+        if let Some(&ordinal) = behind.first() {
+            let (low, high) = (end(tests, ordinal, true), end(tests, ordinal, false));
+            if low.is_some() || high.is_some() {
+                range = Some((shape.columns().get(ordinal)?.data_type, low, high));
+            }
+        }
+        let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
+        if prefix.is_empty() && ends == 0 && wished.is_empty() {
+            return None;
+        }
+        let direction = if wish.descending { Direction::Backward } else { Direction::Forward };
+        let rank = Rank { is_unique_row: false, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(1) };
+        Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: Some(direction) }))
+    }
+
+    fn on(index: &Arc<Index>, tests: &[&ColumnTest], shape: &TableShape) -> Option<(Rank, IndexAccess)> {
+        let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
+        let mut range = None;
+        let mut lookups = 1;
+        for &ordinal in index.columns() {
+            let data_type = shape.columns().get(ordinal)?.data_type;
+            if let Some(constants) = equality(tests, ordinal)
+                && lookups * constants.len().max(1) <= LOOKUPS_MAX
+            {
+                lookups *= constants.len().max(1);
+                prefix.push((constants.to_vec(), data_type));
+                continue;
+            }
+            let (low, high) = (end(tests, ordinal, true), end(tests, ordinal, false));
+            if low.is_some() || high.is_some() {
+                range = Some((data_type, low, high));
+            }
+            break;
+        }
+        let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
+        // Half a range of the first column is most of the table as often as not.
+        if prefix.is_empty() && ends < 2 {
+            return None;
+        }
+        let is_unique_row = index.is_unique() && prefix.len() == index.columns().len() && lookups == 1;
+        let rank = Rank { is_unique_row, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(lookups) };
+        Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: None }))
+    }
+
+    /// The candidates' keys, each once, in key order; none when there are more than the context takes, or when the
+    /// snapshot cannot use the index.
+    pub(super) fn candidates(&self, shape: &TableShape, context: &mut RowContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
+        let Some(ends) = self.ends(&context.eval)? else { return Ok(Some(Vec::new())) };
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        for prefix in self.prefixes(&context.eval)? {
+            let left = context.candidates_max.saturating_sub(keys.len());
+            let (low, high) = bounds(&prefix, &ends);
+            let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
+            let found = context.txn.index_keys(&shape.table, &self.index, low, high, Direction::Forward, left)?;
+            let Some(found) = found else { return Ok(None) };
+            keys.extend(found);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(Some(keys))
+    }
+
+    /// The keys of the first rows in the index's order, at most `limit`; none when the snapshot cannot use the index.
+    pub(super) fn first(
+        &self,
+        shape: &TableShape,
+        limit: usize,
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let direction = self.ordered.expect("the first rows are asked of an index in order");
+        let (Some(ends), Some(prefix)) = (self.ends(&context.eval)?, self.prefixes(&context.eval)?.pop()) else {
+            return Ok(Some(Vec::new()));
+        };
+        let (low, high) = bounds(&prefix, &ends);
+        let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
+        context.txn.index_order(&shape.table, &self.index, low, high, direction, limit)
+    }
+
+    /// Whether the rows come in the order wished for.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.ordered.is_some()
+    }
+
+    /// The name of the index.
+    pub(super) fn name(&self) -> &str {
+        self.index.name()
+    }
+
+    /// What the index is used for.
+    pub(super) fn explain(&self, shape: &TableShape) -> String {
+        let names: Vec<&str> =
+            self.index.columns().iter().map(|&ordinal| shape.columns()[ordinal].name.as_str()).collect();
+        let mut parts = Vec::new();
+        for ((constants, _), name) in self.prefix.iter().zip(&names) {
+            match constants.len() {
+                1 => parts.push(format!("{name} =")),
+                count => parts.push(format!("{name} in {count} values")),
+            }
+        }
+        if let Some((_, low, high)) = &self.range {
+            let name = names[self.prefix.len()];
+            let sign = |end: &Option<End>, with: &'static str, without: &'static str| {
+                end.as_ref().map(|end| if end.included { with } else { without })
+            };
+            for sign in [sign(low, ">=", ">"), sign(high, "<=", "<")].into_iter().flatten() {
+                parts.push(format!("{name} {sign}"));
+            }
+        }
+        match self.ordered {
+            Some(Direction::Forward) => parts.push("first rows in order".into()),
+            Some(Direction::Backward) => parts.push("last rows in order".into()),
+            None => {}
+        }
+        format!("Index {}: {}", self.name(), parts.join(", "))
+    }
+
+    /// All combinations of the leading columns' values.
+    fn prefixes(&self, eval: &EvalContext<'_>) -> Result<Vec<Vec<Value>>> {
+        let mut prefixes = vec![Vec::new()];
+        for (constants, data_type) in &self.prefix {
+            let mut values: Vec<Value> = Vec::with_capacity(constants.len());
+            for constant in constants {
+                let value = constant.eval(&[], eval)?;
+                values.extend(key_value(value.as_ref(), constant.data_type, *data_type));
+            }
+            values.sort_by(|a, b| a.as_ref().compare(b.as_ref()));
+            values.dedup_by(|a, b| a.as_ref().compare(b.as_ref()) == Ordering::Equal);
+            let extended =
+                |prefix: &Vec<Value>, value: &Value| [prefix.as_slice(), std::slice::from_ref(value)].concat();
+            prefixes = prefixes.iter().flat_map(|prefix| values.iter().map(|value| extended(prefix, value))).collect();
+        }
+        Ok(prefixes)
+    }
+
+    /// The ends of the range; none when no value is within. An end that the column's type cannot have is left out.
+    fn ends(&self, eval: &EvalContext<'_>) -> Result<Option<Ends>> {
+        let Some((data_type, low, high)) = &self.range else { return Ok(Some((None, None))) };
+        let mut ends = [None, None];
+        for (at, end) in [low, high].into_iter().enumerate() {
+            let Some(end) = end else { continue };
+            let value = end.constant.eval(&[], eval)?;
+            if value.is_null() {
+                return Ok(None);
+            }
+            ends[at] = key_value(value.as_ref(), end.constant.data_type, *data_type).map(|value| (value, end.included));
+        }
+        let [low, high] = ends;
+        if let (Some((low, _)), Some((high, _))) = (&low, &high)
+            && low.as_ref().compare(high.as_ref()) == Ordering::Greater
+        {
+            return Ok(None);
+        }
+        Ok(Some((low, high)))
+    }
+}
+
+/// The constants that a column equals: those of the shortest list.
+fn equality<'a>(tests: &[&'a ColumnTest], ordinal: usize) -> Option<&'a [Expr]> {
+    let lists = tests.iter().filter(|test| test.ordinal == ordinal).filter_map(|test| match &test.test {
+        Test::Equal(constants) => Some(constants.as_slice()),
+        _ => None,
+    });
+    lists.min_by_key(|constants| constants.len())
+}
+
+/// The first lower (or upper) end that the tests give a column.
+fn end(tests: &[&ColumnTest], ordinal: usize, is_low: bool) -> Option<End> {
+    tests.iter().filter(|test| test.ordinal == ordinal).find_map(|test| match &test.test {
+        Test::Low(constant, included) if is_low => Some(End { constant: constant.clone(), included: *included }),
+        Test::High(constant, included) if !is_low => Some(End { constant: constant.clone(), included: *included }),
+        _ => None,
+    })
+}
+
+/// The bounds of the index: the leading values, then the ends of the range.
+fn bounds(prefix: &[Value], ends: &Ends) -> (Bound<Vec<Value>>, Bound<Vec<Value>>) {
+    let low = bound(prefix, ends.0.as_ref());
+    let high = match &ends.1 {
+        // Not the NULLs, which lie behind all values.
+        None if ends.0.is_some() => bound(prefix, Some(&(Value::Null, false))),
+        high => bound(prefix, high.as_ref()),
+    };
+    (low, high)
+}
+
+/// A bound of the index: the leading values, then the end of the range.
+fn bound(prefix: &[Value], end: Option<&(Value, bool)>) -> Bound<Vec<Value>> {
+    match end {
+        None if prefix.is_empty() => Bound::Unbounded,
+        None => Bound::Included(prefix.to_vec()),
+        Some((value, included)) => {
+            let values = [prefix, std::slice::from_ref(value)].concat();
+            if *included { Bound::Included(values) } else { Bound::Excluded(values) }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! ON CONFLICT: by which keys the row in the way is found, and what becomes of it.
+//!
+//! ```text
+//!   t (id PRIMARY KEY, a UNIQUE);   INSERT INTO t VALUES (1, 7) ON CONFLICT (a) DO UPDATE ...
+//!     arbiter  t_a_key      candidates of a = 7 ── each read ── has 7: locked, updated
+//!                                                   none: insert ── 7 is there all the same: another transaction was
+//!                                                                   faster, the statement is run on a new snapshot
+//! ```
+//!
+//! 1. A violation of a key that is no arbiter is an error.
+//! 2. A row that one statement inserted or updated is not updated by it again.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sqlparser::ast::{ConflictTarget, OnConflict, OnConflictAction};
+use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::index::{Direction, Index};
+
+use super::TableShape;
+use super::insert::{apply_assignments, bind_assignments};
+use super::plan::{Planner, RowContext};
+use crate::expr::{BindResult, Expr};
+use crate::parse::fold;
+
+/// The key and the row that is in the way.
+type Present = (Vec<u8>, Arc<[u8]>);
+
+/// What an INSERT does when a row is in the way.
+pub(super) struct Conflict {
+    /// Whether the primary key finds such a row.
+    by_primary_key: bool,
+    /// The unique indexes that do.
+    indexes: Vec<Arc<Index>>,
+    pub(super) action: ConflictAction,
+}
+
+pub(super) enum ConflictAction {
+    Nothing,
+    Update {
+        assignments: Vec<(usize, Option<Expr>)>,
+        filter: Option<Expr>,
+    },
+    /// An update that sets every column to the proposed value: the old row need not be read. By primary key only.
+    Replace,
+}
+
+impl Conflict {
+    pub(super) fn plan(
+        clause: &OnConflict,
+        shape: &TableShape,
+        known_as: &str,
+        planner: &mut Planner<'_>,
+    ) -> BindResult<Conflict> {
+        let (by_primary_key, indexes) = arbiters(clause.conflict_target.as_ref(), shape, planner)?;
+        let action = match &clause.action {
+            OnConflictAction::DoNothing => ConflictAction::Nothing,
+            OnConflictAction::DoUpdate(_) if clause.conflict_target.is_none() => {
+                let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+                let error = Error::new(Code::SyntaxError, message);
+                return Err(error.hint("write ON CONFLICT (columns of a primary or unique key)").into());
+            }
+            OnConflictAction::DoUpdate(update) => {
+                let columns = || shape.columns().iter().map(|column| (column.name.as_str(), column.data_type));
+                let scope = shape.scope(known_as).with("excluded", columns());
+                let binder = &mut planner.binder;
+                let assignments = bind_assignments(&update.assignments, shape, &scope, binder)?;
+                let filter = update.selection.as_ref().map(|expr| binder.bind_condition(expr, &scope)).transpose()?;
+                if filter.is_none() && indexes.is_empty() && sets_all_as_proposed(&assignments, shape) {
+                    ConflictAction::Replace
+                } else {
+                    ConflictAction::Update { assignments, filter }
+                }
+            }
+        };
+        Ok(Conflict { by_primary_key, indexes, action })
+    }
+
+    pub(super) fn explain(&self, shape: &TableShape) -> String {
+        let what = match &self.action {
+            ConflictAction::Nothing => "skip",
+            ConflictAction::Update { .. } => "update",
+            ConflictAction::Replace => "replace without reading",
+        };
+        let primary = self.by_primary_key.then_some("primary key");
+        let keys: Vec<&str> = primary.into_iter().chain(self.indexes.iter().map(|index| index.name())).collect();
+        let keys = if keys.is_empty() { format!("nothing: {} has no key", shape.name()) } else { keys.join(", ") };
+        format!("On conflict: {what}, found by {keys}")
+    }
+
+    /// The key and the row that is in the way of the proposed one, locked.
+    pub(super) fn find(
+        &self,
+        shape: &TableShape,
+        row: &[u8],
+        values: &[Value],
+        context: &mut RowContext<'_>,
+    ) -> Result<Option<Present>> {
+        if self.by_primary_key {
+            let key = shape.key_of(row);
+            if let Some(old) = context.txn.get_for_upsert(&shape.table, &key)? {
+                return Ok(Some((key, old)));
+            }
+        }
+        for index in &self.indexes {
+            if let Some(found) = find_by_index(index, shape, values, context)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Inserts the proposed row; nothing that the snapshot shows is in its way.
+    pub(super) fn insert(&self, shape: &TableShape, row: &[u8], context: &mut RowContext<'_>) -> Result<()> {
+        context.txn.insert(&shape.table, row).map_err(|error| {
+            let is_arbiter = |name: &str| self.indexes.iter().any(|index| index.name() == name);
+            if error.code() == Code::UniqueViolation && error.constraint().is_some_and(is_arbiter) {
+                let message = "could not serialize access due to a concurrent insert of the same key";
+                return Error::new(Code::SerializationFailure, message).hint("run the transaction again");
+            }
+            error
+        })
+    }
+}
+
+fn find_by_index(
+    index: &Index,
+    shape: &TableShape,
+    values: &[Value],
+    context: &mut RowContext<'_>,
+) -> Result<Option<Present>> {
+    let table = &shape.table;
+    let wanted: Vec<Value> = index.columns().iter().map(|&ordinal| values[ordinal].clone()).collect();
+    if wanted.iter().any(Value::is_null) {
+        return Ok(None);
+    }
+    let (low, high) = (Bound::Included(wanted.as_slice()), Bound::Included(wanted.as_slice()));
+    let candidates = context.txn.index_keys(table, index, low, high, Direction::Forward, usize::MAX)?;
+    let Some(candidates) = candidates else {
+        let message = format!("index \"{}\" is newer than the transaction's snapshot", index.name());
+        return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
+    };
+    let has_wanted = |row: &[u8]| {
+        let mut pairs = index.columns().iter().zip(&wanted);
+        pairs.all(|(&ordinal, value)| table.codec.get(row, ordinal).compare(value.as_ref()).is_eq())
+    };
+    for key in candidates {
+        let is_there = context.txn.get_row(table, &key)?.is_some_and(|row| has_wanted(&row));
+        if is_there
+            && let Some(row) = context.txn.get_for_update(table, &key)?
+            && has_wanted(&row)
+        {
+            return Ok(Some((key, row)));
+        }
+    }
+    Ok(None)
+}
+
+/// Rows that a statement inserted or updated (conflict 2).
+pub(super) struct Touched {
+    /// Whether more than one row is proposed; else nothing is noted.
+    pub(super) many: bool,
+    keys: HashSet<Vec<u8>>,
+}
+
+impl Touched {
+    pub(super) fn new(many: bool) -> Touched {
+        Touched { many, keys: HashSet::new() }
+    }
+
+    /// An error when the row was noted before.
+    pub(super) fn check(&self, key: &[u8]) -> Result<()> {
+        if self.keys.contains(key) {
+            return Err(Error::new(
+                Code::CardinalityViolation,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .hint("ensure that no rows proposed for insertion within the same command have duplicate key values"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn note(&mut self, key: Vec<u8>) {
+        if self.many {
+            self.keys.insert(key);
+        }
+    }
+}
+
+/// Updates a present row by the proposed `values`, which become the new ones. False when the filter says no.
+pub(super) fn update(
+    shape: &TableShape,
+    assignments: &[(usize, Option<Expr>)],
+    filter: Option<&Expr>,
+    (key, old): (&[u8], &[u8]),
+    values: &mut Vec<Value>,
+    context: &mut RowContext<'_>,
+) -> Result<bool> {
+    // The row of the expressions: the present values, then the proposed ones.
+    let width = values.len();
+    let proposed = std::mem::take(values);
+    shape.decode(old, values);
+    values.extend(proposed);
+    if let Some(filter) = filter
+        && filter.truth(values, &context.eval)? != Some(true)
+    {
+        return Ok(false);
+    }
+    let new = apply_assignments(assignments, values, width, shape, context)?;
+    let row = shape.complete_update(old, &new, &context.eval)?;
+    context.txn.update(&shape.table, key, &row)?;
+    *values = new;
+    Ok(true)
+}
+
+/// What finds the row in the way: whether the primary key does, and which unique indexes.
+fn arbiters(
+    target: Option<&ConflictTarget>,
+    shape: &TableShape,
+    planner: &Planner<'_>,
+) -> Result<(bool, Vec<Arc<Index>>)> {
+    let schema = &shape.table.def.schema;
+    let indexes = shape.table.indexes();
+    let unique = indexes
+        .iter()
+        .filter(|index| index.is_unique() && planner.tables.can_use_index(&shape.table, index))
+        .map(Arc::clone);
+    match target {
+        None => Ok((!schema.hidden_row_id, unique.collect())),
+        Some(ConflictTarget::Columns(columns)) => {
+            let mut named = columns.iter().map(|ident| shape.ordinal(&fold(ident))).collect::<Result<Vec<_>>>()?;
+            named.sort_unstable();
+            named.dedup();
+            let is_named = |columns: &[usize]| {
+                let mut columns = columns.to_vec();
+                columns.sort_unstable();
+                columns == named
+            };
+            let by_primary_key = !schema.hidden_row_id && is_named(&schema.key);
+            let indexes: Vec<Arc<Index>> = unique.filter(|index| is_named(index.columns())).collect();
+            if by_primary_key || !indexes.is_empty() {
+                return Ok((by_primary_key, indexes));
+            }
+            let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+            Err(Error::new(Code::InvalidColumnReference, message)
+                .hint("name all columns of the primary key or of a unique index"))
+        }
+        Some(ConflictTarget::OnConstraint(name)) => {
+            let constraint = name.0.last().and_then(|part| part.as_ident()).map(fold);
+            if !schema.hidden_row_id && constraint.is_some() && constraint == shape.table.def.primary_key {
+                return Ok((true, Vec::new()));
+            }
+            let named: Vec<Arc<Index>> =
+                unique.filter(|index| index.is_constraint() && Some(index.name()) == constraint.as_deref()).collect();
+            if named.is_empty() {
+                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", shape.name());
+                return Err(Error::new(Code::UndefinedObject, message));
+            }
+            Ok((false, named))
+        }
+    }
+}
+
+/// Whether the new row is the proposed row, whatever the present one is.
+fn sets_all_as_proposed(assignments: &[(usize, Option<Expr>)], shape: &TableShape) -> bool {
+    let (width, schema) = (shape.columns().len(), &shape.table.def.schema);
+    let proposed = |ordinal: usize| {
+        let set = assignments.iter().find(|(known, _)| *known == ordinal);
+        set.is_some_and(|(_, expr)| expr.as_ref().and_then(Expr::as_column) == Some(width + ordinal))
+    };
+    let is_float =
+        |ordinal: &usize| matches!(schema.columns[*ordinal].data_type, DataType::Real | DataType::DoublePrecision);
+    // -0.0 and 0.0 are one key and two values: the present row keeps its own.
+    let key_is_kept = !schema.key.iter().any(is_float);
+    let sets_key = |(ordinal, _): &(usize, Option<Expr>)| schema.key.contains(ordinal) && !proposed(*ordinal);
+    key_is_kept && schema.columns_beside_key().into_iter().all(proposed) && !assignments.iter().any(sets_key)
+}
