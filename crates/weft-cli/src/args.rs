@@ -72,6 +72,15 @@ impl Arguments {
         Some(self.words.remove(at))
     }
 
+    /// Whether the first word is this one; then takes it out.
+    pub(crate) fn first_is(&mut self, word: &str) -> bool {
+        let first = self.words.first().is_some_and(|first| first == word);
+        if first {
+            self.words.remove(0);
+        }
+        first
+    }
+
     /// An error that names a word nobody took.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self.words.first() {

@@ -8,8 +8,10 @@
 //!
 //! The table: 1 M rows of 31 columns (bigint key, 15 integers, 15 short strings), computed by formula so that other
 //! systems get the same. Everything is durable. `bench/compare.py` runs this beside DuckDB and SQLite.
+//! `weft bench transactions` is a suite of its own.
 
 mod data;
+mod transactions;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -45,8 +47,12 @@ pub(crate) struct Bench {
     next_id: u64,
 }
 
-/// Runs all workloads, or those named with `--only` (`load` always runs).
+/// Runs all workloads, or those named with `--only` (`load` always runs); those of [`transactions`] when that is the
+/// first word.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    if arguments.first_is("transactions") {
+        return transactions::run(arguments);
+    }
     let rows = arguments.number("--rows", 1_000_000)?;
     let only = arguments.option("--only")?;
     let named = arguments.option("--dir")?;
