@@ -6,7 +6,8 @@
 //!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
 //! ```
 //!
-//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is planned anew.
+//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is
+//!    planned anew.
 //! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
 //! 3. Nothing is answered from statistics: leaves report estimates only.
 //!
