@@ -71,7 +71,7 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory);
+        let state = session_state(parallelism, options.memory_bytes, memory);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
@@ -79,6 +79,11 @@ impl ColumnEngine {
             parallelism,
             clock: Arc::clone(&env.clock),
         })
+    }
+
+    /// Whether a function makes one value of many rows.
+    pub fn is_aggregate(&self, name: &str) -> bool {
+        self.state.aggregate_functions().contains_key(&name.to_lowercase())
     }
 
     /// Plans a SELECT (or VALUES, WITH, set operation). `text` is the statement, for positions in errors.
