@@ -18,7 +18,7 @@ use crate::tables::{
 use crate::work::{Work, is_expected, key_of};
 
 /// No transaction has this number.
-const NOBODY: u64 = 1 << 60;
+const NOBODY: i64 = 1 << 60;
 
 /// What becomes of a transaction whose statements went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,12 +109,7 @@ impl Client {
             work.check_own_scan(&table, &mut self.random)?;
         }
         if self.random.chance(3) {
-            let table = work.table(EVENTS)?;
-            let id = work.txn.next_row_id(&table);
-            let text = random_note(&mut self.random);
-            let row = event_row(id, NOBODY, text, &mut self.random);
-            work.insert(&table, &row)?;
-            return Ok(Then::Refused);
+            return self.refer_to_nobody(work);
         }
         Ok(if self.random.chance(8) { Then::Rollback } else { Then::Commit })
     }
@@ -253,6 +248,18 @@ impl Client {
             return Ok(());
         }
         work.update(&table, &bytes, &before, &values)
+    }
+
+    /// Lets a row of pairs refer to a transaction that is not there.
+    fn refer_to_nobody(&mut self, work: &mut Work<'_>) -> Result<Then> {
+        let (name, key) = random_money_key(&mut self.random);
+        let table = work.table(name)?;
+        let bytes = key_of(&table, &key);
+        let Some(before) = work.read(&table, &bytes)?.filter(|_| name == PAIRS) else { return Ok(Then::Commit) };
+        let mut values = table.codec.decode(&before);
+        values[balance_column(name) + 2] = Value::Int(NOBODY);
+        work.update(&table, &bytes, &before, &values)?;
+        Ok(Then::Refused)
     }
 
     fn insert_events(&mut self, work: &mut Work<'_>) -> Result<()> {

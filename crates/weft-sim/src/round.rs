@@ -14,7 +14,7 @@ use crate::model::State;
 use crate::random::Random;
 use crate::reader::{Reader, check_total, read_state};
 use crate::scenario::Scenario;
-use crate::tables::{ACCOUNTS, DIR, EVENTS, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring};
+use crate::tables::{ACCOUNTS, DIR, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring};
 use crate::work::Work;
 
 /// Opens the database.
@@ -150,7 +150,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
         }
         for name in FIXED {
             let new = new_table(name, &mut random.clone());
-            let new = if name == EVENTS { referring(new, &work.table(LEDGER)?) } else { new };
+            let new = if name == PAIRS { referring(new, &work.table(LEDGER)?) } else { new };
             work.create_table(new)?;
         }
         let accounts = work.table(ACCOUNTS)?;

@@ -3,9 +3,10 @@
 //! ```text
 //!   accounts   id integer key                     | balance version writer note | rate
 //!   pairs      name text, slot integer key        | balance version writer note | amount numeric(12,2)
+//!              writer → ledger.tid, tested at commit
 //!   ledger     tid bigint key, client, changes    the last row of each transaction
-//!   events     (hidden row id)  what writer amount at flag         writer → ledger.tid, tested at commit
-//!   scratch_n  id integer key, writer, text                        the same; made and dropped by client n
+//!   events     (hidden row id)  what writer amount at flag
+//!   scratch_n  id integer key, writer, text       made and dropped by client n; the same foreign key
 //! ```
 //!
 //! 1. The sum of all balances is [`TOTAL`]. 2. Each write of a row of accounts or pairs adds one to its version.
@@ -28,7 +29,7 @@ pub(crate) const LEDGER: &str = "ledger";
 pub(crate) const SCRATCH: [&str; 8] =
     ["scratch_0", "scratch_1", "scratch_2", "scratch_3", "scratch_4", "scratch_5", "scratch_6", "scratch_7"];
 /// The tables that are always there.
-pub(crate) const FIXED: [&str; 4] = [ACCOUNTS, PAIRS, LEDGER, EVENTS];
+pub(crate) const FIXED: [&str; 4] = [LEDGER, ACCOUNTS, PAIRS, EVENTS];
 
 /// The static name of a table, if it is one of ours.
 pub(crate) fn static_name(name: &str) -> Option<&'static str> {

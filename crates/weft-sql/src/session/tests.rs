@@ -133,7 +133,7 @@ fn constraints_name_what_they_refuse() {
         ("UPDATE t SET c = 2147483647 + c WHERE a = 1", Code::NumericOutOfRange, None),
         ("SELECT * FROM missing WHERE a = 1", Code::UndefinedTable, None),
         ("SELECT nope FROM t WHERE a = 1", Code::UndefinedColumn, None),
-        ("CREATE TABLE u (a int UNIQUE NULLS NOT DISTINCT)", Code::FeatureNotSupported, None),
+        ("CREATE TABLE u (a int, UNIQUE NULLS NOT DISTINCT (a))", Code::FeatureNotSupported, None),
         ("CREATE TABLE u (a int REFERENCES t ON DELETE SET DEFAULT)", Code::FeatureNotSupported, None),
         ("CREATE TABLE u (a int, a int)", Code::DuplicateColumn, None),
         ("CREATE TABLE u (a int DEFAULT 'x')", Code::InvalidText, None),
