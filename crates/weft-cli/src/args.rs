@@ -52,6 +52,23 @@ impl Arguments {
         }
     }
 
+    /// The number of bytes after `name`: `65536`, `64kB`, `256MB`, `1GB`; units are powers of 1024.
+    pub(crate) fn bytes(&mut self, name: &str) -> Result<Option<u64>, Failure> {
+        let Some(text) = self.option(name)? else { return Ok(None) };
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+            "" | "b" => Some(0),
+            "kb" => Some(10),
+            "mb" => Some(20),
+            "gb" => Some(30),
+            _ => None,
+        };
+        let number = digits.replace('_', "").parse::<u64>().ok();
+        let bytes = number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift));
+        let bytes = bytes.ok_or_else(|| Failure::Usage(format!("{name} needs a size like 256MB, not {text}")))?;
+        Ok(Some(bytes))
+    }
+
     /// The `-c` and `-f` options in the order in which they were given.
     pub(crate) fn scripts(&mut self) -> Result<Vec<Script>, Failure> {
         let mut scripts = Vec::new();
@@ -105,6 +122,16 @@ mod tests {
 
     fn arguments(line: &str) -> Arguments {
         Arguments::new(line.split(' ').map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let mut words = arguments("--a 256MB --b=1_024 --c 2gb --d 3TB --e 99999999999GB");
+        assert_eq!(words.bytes("--a").unwrap(), Some(256 << 20));
+        assert_eq!(words.bytes("--b").unwrap(), Some(1024));
+        assert_eq!(words.bytes("--c").unwrap(), Some(2 << 30));
+        assert!(words.bytes("--d").is_err() && words.bytes("--e").is_err());
+        assert_eq!(words.bytes("--f").unwrap(), None);
     }
 
     #[test]

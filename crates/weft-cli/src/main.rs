@@ -31,7 +31,7 @@ use args::Arguments;
 use failure::Failure;
 
 const USAGE: &str = "\
-Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json]
+Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft check DIR
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
@@ -40,7 +40,7 @@ Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json]
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
 
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
-temporary one. Without -c and -f statements are read from the terminal, or from standard input.";
+temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read from the terminal, or from standard input.";
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();

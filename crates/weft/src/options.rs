@@ -60,20 +60,21 @@ impl Default for Options {
 
 impl Options {
     /// The default options with all memory bounded by one limit, bytes: a quarter each for row tables with indexes'
-    /// memories, for cached blocks and for queries; the rest is for what results, plans and the program itself need.
+    /// memories and for cached blocks, an eighth for what the operators of queries account for (they need two to three
+    /// times as much while they spill); the rest is for results, plans, background jobs and the program itself.
     ///
     /// ```
     /// let options = weft::Options::with_memory_limit(256 << 20);
-    /// assert_eq!(options.query_memory_bytes, 64 << 20);
+    /// assert_eq!(options.query_memory_bytes, 32 << 20);
     /// ```
     pub fn with_memory_limit(limit_bytes: u64) -> Options {
-        let part = (limit_bytes / 4).max(4 << 20);
+        let part = (limit_bytes / 4).max(8 << 20);
         let options = Options::default();
         Options {
             row_memory_bytes: part,
             row_table_bytes: options.row_table_bytes.min(part / 16),
             cache_bytes: part,
-            query_memory_bytes: part as usize,
+            query_memory_bytes: (part / 2) as usize,
             ..options
         }
     }

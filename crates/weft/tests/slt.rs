@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
+//!   memory (a limit of 256 MiB)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -52,6 +53,11 @@ fn tiny_row_tables() {
         ..Options::default()
     };
     run(&Configuration { options, ..configuration("tiny") });
+}
+
+#[test]
+fn limited_memory() {
+    run(&Configuration { options: Options::with_memory_limit(256 << 20), ..configuration("memory") });
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use weft::{Database, Session};
+use weft::{Database, Options, Session};
 
 use crate::args::{Arguments, Script};
 use crate::failure::Failure;
@@ -34,17 +34,18 @@ pub(crate) struct Shell {
     interrupts: Interrupts,
 }
 
-/// `weft [DIR] [-c SQL] [-f FILE] [--format ...]`.
+/// `weft [DIR] [-c SQL] [-f FILE] [--format ...] [--memory-limit SIZE]`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let scripts = arguments.scripts()?;
     let format = match arguments.option("--format")? {
         Some(word) => Format::parse(&word)?,
         None => Format::Table,
     };
+    let options = arguments.bytes("--memory-limit")?.map_or_else(Options::default, Options::with_memory_limit);
     let dir = arguments.word();
     arguments.finish()?;
     let place = Place::new(dir)?;
-    let database = Database::open(&place.dir)?;
+    let database = Database::open_with(&place.dir, options)?;
     let session = database.session()?;
     let interrupts = Interrupts::new(session.cancel_token());
     let mut shell = Shell { database, session, format, timing: false, interrupts };

@@ -42,7 +42,7 @@ use super::output::Converter;
 use super::provider::{PlanningContext, partition_count, refresh_estimates};
 use super::rewrite::rewrite;
 use super::scan::{Execution, WeftScanExec};
-use super::setup::{ColumnOptions, memory, parser_options, session_state};
+use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, wait};
 use super::types::{output_type, scalar_of};
@@ -50,17 +50,14 @@ use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
 
-/// The memory for which a plan that spills gets one more partition.
-const SPILLING_PARTITION_BYTES: usize = 32 << 20;
-
 /// The column engine of one database.
 pub struct ColumnEngine {
     pub(super) state: Arc<SessionState>,
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
     parallelism: usize,
-    /// Partitions of plans whose joins spill: each sorts in memory of its own.
-    spilling_partitions: usize,
+    /// How queries run that have run out of memory once.
+    sparing: Sparing,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -76,13 +73,13 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, options.memory_bytes, memory);
+        let state = session_state(parallelism, memory);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             parallelism,
-            spilling_partitions: (options.memory_bytes / SPILLING_PARTITION_BYTES).clamp(1, parallelism),
+            sparing: Sparing::new(options.memory_bytes, parallelism),
             clock: Arc::clone(&env.clock),
         })
     }
@@ -158,7 +155,7 @@ impl ColumnEngine {
             cachable,
             template: Mutex::new(None),
             executions: AtomicU64::new(0),
-            sorts_joins: AtomicBool::new(false),
+            spares_memory: AtomicBool::new(false),
             text: text.into(),
         };
         if cachable {
@@ -186,14 +183,17 @@ impl ColumnEngine {
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
-        let stream =
-            execute_stream(plan, self.task_context(binding, &stopped)).map_err(|error| unwrap(error, &query.text))?;
+        let stream = execute_stream(plan, self.task_context(query, binding, &stopped))
+            .map_err(|error| unwrap(error, &query.text))?;
         Ok(QueryStream::new(stream, self.handle.clone(), converter, (cancel, load), Arc::clone(&query.text), stopped))
     }
 
-    fn task_context(&self, binding: Binding, stopped: &Arc<AtomicBool>) -> Arc<TaskContext> {
-        let config =
-            self.state.config().clone().with_extension(Arc::new(Execution { binding, stopped: Arc::clone(stopped) }));
+    fn task_context(&self, query: &PreparedQuery, binding: Binding, stopped: &Arc<AtomicBool>) -> Arc<TaskContext> {
+        let execution = Execution { binding, stopped: Arc::clone(stopped) };
+        let mut config = self.state.config().clone().with_extension(Arc::new(execution));
+        if query.spares_memory.load(Ordering::Relaxed) {
+            config = self.sparing.apply(config);
+        }
         Arc::new(TaskContext::new(
             None,
             String::new(),
@@ -234,21 +234,19 @@ impl ColumnEngine {
         state: &SessionState,
         plan: &LogicalPlan,
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let spilling = query.sorts_joins.load(Ordering::Relaxed).then(|| {
+        let sparing = query.spares_memory.load(Ordering::Relaxed).then(|| {
             let mut state = state.clone();
-            let options = state.config_mut().options_mut();
-            options.optimizer.prefer_hash_join = false;
-            options.execution.target_partitions = self.spilling_partitions;
+            *state.config_mut() = self.sparing.apply(state.config().clone());
             state
         });
-        let state = spilling.as_ref().unwrap_or(state);
+        let state = sparing.as_ref().unwrap_or(state);
         stoppable(wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?)
     }
 
-    /// Runs a prepared query to its end. One that runs out of memory is planned again with joins that spill.
+    /// Runs a prepared query to its end. One that runs out of memory is planned again, to spare it.
     pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Vec<RecordBatch>> {
         match self.execute(query, binding())?.collect() {
-            Err(error) if error.code() == Code::OutOfMemory && !query.sorts_joins.swap(true, Ordering::Relaxed) => {
+            Err(error) if error.code() == Code::OutOfMemory && !query.spares_memory.swap(true, Ordering::Relaxed) => {
                 *query.template.lock() = None;
                 self.execute(query, binding())?.collect()
             }
@@ -279,8 +277,8 @@ impl ColumnEngine {
         let Some(Template::Reusable(plan)) = &*template else {
             return;
         };
-        let spills = query.sorts_joins.load(Ordering::Relaxed);
-        let target = if spills { self.spilling_partitions } else { self.parallelism };
+        let spares = query.spares_memory.load(Ordering::Relaxed);
+        let target = if spares { self.sparing.partitions } else { self.parallelism };
         let planned_otherwise = plan.exists(|node| {
             let Some(leaf) = node.downcast_ref::<WeftScanExec>() else {
                 return Ok(false);
@@ -316,7 +314,7 @@ pub struct PreparedQuery {
     template: Mutex<Option<Template>>,
     executions: AtomicU64,
     /// An execution ran out of memory: joins sort both sides from now on, which can spill, as hash joins cannot.
-    sorts_joins: AtomicBool,
+    spares_memory: AtomicBool,
     pub(super) text: Arc<str>,
 }
 

@@ -41,6 +41,35 @@ impl Default for ColumnOptions {
     }
 }
 
+/// How a query runs that needs more memory than there is: joins sort and so spill, few partitions share the memory, and
+/// merging holds small batches of many spilled runs.
+#[derive(Clone, Copy)]
+pub(super) struct Sparing {
+    pub(super) partitions: usize,
+    merge_bytes: usize,
+}
+
+impl Sparing {
+    pub(super) fn new(memory_bytes: usize, parallelism: usize) -> Sparing {
+        let partitions = (memory_bytes / SPARING_PARTITION_BYTES).clamp(1, parallelism);
+        Sparing { partitions, merge_bytes: memory_bytes / (8 * partitions) }
+    }
+
+    pub(super) fn apply(&self, config: SessionConfig) -> SessionConfig {
+        let merge_bytes = self.merge_bytes.min(config.options().execution.sort_spill_reservation_bytes);
+        let mut config = config
+            .with_target_partitions(self.partitions)
+            .with_batch_size(SPARING_BATCH_ROWS)
+            .with_sort_spill_reservation_bytes(merge_bytes);
+        config.options_mut().optimizer.prefer_hash_join = false;
+        config
+    }
+}
+
+/// The memory for which a sparing plan gets one more partition.
+const SPARING_PARTITION_BYTES: usize = 256 << 20;
+const SPARING_BATCH_ROWS: usize = 1024;
+
 /// The memory pool and the place to spill to.
 pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<RuntimeEnv>> {
     let pool =
@@ -54,7 +83,7 @@ pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<
 }
 
 /// Rules, functions and options.
-pub(super) fn session_state(parallelism: usize, memory_bytes: usize, memory: Arc<RuntimeEnv>) -> SessionState {
+pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(parallelism)
         .with_batch_size(BATCH_ROWS)
@@ -64,9 +93,6 @@ pub(super) fn session_state(parallelism: usize, memory_bytes: usize, memory: Arc
         .with_round_robin_repartition(false);
     let options = config.options_mut();
     options.execution.time_zone = Some("UTC".into());
-    // What each sort keeps for merging its spilled runs: a join sorts both sides in every partition.
-    let spare_bytes = memory_bytes / (8 * parallelism);
-    options.execution.sort_spill_reservation_bytes = spare_bytes.min(options.execution.sort_spill_reservation_bytes);
     options.optimizer.enable_dynamic_filter_pushdown = false;
     options.optimizer.enable_topk_dynamic_filter_pushdown = false;
     options.optimizer.enable_join_dynamic_filter_pushdown = false;

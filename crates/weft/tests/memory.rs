@@ -1,0 +1,154 @@
+//! One memory limit: data far beyond it gives the same answers, and the process stays within 1.1 times the limit beside
+//! what it needs when it is empty.
+//!
+//! ```text
+//!   limit 256 MiB     2 M rows of about 150 bytes (8 M in the full run), as many bytes again in the index
+//!   peak of the process − peak of an empty, queried database ≤ 1.1 · limit
+//! ```
+//!
+//! `WEFT_TEST_FULL=1` takes more rows. The test has a file, and so a process, of its own: the peak is the process's.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its process's own statistics")]
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use weft::{Code, Database, Options, Session, value_text};
+
+const LIMIT_BYTES: u64 = 256 << 20;
+/// Rows of one INSERT.
+const CHUNK_ROWS: u64 = 50_000;
+/// `k = id · STEP % rows` is a permutation: far from each other in the order of ids.
+const STEP: u64 = 514_229;
+
+#[test]
+fn the_process_stays_within_its_limit() {
+    let full = std::env::var_os("WEFT_TEST_FULL").is_some();
+    let rows: u64 = if full { 8_000_000 } else { 2_000_000 };
+    let dir = tempfile::tempdir().unwrap();
+    let database = Database::open_with(dir.path().join("db"), Options::with_memory_limit(LIMIT_BYTES)).unwrap();
+    let mut session = database.session().unwrap();
+    let s = &mut session;
+    assert_eq!(rows_of(s, "SELECT count(*), sum(g) FROM generate_series(1, 1000) g(g)"), "1000|500500");
+    let empty = peak_bytes();
+
+    fill(s, rows);
+    told("loaded", empty);
+    let sum = rows * (rows - 1) / 2;
+    assert_eq!(rows_of(s, "SELECT count(*), sum(id), sum(k) FROM t"), format!("{rows}|{sum}|{sum}"));
+    told("counted", empty);
+    s.execute("CREATE UNIQUE INDEX t_k ON t (k)").unwrap();
+    told("indexed", empty);
+    look_up(s, rows);
+    told("looked up", empty);
+    query(s, rows, empty);
+    change(&database, s, rows);
+    told("changed", empty);
+    database.checkpoint().unwrap();
+    told("checkpoint", empty);
+    query(s, rows, empty);
+    look_up(s, rows);
+    drop(session);
+    database.close().unwrap();
+    let database = Database::open_with(dir.path().join("db"), Options::with_memory_limit(LIMIT_BYTES)).unwrap();
+    told("opened again", empty);
+    assert_eq!(rows_of(&mut database.session().unwrap(), "SELECT count(*) FROM t WHERE v = 1"), "60000");
+    let used = told("in all", empty);
+    assert!(used * 10 <= LIMIT_BYTES * 11, "{used} bytes are more than 1.1 times {LIMIT_BYTES}");
+}
+
+fn fill(s: &mut Session, rows: u64) {
+    s.execute("CREATE TABLE t (id bigint PRIMARY KEY, k bigint NOT NULL, v integer NOT NULL, t text NOT NULL)")
+        .unwrap();
+    // Sixteen numbers that look random: some 130 characters that compress little.
+    let text = (1..=16).map(|part| format!("to_hex((id * {}) % 1000000007)", 7919 * part * part + 104_729));
+    let text = text.collect::<Vec<_>>().join(" || '-' || ");
+    for first in (0..rows).step_by(CHUNK_ROWS as usize) {
+        let last = (first + CHUNK_ROWS).min(rows) - 1;
+        let sql = format!(
+            "INSERT INTO t SELECT id, id * {STEP} % {rows}, 0, {text} FROM generate_series({first}, {last}) g(id)"
+        );
+        s.execute(&sql).unwrap();
+    }
+}
+
+/// Rows by the index, and values that nobody has.
+fn look_up(s: &mut Session, rows: u64) {
+    for number in 0..2_000 {
+        let id = number * 7_919 % rows;
+        let k = id * STEP % rows;
+        assert_eq!(rows_of(s, &format!("SELECT id FROM t WHERE k = {k}")), id.to_string());
+        assert_eq!(rows_of(s, &format!("SELECT id FROM t WHERE k = {}", rows + number)), "");
+    }
+}
+
+/// Queries whose state is larger than their memory.
+fn query(s: &mut Session, rows: u64, empty: u64) {
+    let last = rows - 1;
+    let groups = "SELECT count(*), sum(c) FROM (SELECT t, count(*) AS c FROM t GROUP BY t) g";
+    assert_eq!(rows_of(s, groups), format!("{rows}|{rows}"));
+    told("grouped", empty);
+    let sorted = format!("SELECT k FROM t ORDER BY k OFFSET {}", rows - 2);
+    assert_eq!(rows_of(s, &sorted), format!("{}\n{last}", rows - 2));
+    let wide = "SELECT count(*), max(n) FROM (SELECT row_number() OVER (ORDER BY t) AS n FROM t) w";
+    assert_eq!(rows_of(s, wide), format!("{rows}|{rows}"));
+    told("sorted", empty);
+    let joined = "SELECT count(*), sum(a.id) FROM t a JOIN t b ON a.t = b.t AND a.id = b.id";
+    assert_eq!(rows_of(s, joined), format!("{rows}|{}", rows * last / 2));
+    told("joined", empty);
+}
+
+/// Single updates, large ones, deletes, and a transaction that is too large.
+fn change(database: &Database, s: &mut Session, rows: u64) {
+    for number in 0..10_000 {
+        let id = number * 7_919 % rows;
+        s.execute(&format!("UPDATE t SET v = 1 WHERE id = {id}")).unwrap();
+    }
+    s.execute("UPDATE t SET v = 0 WHERE v = 1").unwrap();
+    for part in 0..3 {
+        let first = part * (rows / 3);
+        s.execute(&format!("UPDATE t SET v = v + 1 WHERE id >= {first} AND id < {}", first + 20_000)).unwrap();
+    }
+    s.execute("DELETE FROM t WHERE id < 0").unwrap();
+    let mut other = database.session().unwrap();
+    let all = other.execute("UPDATE t SET v = v - 1, t = t || 'x'").map(|_| ());
+    let error = all.expect_err("all rows at once are more than the row tables' memory");
+    assert_eq!(error.code(), Code::OutOfMemory, "{error}");
+    assert_eq!(rows_of(s, "SELECT count(*) FROM t WHERE v = 1"), "60000");
+}
+
+/// The result: values with `|` between them, rows with line ends.
+fn rows_of(s: &mut Session, sql: &str) -> String {
+    let outcome = s.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).remove(0);
+    let lines = outcome.rows.iter().map(|row| {
+        let values = row.iter().zip(outcome.columns.iter());
+        let texts = values.map(|(value, column)| value_text(value, column.data_type).unwrap_or_else(|| "NULL".into()));
+        texts.collect::<Vec<_>>().join("|")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn begun() -> Instant {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    *BEGUN.get_or_init(Instant::now)
+}
+
+/// Prints what the process took at most beyond an empty database, bytes.
+fn told(what: &str, empty: u64) -> u64 {
+    let used = peak_bytes().saturating_sub(empty);
+    println!(
+        "{:>6.1} s {what:>14}: peak {:>4} MiB beside {} MiB of an empty database",
+        begun().elapsed().as_secs_f64(),
+        used >> 20,
+        empty >> 20
+    );
+    used
+}
+
+/// The most memory that the process had, bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
+}
