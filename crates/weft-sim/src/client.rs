@@ -303,7 +303,7 @@ impl Client {
             if self.random.chance(40) {
                 columns.push(self.random.below(column_count) as usize);
             }
-            work.txn.create_index(&table, NewIndex { name, columns, unique: false, constraint: false })?;
+            work.txn.create_index(&table, NewIndex::new(name, columns, false))?;
         }
         if self.random.chance(30) {
             self.statement(work)?;

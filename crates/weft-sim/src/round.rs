@@ -155,7 +155,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
         let indexes = [(ACCOUNTS, "accounts_writer", vec![3, 0], false), (PAIRS, "pairs_note", vec![5], true)];
         for (table, name, columns, unique) in indexes {
             let table = work.table(table)?;
-            let new = NewIndex { name: name.into(), columns, unique, constraint: false };
+            let new = NewIndex::new(name, columns, unique);
             work.txn.create_index(&table, new)?;
         }
         let bank = money_row(&[Value::Int(0)], TOTAL, work.tid, &mut random.clone());

@@ -35,7 +35,7 @@ fn row(t: &TableRef, k: i64, a: i64, b: i64) -> Vec<u8> {
 }
 
 fn new(name: &str, columns: &[usize], unique: bool) -> NewIndex {
-    NewIndex { name: name.into(), columns: columns.to_vec(), unique, constraint: false }
+    NewIndex::new(name, columns.to_vec(), unique)
 }
 
 fn begin(engine: &Arc<Engine>) -> (Transaction, TableRef) {
