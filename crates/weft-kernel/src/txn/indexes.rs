@@ -392,7 +392,9 @@ impl Transaction {
             }
         }
         for other in candidates {
-            if self.own_row(t, &other)?.is_some() {
+            // Own rows were looked at, but those that were changed beside the index: they have what is committed.
+            let is_beside = |own: &Staged| own.base.is_some() && own.row.is_some() && !index.is_touched(&own.columns);
+            if self.own_row(t, &other)?.is_some_and(|own| !is_beside(own)) {
                 continue;
             }
             if self.newest_row(t, &other)?.is_some_and(|row| same(&row)) {
