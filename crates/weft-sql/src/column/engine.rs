@@ -6,7 +6,8 @@
 //!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
 //! ```
 //!
-//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is planned anew.
+//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is
+//!    planned anew.
 //! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
 //! 3. Nothing is answered from statistics: leaves report estimates only.
 //!
@@ -49,12 +50,17 @@ use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
 
+/// The memory for which a plan that spills gets one more partition.
+const SPILLING_PARTITION_BYTES: usize = 32 << 20;
+
 /// The column engine of one database.
 pub struct ColumnEngine {
     pub(super) state: Arc<SessionState>,
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
     parallelism: usize,
+    /// Partitions of plans whose joins spill: each sorts in memory of its own.
+    spilling_partitions: usize,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -70,14 +76,20 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory);
+        let state = session_state(parallelism, options.memory_bytes, memory);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             parallelism,
+            spilling_partitions: (options.memory_bytes / SPILLING_PARTITION_BYTES).clamp(1, parallelism),
             clock: Arc::clone(&env.clock),
         })
+    }
+
+    /// Whether a function makes one value of many rows.
+    pub fn is_aggregate(&self, name: &str) -> bool {
+        self.state.aggregate_functions().contains_key(&name.to_lowercase())
     }
 
     /// Plans a SELECT (or VALUES, WITH, set operation). `text` is the statement, for positions in errors.
@@ -224,7 +236,9 @@ impl ColumnEngine {
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
         let spilling = query.sorts_joins.load(Ordering::Relaxed).then(|| {
             let mut state = state.clone();
-            state.config_mut().options_mut().optimizer.prefer_hash_join = false;
+            let options = state.config_mut().options_mut();
+            options.optimizer.prefer_hash_join = false;
+            options.execution.target_partitions = self.spilling_partitions;
             state
         });
         let state = spilling.as_ref().unwrap_or(state);
@@ -265,14 +279,17 @@ impl ColumnEngine {
         let Some(Template::Reusable(plan)) = &*template else {
             return;
         };
+        let spills = query.sorts_joins.load(Ordering::Relaxed);
+        let target = if spills { self.spilling_partitions } else { self.parallelism };
         let planned_otherwise = plan.exists(|node| {
             let Some(leaf) = node.downcast_ref::<WeftScanExec>() else {
                 return Ok(false);
             };
             let (table, partitions) = leaf.partitioned();
-            Ok(binding.views.get(&table).is_some_and(|(table, _)| {
-                partition_count(table.table.statistics().row_count, self.parallelism) != partitions
-            }))
+            Ok(binding
+                .views
+                .get(&table)
+                .is_some_and(|(table, _)| partition_count(table.table.statistics().row_count, target) != partitions))
         });
         if planned_otherwise.unwrap_or(true) {
             refresh_estimates(&query.plan, &binding.views);
