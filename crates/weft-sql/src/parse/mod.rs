@@ -1,4 +1,4 @@
-//! SQL text to syntax trees: PostgreSQL's dialect, plus `USING method` of CREATE TABLE.
+//! SQL text to syntax trees: PostgreSQL's dialect, plus `USING method` of CREATE TABLE and WHERE of ON CONFLICT.
 //!
 //! ```text
 //!   "CREATE TABLE t (a int) USING column; CHECKPOINT"
