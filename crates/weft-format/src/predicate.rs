@@ -12,6 +12,7 @@
 //! 1. Three-valued logic: NULL, as a row's value or as the constant, satisfies no comparison and no list.
 //! 2. Order and equality are [`ValueRef::compare`]'s: NaN equals itself and is above every number, -0.0 equals 0.0.
 //! 3. Constants have the column's kind of value; the caller has cast them.
+//! 4. [`all_implied`] may say no of what is implied, never yes of what is not.
 
 use std::cmp::Ordering;
 
@@ -104,9 +105,98 @@ impl Predicate {
     }
 }
 
+/// Whether every row that satisfies all of `known` satisfies all of `wanted` (predicate 4).
+///
+/// ```text
+///   a > 5 AND b = 'x'   implies   a >= 5, a <> 3, a IS NOT NULL, b IN ('x', 'y')         not: a > 6, c IS NULL
+/// ```
+pub fn all_implied(known: &[Predicate], wanted: &[Predicate]) -> bool {
+    wanted.iter().all(|wanted| known.iter().any(|known| known.implies(wanted)))
+}
+
+impl Predicate {
+    /// Whether every value that satisfies this one satisfies the other.
+    fn implies(&self, wanted: &Predicate) -> bool {
+        if self.column() != wanted.column() {
+            return false;
+        }
+        match (self, wanted) {
+            (Predicate::IsNull { .. }, Predicate::IsNull { .. }) => true,
+            (Predicate::IsNull { .. }, _) | (_, Predicate::IsNull { .. }) => false,
+            (_, Predicate::IsNotNull { .. }) => true,
+            (Predicate::IsNotNull { .. }, _) => false,
+            (Predicate::Compare { op: CompareOp::Eq, value, .. }, _) => wanted.matches(value.as_ref()),
+            (Predicate::In { values, .. }, _) => {
+                values.iter().filter(|value| !value.is_null()).all(|value| wanted.matches(value.as_ref()))
+            }
+            (Predicate::Compare { op, value, .. }, Predicate::Compare { op: other, value: bound, .. }) => {
+                !value.is_null()
+                    && !bound.is_null()
+                    && range_implies(*op, value.as_ref().compare(bound.as_ref()), *other)
+            }
+            (Predicate::Compare { .. }, Predicate::In { .. }) => false,
+        }
+    }
+}
+
+/// Whether `x op a` implies `x other b`, given how a compares with b; `op` is no equality.
+fn range_implies(op: CompareOp, ordering: Ordering, other: CompareOp) -> bool {
+    use CompareOp::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    match (op, other) {
+        (_, Eq) | (Eq, _) => false,
+        (NotEq, NotEq) => ordering.is_eq(),
+        (NotEq, _) => false,
+        (Gt, Gt | GtEq | NotEq) | (GtEq, GtEq) => ordering.is_ge(),
+        (GtEq, Gt | NotEq) => ordering.is_gt(),
+        (Lt, Lt | LtEq | NotEq) | (LtEq, LtEq) => ordering.is_le(),
+        (LtEq, Lt | NotEq) => ordering.is_lt(),
+        (Gt | GtEq, Lt | LtEq) | (Lt | LtEq, Gt | GtEq) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All predicates over 0..5, against each other: an implication holds for every value, and those of single
+    /// comparisons are all found but where integers have no value between two bounds.
+    #[test]
+    fn implications_hold_for_every_value() {
+        let ops = [CompareOp::Eq, CompareOp::NotEq, CompareOp::Lt, CompareOp::LtEq, CompareOp::Gt, CompareOp::GtEq];
+        let compare = |op: CompareOp, v: f64| Predicate::Compare { column: 0, op, value: Value::Float(v) };
+        let mut all: Vec<Predicate> =
+            ops.iter().flat_map(|&op| (0..5).map(move |v| compare(op, f64::from(v)))).collect();
+        let list = |values: &[f64]| Predicate::In {
+            column: 0,
+            values: values.iter().map(|&v| Value::Float(v)).chain([Value::Null]).collect(),
+        };
+        all.extend([list(&[1.0, 3.0]), list(&[3.0]), list(&[1.0, 2.0, 3.0])]);
+        all.extend([Predicate::IsNull { column: 0 }, Predicate::IsNotNull { column: 0 }]);
+        // Halves lie between the constants, so what holds for all of these holds for all numbers.
+        let values: Vec<ValueRef<'_>> = (-2..12)
+            .map(|v| ValueRef::Float(f64::from(v) / 2.0))
+            .chain([ValueRef::Float(f64::NAN), ValueRef::Null])
+            .collect();
+        let mut found = 0;
+        for known in &all {
+            for wanted in &all {
+                let is_true = values.iter().all(|&value| !known.matches(value) || wanted.matches(value));
+                let said = all_implied(std::slice::from_ref(known), std::slice::from_ref(wanted));
+                assert_eq!(said, is_true, "{known:?} implies {wanted:?}");
+                found += usize::from(said);
+            }
+        }
+        assert!(found > 100, "{found}");
+        let other = Predicate::Compare { column: 1, op: CompareOp::Eq, value: Value::Float(1.0) };
+        assert!(!all_implied(&[other.clone()], &[compare(CompareOp::Eq, 1.0)]));
+        assert!(all_implied(
+            &[other, compare(CompareOp::Eq, 1.0)],
+            &[compare(CompareOp::Lt, 2.0), Predicate::IsNotNull { column: 1 }]
+        ));
+        assert!(!all_implied(&[], &[Predicate::IsNotNull { column: 1 }]) && all_implied(&[], &[]));
+        let null = Predicate::Compare { column: 0, op: CompareOp::Gt, value: Value::Null };
+        assert!(!all_implied(&[compare(CompareOp::Gt, 1.0)], &[null]));
+    }
 
     #[test]
     fn null_satisfies_no_comparison() {

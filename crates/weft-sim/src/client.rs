@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_env::Env;
-use weft_format::{Code, Error, Result, Value};
+use weft_format::{Code, Error, Predicate, Result, Value};
 use weft_kernel::index::NewIndex;
 use weft_kernel::{Durability, Engine, TableRef};
 
@@ -328,7 +328,14 @@ impl Client {
             if self.random.chance(40) {
                 columns.push(self.random.below(column_count) as usize);
             }
-            work.txn.create_index(&table, NewIndex { name, columns, unique: false, constraint: false })?;
+            let mut new = NewIndex::new(name, columns, false);
+            if self.random.chance(40) {
+                let column = self.random.below(column_count) as usize;
+                let is_null = self.random.chance(50);
+                new.predicate =
+                    vec![if is_null { Predicate::IsNull { column } } else { Predicate::IsNotNull { column } }];
+            }
+            work.txn.create_index(&table, new)?;
         }
         if self.random.chance(30) {
             self.statement(work)?;

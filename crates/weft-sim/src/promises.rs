@@ -144,7 +144,7 @@ fn ranges_are_validated_as_they_were(_: &Env, engine: &Arc<Engine>) {
 fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
     let t = txn.table(EVENTS).expect("the table is there");
-    let new = NewIndex { name: "one_writer".into(), columns: vec![1], unique: true, constraint: false };
+    let new = NewIndex::new("one_writer", vec![1], true);
     txn.create_index(&t, new).expect("makes the index");
     txn.commit().expect("commits");
     let threads: Vec<_> = (0..4)

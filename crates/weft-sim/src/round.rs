@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::{Result, Value};
+use weft_format::{CompareOp, Predicate, Result, Value};
 use weft_kernel::index::NewIndex;
 use weft_kernel::{Durability, Engine};
 
@@ -154,10 +154,16 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
             work.create_table(new)?;
         }
         let accounts = work.table(ACCOUNTS)?;
-        let indexes = [(ACCOUNTS, "accounts_writer", vec![3, 0], false), (PAIRS, "pairs_note", vec![5], true)];
-        for (table, name, columns, unique) in indexes {
+        // Transfers move accounts into the last one and out of it, which change no column that it has.
+        let above = Predicate::Compare { column: 1, op: CompareOp::Gt, value: Value::Int(100) };
+        let rich = NewIndex { predicate: vec![above], ..NewIndex::new("accounts_rich", vec![0], false) };
+        let indexes = [
+            (ACCOUNTS, NewIndex::new("accounts_writer", vec![3, 0], false)),
+            (PAIRS, NewIndex::new("pairs_note", vec![5], true)),
+            (ACCOUNTS, rich),
+        ];
+        for (table, new) in indexes {
             let table = work.table(table)?;
-            let new = NewIndex { name: name.into(), columns, unique, constraint: false };
             work.txn.create_index(&table, new)?;
         }
         let bank = money_row(&[Value::Int(0)], TOTAL, work.tid, &mut random.clone());

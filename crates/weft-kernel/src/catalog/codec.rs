@@ -10,20 +10,25 @@
 //! not read to their end are [`Code::DataCorrupted`], an unknown format version is
 //! [`Code::VersionMismatch`].
 
+mod predicates;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
 
+use self::predicates::{put_predicates, read_predicates};
 use super::def::{FkAction, ForeignKey, TableDef};
 
 /// First byte of an encoded definition and of an encoded catalog.
-const FORMAT_VERSION: u8 = 2;
+const FORMAT_VERSION: u8 = 3;
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;
+/// Definitions from this version on have the predicate of a partial index.
+const WITH_PREDICATE: u8 = 3;
 
 /// The catalog as the manifest stores it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CatalogImage {
     /// Above every table id ever used.
     pub(crate) next_id: u32,
@@ -60,6 +65,7 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
     for foreign_key in &def.foreign_keys {
         put_foreign_key(bytes, foreign_key);
     }
+    put_predicates(bytes, &def.predicate);
 }
 
 fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
@@ -145,7 +151,9 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
             foreign_keys.push(read_foreign_key(input, schema.columns.len())?);
         }
     }
-    Ok(TableDef { id, name, schema: Arc::new(schema), method, options, defaults, checks, primary_key, foreign_keys })
+    let predicate = if version >= WITH_PREDICATE { read_predicates(input)? } else { Vec::new() };
+    let schema = Arc::new(schema);
+    Ok(TableDef { id, name, schema, method, options, defaults, checks, primary_key, foreign_keys, predicate })
 }
 
 fn read_foreign_key(input: &mut Input<'_>, column_count: usize) -> Result<ForeignKey> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_format::{Schema, TableId};
+use weft_format::{Predicate, Schema, TableId};
 
 /// What happens to the rows that refer to a row that goes, or whose referenced values change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl ForeignKey {
 }
 
 /// A table's definition. Immutable; a schema change makes a new one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableDef {
     /// Never used again after a drop.
     pub id: TableId,
@@ -64,10 +64,12 @@ pub struct TableDef {
     pub primary_key: Option<String>,
     /// Foreign keys of the table's own rows.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Of a partial index: the rows of its table that it has satisfy all of these; columns are the table's.
+    pub predicate: Vec<Predicate>,
 }
 
 /// A table to be made: a [`TableDef`] that has no id yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewTable {
     /// Name, folded to lower case unless it was quoted.
     pub name: String,
@@ -85,6 +87,8 @@ pub struct NewTable {
     pub primary_key: Option<String>,
     /// Foreign keys of the table's own rows.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Of a partial index: the rows of its table that it has satisfy all of these; columns are the table's.
+    pub predicate: Vec<Predicate>,
 }
 
 impl NewTable {
@@ -100,6 +104,7 @@ impl NewTable {
             checks: Vec::new(),
             primary_key: None,
             foreign_keys: Vec::new(),
+            predicate: Vec::new(),
         }
     }
 
@@ -118,6 +123,7 @@ impl NewTable {
             checks: self.checks,
             primary_key: self.primary_key,
             foreign_keys: self.foreign_keys,
+            predicate: self.predicate,
         }
     }
 }

@@ -12,6 +12,7 @@ use weft_format::{Result, TableId, Timestamp, Value};
 use super::codec::CatalogImage;
 use super::def::TableDef;
 use crate::index::{Index, scan_by_index};
+use crate::lock::ColumnSet;
 use crate::table::{ScanOutput, ScanRequest, Table};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
@@ -104,6 +105,18 @@ impl TableRef {
             Some(output) => Ok(output),
             None => self.table.scan(request),
         }
+    }
+
+    /// What a statement that writes some columns of a row must keep others from changing: of each unique index and
+    /// foreign key over several columns that these belong to all columns, for it is tested for the row as it will be,
+    /// whoever writes the others.
+    pub fn columns_tested(&self, writes: ColumnSet) -> ColumnSet {
+        let indexes = self.indexes();
+        let unique = indexes.iter().filter(|index| index.is_unique()).map(|index| index.deciding());
+        let own = self.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
+        let several = unique.chain(own).filter(|columns| columns.len() > 1);
+        let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
+        sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
     }
 
     /// The table's id.

@@ -16,6 +16,9 @@
 //!    then.
 //! 3. A value is one byte (1, or 2 for NULL) and the column's bytes in key order, per column; none is a prefix of
 //!    another.
+//! 4. The rows of a partial index satisfy its predicate, a conjunction of conditions of the storage layer, which redo can
+//!    test as well as a statement. Who changes a column of it may move a row in or out; an entry of a row that went is
+//!    as outdated as that of another value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +26,8 @@ use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
 use weft_format::{
-    Code, Column, DataType, Error, FileId, KeyCodec, Result, RowCodec, Schema, TableId, Timestamp, Value, ValueRef, key,
+    Code, Column, DataType, Error, FileId, KeyCodec, Predicate, Result, RowCodec, Schema, TableId, Timestamp, Value,
+    ValueRef, key,
 };
 
 use super::build::BuiltFiles;
@@ -44,7 +48,7 @@ const STALE_ROWS_MAX: usize = 1000;
 pub const INDEX_METHOD: &str = "index";
 
 /// An index to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewIndex {
     /// Name, folded to lower case unless it was quoted; of the same space as tables.
     pub name: String,
@@ -54,9 +58,18 @@ pub struct NewIndex {
     pub unique: bool,
     /// Made by a constraint of the table: goes only with it.
     pub constraint: bool,
+    /// Ordinals of columns that readers want beside `columns`. They are known and shown; entries do not have them.
+    pub include: Vec<usize>,
+    /// Only rows that satisfy all of these are indexed, and unique among each other.
+    pub predicate: Vec<Predicate>,
 }
 
 impl NewIndex {
+    /// An index of all rows, made by no constraint.
+    pub fn new(name: impl Into<String>, columns: Vec<usize>, unique: bool) -> NewIndex {
+        NewIndex { name: name.into(), columns, unique, constraint: false, include: Vec::new(), predicate: Vec::new() }
+    }
+
     /// The definition of the relation.
     pub(crate) fn relation(&self, table: TableId) -> NewTable {
         let entry = Column { name: "entry".into(), data_type: DataType::Text, not_null: true };
@@ -67,7 +80,13 @@ impl NewIndex {
                 options.insert(name.into(), "true".into());
             }
         }
-        NewTable { options, ..NewTable::new(self.name.clone(), Schema::new(vec![entry], vec![0]), INDEX_METHOD) }
+        if !self.include.is_empty() {
+            let include: Vec<String> = self.include.iter().map(usize::to_string).collect();
+            options.insert("include".into(), include.join(","));
+        }
+        let schema = Schema::new(vec![entry], vec![0]);
+        let predicate = self.predicate.clone();
+        NewTable { options, predicate, ..NewTable::new(self.name.clone(), schema, INDEX_METHOD) }
     }
 }
 
@@ -78,6 +97,39 @@ pub(crate) fn table_of(def: &TableDef) -> Result<Option<TableId>> {
     }
     let id = def.options.get("table").and_then(|text| text.parse().ok());
     id.map(|id| Some(TableId(id))).ok_or_else(|| damaged(def))
+}
+
+/// The list of ordinals that an option of a definition is; empty when it is not there.
+fn ordinals(def: &TableDef, option: &str) -> Result<Vec<usize>> {
+    let Some(list) = def.options.get(option) else { return Ok(Vec::new()) };
+    let ordinals = list.split(',').map(str::parse);
+    ordinals.collect::<std::result::Result<_, _>>().map_err(|_| damaged(def))
+}
+
+/// Whether a predicate's column is there and its constants are of the column's kind.
+fn is_of_schema(predicate: &Predicate, schema: &Schema) -> bool {
+    let Some(column) = schema.columns.get(predicate.column()) else { return false };
+    let is_of_kind = |value: &Value| match value {
+        Value::Null => true,
+        Value::Bool(_) => column.data_type == DataType::Boolean,
+        Value::Float(_) => matches!(column.data_type, DataType::Real | DataType::DoublePrecision),
+        Value::Decimal(_) => matches!(column.data_type, DataType::Numeric { .. }),
+        Value::Text(_) => column.data_type.is_text(),
+        Value::Int(_) => matches!(
+            column.data_type,
+            DataType::SmallInt
+                | DataType::Integer
+                | DataType::BigInt
+                | DataType::Date
+                | DataType::Timestamp
+                | DataType::TimestampTz
+        ),
+    };
+    match predicate {
+        Predicate::Compare { value, .. } => is_of_kind(value),
+        Predicate::In { values, .. } => values.iter().all(is_of_kind),
+        Predicate::IsNull { .. } | Predicate::IsNotNull { .. } => true,
+    }
 }
 
 fn damaged(def: &TableDef) -> Error {
@@ -91,6 +143,9 @@ pub struct Index {
     table_name: String,
     columns: Vec<usize>,
     types: Vec<DataType>,
+    include: Vec<usize>,
+    /// The columns and those of the predicate.
+    deciding: Vec<usize>,
     store: IndexStore,
     rows: Rows,
     /// Where the table keeps its list of indexes.
@@ -107,6 +162,7 @@ struct Rows {
     keys: Arc<KeyCodec>,
     columns: Vec<usize>,
     types: Vec<DataType>,
+    predicate: Vec<Predicate>,
     services: Arc<crate::Services>,
 }
 
@@ -117,13 +173,19 @@ impl Rows {
             put_value(value, data_type, self.codec.get(row, column));
         }
     }
+
+    fn has(&self, row: &[u8]) -> bool {
+        self.predicate.iter().all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
+    }
 }
 
 impl Keep for Rows {
     fn keep(&self, value: &[u8], key: &[u8], _: Timestamp) -> Result<bool> {
         let Some(table) = self.table.upgrade() else { return Ok(true) };
-        // A later version with this value would have added the entry again, above the horizon.
-        let Some(row) = table.read_row(key, self.services.horizon())? else { return Ok(false) };
+        // A later version with this value, or one that the predicate lets in again, has added the entry again, above
+        // the horizon.
+        let row = table.read_row(key, self.services.horizon())?;
+        let Some(row) = row.filter(|row| self.has(row)) else { return Ok(false) };
         let mut present = Vec::with_capacity(value.len());
         self.put(&row, &mut present);
         Ok(present == value)
@@ -145,12 +207,19 @@ impl Index {
     /// Opens an index of a table; `recovered` is empty for a new one.
     pub(crate) fn open(context: TableContext, recovered: &RecoveredTable, t: &TableRef) -> Result<Arc<Index>> {
         let def = context.def;
-        let columns = def.options.get("columns").map_or("", String::as_str).split(',').map(str::parse);
-        let columns: Vec<usize> = columns.collect::<std::result::Result<_, _>>().map_err(|_| damaged(&def))?;
         let schema = &t.def.schema;
-        if columns.is_empty() || columns.iter().any(|&column| column >= schema.columns.len()) {
+        let (columns, include) = (ordinals(&def, "columns")?, ordinals(&def, "include")?);
+        let is_there = |&column: &usize| column < schema.columns.len();
+        if columns.is_empty() || !columns.iter().chain(&include).all(is_there) {
             return Err(damaged(&def));
         }
+        if !def.predicate.iter().all(|predicate| is_of_schema(predicate, schema)) {
+            return Err(damaged(&def));
+        }
+        let mut deciding: Vec<usize> = columns.clone();
+        deciding.extend(def.predicate.iter().map(Predicate::column));
+        deciding.sort_unstable();
+        deciding.dedup();
         let types: Vec<DataType> = columns.iter().map(|&column| schema.columns[column].data_type).collect();
         let rows = Rows {
             table: Arc::downgrade(&t.table),
@@ -158,6 +227,7 @@ impl Index {
             keys: t.keys.clone(),
             columns: columns.clone(),
             types: types.clone(),
+            predicate: def.predicate.clone(),
             services: context.services.clone(),
         };
         let memory_bytes = IndexOptions::default().memory_bytes.min(context.services.options().row_table_bytes.max(1));
@@ -178,6 +248,8 @@ impl Index {
             def,
             columns,
             types,
+            include,
+            deciding,
             store,
             rows,
             owner: Arc::downgrade(&t.shared),
@@ -210,7 +282,32 @@ impl Index {
         &self.columns
     }
 
-    /// Whether no two rows may have the same values.
+    /// Ordinals of the columns that INCLUDE names.
+    pub fn included(&self) -> &[usize] {
+        &self.include
+    }
+
+    /// What the rows satisfy that the index has; nothing when it has all.
+    pub fn predicate(&self) -> &[Predicate] {
+        &self.def.predicate
+    }
+
+    /// Whether the index has only some rows.
+    pub fn is_partial(&self) -> bool {
+        !self.def.predicate.is_empty()
+    }
+
+    /// Ordinals of the columns that decide on a row's entry, those of the predicate too; ascending.
+    pub fn deciding(&self) -> &[usize] {
+        &self.deciding
+    }
+
+    /// Whether the index has a row (row codec of its table).
+    pub fn has_row(&self, row: &[u8]) -> bool {
+        self.rows.has(row)
+    }
+
+    /// Whether no two rows that the index has may have the same values.
     pub fn is_unique(&self) -> bool {
         self.def.options.contains_key("unique")
     }
@@ -270,13 +367,17 @@ impl Index {
         self.columns.iter().any(|&column| self.rows.codec.get(row, column).is_null())
     }
 
-    /// Whether a change of these columns moves the row in the index.
+    /// Whether a change of these columns moves the row in the index, into it or out of it.
     pub(crate) fn is_touched(&self, columns: &[usize]) -> bool {
-        columns.iter().any(|column| self.columns.contains(column))
+        let deciding = if active(Fault::ForgetPredicateColumns) { &self.columns } else { &self.deciding };
+        columns.iter().any(|column| deciding.contains(column))
     }
 
-    /// Adds the entry of a row.
+    /// Adds the entry of a row, when the index has it (relation 4).
     pub(crate) fn add_row(&self, key: &[u8], row: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
+        if !self.has_row(row) {
+            return;
+        }
         self.put_row(row, value);
         self.store.add(value, key, ts);
     }
@@ -303,13 +404,15 @@ impl Index {
     /// The entry of the version that ends at `ts` is outdated from then on. When it cannot be read, a reader finds out.
     fn note_stale(&self, key: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
         let before = self.rows.table.upgrade().map(|table| table.read_row(key, Timestamp(ts.0 - 1)));
-        if let Some(Ok(Some(row))) = before {
+        if let Some(Ok(Some(row))) = before
+            && self.has_row(&row)
+        {
             self.put_row(&row, value);
             self.store.note_stale(value);
         }
     }
 
-    /// Compares with the table, as of a snapshot: every row must have its entry.
+    /// Compares with the table, as of a snapshot: every row that it has must have its entry.
     fn check_rows(&self) -> Result<Vec<String>> {
         let Some(table) = self.rows.table.upgrade() else { return Ok(Vec::new()) };
         let timeline = &self.rows.services.timeline;
@@ -324,7 +427,7 @@ impl Index {
         let mut value = Vec::new();
         super::scan_rows::for_each_row(table, read_ts, self.rows.codec.column_count(), |batch| {
             let rows = self.rows.codec.encode_columns(batch.columns());
-            for row in rows.iter() {
+            for row in rows.iter().filter(|row| self.has_row(row)) {
                 self.put_row(row, &mut value);
                 let key = self.rows.keys.of_row(&self.rows.codec, row);
                 let mut cursor = self.store.lookup(&value)?;

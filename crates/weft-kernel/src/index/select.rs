@@ -8,12 +8,14 @@
 //! 1. Every row that the snapshot shows and that satisfies the predicates has an entry in the stretches; each candidate
 //!    is read as of the snapshot and tested again, so outdated entries do no harm.
 //! 2. Who finds more candidates than are worth reading one by one gives up, and the table is scanned.
+//! 3. A partial index is used when the predicates imply its own: then every row of the answer is in it.
 
 use std::cmp::Reverse;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
 
@@ -91,8 +93,12 @@ fn candidates(index: &Index, stretches: &[Stretch], limit: usize) -> Result<Opti
     Ok(Some(keys))
 }
 
-/// How an index serves predicates; none when its first column is not among them.
+/// How an index serves predicates; none when its first column is not among them (of a partial index all entries are of
+/// use), or when they do not say that it has all the rows (select 3).
 fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
+    if !all_implied(predicates, index.predicate()) {
+        return None;
+    }
     let mut prefix: Vec<Value> = Vec::new();
     for &column in index.columns() {
         let of_column = || predicates.iter().filter(move |predicate| predicate.column() == column);
@@ -123,10 +129,11 @@ fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
         break;
     }
     let score = (prefix.len(), 0, usize::from(index.is_unique() && prefix.len() == index.columns().len()));
-    if prefix.is_empty() {
-        return None;
+    match (prefix.is_empty(), index.is_partial()) {
+        (true, false) => None,
+        (true, true) => Some(Use { score, stretches: vec![(Bound::Unbounded, Bound::Unbounded)] }),
+        (false, _) => Some(Use { score, stretches: vec![point(index, &prefix)?] }),
     }
-    Some(Use { score, stretches: vec![point(index, &prefix)?] })
 }
 
 fn point(index: &Index, prefix: &[Value]) -> Option<Stretch> {

@@ -38,7 +38,9 @@ impl Transaction {
                 format!("table {:?} has uncommitted rows of a bulk statement of this transaction", t.def.name);
             return Err(Error::new(Code::FeatureNotSupported, message).hint("commit first, or make the index before"));
         }
-        if new.columns.is_empty() || new.columns.iter().any(|&column| column >= t.def.schema.columns.len()) {
+        if new.columns.is_empty()
+            || new.columns.iter().chain(&new.include).any(|&column| column >= t.def.schema.columns.len())
+        {
             return Err(Error::internal(format!("index {:?} has columns that its table lacks", new.name)));
         }
         self.lock_free_name(&new.name)?;
@@ -90,7 +92,7 @@ impl Transaction {
             if let Some(cancel) = &self.cancel {
                 cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
             }
-            for row in t.codec.encode_columns(batch.columns()).iter() {
+            for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
                 index.put_row(row, &mut value);
                 t.keys.put_row(&t.codec, row, &mut key);
                 build.push(&value, &key)?;
@@ -114,7 +116,7 @@ impl Transaction {
                 alive = 0;
             }
             let row = self.row_as_committed(t, entry.key)?;
-            let Some(row) = row.filter(|row| !index.has_null(row)) else { continue };
+            let Some(row) = row.filter(|row| index.has_row(row) && !index.has_null(row)) else { continue };
             index.put_row(&row, &mut value);
             if value == last {
                 alive += 1;
@@ -125,7 +127,7 @@ impl Transaction {
         }
         let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
         for (key, staged) in own.iter().flat_map(|writes| &writes.rows) {
-            let Some(row) = &staged.row else { continue };
+            let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
             self.note_own_value(index, key, row);
             self.check_value(t, index, key, row)?;
         }
@@ -208,7 +210,7 @@ impl Transaction {
         };
         let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
-            reads.note_scan(t.id(), &equalities, index.columns());
+            reads.note_scan(t.id(), &equalities, index.deciding());
         }
         let mut found = self.own_values(t, index, &low, &high);
         let own_count = found.len();
@@ -255,7 +257,7 @@ impl Transaction {
         };
         let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
-            reads.note_scan(t.id(), &[], index.columns());
+            reads.note_scan(t.id(), &[], index.deciding());
         }
         let mut own = self.own_values(t, index, &low, &high);
         // The next one is the last of the vector.
@@ -270,7 +272,8 @@ impl Transaction {
         let staged = self.journal.find(t.id()).map(|state| &state.writes.rows);
         let mut cursor =
             index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
-        let (mut found, mut values, mut last) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
+        let (mut found, mut values, mut value, mut last) =
+            (Vec::new(), Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
         while found.len() < limit {
             let Some(entry) = cursor.next()? else { break };
             while let Some((value, key)) = own.pop_if(|(value, key)| is_before((value, key), (entry.value, entry.key)))
@@ -282,8 +285,17 @@ impl Transaction {
                 continue;
             }
             last = (entry.value.to_vec(), entry.key.to_vec());
-            let is_there = t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?;
-            if is_there && index.prefix(&values).is_some_and(|value| value == entry.value) {
+            let is_there = if index.is_partial() {
+                let row = t.table.read_row(entry.key, self.read_ts)?.filter(|row| index.has_row(row));
+                row.is_some_and(|row| {
+                    index.put_row(&row, &mut value);
+                    value == entry.value
+                })
+            } else {
+                t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?
+                    && index.prefix(&values).is_some_and(|value| value == entry.value)
+            };
+            if is_there {
                 found.push(last.clone());
             }
         }
@@ -304,7 +316,7 @@ impl Transaction {
         let mut found = Vec::new();
         let mut value = Vec::new();
         for (key, staged) in &state.writes.rows {
-            let Some(row) = &staged.row else { continue };
+            let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
             index.put_row(row, &mut value);
             let above = match low {
                 Bound::Included(low) => value >= *low,
@@ -333,7 +345,8 @@ impl Transaction {
         for relation in relations.iter() {
             let Some(index) = &relation.as_index else { continue };
             let moves = staged.base.is_none() || index.is_touched(&staged.columns);
-            if index.is_unique() && moves && !index.has_null(row) && !OwnDdl::drops(&self.ddl, index.id()) {
+            let counts = index.is_unique() && index.has_row(row);
+            if counts && moves && !index.has_null(row) && !OwnDdl::drops(&self.ddl, index.id()) {
                 self.check_value(t, index, key, row)?;
                 self.note_own_value(index, key, row);
             }
@@ -347,7 +360,7 @@ impl Transaction {
         self.own_values.entry((index.id(), value.into())).or_default().push(key.into());
     }
 
-    /// Fails when another row has the values that this row has in a unique index (indexes 2).
+    /// Fails when another row has the values that this row has in a unique index (indexes 2), which has this row.
     fn check_value(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8]) -> Result<()> {
         let mut value = Vec::new();
         index.put_row(row, &mut value);
@@ -359,7 +372,7 @@ impl Transaction {
         let same = |row: &[u8]| {
             let mut other = Vec::with_capacity(value.len());
             index.put_row(row, &mut other);
-            other == value
+            other == value && index.has_row(row)
         };
         let own = self.own_values.get(&(index.id(), value.clone().into()));
         for other in own.into_iter().flatten().filter(|other| ***other != *key) {
@@ -377,12 +390,14 @@ impl Transaction {
             }
         }
         for other in candidates {
-            if self.own_row(t, &other)?.is_some() {
+            // Own rows were looked at, but those that were changed beside the index: they have what is committed.
+            let is_beside = |own: &Staged| own.base.is_some() && own.row.is_some() && !index.is_touched(&own.columns);
+            if self.own_row(t, &other)?.is_some_and(|own| !is_beside(own)) {
                 continue;
             }
             if self.newest_row(t, &other)?.is_some_and(|row| same(&row)) {
                 // Whoever holds the row may be about to change or delete it.
-                let mode = LockMode::columns(index.columns().iter().copied().collect(), crate::lock::ColumnSet::NONE);
+                let mode = LockMode::columns(index.deciding().iter().copied().collect(), crate::lock::ColumnSet::NONE);
                 self.lock_key(t, &other, mode, self.lock_wait())?;
                 if let Some(found) = self.newest_row(t, &other)?
                     && same(&found)
@@ -412,7 +427,7 @@ impl Transaction {
             let mut values: Vec<Vec<u8>> = Vec::new();
             let (mut value, mut key) = (Vec::new(), Vec::new());
             for batch in batches {
-                for row in t.codec.encode_columns(batch.columns()).iter() {
+                for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
                     index.put_row(row, &mut value);
                     t.keys.put_row(&t.codec, row, &mut key);
                     build.push(&value, &key)?;

@@ -1,5 +1,6 @@
 mod indexes;
 mod levels;
+mod partial;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,6 +27,7 @@ use weft_format::{DataType, Value};
 use weft_kernel::Engine;
 use weft_kernel::lock::LockName;
 
+use crate::row::predicate_text;
 use crate::values::array_of;
 
 const BIGINT: DataType = DataType::BigInt;
@@ -55,6 +56,8 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
             ("ranges", BIGINT),
             ("misses", BIGINT),
             ("false_positives", BIGINT),
+            ("include", TEXT),
+            ("predicate", TEXT),
         ],
         indexes,
     ),
@@ -164,15 +167,23 @@ fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into().into())
 }
 
+/// NULL when there is nothing to say.
+fn some_text(words: String) -> Value {
+    if words.is_empty() { Value::Null } else { text(words) }
+}
+
 fn indexes(engine: &Engine) -> Vec<Vec<Value>> {
     let row = |(table, index): (weft_kernel::TableRef, Arc<weft_kernel::index::Index>)| {
         let schema = &table.def.schema;
-        let columns: Vec<&str> = index.columns().iter().map(|&ordinal| schema.columns[ordinal].name.as_str()).collect();
+        let names = |columns: &[usize]| {
+            let names: Vec<&str> = columns.iter().map(|&ordinal| schema.columns[ordinal].name.as_str()).collect();
+            names.join(", ")
+        };
         let statistics = index.statistics();
         vec![
             text(index.name()),
             text(table.def.name.as_str()),
-            text(columns.join(", ")),
+            text(names(index.columns())),
             Value::Bool(index.is_unique()),
             int(statistics.entries),
             int(statistics.memory_bytes + statistics.open_bytes),
@@ -181,6 +192,8 @@ fn indexes(engine: &Engine) -> Vec<Vec<Value>> {
             int(statistics.ranges),
             int(statistics.filter_misses),
             int(statistics.filter_false_positives),
+            some_text(names(index.included())),
+            some_text(predicate_text(&table, index.predicate())),
         ]
     };
     engine.indexes().into_iter().map(row).collect()

@@ -3,12 +3,14 @@
 use sqlparser::ast::{
     CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, Spanned, UniqueConstraint,
 };
+use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
 use weft_kernel::TableRef;
 use weft_kernel::index::NewIndex;
 
 use super::create::check_length;
 use crate::parse::{fold, span_position, table_name};
+use crate::row::index_predicate;
 
 /// The most columns of an index, as in PostgreSQL.
 const INDEX_COLUMNS_MAX: usize = 32;
@@ -24,28 +26,43 @@ pub(crate) fn new_index(
     refuse_clauses(create, method)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     for column in &create.columns {
-        let at = |error: Error| match span_position(source, column.column.expr.span()) {
-            Some(position) => error.at(position),
-            None => error,
-        };
-        let name = column_of(column).map_err(at)?;
-        let visible = table.def.schema.visible();
-        let ordinal = visible.iter().position(|known| known.name == name).ok_or_else(|| {
-            let message = format!("column \"{name}\" does not exist");
-            at(Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(&name), None))
-        })?;
+        let at = |error: Error| place(error, source, column.column.expr.span());
+        let ordinal = ordinal_of(table, &column_of(column).map_err(at)?).map_err(at)?;
         // A column that comes again orders nothing.
         if !columns.contains(&ordinal) {
             columns.push(ordinal);
         }
     }
-    check_width(create.columns.len())?;
+    let mut include = Vec::with_capacity(create.include.len());
+    for ident in &create.include {
+        include.push(ordinal_of(table, &fold(ident)).map_err(|error| place(error, source, ident.span))?);
+    }
+    check_width(create.columns.len() + include.len())?;
+    let predicate = match &create.predicate {
+        Some(selection) => index_predicate(selection, table, source)?,
+        None => Vec::new(),
+    };
     let name = match &create.name {
         Some(name) => table_name(name)?,
-        None => free_name(&index_base(table, &create.columns, &columns), "idx", is_taken),
+        None => free_name(&index_base(table, create)?, "idx", is_taken),
     };
     check_length(&name)?;
-    Ok(NewIndex { name, columns, unique: create.unique, constraint: false })
+    Ok(NewIndex { include, predicate, ..NewIndex::new(name, columns, create.unique) })
+}
+
+fn place(error: Error, source: &str, span: Span) -> Error {
+    match span_position(source, span) {
+        Some(position) if error.position().is_none() => error.at(position),
+        _ => error,
+    }
+}
+
+/// The ordinal of a visible column.
+fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
+    table.def.schema.visible().iter().position(|known| known.name == name).ok_or_else(|| {
+        let message = format!("column \"{name}\" does not exist");
+        Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(name), None)
+    })
 }
 
 fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
@@ -64,12 +81,6 @@ fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
         }
     }
     let clauses = [
-        (
-            !create.include.is_empty(),
-            "INCLUDE",
-            "put the columns behind the others in the list, if they are read often",
-        ),
-        (create.predicate.is_some(), "WHERE", "index all rows"),
         (create.nulls_distinct == Some(false), "NULLS NOT DISTINCT", "declare the columns NOT NULL"),
         (!create.with.is_empty(), "WITH", "leave it out"),
         (!create.index_options.is_empty() || !create.alter_options.is_empty(), "this option", "leave it out"),
@@ -104,18 +115,17 @@ fn refused(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
 }
 
-/// `t_a_b` for an index on a and b; a column that comes twice is told apart as PostgreSQL does.
-fn index_base(table: &TableRef, list: &[IndexColumn], columns: &[usize]) -> String {
-    let schema = &table.def.schema;
-    let mut names: Vec<String> = columns.iter().map(|&ordinal| schema.columns[ordinal].name.clone()).collect();
-    for (at, column) in list.iter().enumerate() {
-        let Ok(name) = column_of(column) else { continue };
-        if names.get(at) != Some(&name) {
-            let numbered = (1..).map(|number| format!("{name}{number}"));
-            names.insert(at, numbered.into_iter().find(|name| !names.contains(name)).expect("some number is free"));
-        }
+/// `t_a_b` for an index on a and b, or on a that includes b; a column that comes twice is told apart as PostgreSQL does.
+fn index_base(table: &TableRef, create: &CreateIndex) -> Result<String> {
+    let listed = create.columns.iter().map(column_of).collect::<Result<Vec<String>>>()?;
+    let mut names: Vec<String> = Vec::new();
+    for name in listed.into_iter().chain(create.include.iter().map(fold)) {
+        let numbered = (1..).map(|number| format!("{name}{number}"));
+        let mut free = std::iter::once(name.clone()).chain(numbered).filter(|name| !names.contains(name));
+        let free = free.next().expect("some number is free");
+        names.push(free);
     }
-    format!("{}_{}", table.def.name, names.join("_"))
+    Ok(format!("{}_{}", table.def.name, names.join("_")))
 }
 
 /// `base_suffix`, with a number when it is taken.

@@ -7,6 +7,7 @@
 //!
 //!   CREATE TABLE t (a int UNIQUE, b int, UNIQUE (b, a))      indexes t_a_key [0] and t_b_a_key [1, 0], of constraints
 //!   CREATE INDEX ON t (b DESC)                               index t_b_idx [1]
+//!   CREATE INDEX ON t (b) WHERE a > 7                        index t_b_idx1 [1] of the rows with Compare { a > 7 }
 //!   CREATE TABLE u (t int REFERENCES t)                      foreign key u_t_fkey [0] → t [0]
 //! ```
 //!

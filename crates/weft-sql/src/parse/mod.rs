@@ -1,4 +1,4 @@
-//! SQL text to syntax trees: PostgreSQL's dialect, plus `USING method` of CREATE TABLE.
+//! SQL text to syntax trees: PostgreSQL's dialect, plus `USING method` of CREATE TABLE and WHERE of ON CONFLICT.
 //!
 //! ```text
 //!   "CREATE TABLE t (a int) USING column; CHECKPOINT"
@@ -10,11 +10,13 @@
 //!    own limit, chains of operators (`1 + 1 + 1 ...`, which become deep trees without nesting) by a count of tokens.
 //! 2. Positions in errors count characters of the whole text, from 1.
 
+mod conflict;
 mod names;
 mod position;
 mod tokens;
 mod values;
 
+pub use conflict::conflict_rows;
 pub use names::{fold, table_name};
 pub use position::{position_of, span_position};
 pub use values::{LiteralKind, Literals, scan_literals};
@@ -64,7 +66,11 @@ pub fn parse(source: &str) -> Result<Vec<Parsed>> {
 pub fn parse_expression(source: &str) -> Result<Expr> {
     let tokens = tokens::tokenize(source)?;
     tokens::check_chains(source, &tokens)?;
-    let mut parser = parser(&tokens);
+    whole_expression(source, &tokens)
+}
+
+fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
+    let mut parser = parser(tokens);
     let expr = parser.parse_expr().map_err(|error| syntax_error(source, &parser, error))?;
     expect_end(source, &parser)?;
     Ok(expr)
@@ -77,9 +83,13 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::without_concurrently(tokens);
+    let (tokens, condition) = conflict::take_conflict_rows(tokens);
     let mut parser = parser(&tokens);
-    let tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
+    let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
     expect_end(source, &parser)?;
+    if let Some(condition) = condition {
+        conflict::put_conflict_rows(&mut tree, whole_expression(source, &condition)?)?;
+    }
     Ok(Parsed::Sql { statement: Box::new(tree), method })
 }
 

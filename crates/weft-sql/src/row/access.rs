@@ -14,19 +14,23 @@
 //!
 //! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
 //!    need not satisfy it, because an entry may be of an older or newer version of its row.
-//! 2. NULL equals nothing and is in no range: a constant that is NULL has no candidates.
+//! 2. A partial index is used when the WHERE clause's constants, none of them a parameter, imply its predicate. Then all
+//!    its entries may be read, too: they are the candidates of a WHERE clause that says no more than that.
+//! 3. NULL equals nothing and is in no range: a constant that is NULL has no candidates.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use weft_format::{DataType, Result, Value};
+use weft_format::predicate::all_implied;
+use weft_format::{DataType, Predicate, Result, Value};
 
 use weft_kernel::index::{Direction, Index};
 
 use super::TableShape;
 use super::condition::{ColumnTest, Test};
 use super::plan::RowContext;
+use super::predicate::predicate_text;
 use super::shape::key_value;
 use crate::binding::Tables;
 use crate::expr::{EvalContext, Expr};
@@ -68,20 +72,25 @@ struct Rank {
     is_unique_row: bool,
     columns_equal: usize,
     ends: usize,
+    /// It has fewer entries than one of all rows.
+    is_partial: bool,
     /// Fewer lookups are better.
     lookups: std::cmp::Reverse<usize>,
 }
 
 impl IndexAccess {
-    /// The best index for these comparisons, all of which hold for the rows wanted; none when none is of use.
+    /// The best index for these comparisons, all of which hold for the rows wanted, as do the `known` predicates; none
+    /// when none is of use.
     pub(super) fn choose(
         tests: &[&ColumnTest],
+        known: &[Predicate],
         shape: &TableShape,
         tables: &dyn Tables,
         wish: Option<&Wish>,
     ) -> Option<IndexAccess> {
         let indexes = shape.table.indexes();
-        let usable = || indexes.iter().filter(|index| tables.can_use_index(&shape.table, index));
+        let has_all = |index: &&Arc<Index>| all_implied(known, index.predicate());
+        let usable = || indexes.iter().filter(has_all).filter(|index| tables.can_use_index(&shape.table, index));
         let better = |best: (Rank, IndexAccess), next: (Rank, IndexAccess)| if next.0 > best.0 { next } else { best };
         let found = usable().filter_map(|index| IndexAccess::on(index, tests, shape)).reduce(better);
         let ordered = wish.and_then(|wish| {
@@ -123,11 +132,17 @@ impl IndexAccess {
             }
         }
         let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
-        if prefix.is_empty() && ends == 0 && wished.is_empty() {
+        if prefix.is_empty() && ends == 0 && wished.is_empty() && !index.is_partial() {
             return None;
         }
         let direction = if wish.descending { Direction::Backward } else { Direction::Forward };
-        let rank = Rank { is_unique_row: false, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(1) };
+        let rank = Rank {
+            is_unique_row: false,
+            columns_equal: prefix.len(),
+            ends,
+            is_partial: index.is_partial(),
+            lookups: std::cmp::Reverse(1),
+        };
         Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: Some(direction) }))
     }
 
@@ -152,11 +167,17 @@ impl IndexAccess {
         }
         let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
         // Half a range of the first column is most of the table as often as not.
-        if prefix.is_empty() && ends < 2 {
+        if prefix.is_empty() && ends < 2 && !index.is_partial() {
             return None;
         }
         let is_unique_row = index.is_unique() && prefix.len() == index.columns().len() && lookups == 1;
-        let rank = Rank { is_unique_row, columns_equal: prefix.len(), ends, lookups: std::cmp::Reverse(lookups) };
+        let rank = Rank {
+            is_unique_row,
+            columns_equal: prefix.len(),
+            ends,
+            is_partial: index.is_partial(),
+            lookups: std::cmp::Reverse(lookups),
+        };
         Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: None }))
     }
 
@@ -228,6 +249,9 @@ impl IndexAccess {
             Some(Direction::Forward) => parts.push("first rows in order".into()),
             Some(Direction::Backward) => parts.push("last rows in order".into()),
             None => {}
+        }
+        if self.index.is_partial() {
+            parts.push(format!("where {}", predicate_text(&shape.table, self.index.predicate())));
         }
         format!("Index {}: {}", self.name(), parts.join(", "))
     }

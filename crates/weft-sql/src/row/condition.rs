@@ -95,9 +95,9 @@ pub(super) fn column_tests(
 }
 
 /// The comparison with its sides swapped.
-fn flipped(op: &BinaryOperator) -> Option<BinaryOperator> {
+pub(super) fn flipped(op: &BinaryOperator) -> Option<BinaryOperator> {
     match op {
-        BinaryOperator::Eq => Some(BinaryOperator::Eq),
+        BinaryOperator::Eq | BinaryOperator::NotEq => Some(op.clone()),
         BinaryOperator::Gt => Some(BinaryOperator::Lt),
         BinaryOperator::GtEq => Some(BinaryOperator::LtEq),
         BinaryOperator::Lt => Some(BinaryOperator::Gt),
@@ -106,14 +106,24 @@ fn flipped(op: &BinaryOperator) -> Option<BinaryOperator> {
     }
 }
 
-/// The constant in a type that compares exactly with the column's; none when it has none, or is no constant.
+/// As [`exact_constant`], of a column that some key or index has.
 fn constant_for(
     constant: &SqlExpr,
     shape: &TableShape,
     ordinal: usize,
     binder: &mut Binder<'_>,
 ) -> BindResult<Option<Expr>> {
-    if !is_constant(constant) || !is_of_use(shape, ordinal) {
+    if is_of_use(shape, ordinal) { exact_constant(constant, shape, ordinal, binder) } else { Ok(None) }
+}
+
+/// The constant in a type that compares exactly with the column's; none when it has none, or is no constant.
+pub(super) fn exact_constant(
+    constant: &SqlExpr,
+    shape: &TableShape,
+    ordinal: usize,
+    binder: &mut Binder<'_>,
+) -> BindResult<Option<Expr>> {
+    if !is_constant(constant) {
         return Ok(None);
     }
     let data_type = shape.columns()[ordinal].data_type;
@@ -132,7 +142,7 @@ fn is_of_use(shape: &TableShape, ordinal: usize) -> bool {
 }
 
 /// The ordinal of the visible column that an expression is.
-fn column_ordinal(expr: &SqlExpr, shape: &TableShape, table: &str) -> Option<usize> {
+pub(super) fn column_ordinal(expr: &SqlExpr, shape: &TableShape, table: &str) -> Option<usize> {
     let name = match expr {
         SqlExpr::Identifier(ident) => fold(ident),
         SqlExpr::CompoundIdentifier(parts) => match parts.as_slice() {

@@ -7,6 +7,9 @@
 //!                                                                   faster, the statement is run on a new snapshot
 //! ```
 //!
+//! A unique index is an arbiter of the rows that it has: a partial one when `ON CONFLICT (columns) WHERE ...` implies
+//! its predicate, or when no columns are named.
+//!
 //! 1. A violation of a key that is no arbiter is an error.
 //! 2. A row that one statement inserted or updated is not updated by it again.
 
@@ -14,13 +17,15 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use sqlparser::ast::{ConflictTarget, OnConflict, OnConflictAction};
-use weft_format::{Code, DataType, Error, Result, Value};
+use sqlparser::ast::{ConflictTarget, Expr as SqlExpr, OnConflict, OnConflictAction};
+use weft_format::predicate::all_implied;
+use weft_format::{Code, DataType, Error, Predicate, Result, Value};
 use weft_kernel::index::{Direction, Index};
 
 use super::TableShape;
 use super::insert::{apply_assignments, bind_assignments};
 use super::plan::{Planner, RowContext};
+use super::predicate::known_predicates;
 use crate::expr::{BindResult, Expr};
 use crate::parse::fold;
 
@@ -47,13 +52,22 @@ pub(super) enum ConflictAction {
 }
 
 impl Conflict {
+    /// `rows` is the WHERE behind the columns.
     pub(super) fn plan(
         clause: &OnConflict,
+        rows: Option<&SqlExpr>,
         shape: &TableShape,
         known_as: &str,
         planner: &mut Planner<'_>,
     ) -> BindResult<Conflict> {
-        let (by_primary_key, indexes) = arbiters(clause.conflict_target.as_ref(), shape, planner)?;
+        let known = match rows {
+            Some(rows) => {
+                planner.binder.bind_condition(rows, &shape.scope(shape.name()))?;
+                known_predicates(rows, shape, shape.name(), &mut planner.binder)?
+            }
+            None => Vec::new(),
+        };
+        let (by_primary_key, indexes) = arbiters(clause.conflict_target.as_ref(), &known, shape, planner)?;
         let action = match &clause.action {
             OnConflictAction::DoNothing => ConflictAction::Nothing,
             OnConflictAction::DoUpdate(_) if clause.conflict_target.is_none() => {
@@ -104,7 +118,7 @@ impl Conflict {
             }
         }
         for index in &self.indexes {
-            if let Some(found) = find_by_index(index, shape, values, context)? {
+            if let Some(found) = find_by_index(index, shape, row, values, context)? {
                 return Ok(Some(found));
             }
         }
@@ -127,10 +141,14 @@ impl Conflict {
 fn find_by_index(
     index: &Index,
     shape: &TableShape,
+    row: &[u8],
     values: &[Value],
     context: &mut RowContext<'_>,
 ) -> Result<Option<Present>> {
     let table = &shape.table;
+    if !index.has_row(row) {
+        return Ok(None);
+    }
     let wanted: Vec<Value> = index.columns().iter().map(|&ordinal| values[ordinal].clone()).collect();
     if wanted.iter().any(Value::is_null) {
         return Ok(None);
@@ -143,7 +161,8 @@ fn find_by_index(
     };
     let has_wanted = |row: &[u8]| {
         let mut pairs = index.columns().iter().zip(&wanted);
-        pairs.all(|(&ordinal, value)| table.codec.get(row, ordinal).compare(value.as_ref()).is_eq())
+        index.has_row(row)
+            && pairs.all(|(&ordinal, value)| table.codec.get(row, ordinal).compare(value.as_ref()).is_eq())
     };
     for key in candidates {
         let is_there = context.txn.get_row(table, &key)?.is_some_and(|row| has_wanted(&row));
@@ -217,6 +236,7 @@ pub(super) fn update(
 /// What finds the row in the way: whether the primary key does, and which unique indexes.
 fn arbiters(
     target: Option<&ConflictTarget>,
+    known: &[Predicate],
     shape: &TableShape,
     planner: &Planner<'_>,
 ) -> Result<(bool, Vec<Arc<Index>>)> {
@@ -238,13 +258,14 @@ fn arbiters(
                 columns == named
             };
             let by_primary_key = !schema.hidden_row_id && is_named(&schema.key);
-            let indexes: Vec<Arc<Index>> = unique.filter(|index| is_named(index.columns())).collect();
+            let indexes: Vec<Arc<Index>> =
+                unique.filter(|index| is_named(index.columns()) && all_implied(known, index.predicate())).collect();
             if by_primary_key || !indexes.is_empty() {
                 return Ok((by_primary_key, indexes));
             }
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-            Err(Error::new(Code::InvalidColumnReference, message)
-                .hint("name all columns of the primary key or of a unique index"))
+            let hint = "name all columns of the primary key or of a unique index, and the WHERE of a partial one";
+            Err(Error::new(Code::InvalidColumnReference, message).hint(hint))
         }
         Some(ConflictTarget::OnConstraint(name)) => {
             let constraint = name.0.last().and_then(|part| part.as_ident()).map(fold);

@@ -11,7 +11,7 @@ use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Literals, fold};
+use crate::parse::{Literals, conflict_rows, fold};
 
 /// Rows between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
@@ -69,7 +69,9 @@ impl Insert {
         }
         let conflict = match &insert.on {
             None => None,
-            Some(OnInsert::OnConflict(clause)) => Some(Conflict::plan(clause, &shape, &known_as, planner)?),
+            Some(OnInsert::OnConflict(clause)) => {
+                Some(Conflict::plan(clause, conflict_rows(insert), &shape, &known_as, planner)?)
+            }
             Some(_) => return Err(unsupported("ON DUPLICATE KEY UPDATE", "write ON CONFLICT").into()),
         };
         let returning = match &insert.returning {
@@ -266,7 +268,7 @@ fn check_clauses(insert: &sqlparser::ast::Insert) -> BindResult<()> {
         || insert.replace_into
         || insert.priority.is_some()
         || insert.insert_alias.is_some()
-        || insert.settings.is_some()
+        || (insert.settings.is_some() && conflict_rows(insert).is_none())
         || insert.format_clause.is_some()
         || insert.multi_table_insert_type.is_some();
     if is_foreign {

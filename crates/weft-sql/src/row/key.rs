@@ -9,12 +9,13 @@
 //! The primary key goes before any index: its rows are read at once, and its conditions need no second test.
 
 use sqlparser::ast::Expr as SqlExpr;
-use weft_format::{Result, Value};
+use weft_format::{Predicate, Result, Value};
 
 use super::TableShape;
 use super::access::{IndexAccess, Wish};
 use super::condition::{ColumnTest, Test, column_tests, split};
 use super::plan::{Planner, RowContext};
+use super::predicate::known_predicates;
 use super::shape::key_value;
 use crate::binding::Tables;
 use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
@@ -41,6 +42,8 @@ pub(super) struct KeyClause {
 /// A WHERE clause, bound; what finds its rows is still to be chosen.
 pub(super) struct Conditions {
     conjuncts: Vec<Conjunct>,
+    /// What they say that a partial index of the table may ask for.
+    known: Vec<Predicate>,
 }
 
 /// A condition that must hold, among others.
@@ -61,6 +64,12 @@ impl Conditions {
         if let Some(selection) = selection {
             split(selection, &mut parts);
         }
+        let known = match selection {
+            Some(selection) if shape.table.indexes().iter().any(|index| index.is_partial()) => {
+                known_predicates(selection, shape, table, binder)?
+            }
+            _ => Vec::new(),
+        };
         let scope = shape.scope(table);
         let mut conjuncts = Vec::with_capacity(parts.len());
         for part in parts {
@@ -68,7 +77,7 @@ impl Conditions {
             let bound = binder.bind_condition(part, &scope)?;
             conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
         }
-        Ok(Conditions { conjuncts })
+        Ok(Conditions { conjuncts, known })
     }
 }
 
@@ -92,12 +101,12 @@ impl KeyClause {
         tables: &dyn Tables,
         wish: Option<&Wish>,
     ) -> BindResult<KeyClause> {
-        let conjuncts = conditions.conjuncts;
+        let Conditions { conjuncts, known } = conditions;
         let (keys, named) = match primary_key(&conjuncts, shape) {
             Some(found) => found,
             None => {
                 let tests: Vec<&ColumnTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
-                let access = IndexAccess::choose(&tests, shape, tables, wish).ok_or_else(|| no_key(shape))?;
+                let access = IndexAccess::choose(&tests, &known, shape, tables, wish).ok_or_else(|| no_key(shape))?;
                 (Keys::Index(access), Vec::new())
             }
         };

@@ -28,6 +28,7 @@ mod key;
 mod literal;
 mod order;
 mod plan;
+mod predicate;
 mod projection;
 mod select;
 mod shape;
@@ -35,6 +36,7 @@ mod update;
 
 pub(crate) use bulk::insert_batches;
 pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
+pub(crate) use predicate::{index_predicate, predicate_text};
 pub use projection::Projection;
 pub use shape::{ShapeCache, TableShape};
 pub(crate) use shape::{bind_check, bind_default};

@@ -55,17 +55,7 @@ impl TableShape {
                 reads = reads.union(columns);
             }
         }
-        // Constraints over several columns are tested for the row as it will be, whoever writes the others.
-        let indexes = self.table.indexes();
-        let unique = indexes.iter().filter(|index| index.is_unique()).map(|index| index.columns());
-        let own = self.table.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
-        for columns in unique.chain(own).filter(|columns| columns.len() > 1) {
-            let columns: ColumnSet = columns.iter().copied().collect();
-            if columns.meets(writes) {
-                reads = reads.union(columns);
-            }
-        }
-        LockMode::columns(reads, writes)
+        LockMode::columns(reads.union(self.table.columns_tested(writes)), writes)
     }
 
     /// The table's name.

@@ -88,7 +88,7 @@ fn create_uniques(txn: &mut Transaction, table: &TableRef, uniques: Vec<ddl::New
             ddl::free_name(&format!("{}_{}", table.def.name, names.join("_")), "key", &is_taken)
         });
         check_free(txn, &name)?;
-        txn.create_index(table, NewIndex { name, columns, unique: true, constraint: true })?;
+        txn.create_index(table, NewIndex { constraint: true, ..NewIndex::new(name, columns, true) })?;
     }
     Ok(())
 }

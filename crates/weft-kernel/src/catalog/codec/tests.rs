@@ -1,3 +1,5 @@
+use weft_format::{CompareOp, Predicate, Value};
+
 use super::*;
 
 fn sample() -> TableDef {
@@ -38,6 +40,15 @@ fn sample() -> TableDef {
             on_update: FkAction::SetNull,
             deferred: true,
         }],
+        predicate: vec![
+            Predicate::Compare { column: 3, op: CompareOp::GtEq, value: Value::Int(-7) },
+            Predicate::Compare { column: 5, op: CompareOp::NotEq, value: Value::Float(0.5) },
+            Predicate::Compare { column: 6, op: CompareOp::Lt, value: Value::Decimal(i128::MIN) },
+            Predicate::In { column: 7, values: vec![Value::Text("ä".into()), Value::Null] },
+            Predicate::Compare { column: 0, op: CompareOp::Eq, value: Value::Bool(true) },
+            Predicate::IsNull { column: 1 },
+            Predicate::IsNotNull { column: 11 },
+        ],
     }
 }
 
@@ -61,21 +72,37 @@ fn the_documented_bytes() {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "02 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
+        "03 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
          00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 \
-         00 00 00 00"
+         00 00 00 00 00 00 00 00"
     );
 }
 
 #[test]
-fn a_definition_of_the_version_before_has_no_foreign_keys() {
+fn definitions_of_the_versions_before_have_less() {
     let mut def = sample();
+    def.predicate.clear();
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 2;
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no predicate");
     def.foreign_keys.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
     bytes[0] = 1;
-    bytes.truncate(bytes.len() - 4);
-    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def);
+    bytes.truncate(bytes.len() - 8);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no foreign keys either");
+}
+
+#[test]
+fn the_documented_bytes_of_a_predicate() {
+    let predicate =
+        [Predicate::Compare { column: 1, op: CompareOp::Gt, value: Value::Int(7) }, Predicate::IsNull { column: 2 }];
+    let mut bytes = Vec::new();
+    predicates::put_predicates(&mut bytes, &predicate);
+    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex.join(" "), "02 00 00 00 01 01 00 00 00 05 02 07 00 00 00 00 00 00 00 03 02 00 00 00");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::super::transaction::Transaction;
 use super::points::{Points, fits};
 use super::statement::{Lost, Touched};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
-use crate::lock::LockMode;
+use crate::lock::{ColumnSet, LockMode};
 
 impl Transaction {
     /// Does what the foreign keys to a table ask for, and tests those that ask for a test at once (RESTRICT).
@@ -66,8 +66,9 @@ impl Transaction {
             }
         }
         let changes_key = fk.columns.iter().any(|column| schema.key.contains(column));
-        let columns = fk.columns.iter().copied().collect();
-        let mode = if changes_key { LockMode::EXCLUSIVE } else { LockMode::columns(columns, columns) };
+        let columns: ColumnSet = fk.columns.iter().copied().collect();
+        let reads = columns.union(child.columns_tested(columns));
+        let mode = if changes_key { LockMode::EXCLUSIVE } else { LockMode::columns(reads, columns) };
         let Some(row) = self.lock_row(child, key, mode, self.lock_wait())? else { return Err(unseen(child)) };
         let new = (0..schema.columns.len()).map(|column| match fk.columns.iter().position(|&own| own == column) {
             Some(at) => values[at].as_ref(),

@@ -83,11 +83,12 @@ impl Transaction {
         Ok(found)
     }
 
-    /// An index that finds rows by the columns of a foreign key.
+    /// An index that finds all rows by the columns of a foreign key.
     fn index_of(&self, child: &TableRef, foreign_key: &ForeignKey, newest: Timestamp) -> Option<Arc<Index>> {
         let count = foreign_key.columns.len();
         let fits = |index: &&Arc<Index>| {
             index.columns().get(..count).is_some_and(|first| same_columns(first, &foreign_key.columns))
+                && !index.is_partial()
                 && index.is_usable(newest)
                 && !OwnDdl::drops(&self.ddl, index.id())
         };

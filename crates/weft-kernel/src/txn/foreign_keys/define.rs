@@ -63,7 +63,9 @@ impl Transaction {
 
     /// Fails when a foreign key needs the index.
     pub(in crate::txn) fn check_index_unused(&self, relation: &TableRef) -> Result<()> {
-        let Some(index) = relation.as_index.as_ref().filter(|index| index.is_unique()) else { return Ok(()) };
+        let Some(index) = relation.as_index.as_ref().filter(|index| index.is_unique() && !index.is_partial()) else {
+            return Ok(());
+        };
         let own = self.ddl.iter().find_map(|ddl| match ddl {
             OwnDdl::Create(table) if table.id() == index.table() => Some(table.clone()),
             _ => None,

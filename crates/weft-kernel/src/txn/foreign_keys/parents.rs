@@ -237,7 +237,7 @@ fn way_to(txn: &Transaction, parent: &TableRef, fk: &ForeignKey) -> Result<Way> 
     }
     let indexes = parent.indexes();
     let fits = |index: &&Arc<Index>| {
-        index.is_unique() && same_columns(index.columns(), &fk.parent_columns) && !OwnDdl::drops(&txn.ddl, index.id())
+        is_key(index) && same_columns(index.columns(), &fk.parent_columns) && !OwnDdl::drops(&txn.ddl, index.id())
     };
     let index = indexes.iter().find(fits).cloned();
     index
@@ -309,7 +309,12 @@ pub(super) fn is_unique(parent: &TableRef, columns: &[usize], without: &BTreeSet
         || parent
             .indexes()
             .iter()
-            .any(|index| index.is_unique() && !without.contains(&index.id()) && same_columns(index.columns(), columns))
+            .any(|index| is_key(index) && !without.contains(&index.id()) && same_columns(index.columns(), columns))
+}
+
+/// Whether no two rows of the table have the same values in an index: not when it has only some of them.
+fn is_key(index: &Index) -> bool {
+    index.is_unique() && !index.is_partial()
 }
 
 /// Whether values of two types can be compared by foreign keys.

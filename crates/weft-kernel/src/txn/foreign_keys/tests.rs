@@ -37,7 +37,7 @@ fn engine(scratch: &Scratch, action: FkAction, with_index: bool) -> Arc<Engine> 
     let mut txn = engine.begin().unwrap();
     let c = txn.create_table(child_of(&txn, "c", "p", action, action)).unwrap();
     if with_index {
-        let new = NewIndex { name: "c_v".into(), columns: vec![1], unique: false, constraint: false };
+        let new = NewIndex::new("c_v", vec![1], false);
         txn.create_index(&c, new).unwrap();
     }
     txn.commit().unwrap();
@@ -279,7 +279,7 @@ fn two_columns(scratch: &Scratch, action: FkAction) -> Arc<Engine> {
     };
     let new = NewTable { foreign_keys: vec![foreign_key], ..table("c", ["k", "x", "y"]) };
     assert_eq!(code(txn.create_table(new.clone())), Code::InvalidForeignKey);
-    let index = NewIndex { name: "p_ab".into(), columns: vec![1, 2], unique: true, constraint: false };
+    let index = NewIndex::new("p_ab", vec![1, 2], true);
     txn.create_index(&p, index).unwrap();
     txn.create_table(new).unwrap();
     txn.commit().unwrap();

@@ -35,7 +35,7 @@ fn row(t: &TableRef, k: i64, a: i64, b: i64) -> Vec<u8> {
 }
 
 fn new(name: &str, columns: &[usize], unique: bool) -> NewIndex {
-    NewIndex { name: name.into(), columns: columns.to_vec(), unique, constraint: false }
+    NewIndex::new(name, columns.to_vec(), unique)
 }
 
 fn begin(engine: &Arc<Engine>) -> (Transaction, TableRef) {
@@ -180,6 +180,9 @@ fn values_of_a_unique_index_are_unique() {
     txn.insert(&t, &row(&t, 32, 0, 32)).unwrap();
     txn.rollback_to(mark);
     txn.insert(&t, &row(&t, 33, 0, 32)).unwrap();
+    // A row that was changed in another column still has its value.
+    txn.update(&t, &key(&t, 3), &row(&t, 3, 77, 3)).unwrap();
+    assert_eq!(code(txn.insert(&t, &row(&t, 34, 0, 3))), Code::UniqueViolation);
     // Another one waits for who has the value, and for who holds a row that has it.
     let (mut other, _) = begin(&engine);
     assert_eq!(code(other.insert(&t, &row(&t, 40, 0, 32))), Code::LockTimeout);

@@ -1,0 +1,219 @@
+//! Conditions as the storage layer knows them: what a partial index keeps of its WHERE, and what a statement's WHERE
+//! says that a partial index may ask for.
+//!
+//! ```text
+//!   a BETWEEN 1 AND 9      [a >= 1, a <= 9]          b IN ('x', 'y') AND d      [b IN ('x', 'y'), d = true]
+//!   a = 1 OR a = 2         [a IN (1, 2)]             b NOT IN ('x', 'y')        [b <> 'x', b <> 'y']
+//!   a > $1, a < b, lower(b) = 'x'                    none
+//! ```
+//!
+//! 1. A row satisfies the condition exactly when it satisfies all of the predicates; both treat NULL as not satisfied.
+
+use sqlparser::ast::{BinaryOperator, Expr as SqlExpr, UnaryOperator, Value as SqlValue};
+use weft_format::{Code, CompareOp, DataType, Error, Predicate, Result, Value};
+use weft_kernel::TableRef;
+
+use super::TableShape;
+use super::condition::{column_ordinal, exact_constant, flipped, split};
+use super::shape::key_value;
+use crate::expr::{BindError, BindResult, Binder, EvalContext};
+use crate::text;
+
+/// The predicates of a partial index's WHERE; what they cannot say is refused.
+pub(crate) fn index_predicate(selection: &SqlExpr, table: &TableRef, source: &str) -> Result<Vec<Predicate>> {
+    let shape = TableShape::bind(table)?;
+    let mut binder = Binder::new(source);
+    // Names and types first: their errors are the user's.
+    match binder.bind_condition(selection, &shape.scope(shape.name())) {
+        Ok(_) | Err(BindError::Unsupported(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut parts = Vec::new();
+    split(selection, &mut parts);
+    let mut predicates = Vec::new();
+    for part in parts {
+        match predicates_of(part, &shape, shape.name(), &mut binder) {
+            Ok(Some(found)) => predicates.extend(found),
+            Ok(None) | Err(BindError::Unsupported(_)) => return Err(refused(part)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(predicates)
+}
+
+fn refused(part: &SqlExpr) -> Error {
+    let message = format!("the condition {part} is not supported in the WHERE of CREATE INDEX");
+    Error::new(Code::FeatureNotSupported, message).hint(
+        "join comparisons of a column with a constant of its type by AND: =, <>, <, <=, >, >=, BETWEEN, IN, IS NULL, \
+         IS NOT NULL, or a boolean column",
+    )
+}
+
+/// What a WHERE clause says for sure; of conditions that are no predicates nothing.
+pub(super) fn known_predicates(
+    selection: &SqlExpr,
+    shape: &TableShape,
+    table: &str,
+    binder: &mut Binder<'_>,
+) -> BindResult<Vec<Predicate>> {
+    let mut parts = Vec::new();
+    split(selection, &mut parts);
+    let mut known = Vec::new();
+    for part in parts {
+        known.extend(predicates_of(part, shape, table, binder)?.unwrap_or_default());
+    }
+    Ok(known)
+}
+
+/// The predicates that a condition is (predicate 1); none when it is something else.
+pub(super) fn predicates_of(
+    condition: &SqlExpr,
+    shape: &TableShape,
+    table: &str,
+    binder: &mut Binder<'_>,
+) -> BindResult<Option<Vec<Predicate>>> {
+    let column_of = |expr: &SqlExpr| column_ordinal(expr, shape, table);
+    let boolean = |expr: &SqlExpr, wanted: bool| {
+        let column = column_of(expr).filter(|&ordinal| shape.columns()[ordinal].data_type == DataType::Boolean)?;
+        Some(vec![Predicate::Compare { column, op: CompareOp::Eq, value: Value::Bool(wanted) }])
+    };
+    Ok(match condition {
+        SqlExpr::Nested(inner) => return predicates_of(inner, shape, table, binder),
+        SqlExpr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            let left = predicates_of(left, shape, table, binder)?;
+            let right = predicates_of(right, shape, table, binder)?;
+            left.zip(right).map(|(left, right)| [left, right].concat())
+        }
+        SqlExpr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+            let left = predicates_of(left, shape, table, binder)?;
+            left.zip(predicates_of(right, shape, table, binder)?).and_then(|(left, right)| either(&left, &right))
+        }
+        SqlExpr::BinaryOp { left, op, right } => {
+            for (column, constant, op) in [(left, right, Some(op.clone())), (right, left, flipped(op))] {
+                if let (Some(op), Some(column)) = (op.as_ref().and_then(compare_op), column_of(column))
+                    && let Some(value) = constant_of(constant, shape, column, binder)?
+                {
+                    return Ok(Some(vec![Predicate::Compare { column, op, value }]));
+                }
+            }
+            None
+        }
+        SqlExpr::Between { expr, negated: false, low, high } => {
+            let Some(column) = column_of(expr) else { return Ok(None) };
+            let low = constant_of(low, shape, column, binder)?;
+            let high = constant_of(high, shape, column, binder)?;
+            low.zip(high).map(|(low, high)| {
+                let end = |op, value| Predicate::Compare { column, op, value };
+                vec![end(CompareOp::GtEq, low), end(CompareOp::LtEq, high)]
+            })
+        }
+        SqlExpr::InList { expr, list, negated } => {
+            let Some(column) = column_of(expr) else { return Ok(None) };
+            let mut values = Vec::with_capacity(list.len());
+            for item in list {
+                let Some(value) = constant_of(item, shape, column, binder)? else { return Ok(None) };
+                values.push(value);
+            }
+            let differs = |value| Predicate::Compare { column, op: CompareOp::NotEq, value };
+            Some(match negated {
+                false => vec![Predicate::In { column, values }],
+                true => values.into_iter().map(differs).collect(),
+            })
+        }
+        SqlExpr::IsNull(inner) => column_of(inner).map(|column| vec![Predicate::IsNull { column }]),
+        SqlExpr::IsNotNull(inner) => column_of(inner).map(|column| vec![Predicate::IsNotNull { column }]),
+        SqlExpr::UnaryOp { op: UnaryOperator::Not, expr } | SqlExpr::IsFalse(expr) => boolean(expr, false),
+        SqlExpr::IsTrue(expr) => boolean(expr, true),
+        other => boolean(other, true),
+    })
+}
+
+/// Equalities of one column, either of which may hold.
+fn either(left: &[Predicate], right: &[Predicate]) -> Option<Vec<Predicate>> {
+    let list = |side: &[Predicate]| match side {
+        [Predicate::Compare { column, op: CompareOp::Eq, value }] => Some((*column, vec![value.clone()])),
+        [Predicate::In { column, values }] => Some((*column, values.clone())),
+        _ => None,
+    };
+    let ((column, left), (other, right)) = list(left).zip(list(right))?;
+    (column == other).then(|| vec![Predicate::In { column, values: [left, right].concat() }])
+}
+
+fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
+    match op {
+        BinaryOperator::Eq => Some(CompareOp::Eq),
+        BinaryOperator::NotEq => Some(CompareOp::NotEq),
+        BinaryOperator::Lt => Some(CompareOp::Lt),
+        BinaryOperator::LtEq => Some(CompareOp::LtEq),
+        BinaryOperator::Gt => Some(CompareOp::Gt),
+        BinaryOperator::GtEq => Some(CompareOp::GtEq),
+        _ => None,
+    }
+}
+
+/// The value of a constant in the column's type; none when it is no constant, is NULL, or is no value of that type.
+fn constant_of(
+    constant: &SqlExpr,
+    shape: &TableShape,
+    column: usize,
+    binder: &mut Binder<'_>,
+) -> BindResult<Option<Value>> {
+    if has_parameter(constant) {
+        return Ok(None);
+    }
+    let Some(bound) = exact_constant(constant, shape, column, binder)? else { return Ok(None) };
+    let value = bound.eval(&[], &EvalContext { params: &[], now_micros: 0 })?;
+    Ok(key_value(value.as_ref(), bound.data_type, shape.columns()[column].data_type))
+}
+
+/// Whether what [`exact_constant`] takes for a constant is a parameter.
+fn has_parameter(expr: &SqlExpr) -> bool {
+    match expr {
+        SqlExpr::Value(value) => matches!(value.value, SqlValue::Placeholder(_)),
+        SqlExpr::Nested(inner) | SqlExpr::UnaryOp { expr: inner, .. } | SqlExpr::Cast { expr: inner, .. } => {
+            has_parameter(inner)
+        }
+        _ => false,
+    }
+}
+
+/// The predicates of an index as SQL.
+pub(crate) fn predicate_text(table: &TableRef, predicates: &[Predicate]) -> String {
+    let one = |predicate: &Predicate| {
+        let column = &table.def.schema.columns[predicate.column()];
+        let name = &column.name;
+        let constant = |value: &Value| match value {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Decimal(_)
+                if is_bare(column.data_type) =>
+            {
+                text::print(value.as_ref(), column.data_type)
+            }
+            value => format!("'{}'", text::print(value.as_ref(), column.data_type).replace('\'', "''")),
+        };
+        match predicate {
+            Predicate::Compare { op, value, .. } => format!("{name} {} {}", sign(*op), constant(value)),
+            Predicate::In { values, .. } => {
+                format!("{name} IN ({})", values.iter().map(constant).collect::<Vec<_>>().join(", "))
+            }
+            Predicate::IsNull { .. } => format!("{name} IS NULL"),
+            Predicate::IsNotNull { .. } => format!("{name} IS NOT NULL"),
+        }
+    };
+    predicates.iter().map(one).collect::<Vec<_>>().join(" AND ")
+}
+
+/// Whether constants of a type are written without quotes.
+fn is_bare(data_type: DataType) -> bool {
+    !data_type.is_text() && !matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+}
+
+fn sign(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "=",
+        CompareOp::NotEq => "<>",
+        CompareOp::Lt => "<",
+        CompareOp::LtEq => "<=",
+        CompareOp::Gt => ">",
+        CompareOp::GtEq => ">=",
+    }
+}
