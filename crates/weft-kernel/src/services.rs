@@ -1,4 +1,4 @@
-//! What the kernel offers to table methods: paths, the manifest, the block cache, timestamps, the row-memory budget.
+//! What the kernel offers to table methods: paths, the manifest, the cache pool, timestamps, the row-memory budget.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Services {
         self.manifest.apply(edit)
     }
 
-    /// The block cache.
+    /// The cache pool.
     pub fn cache(&self) -> &Arc<dyn BlockCache> {
         &self.cache
     }
