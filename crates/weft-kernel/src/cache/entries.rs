@@ -62,6 +62,11 @@ struct Remembered {
 }
 
 impl Entries {
+    /// Nothing, with a share.
+    pub(super) fn new(bytes_max: usize) -> Entries {
+        Entries { bytes_max, ..Entries::default() }
+    }
+
     /// The block of a key.
     #[inline]
     pub(super) fn find(&self, place: Place) -> Option<Cached> {

@@ -66,7 +66,6 @@ pub struct CachePool {
     freeing: Freeing,
 }
 
-#[derive(Default)]
 #[repr(align(128))]
 struct Partition {
     entries: RwLock<Entries>,
@@ -93,17 +92,12 @@ impl CachePool {
         let freeing_bytes_max = bytes_max / FREEING_PART;
         let shared_bytes = bytes_max - freeing_bytes_max;
         let ring = Ring::new(PARTITION_COUNT);
-        let partitions: Box<[Partition]> = (0..PARTITION_COUNT_MAX).map(|_| Partition::default()).collect();
-        let mut rest_bytes = shared_bytes;
-        for (partition, slots) in partitions.iter().zip(ring.slot_counts(PARTITION_COUNT)) {
-            let share = part(shared_bytes, slots, SLOT_COUNT);
-            rest_bytes -= share;
-            partition.entries.write().set_bytes_max(share, &mut Vec::new());
+        let mut shares = vec![0; PARTITION_COUNT_MAX];
+        for (share, slots) in shares.iter_mut().zip(ring.slot_counts(PARTITION_COUNT)) {
+            *share = part(shared_bytes, slots, SLOT_COUNT);
         }
-        let mut first = partitions[0].entries.write();
-        let share = first.bytes_max() + rest_bytes;
-        first.set_bytes_max(share, &mut Vec::new());
-        drop(first);
+        shares[0] += shared_bytes - shares.iter().sum::<usize>();
+        let partitions = shares.into_iter().map(Partition::new).collect();
         CachePool { ring, partitions, count: Mutex::new(PARTITION_COUNT), freeing: Freeing::new(freeing_bytes_max) }
     }
 
@@ -238,6 +232,11 @@ impl CachePool {
 }
 
 impl Partition {
+    fn new(bytes_max: usize) -> Partition {
+        let entries = RwLock::new(Entries::new(bytes_max));
+        Partition { entries, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+    }
+
     fn counters(&self) -> PartitionCounters {
         let entries = self.entries.read();
         PartitionCounters {
