@@ -36,8 +36,8 @@ Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json]
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
-       weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N] [--bulk N,N,...] [--csv DIR]
-                 [--records N] [--active N,N,...] [--warehouses N]
+       weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N]
+                 [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
 
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
 temporary one. Without -c and -f statements are read from the terminal, or from standard input.";

@@ -5,9 +5,9 @@
 //!   query slots 2              Q4 Q5                       waiting: Q6, Q7          "2 wait before this one"
 //! ```
 //!
-//! Whoever begins takes a transaction slot. A statement that reads much (the column engine's queries) takes a query slot
-//! besides, of which there are fewer: the difference is the share that short transactions have to themselves, so a wall
-//! of analytic queries cannot starve them.
+//! Whoever begins takes a transaction slot. A statement that reads much (the column engine's queries) takes a query
+//! slot besides, of which there are fewer: the difference is the share that short transactions have to themselves, so a
+//! wall of analytic queries cannot starve them.
 //!
 //! 1. A slot that becomes free goes to who has waited longest; nobody overtakes.
 //! 2. Who waits for a query slot holds its transaction slot: waiting queries are counted, too.
@@ -194,13 +194,13 @@ mod tests {
         let error = enter(short).err().unwrap();
         assert_eq!(error.code(), Code::TooManyTransactions);
         assert_eq!(error.message(), "all 2 transaction slots are taken; 0 wait before this one, after 20ms");
-        let order = std::sync::Mutex::new(Vec::new());
+        let order = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for number in 0..4 {
                 let (pool, clock, order) = (&pool, &clock, &order);
                 scope.spawn(move || {
                     let slot = pool.enter(Duration::ZERO, None, &**clock).unwrap();
-                    order.lock().unwrap().push(number);
+                    order.lock().push(number);
                     drop(slot);
                 });
                 while pool.status().waiting <= number {
@@ -210,7 +210,7 @@ mod tests {
             // Nobody overtakes those who wait, not even when a slot is free.
             drop(first);
         });
-        assert_eq!(order.into_inner().unwrap(), [0, 1, 2, 3]);
+        assert_eq!(order.into_inner(), [0, 1, 2, 3]);
         let status = pool.status();
         assert_eq!((status.taken, status.waiting, status.waits, status.refused), (1, 0, 5, 1));
         drop(second);

@@ -12,16 +12,21 @@ use crate::history::History;
 use crate::random::Random;
 use crate::scenario::Scenario;
 use crate::tables::{
-    ACCOUNTS, EVENTS, FIXED, PAIRS, SCRATCH, balance_column, event_row, money_row, new_table, random_amount,
-    random_money_key, random_note, random_rate,
+    ACCOUNTS, EVENTS, FIXED, LEDGER, PAIRS, SCRATCH, balance_column, event_row, money_row, new_table, random_amount,
+    random_money_key, random_note, random_rate, referring,
 };
 use crate::work::{Work, is_expected, key_of};
+
+/// No transaction has this number.
+const NOBODY: u64 = 1 << 60;
 
 /// What becomes of a transaction whose statements went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Commit,
     Rollback,
+    /// Commits, which fails: a row refers to none.
+    Refused,
 }
 
 /// One client.
@@ -70,6 +75,11 @@ impl Client {
         };
         match then {
             Then::Commit => work.commit(self.number),
+            Then::Refused => match work.commit(self.number) {
+                Ok(()) => panic!("violation: client {} committed a row that refers to none", self.number),
+                Err(error) if error.code() == Code::ForeignKeyViolation => Ok(()),
+                Err(error) => Err(error),
+            },
             Then::Rollback => {
                 work.rollback(&mut self.random);
                 Ok(())
@@ -97,6 +107,14 @@ impl Client {
         if self.random.chance(12) {
             let table = work.table(self.random.pick(&FIXED))?;
             work.check_own_scan(&table, &mut self.random)?;
+        }
+        if self.random.chance(3) {
+            let table = work.table(EVENTS)?;
+            let id = work.txn.next_row_id(&table);
+            let text = random_note(&mut self.random);
+            let row = event_row(id, NOBODY, text, &mut self.random);
+            work.insert(&table, &row)?;
+            return Ok(Then::Refused);
         }
         Ok(if self.random.chance(8) { Then::Rollback } else { Then::Commit })
     }
@@ -275,7 +293,7 @@ impl Client {
             Ok(table) if self.random.chance(60) => work.drop_table(&table, &mut self.random)?,
             Ok(table) => self.fill_scratch(work, &table)?,
             Err(error) if error.code() == Code::UndefinedTable => {
-                let new = new_table(name, &mut self.random);
+                let new = referring(new_table(name, &mut self.random), &work.table(LEDGER)?);
                 let table = work.create_table(new)?;
                 self.fill_scratch(work, &table)?;
                 work.check_own_scan(&table, &mut self.random)?;

@@ -14,7 +14,7 @@ use crate::model::State;
 use crate::random::Random;
 use crate::reader::{Reader, check_total, read_state};
 use crate::scenario::Scenario;
-use crate::tables::{ACCOUNTS, DIR, FIXED, PAIRS, TOTAL, money_row, new_table};
+use crate::tables::{ACCOUNTS, DIR, EVENTS, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring};
 use crate::work::Work;
 
 /// Opens the database.
@@ -149,7 +149,9 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
             return Ok(());
         }
         for name in FIXED {
-            work.create_table(new_table(name, &mut random.clone()))?;
+            let new = new_table(name, &mut random.clone());
+            let new = if name == EVENTS { referring(new, &work.table(LEDGER)?) } else { new };
+            work.create_table(new)?;
         }
         let accounts = work.table(ACCOUNTS)?;
         let indexes = [(ACCOUNTS, "accounts_writer", vec![3, 0], false), (PAIRS, "pairs_note", vec![5], true)];

@@ -3,9 +3,9 @@
 //! ```text
 //!   accounts   id integer key                     | balance version writer note | rate
 //!   pairs      name text, slot integer key        | balance version writer note | amount numeric(12,2)
-//!   events     (hidden row id)  what writer amount at flag
-//!   ledger     tid bigint key, client, changes
-//!   scratch_n  id integer key, writer, text       made and dropped by client n
+//!   ledger     tid bigint key, client, changes    the last row of each transaction
+//!   events     (hidden row id)  what writer amount at flag         writer → ledger.tid, tested at commit
+//!   scratch_n  id integer key, writer, text                        the same; made and dropped by client n
 //! ```
 //!
 //! 1. The sum of all balances is [`TOTAL`]. 2. Each write of a row of accounts or pairs adds one to its version.
@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use weft_format::{Column, DataType, Schema, Value};
-use weft_kernel::NewTable;
+use weft_kernel::{FkAction, ForeignKey, NewTable, TableRef};
 
 use crate::random::Random;
 
@@ -28,7 +28,7 @@ pub(crate) const LEDGER: &str = "ledger";
 pub(crate) const SCRATCH: [&str; 8] =
     ["scratch_0", "scratch_1", "scratch_2", "scratch_3", "scratch_4", "scratch_5", "scratch_6", "scratch_7"];
 /// The tables that are always there.
-pub(crate) const FIXED: [&str; 4] = [ACCOUNTS, PAIRS, EVENTS, LEDGER];
+pub(crate) const FIXED: [&str; 4] = [ACCOUNTS, PAIRS, LEDGER, EVENTS];
 
 /// The static name of a table, if it is one of ours.
 pub(crate) fn static_name(name: &str) -> Option<&'static str> {
@@ -107,6 +107,21 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
         ("dead_percent", random.pick(&[5, 25, 50])),
     ];
     new.options = sizes.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect::<BTreeMap<_, _>>();
+    new
+}
+
+/// Adds the foreign key to the ledger (a transaction's row there is its last).
+pub(crate) fn referring(mut new: NewTable, ledger: &TableRef) -> NewTable {
+    let writer = new.schema.columns.iter().position(|column| column.name == "writer");
+    new.foreign_keys.push(ForeignKey {
+        name: format!("{}_writer_fkey", new.name),
+        columns: vec![writer.expect("a table that refers to the ledger has a writer")],
+        parent: ledger.id(),
+        parent_columns: vec![0],
+        on_delete: FkAction::NoAction,
+        on_update: FkAction::NoAction,
+        deferred: true,
+    });
     new
 }
 

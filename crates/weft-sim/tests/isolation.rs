@@ -26,7 +26,8 @@ fn show(level: Option<Level>, outcomes: &[Outcome]) {
     let sum = |field: fn(&Outcome) -> u64| outcomes.iter().map(field).sum::<u64>();
     let permitted = |kind: Kind| outcomes.iter().filter_map(|one| one.report.permitted_counts.get(&kind)).sum::<u64>();
     println!(
-        "{:<16} {:>9} transactions, {:>7} refused or given up, {:>5} cut off by {:>4} crashes; permitted: {} G2-item, {} G2, {} lost updates",
+        "{:<16} {:>9} transactions, {:>7} refused or given up, {:>5} cut off by {:>4} crashes; \
+         permitted: {} G2-item, {} G2, {} lost updates",
         name(level),
         sum(|one| one.transactions),
         sum(|one| one.aborted),

@@ -17,7 +17,7 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-tidy"];
 /// Groups of the kernel's modules from the lowest to the highest; within a group modules may use each other.
 pub const KERNEL: &[&[&str]] = &[
     &["fault", "step", "cancel", "budget"],
-    &["cache", "lock"],
+    &["admission", "cache", "lock"],
     &["catalog", "index", "log", "manifest", "services", "table", "txn", "sched", "engine", "testing"],
 ];
 

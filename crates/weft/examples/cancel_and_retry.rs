@@ -60,8 +60,10 @@ fn retry(database: &Database) -> weft::Result<()> {
     Ok(())
 }
 
-/// Reads, decides, writes: correct only when nobody else writes the row in between.
+/// Reads, decides, writes: correct only when nobody else writes the row in between. At REPEATABLE READ who comes second
+/// gets a conflict; at READ COMMITTED, the default, it would need `SELECT ... FOR UPDATE`.
 fn take_one(session: &mut weft::Session) -> weft::Result<()> {
+    session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
     let pieces = session.execute("SELECT pieces FROM stock WHERE item = 'bolt'")?[0].single();
     let Some(Value::Int(pieces)) = pieces else { unreachable!("the row is there, and pieces is NOT NULL") };
     session.execute(&format!("UPDATE stock SET pieces = {} WHERE item = 'bolt'", pieces - 1))?;

@@ -72,7 +72,8 @@ impl Database {
     /// Runs `work` in a transaction of its own and commits it; runs it again when it lost against another transaction.
     ///
     /// `work` may run several times, so it should do nothing that ROLLBACK does not undo. The last conflict is returned
-    /// after 100 attempts.
+    /// after 100 attempts. At READ COMMITTED, the default, what was read may change before it is written without a
+    /// conflict: lock it by `SELECT ... FOR UPDATE`, or begin with `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`.
     pub fn retry<T>(&self, mut work: impl FnMut(&mut Session) -> Result<T>) -> Result<T> {
         let mut attempt = 1;
         loop {

@@ -1,4 +1,5 @@
-//! An index as the catalog holds it: a relation with an id, a name and a definition of its own, that belongs to a table.
+//! An index as the catalog holds it: a relation with an id, a name and a definition of its own, that belongs to a
+//! table.
 //!
 //! ```text
 //!   CREATE TABLE t (k bigint, a int, b text)            relation 5, method column
@@ -11,7 +12,8 @@
 //! has the same way. Its entries are not logged: they follow from its table's changes, at installation and at redo.
 //!
 //! 1. A table feeds all its indexes at installation, those under construction too, before the commit is published.
-//! 2. After redo each index gets the entries of all rows that the log changed; only versions that are alive matter then.
+//! 2. After redo each index gets the entries of all rows that the log changed; only versions that are alive matter
+//!    then.
 //! 3. A value is one byte (1, or 2 for NULL) and the column's bytes in key order, per column; none is a prefix of
 //!    another.
 

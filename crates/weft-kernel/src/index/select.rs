@@ -111,7 +111,7 @@ fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
         });
         if let Some(values) = list {
             let values = values.iter().filter(|value| !value.is_null());
-            let stretch = |value: &Value| point(index, &[&prefix[..], &[value.clone()]].concat());
+            let stretch = |value: &Value| point(index, &[&prefix[..], std::slice::from_ref(value)].concat());
             return Some(Use { score: (prefix.len(), 1, 0), stretches: values.map(stretch).collect::<Option<_>>()? });
         }
         let (low, high) = range(index, &prefix, of_column())?;
@@ -141,19 +141,18 @@ fn not_null(index: &Index, prefix: &[Value]) -> Option<Stretch> {
     Some((Bound::Included(bytes(1)), Bound::Excluded(bytes(2))))
 }
 
+/// Bounds of bytes below and above; none where nothing bounds.
+type Limits = (Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>);
+
 /// The bounds that comparisons of one column put behind a prefix; the narrowest of each side.
-fn range<'a>(
-    index: &Index,
-    prefix: &[Value],
-    predicates: impl Iterator<Item = &'a Predicate>,
-) -> Option<(Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>)> {
-    let (mut low, mut high): (Option<Bound<Vec<u8>>>, Option<Bound<Vec<u8>>>) = (None, None);
+fn range<'a>(index: &Index, prefix: &[Value], predicates: impl Iterator<Item = &'a Predicate>) -> Option<Limits> {
+    let (mut low, mut high): Limits = (None, None);
     for predicate in predicates {
         let Predicate::Compare { op, value, .. } = predicate else { continue };
         if value.is_null() {
             continue;
         }
-        let bytes = index.prefix(&[prefix, &[value.clone()]].concat())?;
+        let bytes = index.prefix(&[prefix, std::slice::from_ref(value)].concat())?;
         match op {
             CompareOp::Gt | CompareOp::GtEq => {
                 let bound = if *op == CompareOp::Gt { Bound::Excluded(bytes) } else { Bound::Included(bytes) };

@@ -1,7 +1,7 @@
 //! The end of a transaction that wrote: encode, validate, sequence, log, install, publish.
 //!
 //! ```text
-//!   write set 900 KB → Chunk 256 K, 256 K, 256 K | latch { validate, ts = 42, Commit 42 + 132 K } | fdatasync | install
+//!   900 KB of writes → Chunk 256 K, 256 K, … | latch { validate, ts = 42, Commit 42 + 132 K } | fdatasync | install
 //!
 //!   fails before the latch     rolled back; an Abort record voids the chunks
 //!   fails in the log           rolled back; 42 is void

@@ -3,7 +3,7 @@
 //! ```text
 //!   CREATE INDEX   listed: installations feed it ─ settle ─ snapshot S ─ rows as of S sorted into files ─ commit
 //!                  a row is in the files (committed up to S), or was installed after the listing
-//!   UNIQUE         the value's lock ─ candidates of the value ─ each one's row, newest ─ its lock, when it seems the same
+//!   UNIQUE         the value's lock ─ candidates of the value ─ each one's newest row ─ its lock, when it seems so
 //! ```
 //!
 //! 1. An index is listed at its table before the snapshot is taken that fills it, and commits sequenced before are
@@ -123,13 +123,11 @@ impl Transaction {
                 }
             }
         }
-        let own: Vec<(Arc<[u8]>, Arc<[u8]>)> = self.journal.find(t.id()).map_or_else(Vec::new, |state| {
-            let rows = state.writes.rows.iter();
-            rows.filter_map(|(key, staged)| Some((key.clone(), staged.row.clone()?))).collect()
-        });
-        for (key, row) in own {
-            self.note_own_value(index, &key, &row);
-            self.check_value(t, index, &key, &row)?;
+        let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
+        for (key, staged) in own.iter().flat_map(|writes| &writes.rows) {
+            let Some(row) = &staged.row else { continue };
+            self.note_own_value(index, key, row);
+            self.check_value(t, index, key, row)?;
         }
         Ok(())
     }
@@ -183,9 +181,9 @@ impl Transaction {
         (own || index.is_usable(self.read_ts)) && !OwnDdl::drops(&self.ddl, index.id()) && !self.has_built(t)
     }
 
-    /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by value
-    /// and key, or the other way round. Each must be tested again by reading its row. None when there are more than
-    /// `limit`, when a bound does not fit its columns, and when this snapshot cannot use the index.
+    /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by
+    /// value and key, or the other way round. Each must be tested again by reading its row. None when there are more
+    /// than `limit`, when a bound does not fit its columns, and when this snapshot cannot use the index.
     pub fn index_keys(
         &self,
         t: &TableRef,
@@ -235,9 +233,9 @@ impl Transaction {
         Ok(Some(found.into_iter().map(|(_, key)| key).collect()))
     }
 
-    /// Keys of the first rows between two bounds in the order of an index (or from the other end), own rows included, at
-    /// most `limit`: entries whose rows have another value by now are left out, so the order is that of the rows. None
-    /// when a bound does not fit its columns, and when this snapshot cannot use the index.
+    /// Keys of the first rows between two bounds in the order of an index (or from the other end), own rows included,
+    /// at most `limit`: entries whose rows have another value by now are left out, so the order is that of the rows.
+    /// None when a bound does not fit its columns, and when this snapshot cannot use the index.
     pub fn index_order(
         &self,
         t: &TableRef,

@@ -21,6 +21,9 @@ use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::table::{Newest, ReadView, Staged};
 
+/// Keys of rows by unique index and value.
+type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;
+
 /// Reads one snapshot and stages writes; dropping it rolls back.
 pub struct Transaction {
     pub(super) engine: Arc<Engine>,
@@ -44,7 +47,7 @@ pub struct Transaction {
     /// The row that [`Transaction::get_for_update`] read last; an update of it need not read it again.
     pub(super) last_read: Option<LastRead>,
     /// Keys of staged rows by the values that they were given in unique indexes; some may have been taken back.
-    pub(super) own_values: HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>,
+    pub(super) own_values: OwnValues,
     /// Keeps the log from where an index that this transaction makes was filled.
     pub(super) log_hold: Option<LogHold>,
     /// Its place among the open transactions.

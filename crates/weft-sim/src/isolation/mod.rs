@@ -11,7 +11,8 @@
 //!    seen later.
 //! 2. The same plan in the simulation gives the same history.
 //!
-//! Source: Kingsbury and Alvaro, Elle (VLDB 2020), section 6, for the workload; [`checker`](crate::checker) for the rest.
+//! Source: Kingsbury and Alvaro, Elle (VLDB 2020), section 6, for the workload; [`checker`](crate::checker) for the
+//! rest.
 
 mod client;
 mod database;

@@ -6,7 +6,8 @@
 //!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
 //! ```
 //!
-//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is planned anew.
+//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is
+//!    planned anew.
 //! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
 //! 3. Nothing is answered from statistics: leaves report estimates only.
 //!
@@ -70,7 +71,7 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory);
+        let state = session_state(parallelism, options.memory_bytes, memory);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
@@ -78,6 +79,11 @@ impl ColumnEngine {
             parallelism,
             clock: Arc::clone(&env.clock),
         })
+    }
+
+    /// Whether a function makes one value of many rows.
+    pub fn is_aggregate(&self, name: &str) -> bool {
+        self.state.aggregate_functions().contains_key(&name.to_lowercase())
     }
 
     /// Plans a SELECT (or VALUES, WITH, set operation). `text` is the statement, for positions in errors.

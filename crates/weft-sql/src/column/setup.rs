@@ -54,7 +54,7 @@ pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<
 }
 
 /// Rules, functions and options.
-pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> SessionState {
+pub(super) fn session_state(parallelism: usize, memory_bytes: usize, memory: Arc<RuntimeEnv>) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(parallelism)
         .with_batch_size(BATCH_ROWS)
@@ -64,6 +64,9 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> Sess
         .with_round_robin_repartition(false);
     let options = config.options_mut();
     options.execution.time_zone = Some("UTC".into());
+    // What each sort keeps for merging its spilled runs: a join sorts both sides in every partition.
+    let spare_bytes = memory_bytes / (8 * parallelism);
+    options.execution.sort_spill_reservation_bytes = spare_bytes.min(options.execution.sort_spill_reservation_bytes);
     options.optimizer.enable_dynamic_filter_pushdown = false;
     options.optimizer.enable_topk_dynamic_filter_pushdown = false;
     options.optimizer.enable_join_dynamic_filter_pushdown = false;

@@ -31,8 +31,8 @@ pub(crate) struct NewUnique {
     pub(crate) columns: Vec<usize>,
 }
 
-/// The definition that a CREATE TABLE with columns asks for, and its UNIQUE constraints. The transaction knows the tables
-/// that it refers to.
+/// The definition that a CREATE TABLE with columns asks for, and its UNIQUE constraints. The transaction knows the
+/// tables that it refers to.
 pub(crate) fn new_table(
     txn: &Transaction,
     create: &CreateTable,
@@ -211,8 +211,8 @@ impl<'a> Building<'a> {
         Ok(ordinals)
     }
 
-    /// The UNIQUE constraints, without those that say what the primary key or an earlier one says. As in PostgreSQL, the
-    /// one that stays takes the name if it has none.
+    /// The UNIQUE constraints, without those that say what the primary key or an earlier one says. As in PostgreSQL,
+    /// the one that stays takes the name if it has none.
     fn take_uniques(&mut self) -> Vec<NewUnique> {
         let mut kept: Vec<NewUnique> = Vec::with_capacity(self.uniques.len());
         for unique in std::mem::take(&mut self.uniques) {

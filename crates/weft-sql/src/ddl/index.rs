@@ -96,7 +96,8 @@ fn check_width(columns: usize) -> Result<()> {
     if columns <= INDEX_COLUMNS_MAX {
         return Ok(());
     }
-    Err(Error::new(Code::ProgramLimit, format!("cannot use more than {INDEX_COLUMNS_MAX} columns in an index")))
+    Err(Error::new(Code::ProgramLimit, format!("cannot use more than {INDEX_COLUMNS_MAX} columns in an index"))
+        .hint("leave out the last ones: readers test every condition again on the row"))
 }
 
 fn refused(what: &str) -> Error {

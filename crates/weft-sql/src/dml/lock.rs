@@ -6,6 +6,8 @@
 //!   all    the same without LIMIT                              when the first 101 are locked by others
 //! ```
 
+use std::ops::ControlFlow;
+
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use sqlparser::ast::{Expr, LimitClause, OrderByKind, Query, Select, SetExpr, Value};
@@ -42,6 +44,9 @@ pub(super) fn prepare(engine: &ColumnEngine, tables: &dyn Tables, query: &Query,
         return Err(refused("WITH"));
     }
     check(select, &refused)?;
+    if has_aggregate(engine, select) {
+        return Err(refused("aggregate functions"));
+    }
     let [only] = &select.from[..] else { return Err(refused("several tables")) };
     let (name, shown) = target(only).map_err(|_| refused("anything but one table in FROM"))?;
     let table = tables.table(&name)?;
@@ -98,6 +103,14 @@ fn check(select: &Select, refused: &impl Fn(&str) -> Error) -> Result<()> {
         return Err(refused("window functions"));
     }
     Ok(())
+}
+
+fn has_aggregate(engine: &ColumnEngine, select: &Select) -> bool {
+    let found = sqlparser::ast::visit_expressions(&select.projection, |expr| match expr {
+        Expr::Function(function) if engine.is_aggregate(&function.name.to_string()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// `ORDER BY 1` counts the columns that are shown; the keys come before them.

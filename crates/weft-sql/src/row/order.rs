@@ -7,8 +7,8 @@
 //!     lower(d)  over the table's columns
 //! ```
 //!
-//! NULLs come last, with DESC first, unless NULLS FIRST or LAST says otherwise, as in PostgreSQL. Rows that are equal in
-//! all expressions stay in key order.
+//! NULLs come last, with DESC first, unless NULLS FIRST or LAST says otherwise, as in PostgreSQL. Rows that are equal
+//! in all expressions stay in key order.
 
 use std::cmp::Ordering;
 

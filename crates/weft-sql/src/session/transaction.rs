@@ -88,9 +88,9 @@ impl Work<'_> {
 }
 
 impl Session {
-    /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work is run again when
-    /// a concurrent transaction got in its way: outside of BEGIN, and at READ COMMITTED, where it then keeps its locks,
-    /// so that it comes further each time.
+    /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work is run again
+    /// when a concurrent transaction got in its way: outside of BEGIN, and at READ COMMITTED, where it then keeps its
+    /// locks, so that it comes further each time.
     pub(super) fn in_statement<T>(&mut self, mut work: impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
         if self.block.is_some() {
             return self.in_block(&mut work);

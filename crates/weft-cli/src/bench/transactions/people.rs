@@ -1,7 +1,7 @@
 //! The experiments of the SG-ColBase paper (section 8): a table of names and ages with an index on the age.
 //!
 //! ```text
-//!   people     id = 0..N   name = 'name-00000000042'   age = id · 514,229 % N      (each age once, far from its neighbours)
+//!   people     id = 0..N   name = 'name-00000000042'   age = id · 514,229 % N   (each age once, neighbours far)
 //!   lookups    random ages of 0..N·10/9: every tenth finds nothing
 //!   inserts    100 rows per transaction, as one statement with 200 parameters; age = id · 514,229 % 1,000,003
 //! ```
