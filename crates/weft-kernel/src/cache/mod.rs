@@ -1,5 +1,5 @@
-//! The cache pool: parsed blocks of column tables and pages of indexes in one pool, bounded in bytes, in partitions that
-//! can be added while it is used.
+//! The cache pool: parsed blocks of column tables and pages of indexes, bounded in bytes, in partitions that can be
+//! added while it is used.
 //!
 //! ```text
 //!   get(file 12, block 7) ─ hash ─ ring slot 5211 ─ partition 3 ─ hit: read lock, count the read, clone the Arc

@@ -170,8 +170,8 @@ impl Engine {
         self.core.cache.partitions()
     }
 
-    /// Adds a partition to the cache pool while it is used, for more threads side by side; the budget stays. Answers how
-    /// many there are now; none when there are as many as there can be.
+    /// Adds a partition to the cache pool while it is used, for more threads side by side; the budget stays. Answers
+    /// how many there are now; none when there are as many as there can be.
     pub fn add_cache_partition(&self) -> Option<usize> {
         self.core.cache.add_partition()
     }

@@ -41,7 +41,7 @@ fn operations_of_a_transaction_on_one_row_are_one_change_in_the_log() {
     (5..=8).for_each(|k| _ = put(&engine, "t", k, 50).unwrap());
     let mut txn = engine.begin().unwrap();
     let t = txn.table("t").unwrap();
-    // Rows that were not there: insert, update, update, delete is nothing; insert, update is an insert of the last state.
+    // Rows that were not there: insert, update, update, delete is nothing; insert, update inserts the last state.
     for k in [1, 2, 3] {
         txn.insert(&t, &row(&t, k, 10)).unwrap();
     }
