@@ -1,4 +1,4 @@
-//! What the kernel offers to table methods: paths, the manifest, the block cache, timestamps, the row-memory budget.
+//! What the kernel offers to table methods: paths, the manifest, the cache pool, timestamps, the row-memory budget.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use weft_format::table::BlockCache;
 use weft_format::{FileId, Result, TableId, Timestamp};
 
 use crate::budget::RowBudget;
-use crate::cache::ShardedCache;
+use crate::cache::CachePool;
 use crate::engine::EngineOptions;
 use crate::manifest::{Edit, Manifest};
 use crate::sched::{Load, Pacer, Wake};
@@ -20,10 +20,10 @@ pub struct Services {
     pub(crate) dir: PathBuf,
     /// The manifest.
     pub(crate) manifest: Arc<Manifest>,
-    /// Blocks of column tables.
+    /// The cache pool.
     pub(crate) cache: Arc<dyn BlockCache>,
     /// The same cache, to drop blocks from.
-    pub(crate) block_cache: Arc<ShardedCache>,
+    pub(crate) block_cache: Arc<CachePool>,
     /// How the engine was opened.
     pub(crate) options: EngineOptions,
     /// Timestamps handed out, published, registered.
@@ -60,7 +60,7 @@ impl Services {
         self.manifest.apply(edit)
     }
 
-    /// The block cache.
+    /// The cache pool.
     pub fn cache(&self) -> &Arc<dyn BlockCache> {
         &self.cache
     }

@@ -1,20 +1,43 @@
-//! The block cache: parsed blocks of column tables and blocks of indexes in one pool, bounded in bytes.
+//! The cache pool: parsed blocks of column tables and pages of indexes, bounded in bytes, in partitions that can be
+//! added while it is used.
 //!
 //! ```text
-//!   get(file 12, block 7) ─ hit: read lock, mark as visited, clone the Arc
-//!                         └ miss: load (no lock held) ─ write lock ─ insert ─ the clock hand evicts what is over
+//!   get(file 12, block 7) ─ hash ─ ring slot 5211 ─ partition 3 ─ hit: read lock, count the read, clone the Arc
+//!                                                               └ miss: load (no lock held) ─ write lock ─ insert
 //!
-//!   slots  [a visited] [b] [c visited]      hand at a: a loses its mark, b goes
+//!   ring         …0 0 3 3 3 3 1 1 7 7 7 2…    8192 slots; each belongs to the next of the partitions' 64 points
+//!   partition    small ▶ [f][e][d]    read twice or more ─▶ main ▶ [a][c][b] ─▶ unread: out; read: once more around
+//!                                     else ─▶ out, remembered by its hash: comes back into main
+//!   evicted      ─▶ waits to be freed ─▶ the job frees what no reader holds
 //! ```
 //!
-//! 1. The bytes kept are at most the limit, each shard its share; a block bigger than a share is not kept.
-//! 2. A new block starts unvisited: a scan that reads everything once evicts itself before what is used again.
+//! 1. The bytes kept in partitions and waiting to be freed are at most the budget. A sixteenth of it is for what waits;
+//!    the partitions' shares add up to the rest at all times, each in proportion to its slots of the ring.
+//! 2. A partition keeps at most its share; a block bigger than that is not kept.
+//! 3. A block lies in no partition but the one that owns its slot; a partition that is added takes slots, the blocks in
+//!    them move to it, and nothing else moves. While they move a lookup may miss, which is never wrong: a key names the
+//!    same bytes for ever.
+//! 4. A block that a reader holds is not freed. While it waits it is counted; when more waits than the sixteenth, the
+//!    evicting thread gives up its own part: what no reader holds is freed at once, the rest with its last reader, and
+//!    is the reader's memory until then.
+//! 5. What is read once (a scan) leaves through the small queue, a tenth of a partition, and evicts nothing from main.
 //!
-//! Concurrency: one lock per shard, never held while loading; two threads that miss the same block both load it and the
-//! first to insert wins. Crash: nothing to find.
+//! Concurrency: one lock per partition, never held while loading or freeing; two threads that miss the same block both
+//! load it and the first to insert wins. Only who adds a partition holds two locks, that of the lower number first.
+//! Crash: nothing to find.
 //!
-//! Source: CLOCK with lazy promotion, as SIEVE (Zhang et al., NSDI 2024) does it.
+//! Source: SG-ColBase section 6 (partitions by consistent hashing, asynchronous release). In place of its LRU: S3-FIFO
+//! (Yang et al., SOSP 2023), where a hit changes no order and so takes only a read lock.
 
 mod blocks;
+mod entries;
+mod freeing;
+mod place;
+mod pool;
+mod ring;
 
-pub use blocks::{CacheCounters, ShardedCache};
+pub use pool::{CacheCounters, CachePool, PartitionCounters};
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests run on real threads")]
+mod tests;

@@ -15,7 +15,7 @@ use super::poison::Poison;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::Help;
-use crate::cache::ShardedCache;
+use crate::cache::CachePool;
 use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::Log;
@@ -38,7 +38,7 @@ pub(crate) struct Core {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) log: Arc<Log>,
     pub(crate) manifest: Arc<Manifest>,
-    pub(crate) cache: Arc<ShardedCache>,
+    pub(crate) cache: Arc<CachePool>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) locks: LockTable,
     /// What serializable transactions are validated against.

@@ -14,6 +14,7 @@ use super::status::EngineStatus;
 use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
+use crate::cache::PartitionCounters;
 use crate::catalog::TableRef;
 use crate::index::Index;
 use crate::lock::LockState;
@@ -164,6 +165,17 @@ impl Engine {
         status::status(&self.core)
     }
 
+    /// The partitions of the cache pool in numbers.
+    pub fn cache_partitions(&self) -> Vec<PartitionCounters> {
+        self.core.cache.partitions()
+    }
+
+    /// Adds a partition to the cache pool while it is used, for more threads side by side; the budget stays. Answers
+    /// how many there are now; none when there are as many as there can be.
+    pub fn add_cache_partition(&self) -> Option<usize> {
+        self.core.cache.add_partition()
+    }
+
     /// The last jobs that were picked and why, oldest first.
     pub fn job_history(&self) -> Vec<String> {
         self.core.runner.history()
@@ -193,6 +205,7 @@ impl Engine {
         self.core.stop.store(true, Ordering::Release);
         self.core.services.wake.notify();
         self.core.async_commits.wake();
+        self.core.cache.wake();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             if let Err(panic) = thread.join() {

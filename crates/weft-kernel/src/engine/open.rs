@@ -18,7 +18,7 @@ use super::redo::Redo;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
-use crate::cache::ShardedCache;
+use crate::cache::CachePool;
 use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, LogOptions};
@@ -42,7 +42,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let manifest = Arc::new(manifest.rewritten_above(options.manifest_bytes));
     reached(Step::RecoveryManifestRead);
     let timeline = Arc::new(Timeline::new(recovered.cut_max));
-    let cache = Arc::new(ShardedCache::new(options.cache_bytes));
+    let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
     let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
     let services = Arc::new(Services {

@@ -21,7 +21,7 @@ pub struct EngineOptions {
     pub row_table_bytes: u64,
     /// Memory of all row tables; writers slow down from half of it on.
     pub row_memory_bytes: u64,
-    /// Memory of the block cache.
+    /// Memory of the cache pool, with what was evicted and waits to be freed.
     pub cache_bytes: u64,
     /// A log segment grows to about this size.
     pub log_segment_bytes: u64,

@@ -16,7 +16,7 @@ pub struct EngineStatus {
     pub log_bytes: u64,
     /// Blocks, commits and bytes written to the log.
     pub log: LogCounters,
-    /// The block cache.
+    /// The cache pool.
     pub cache: CacheCounters,
     /// Memory of row tables and staged writes.
     pub row_memory_bytes: u64,

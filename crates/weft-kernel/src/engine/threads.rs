@@ -1,4 +1,5 @@
-//! The engine's threads: job workers, and the one that writes asynchronous commits to disk.
+//! The engine's threads: job workers, the one that writes asynchronous commits to disk, and the one that frees evicted
+//! blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +46,10 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
     if core.options.workers > 0 {
         let flusher = core.clone();
         handles.push(spawn(core, "weft-log-flush", move || flush(&flusher))?);
+        let freer = core.clone();
+        handles.push(spawn(core, "weft-cache-free", move || {
+            freer.cache.free_evicted(|| freer.stop.load(Ordering::Acquire), LOOK_AROUND)
+        })?);
     }
     Ok(handles)
 }

@@ -21,7 +21,7 @@ pub struct IndexStatistics {
     pub memory_entries: u64,
     /// Bytes of the memories, charged to the row budget.
     pub memory_bytes: u64,
-    /// Bytes of what open runs keep in memory besides the block cache: block indexes.
+    /// Bytes of what open runs keep in memory besides the cache pool: block indexes.
     pub open_bytes: u64,
     /// Bytes of the run files.
     pub disk_bytes: u64,

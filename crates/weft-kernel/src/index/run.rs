@@ -85,7 +85,7 @@ impl Run {
         })
     }
 
-    /// A block, tested. `cached`: through the block cache; else straight from the file.
+    /// A block, tested. `cached`: through the cache pool; else straight from the file.
     pub(crate) fn block(&self, block: usize, cached: bool) -> Result<Arc<[u8]>> {
         let place = self.footer.blocks[block];
         if !cached {

@@ -1,3 +1,4 @@
+mod chains;
 mod indexes;
 mod levels;
 mod partial;

@@ -25,6 +25,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::{DataType, Value};
 use weft_kernel::Engine;
+use weft_kernel::cache::PartitionCounters;
 use weft_kernel::lock::LockName;
 
 use crate::row::predicate_text;
@@ -67,7 +68,31 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
         transactions,
     ),
     ("weft_locks", &[("lock", TEXT), ("relation", TEXT), ("txn", BIGINT), ("mode", TEXT), ("waits", BOOLEAN)], locks),
-    ("weft_cache", &[("hits", BIGINT), ("misses", BIGINT), ("bytes", BIGINT), ("blocks", BIGINT)], cache),
+    (
+        "weft_cache",
+        &[
+            ("hits", BIGINT),
+            ("misses", BIGINT),
+            ("bytes", BIGINT),
+            ("blocks", BIGINT),
+            ("evictions", BIGINT),
+            ("freeing_bytes", BIGINT),
+        ],
+        cache,
+    ),
+    (
+        "weft_cache_partitions",
+        &[
+            ("partition", BIGINT),
+            ("hits", BIGINT),
+            ("misses", BIGINT),
+            ("bytes", BIGINT),
+            ("blocks", BIGINT),
+            ("evictions", BIGINT),
+            ("limit_bytes", BIGINT),
+        ],
+        cache_partitions,
+    ),
     (
         "weft_log",
         &[
@@ -241,7 +266,16 @@ fn transactions(engine: &Engine) -> Vec<Vec<Value>> {
 
 fn cache(engine: &Engine) -> Vec<Vec<Value>> {
     let cache = engine.status().cache;
-    vec![vec![int(cache.hits), int(cache.misses), int(cache.bytes), int(cache.blocks)]]
+    vec![[cache.hits, cache.misses, cache.bytes, cache.blocks, cache.evictions, cache.freeing_bytes].map(int).to_vec()]
+}
+
+fn cache_partitions(engine: &Engine) -> Vec<Vec<Value>> {
+    let partitions = (0..).zip(engine.cache_partitions());
+    let row = |(number, partition): (u64, PartitionCounters)| {
+        let PartitionCounters { hits, misses, evictions, bytes, bytes_max, blocks } = partition;
+        [number, hits, misses, bytes, blocks, evictions, bytes_max].map(int).to_vec()
+    };
+    partitions.map(row).collect()
 }
 
 fn log(engine: &Engine) -> Vec<Vec<Value>> {
@@ -263,7 +297,7 @@ fn memory(engine: &Engine) -> Vec<Vec<Value>> {
     let status = engine.status();
     vec![
         vec![text("rows and indexes"), int(status.row_memory_bytes), int(status.row_memory_limit_bytes)],
-        vec![text("block cache"), int(status.cache.bytes), Value::Null],
+        vec![text("block cache"), int(status.cache.bytes + status.cache.freeing_bytes), Value::Null],
     ]
 }
 

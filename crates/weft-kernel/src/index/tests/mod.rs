@@ -20,7 +20,7 @@ use weft_format::{FileId, Result, TableId, Timestamp};
 use super::*;
 use crate::EngineOptions;
 use crate::budget::RowBudget;
-use crate::cache::ShardedCache;
+use crate::cache::CachePool;
 use crate::manifest::{Hooks, Manifest};
 use crate::sched::{Load, Wake};
 use crate::services::{Services, parse_file_name};
@@ -107,7 +107,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
     let (manifest, mut recovered) = Manifest::open(env, dir).unwrap();
     let manifest = Arc::new(manifest.rewritten_above(2000));
     manifest.connect(Hooks { flush: Box::new(|| Ok(())), fold: Box::new(|_, payloads| fold_payloads(payloads)) });
-    let cache = Arc::new(ShardedCache::new(cache_bytes));
+    let cache = Arc::new(CachePool::new(cache_bytes));
     let names = env.fs.list(dir).unwrap();
     let files = names.iter().filter_map(|name| parse_file_name(name)).map(|(_, file)| file);
     let next_file = files.fold(recovered.file_max, FileId::max).next();

@@ -1,9 +1,17 @@
+use std::sync::Arc;
+
 use arrow_array::UInt8Array;
-use weft_format::encoding::{BlockBuilder, HashesWanted};
-use weft_format::{Code, DataType, Error, ValueRef};
+use weft_format::encoding::{Block, BlockBuilder, HashesWanted};
+use weft_format::table::{BlockCache, BlockKey};
+use weft_format::{Code, DataType, Error, FileId, ValueRef};
 
 use super::*;
 use crate::testing::Prng;
+
+mod freeing;
+mod partitions;
+mod simulated;
+mod speed;
 
 fn key(file: u64, block: u32) -> BlockKey {
     BlockKey { file: FileId(file), block }
@@ -19,7 +27,7 @@ fn block(seed: i64) -> Block {
     Block::parse(bytes.values().inner().clone(), None).unwrap()
 }
 
-fn get(cache: &ShardedCache, file: u64, number: u32) {
+fn get(cache: &CachePool, file: u64, number: u32) {
     let seed = (file * 1000 + u64::from(number)) as i64;
     let found = cache.get(key(file, number), &mut || Ok(block(seed))).unwrap();
     assert_eq!(found.int_at(0), Some(seed), "the block of another key was found");
@@ -27,7 +35,7 @@ fn get(cache: &ShardedCache, file: u64, number: u32) {
 
 #[test]
 fn a_block_is_loaded_once() {
-    let cache = ShardedCache::new(1 << 20);
+    let cache = CachePool::new(1 << 20);
     for _ in 0..3 {
         (0..20).for_each(|number| get(&cache, 1, number));
     }
@@ -41,7 +49,7 @@ fn a_block_is_loaded_once() {
 
 #[test]
 fn an_error_is_handed_on_and_not_kept() {
-    let cache = ShardedCache::new(1 << 20);
+    let cache = CachePool::new(1 << 20);
     let error = cache.get(key(1, 1), &mut || Err(Error::corrupt("bad"))).unwrap_err();
     assert_eq!(error.code(), Code::DataCorrupted);
     get(&cache, 1, 1);
@@ -50,7 +58,7 @@ fn an_error_is_handed_on_and_not_kept() {
 #[test]
 fn the_bytes_are_bounded_and_what_is_used_stays() {
     let limit = 16 * 20_000;
-    let cache = ShardedCache::new(limit);
+    let cache = CachePool::new(limit);
     let mut rng = Prng(5);
     for round in 0..4000 {
         // Ten blocks are asked for again and again while a scan goes by.
@@ -66,15 +74,15 @@ fn the_bytes_are_bounded_and_what_is_used_stays() {
 
 #[test]
 fn a_block_bigger_than_a_share_is_not_kept() {
-    let cache = ShardedCache::new(1000);
+    let cache = CachePool::new(1000);
     get(&cache, 1, 1);
     assert_eq!(cache.counters().blocks, 0);
-    assert_eq!(ShardedCache::new(0).counters(), CacheCounters::default());
+    assert_eq!(CachePool::new(0).counters(), CacheCounters::default());
 }
 
 #[test]
 fn threads_share_it() {
-    let cache = ShardedCache::new(200_000);
+    let cache = CachePool::new(200_000);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let cache = &cache;
