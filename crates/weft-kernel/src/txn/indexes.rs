@@ -107,21 +107,34 @@ impl Transaction {
         // Installed or built, every committed row has its entry by now; neighbours of one value are compared.
         self.core().timeline.settle()?;
         let mut cursor = index.store().scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
-        let mut last: Vec<u8> = Vec::new();
-        let mut alive = 0;
+        // Rows are read only where a value has several entries; some of those may be outdated.
+        let (mut last, mut first): (Vec<u8>, Vec<u8>) = Default::default();
+        let (mut entries, mut alive) = (0, 0);
         let mut value = Vec::new();
+        let null = index.prefix(&[Value::Null]).ok_or_else(|| Error::internal("NULL has no place in an index"))?;
         while let Some(entry) = cursor.next()? {
-            if entry.value != last {
-                last = entry.value.to_vec();
-                alive = 0;
+            if entry.value.starts_with(&null) {
+                continue;
             }
-            let row = self.row_as_committed(t, entry.key)?;
-            let Some(row) = row.filter(|row| index.has_row(row) && !index.has_null(row)) else { continue };
-            index.put_row(&row, &mut value);
-            if value == last {
-                alive += 1;
-                if alive == 2 {
-                    return Err(duplicate_value(t, index, &row));
+            if entry.value != last || entries == 0 {
+                last.clear();
+                last.extend_from_slice(entry.value);
+                first.clear();
+                first.extend_from_slice(entry.key);
+                (entries, alive) = (1, 0);
+                continue;
+            }
+            entries += 1;
+            let both = [&first[..], entry.key];
+            for key in &both[usize::from(entries > 2)..] {
+                let row = self.row_as_committed(t, key)?;
+                let Some(row) = row.filter(|row| index.has_row(row) && !index.has_null(row)) else { continue };
+                index.put_row(&row, &mut value);
+                if value == last {
+                    alive += 1;
+                    if alive == 2 {
+                        return Err(duplicate_value(t, index, &row));
+                    }
                 }
             }
         }
