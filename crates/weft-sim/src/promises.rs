@@ -17,24 +17,28 @@ use crate::random::Random;
 use crate::round::open_engine;
 use crate::scan::scan;
 use crate::scenario::Scenario;
-use crate::tables::{EVENTS, event_row, new_table};
+use crate::tables::{EVENTS, SCRATCH, event_row, new_table, referring};
 use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
 
-const PROMISES: [(&str, Promise); 6] = [
+const PROMISES: [(&str, Promise); 7] = [
     ("who waits for a lock gets it when it becomes free", a_wait_ends),
     ("of transactions that wait for each other one is told", a_deadlock_is_found),
     ("a READ COMMITTED statement sees what was committed before it", statements_have_snapshots),
     ("a row that left a range is a conflict for who has read the range", ranges_are_validated_as_they_were),
     ("no two rows have one value of a unique index", unique_values_stay_unique),
+    ("no row refers to one that is gone", referred_rows_stay),
     ("staged rows are charged to the memory budget", staged_rows_are_charged),
 ];
 
+/// The schedules that each promise is tried in.
+const SEEDS: u64 = 12;
+
 /// Tries every promise; the error names the one that is broken.
 pub fn promises() -> std::result::Result<(), String> {
-    for (name, promise) in PROMISES {
-        let simulation = Simulation::new(SimOptions::seeded(1));
+    for (seed, (name, promise)) in (1..=SEEDS).flat_map(|seed| PROMISES.map(|one| (seed, one))) {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
         let end = simulation.run(move |env| {
             let mut scenario = Scenario::seeded(1);
             let lock_timeout = Duration::from_secs(3);
@@ -46,7 +50,7 @@ pub fn promises() -> std::result::Result<(), String> {
             promise(&env, &engine);
         });
         if let RunEnd::Panicked { message, .. } = end {
-            return Err(format!("{name}: {message}"));
+            return Err(format!("{name}: {message} (seed {seed})"));
         }
     }
     Ok(())
@@ -147,27 +151,7 @@ fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
     let new = NewIndex::new("one_writer", vec![1], true);
     txn.create_index(&t, new).expect("makes the index");
     txn.commit().expect("commits");
-    let threads: Vec<_> = (0..4)
-        .map(|client| {
-            let (engine, clock) = (Arc::clone(engine), Arc::clone(&env.clock));
-            let work = move || {
-                let mut random = Random::new(client, 3);
-                for _ in 0..60 {
-                    let mut txn = engine.begin().expect("begins");
-                    let given = give_value(&mut txn, &mut random);
-                    clock.sleep(Duration::from_micros(random.below(300)));
-                    match given {
-                        Ok(()) => drop(txn.commit().expect("commits")),
-                        Err(error) => assert!(is_expected(&error), "{error}"),
-                    }
-                }
-            };
-            env.spawn.spawn("client", Box::new(work)).expect("starts")
-        })
-        .collect();
-    for thread in threads {
-        thread.join().unwrap_or_else(|text| panic!("{text}"));
-    }
+    at_once(env, engine, give_value);
     let txn = engine.begin().expect("begins");
     let rows = scan(&txn, &t, &mut Random::new(1, 4)).expect("scans");
     let mut values: Vec<String> = rows.values().map(|row| format!("{:?}", t.codec.get(row, 1))).collect();
@@ -178,6 +162,71 @@ fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
     assert_eq!(values.len(), count, "rows with different values, and rows");
     let findings = engine.check().expect("reads everything");
     assert!(findings.is_empty(), "{findings:?}");
+}
+
+/// Four clients run sixty transactions of one statement each.
+fn at_once(env: &Env, engine: &Arc<Engine>, statement: fn(&mut Transaction, &mut Random) -> Result<()>) {
+    let threads: Vec<_> = (0..4)
+        .map(|client| {
+            let (engine, clock) = (Arc::clone(engine), Arc::clone(&env.clock));
+            let work = move || {
+                let mut random = Random::new(client, 3);
+                for _ in 0..60 {
+                    let mut txn = engine.begin().expect("begins");
+                    let done = statement(&mut txn, &mut random);
+                    clock.sleep(Duration::from_micros(random.below(300)));
+                    match done {
+                        Ok(()) => drop(txn.commit().expect("commits")),
+                        Err(error) if error.code() == Code::ForeignKeyViolation => {}
+                        Err(error) => assert!(is_expected(&error), "{error}"),
+                    }
+                }
+            };
+            env.spawn.spawn("client", Box::new(work)).expect("starts")
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap_or_else(|text| panic!("{text}"));
+    }
+}
+
+/// Clients write and delete rows that refer, and rows that are referred to, at once.
+fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
+    let mut txn = engine.begin().expect("begins");
+    let parents = txn.create_table(new_table(SCRATCH[0], &mut Random::new(1, 1))).expect("makes a table");
+    let mut new = referring(new_table(SCRATCH[1], &mut Random::new(1, 2)), &parents);
+    new.foreign_keys[0].deferred = false;
+    txn.create_table(new).expect("makes a table");
+    txn.commit().expect("commits");
+    at_once(env, engine, change_family);
+    no_orphans(&engine.begin().expect("begins")).expect("reads");
+}
+
+/// Every snapshot shows a row for each one that is referred to.
+fn no_orphans(txn: &Transaction) -> Result<()> {
+    let (parents, children) = (txn.table(SCRATCH[0])?, txn.table(SCRATCH[1])?);
+    for id in 0..8 {
+        let Some(child) = txn.get_row(&children, &key_of(&children, &[Value::Int(id)]))? else { continue };
+        let parent = children.codec.get(&child, 1).to_value();
+        let found = txn.get_row(&parents, &key_of(&parents, std::slice::from_ref(&parent)))?;
+        assert!(found.is_some(), "row {id} refers to {parent:?}");
+    }
+    Ok(())
+}
+
+/// Writes or deletes one of eight rows of a table that is referred to, or of one that refers to it.
+fn change_family(txn: &mut Transaction, random: &mut Random) -> Result<()> {
+    no_orphans(txn)?;
+    let t = txn.table(random.pick(&[SCRATCH[0], SCRATCH[1]]))?;
+    let values = [Value::Int(random.below(8) as i64), Value::Int(random.below(8) as i64), Value::Null];
+    let key = key_of(&t, &values[..1]);
+    let row = t.codec.encode(values.iter().map(Value::as_ref).collect::<Vec<ValueRef<'_>>>());
+    match txn.get_for_upsert(&t, &key)? {
+        Some(_) if random.chance(60) => drop(txn.delete(&t, &key)?),
+        Some(_) => txn.update(&t, &key, &row)?,
+        None => txn.insert(&t, &row)?,
+    }
+    txn.check_constraints()
 }
 
 /// Writes a row, or two, or deletes one: of 12 rows, with 10 values.

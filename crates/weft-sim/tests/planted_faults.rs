@@ -21,13 +21,17 @@ const ISOLATION_SEEDS: u64 = 100;
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
     use Fault::{
         ForgetBeforeImage, ForgetCharge, ForgetRebase, ForgetSavepoint, ForgetWaiter, InstallUnordered,
-        KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipRowLock, SkipValidation, SkipValueLock,
-        ValidateKeysOnly, ValidatePublishedOnly,
+        KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock, SkipRowLock, SkipValidation,
+        SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
     };
     match fault {
-        ForgetWaiter | OverlookDeadlock | KeepStatementSnapshot | ForgetBeforeImage | ForgetCharge | SkipValueLock => {
-            promises().err().map(|broken| (1, broken))
-        }
+        ForgetWaiter
+        | OverlookDeadlock
+        | KeepStatementSnapshot
+        | ForgetBeforeImage
+        | ForgetCharge
+        | SkipValueLock
+        | SkipParentLock => promises().err().map(|broken| (1, broken)),
         SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),
         SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint => {
             first_anomaly(Some(Level::RepeatableRead))
