@@ -188,7 +188,7 @@ mod tests {
         }
         assert!(found > 100, "{found}");
         let other = Predicate::Compare { column: 1, op: CompareOp::Eq, value: Value::Float(1.0) };
-        assert!(!all_implied(&[other.clone()], &[compare(CompareOp::Eq, 1.0)]));
+        assert!(!all_implied(std::slice::from_ref(&other), &[compare(CompareOp::Eq, 1.0)]));
         assert!(all_implied(
             &[other, compare(CompareOp::Eq, 1.0)],
             &[compare(CompareOp::Lt, 2.0), Predicate::IsNotNull { column: 1 }]

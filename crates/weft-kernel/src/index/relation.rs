@@ -16,9 +16,9 @@
 //!    then.
 //! 3. A value is one byte (1, or 2 for NULL) and the column's bytes in key order, per column; none is a prefix of
 //!    another.
-//! 4. The rows of a partial index satisfy its predicate, a conjunction of conditions of the storage layer, which redo can
-//!    test as well as a statement. Who changes a column of it may move a row in or out; an entry of a row that went is
-//!    as outdated as that of another value.
+//! 4. The rows of a partial index satisfy its predicate, a conjunction of conditions of the storage layer, which redo
+//!    can test as well as a statement. Who changes a column of it may move a row in or out; an entry of a row that went
+//!    is as outdated as that of another value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -115,7 +115,8 @@ fn refused(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
 }
 
-/// `t_a_b` for an index on a and b, or on a that includes b; a column that comes twice is told apart as PostgreSQL does.
+/// `t_a_b` for an index on a and b, or on a that includes b; a column that comes twice is told apart as PostgreSQL
+/// does.
 fn index_base(table: &TableRef, create: &CreateIndex) -> Result<String> {
     let listed = create.columns.iter().map(column_of).collect::<Result<Vec<String>>>()?;
     let mut names: Vec<String> = Vec::new();

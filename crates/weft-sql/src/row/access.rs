@@ -14,8 +14,8 @@
 //!
 //! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
 //!    need not satisfy it, because an entry may be of an older or newer version of its row.
-//! 2. A partial index is used when the WHERE clause's constants, none of them a parameter, imply its predicate. Then all
-//!    its entries may be read, too: they are the candidates of a WHERE clause that says no more than that.
+//! 2. A partial index is used when the WHERE clause's constants, none of them a parameter, imply its predicate. Then
+//!    all its entries may be read, too: they are the candidates of a WHERE clause that says no more than that.
 //! 3. NULL equals nothing and is in no range: a constant that is NULL has no candidates.
 
 use std::cmp::Ordering;

@@ -111,7 +111,7 @@ fn rows_move_into_the_index_and_out_of_it() {
     assert_eq!(scan(&txn, &t, &[a(5)]), (vec![5], None));
     assert_eq!(scan(&txn, &t, &[compare(3, CompareOp::Eq, 1)]), (vec![], None));
     assert_eq!(scan(&txn, &t, &[a(5), is_null.clone()]), (vec![5], Some("q_open".into())));
-    assert_eq!(scan(&txn, &t, &[is_null.clone()]), ((1..10).collect(), Some("q_open".into())));
+    assert_eq!(scan(&txn, &t, std::slice::from_ref(&is_null)), ((1..10).collect(), Some("q_open".into())));
     // Own rows.
     txn.update(&t, &key(&t, 5), &row(&t, [5, 5, 4, 1])).unwrap();
     txn.update(&t, &key(&t, 9), &row(&t, [9, 20, 8, 0])).unwrap();
