@@ -10,6 +10,7 @@
 
 mod interactive;
 mod interrupt;
+mod limit;
 mod meta;
 mod split;
 
@@ -41,7 +42,13 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         Some(word) => Format::parse(&word)?,
         None => Format::Table,
     };
-    let options = arguments.bytes("--memory-limit")?.map_or_else(Options::default, Options::with_memory_limit);
+    let options = match arguments.bytes("--memory-limit")? {
+        Some(limit_bytes) => {
+            limit::return_freed_memory()?;
+            Options::with_memory_limit(limit_bytes)
+        }
+        None => Options::default(),
+    };
     let dir = arguments.word();
     arguments.finish()?;
     let place = Place::new(dir)?;

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType as ArrowType;
@@ -49,6 +50,10 @@ use super::types::{output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
+
+/// How long a query waits for the memory of its first attempt, at most.
+const RELEASE_WAIT: Duration = Duration::from_millis(1);
+const RELEASE_WAITS_MAX: u32 = 200;
 
 /// The column engine of one database.
 pub struct ColumnEngine {
@@ -245,12 +250,35 @@ impl ColumnEngine {
 
     /// Runs a prepared query to its end. One that runs out of memory is planned again, to spare it.
     pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Vec<RecordBatch>> {
-        match self.execute(query, binding())?.collect() {
+        self.collect_within(query, u64::MAX, binding).map(Option::unwrap_or_default)
+    }
+
+    /// The same; none when the result takes more than so many bytes.
+    pub fn collect_within(
+        &self,
+        query: &PreparedQuery,
+        bytes_max: u64,
+        binding: impl Fn() -> Binding,
+    ) -> Result<Option<Vec<RecordBatch>>> {
+        match self.execute(query, binding())?.collect(bytes_max) {
             Err(error) if error.code() == Code::OutOfMemory && !query.spares_memory.swap(true, Ordering::Relaxed) => {
                 *query.template.lock() = None;
-                self.execute(query, binding())?.collect()
+                self.await_release();
+                self.execute(query, binding())?.collect(bytes_max)
             }
             result => result,
+        }
+    }
+
+    /// Waits until the memory of queries that were stopped is given back: their tasks notice that at their next batch.
+    /// Others may hold some, so this ends in any case.
+    fn await_release(&self) {
+        let pool = &self.state.runtime_env().memory_pool;
+        for _ in 0..RELEASE_WAITS_MAX {
+            if pool.reserved() == 0 {
+                return;
+            }
+            self.clock.sleep(RELEASE_WAIT);
         }
     }
 
@@ -278,7 +306,7 @@ impl ColumnEngine {
             return;
         };
         let spares = query.spares_memory.load(Ordering::Relaxed);
-        let target = if spares { self.sparing.partitions } else { self.parallelism };
+        let target = if spares { self.parallelism.max(2) } else { self.parallelism };
         let planned_otherwise = plan.exists(|node| {
             let Some(leaf) = node.downcast_ref::<WeftScanExec>() else {
                 return Ok(false);

@@ -23,6 +23,7 @@ mod lengths;
 mod names;
 mod operators;
 mod output;
+mod pool;
 mod provider;
 mod pushdown;
 mod rewrite;

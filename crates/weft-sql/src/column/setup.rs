@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::planner::ExprPlanner;
@@ -18,6 +18,7 @@ use datafusion::sql::planner::ParserOptions;
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
+use super::pool::QueryPool;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::subqueries::Subqueries;
@@ -41,39 +42,30 @@ impl Default for ColumnOptions {
     }
 }
 
-/// How a query runs that needs more memory than there is: joins sort and so spill, few partitions share the memory, and
-/// merging holds small batches of many spilled runs.
+/// How a query runs that needs more memory than there is: joins sort, and so spill, and sorts keep less for merging.
 #[derive(Clone, Copy)]
 pub(super) struct Sparing {
-    pub(super) partitions: usize,
     merge_bytes: usize,
 }
 
 impl Sparing {
     pub(super) fn new(memory_bytes: usize, parallelism: usize) -> Sparing {
-        let partitions = (memory_bytes / SPARING_PARTITION_BYTES).clamp(1, parallelism);
-        Sparing { partitions, merge_bytes: memory_bytes / (8 * partitions) }
+        Sparing { merge_bytes: memory_bytes / (8 * parallelism) }
     }
 
     pub(super) fn apply(&self, config: SessionConfig) -> SessionConfig {
         let merge_bytes = self.merge_bytes.min(config.options().execution.sort_spill_reservation_bytes);
-        let mut config = config
-            .with_target_partitions(self.partitions)
-            .with_batch_size(SPARING_BATCH_ROWS)
-            .with_sort_spill_reservation_bytes(merge_bytes);
+        // With one partition the planner knows no join that sorts.
+        let partitions = config.target_partitions().max(2);
+        let mut config = config.with_target_partitions(partitions).with_sort_spill_reservation_bytes(merge_bytes);
         config.options_mut().optimizer.prefer_hash_join = false;
         config
     }
 }
 
-/// The memory for which a sparing plan gets one more partition.
-const SPARING_PARTITION_BYTES: usize = 256 << 20;
-const SPARING_BATCH_ROWS: usize = 1024;
-
 /// The memory pool and the place to spill to.
 pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<RuntimeEnv>> {
-    let pool =
-        TrackConsumersPool::new(FairSpillPool::new(options.memory_bytes), NonZeroUsize::new(3).expect("3 is not 0"));
+    let pool = TrackConsumersPool::new(QueryPool::new(options.memory_bytes), NonZeroUsize::new(3).expect("3 is not 0"));
     let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
     let builder = match &options.spill_dir {
         Some(dir) => builder.with_temp_file_path(dir.clone()).with_max_temp_directory_size(options.spill_bytes),

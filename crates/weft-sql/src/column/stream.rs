@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::{Future, StreamExt};
@@ -23,6 +23,13 @@ use crate::binding::CancelToken;
 
 /// How long a wait for the workers lasts before the cancel token is asked again.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// About how many bytes an array's own values take; texts may share buffers with other arrays.
+fn bytes_of(array: &ArrayRef) -> u64 {
+    let views = array.as_string_view_opt().map(|texts| texts.lengths().map(u64::from).sum::<u64>());
+    let width = array.data_type().primitive_width().unwrap_or(16) as u64;
+    array.len() as u64 * width + views.unwrap_or(0)
+}
 
 /// Wakes the thread that pulls. (Timers of the worker threads do not run while all of them compute.)
 #[derive(Default)]
@@ -90,13 +97,17 @@ impl QueryStream {
         next
     }
 
-    /// All remaining batches.
-    pub fn collect(mut self) -> Result<Vec<RecordBatch>> {
-        let mut batches = Vec::new();
+    /// All remaining batches; none when they take more than so many bytes.
+    pub fn collect(mut self, bytes_max: u64) -> Result<Option<Vec<RecordBatch>>> {
+        let (mut batches, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = self.next()? {
+            bytes += batch.columns().iter().map(bytes_of).sum::<u64>();
+            if bytes > bytes_max {
+                return Ok(None);
+            }
             batches.push(batch);
         }
-        Ok(batches)
+        Ok(Some(batches))
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {

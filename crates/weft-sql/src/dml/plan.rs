@@ -105,7 +105,14 @@ impl PreparedWrite {
             let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
             return self.shown(Tag::Select(count), &rows);
         }
-        let batches = context.engine.collect(&self.query, || context.binding(self.query.tables()))?;
+        // New rows may go to files of their own; changed ones are staged in memory.
+        let memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
+        let bytes_max = if matches!(self.write, Write::Insert) { u64::MAX } else { memory_bytes };
+        let read = context.engine.collect_within(&self.query, bytes_max, || context.binding(self.query.tables()))?;
+        let batches = read.ok_or_else(|| {
+            let message = format!("the statement changes more rows than row memory holds ({memory_bytes} bytes)");
+            Error::new(Code::OutOfMemory, message).hint("change fewer rows at a time, or raise row_memory_bytes")
+        })?;
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&batches)?;
         let tag = match self.write {
