@@ -40,7 +40,8 @@ Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-l
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
 
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
-temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read from the terminal, or from standard input.";
+temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read
+from the terminal, or from standard input.";
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();

@@ -6,8 +6,8 @@
 //!   peak of the process − peak of an empty, queried database ≤ 1.1 · limit
 //! ```
 //!
-//! glibc keeps freed blocks for later, in a heap per thread; `MALLOC_MMAP_THRESHOLD_` has larger ones returned at once. The
-//! shell sets it for itself, and so does this test.
+//! glibc keeps freed blocks for later, in a heap per thread; `MALLOC_MMAP_THRESHOLD_` has larger ones returned at once.
+//! The shell sets it for itself, and so does this test.
 //!
 //! `WEFT_TEST_FULL=1` takes more rows. The test has a file, and so a process, of its own: the peak is the process's.
 
