@@ -21,6 +21,7 @@
 //!    is as outdated as that of another value.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -338,6 +339,15 @@ impl Index {
     /// The value of a row, in `value` (cleared first).
     pub(crate) fn put_row(&self, row: &[u8], value: &mut Vec<u8>) {
         self.rows.put(row, value);
+    }
+
+    /// A bound of first columns as one of values' beginnings; none when a column cannot hold its value.
+    pub(crate) fn prefix_bound(&self, bound: Bound<&[Value]>) -> Option<Bound<Vec<u8>>> {
+        match bound {
+            Bound::Included(values) => self.prefix(values).map(Bound::Included),
+            Bound::Excluded(values) => self.prefix(values).map(Bound::Excluded),
+            Bound::Unbounded => Some(Bound::Unbounded),
+        }
     }
 
     /// The beginning of values whose first columns are these; none when a column cannot hold its value.

@@ -216,12 +216,7 @@ impl Transaction {
             (Bound::Included(low), Bound::Included(high)) if low == high => equal_to(index, low),
             _ => Vec::new(),
         };
-        let bytes = |bound: Bound<&[Value]>| match bound {
-            Bound::Included(values) => index.prefix(values).map(Bound::Included),
-            Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
-            Bound::Unbounded => Some(Bound::Unbounded),
-        };
-        let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
+        let (Some(low), Some(high)) = (index.prefix_bound(low), index.prefix_bound(high)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
             reads.note_scan(t.id(), &equalities, index.deciding());
         }
@@ -263,12 +258,7 @@ impl Transaction {
         if !self.can_use_index(t, index) {
             return Ok(None);
         }
-        let bytes = |bound: Bound<&[Value]>| match bound {
-            Bound::Included(values) => index.prefix(values).map(Bound::Included),
-            Bound::Excluded(values) => index.prefix(values).map(Bound::Excluded),
-            Bound::Unbounded => Some(Bound::Unbounded),
-        };
-        let (Some(low), Some(high)) = (bytes(low), bytes(high)) else { return Ok(None) };
+        let (Some(low), Some(high)) = (index.prefix_bound(low), index.prefix_bound(high)) else { return Ok(None) };
         if let Some(reads) = &self.reads {
             reads.note_scan(t.id(), &[], index.deciding());
         }
