@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use weft_env::OpenMode;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Error};
+use weft_kernel::log::read_log;
 
 use crate::history::History;
 use crate::random::Random;
@@ -21,9 +22,10 @@ use crate::tables::DIR;
 /// Which kind of file is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// A log segment, in the first half of what was written to it: what follows proves that it was durable.
+    /// A log segment, in the first half of what was written to it and before the last block: the blocks that follow
+    /// prove that it was durable.
     Log,
-    /// The manifest or CURRENT, likewise.
+    /// The manifest or CURRENT, in the first half, likewise.
     Manifest,
     /// A data file, anywhere.
     DataFile,
@@ -74,7 +76,12 @@ pub fn damage(seed: u64, kind: Damaged) -> Result<Option<bool>, String> {
     if used < 8 {
         return Ok(None);
     }
-    let bit = random.below(if kind == Damaged::DataFile { used * 8 } else { used * 4 });
+    let bits = match kind {
+        Damaged::Log => last_block(&simulation, &name)?.unwrap_or(used).min(used / 2) * 8,
+        Damaged::Manifest => used * 4,
+        Damaged::DataFile => used * 8,
+    };
+    let bit = random.below(bits);
     simulation.faults().damage(&Path::new(DIR).join(&name), bit).map_err(|error| error.to_string())?;
 
     let reported = Arc::new(Mutex::new(false));
@@ -100,6 +107,20 @@ fn open_and_check(env: &weft_env::Env, scenario: &Scenario) -> weft_format::Resu
         Some(line) => Err(Error::corrupt(line.clone())),
         None => Ok(engine),
     }
+}
+
+/// Where the last block of the log begins, when this is the last segment.
+fn last_block(simulation: &Simulation, name: &str) -> Result<Option<u64>, String> {
+    let env = simulation.env();
+    let fail = |error: Error| error.to_string();
+    let segments = env.fs.list(Path::new(DIR)).map_err(|error| error.to_string())?;
+    let last = segments.iter().filter(|other| Damaged::Log.includes(other)).max();
+    if last.is_none_or(|last| last != name) {
+        return Ok(None);
+    }
+    let mut reader = read_log(&env, Path::new(DIR)).map_err(fail)?;
+    while reader.next().map_err(fail)?.is_some() {}
+    Ok(Some(reader.finish().last_block_offset().unwrap_or(0).max(1)))
 }
 
 /// Bytes up to the last one that is not zero.

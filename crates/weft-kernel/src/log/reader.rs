@@ -39,6 +39,13 @@ pub struct LogEnd {
     pub(crate) last_block: Option<LastBlock>,
 }
 
+impl LogEnd {
+    /// Where the last block begins in the last segment's file, bytes: damage from there on looks like a torn tail.
+    pub fn last_block_offset(&self) -> Option<u64> {
+        self.last_block.as_ref().map(|block| block.offset)
+    }
+}
+
 /// A block as it lies in its file.
 #[derive(Clone, Debug)]
 pub(crate) struct LastBlock {

@@ -2,12 +2,16 @@
 //!
 //! ```text
 //!   ExternalSorter[0], FinalHashAggregateStream[1], HashJoinInput, ...   → FairSpillPool: a share, or 53200
+//!   ExternalSorterMerge[0], SortPreservingMergeExec[0]                   → the same, but an eighth of it in any case
 //!   RepartitionExec[0], RepartitionExec[1]                               → counted, never refused
 //! ```
 //!
 //! An exchange holds batches until its slowest reader takes them. Refused, it would write them to files, and with two
 //! files open its reader may wait for ever for a writer that waits for it (apache/datafusion#24883, mended after 55.2).
 //! As spilling operators of the pool exchanges would also halve the shares of those that need memory.
+//!
+//! A merge frees what was sorted; where sorters have taken all memory, or another partition's merge has, it would find
+//! none, so it gets its part even then. The pool is passed by an eighth for each merge at most.
 //!
 //! Concurrency: an atomic counter beside the fair pool.
 
@@ -21,13 +25,23 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLi
 #[derive(Debug)]
 pub(super) struct QueryPool {
     fair: FairSpillPool,
+    /// What a merge gets in any case.
+    merge_bytes_min: usize,
     exchange_bytes: AtomicUsize,
 }
 
 impl QueryPool {
     pub(super) fn new(limit_bytes: usize) -> QueryPool {
-        QueryPool { fair: FairSpillPool::new(limit_bytes), exchange_bytes: AtomicUsize::new(0) }
+        QueryPool {
+            fair: FairSpillPool::new(limit_bytes),
+            merge_bytes_min: limit_bytes / 8,
+            exchange_bytes: AtomicUsize::new(0),
+        }
     }
+}
+
+fn is_merge(consumer: &MemoryConsumer) -> bool {
+    consumer.name().starts_with("ExternalSorterMerge") || consumer.name().starts_with("SortPreservingMergeExec")
 }
 
 fn is_exchange(consumer: &MemoryConsumer) -> bool {
@@ -78,7 +92,15 @@ impl MemoryPool for QueryPool {
             self.exchange_bytes.fetch_add(additional, Ordering::Relaxed);
             return Ok(());
         }
-        self.fair.try_grow(reservation, additional)
+        let granted = self.fair.try_grow(reservation, additional);
+        if granted.is_err()
+            && is_merge(reservation.consumer())
+            && reservation.size() + additional <= self.merge_bytes_min
+        {
+            self.fair.grow(reservation, additional);
+            return Ok(());
+        }
+        granted
     }
 
     fn reserved(&self) -> usize {
@@ -95,6 +117,21 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn a_merge_has_its_part_when_sorters_have_all() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryPool::new(8 << 20));
+        let sorter = MemoryConsumer::new("ExternalSorter[0]").with_can_spill(true).register(&pool);
+        sorter.try_grow(8 << 20).unwrap();
+        let merge = MemoryConsumer::new("ExternalSorterMerge[0]").register(&pool);
+        merge.try_grow(1 << 20).unwrap();
+        assert!(merge.try_grow(1).is_err());
+        let other = MemoryConsumer::new("HashJoinInput").register(&pool);
+        assert!(other.try_grow(1).is_err());
+        drop(sorter);
+        merge.try_grow(1 << 20).unwrap();
+        assert_eq!(pool.reserved(), 2 << 20);
+    }
 
     #[test]
     fn exchanges_are_counted_and_never_refused() {
