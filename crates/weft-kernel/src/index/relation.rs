@@ -31,6 +31,7 @@ use weft_format::{
     ValueRef, key,
 };
 
+use super::batch::Batch;
 use super::build::BuiltFiles;
 use super::options::{IndexContext, IndexOptions, Keep};
 use super::store::IndexStore;
@@ -44,6 +45,9 @@ use crate::table::{
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
 const STALE_ROWS_MAX: usize = 1000;
+
+/// So many bytes of a commit's entries are sorted at once.
+const SORTED_BYTES_MAX: usize = 128 << 10;
 
 /// What the catalog calls the method of an index.
 pub const INDEX_METHOD: &str = "index";
@@ -392,9 +396,11 @@ impl Index {
         self.store.add(value, key, ts);
     }
 
-    /// Feeds a commit that is being installed (relation 1).
+    /// Feeds a commit that is being installed (relation 1). Entries are added in their order, pieces of a large commit
+    /// one after the other: a search in memory meets what the one before it met.
     pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
         let mut value = Vec::new();
+        let mut entries = Batch::default();
         let notes_stale = writes.rows.len() <= STALE_ROWS_MAX;
         for (key, staged) in &writes.rows {
             let moves = staged.base.is_none() || staged.row.is_none() || self.is_touched(&staged.columns);
@@ -405,10 +411,27 @@ impl Index {
             if let Some(row) = &staged.row
                 && moves
                 && !is_forgotten
+                && self.has_row(row)
             {
-                self.add_row(key, row, ts, &mut value);
+                self.put_row(row, &mut value);
+                let value_len = value.len();
+                value.extend_from_slice(key);
+                entries.push(&value, value_len, ts);
+                if entries.byte_count() >= SORTED_BYTES_MAX {
+                    self.add_sorted(&mut entries, ts);
+                }
             }
         }
+        self.add_sorted(&mut entries, ts);
+    }
+
+    fn add_sorted(&self, entries: &mut Batch, ts: Timestamp) {
+        entries.sort();
+        for index in 0..entries.len() {
+            let (value, key) = entries.entry(index);
+            self.store.add(value, key, ts);
+        }
+        entries.clear();
     }
 
     /// The entry of the version that ends at `ts` is outdated from then on. When it cannot be read, a reader finds out.
