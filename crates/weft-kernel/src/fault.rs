@@ -63,6 +63,7 @@ faults! {
     SkipValueLock "The lock of a value in a unique index is not taken.";
     SkipParentLock "The row that a foreign key refers to is not locked.";
     SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
+    SkipPendingConstraints "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";

@@ -21,8 +21,8 @@ const ISOLATION_SEEDS: u64 = 100;
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
     use Fault::{
         ForgetBeforeImage, ForgetCharge, ForgetRebase, ForgetSavepoint, ForgetWaiter, InstallUnordered,
-        KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock, SkipRowLock, SkipValidation,
-        SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
+        KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock, SkipPendingConstraints,
+        SkipRowLock, SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
     };
     match fault {
         ForgetWaiter
@@ -31,7 +31,8 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | ForgetBeforeImage
         | ForgetCharge
         | SkipValueLock
-        | SkipParentLock => promises().err().map(|broken| (1, broken)),
+        | SkipParentLock
+        | SkipPendingConstraints => promises().err().map(|broken| (1, broken)),
         SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),
         SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint => {
             first_anomaly(Some(Level::RepeatableRead))

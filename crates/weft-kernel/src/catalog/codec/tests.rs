@@ -38,7 +38,7 @@ fn sample() -> TableDef {
             parent_columns: vec![0, 2],
             on_delete: FkAction::Cascade,
             on_update: FkAction::SetNull,
-            deferred: true,
+            deferrable: Deferrable::InitiallyImmediate,
         }],
         predicate: vec![
             Predicate::Compare { column: 3, op: CompareOp::GtEq, value: Value::Int(-7) },
@@ -81,9 +81,16 @@ fn the_documented_bytes() {
 #[test]
 fn definitions_of_the_versions_before_have_less() {
     let mut def = sample();
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 3;
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap_err().code(), Code::DataCorrupted, "never initially immediate");
+    def.foreign_keys[0].deferrable = Deferrable::InitiallyDeferred;
     def.predicate.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
+    bytes[0] = 3;
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "the same bytes otherwise");
     bytes[0] = 2;
     bytes.truncate(bytes.len() - 4);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no predicate");
