@@ -44,7 +44,7 @@ faults! {
     SkipFileSync "A data file is not synced before the manifest names it.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
-    SkipSpeculativeValidation "A transaction that has read what is not durable commits without waiting for it.";
+    SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
     SkipRowLock "The lock of a row is not taken.";
     ForgetWaiter "A lock that becomes free is not handed to who waits for it.";
     OverlookDeadlock "Nobody looks for a circle of waiting transactions.";

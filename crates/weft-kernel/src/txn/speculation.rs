@@ -28,7 +28,6 @@ use weft_format::{Code, Error, Result, TableId, Timestamp};
 use super::recent::CommittedWrites;
 use super::transaction::Transaction;
 use crate::engine::Engine;
-use crate::fault::{Fault, active};
 use crate::table::{Staged, TableWrites};
 
 /// Keeps the writes of pending commits at hand for speculative snapshots. Each speculating transaction has one; who
@@ -157,7 +156,7 @@ impl Transaction {
         let Some(speculation) = &mut self.speculation else { return Ok(()) };
         speculation.end_snapshot();
         // Restarts of a statement would find it again and again.
-        if active(Fault::SkipSpeculativeValidation) { Ok(()) } else { speculation.check_void() }
+        speculation.check_void()
     }
 
     /// Registers a snapshot, and shows what is pending behind it when the transaction speculates.
@@ -187,9 +186,6 @@ impl Transaction {
     /// Waits until every commit that was noted is published, and fails when one is void (speculation 3).
     pub(super) fn settle_reads(&mut self) -> Result<()> {
         let Some(speculation) = &mut self.speculation else { return Ok(()) };
-        if active(Fault::SkipSpeculativeValidation) {
-            return Ok(());
-        }
         let last = speculation.end_snapshot();
         if let Some(earlier) = speculation.last_earlier() {
             self.engine.core.timeline.wait_published(earlier)?;
