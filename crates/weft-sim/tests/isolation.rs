@@ -3,7 +3,12 @@
 //! `WEFT_ISOLATION_SEEDS` sets how many seeds each level gets in the simulation, `WEFT_ISOLATION_TRANSACTIONS` how many
 //! transactions run on real threads at each level.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "runs simulations side by side")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "runs simulations side by side"
+)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -119,8 +119,8 @@ impl RecentCommits {
         Ok(read_ts)
     }
 
-    /// Registers a snapshot for a transaction that speculates. Also the commits behind it that can be shown (speculation
-    /// 1).
+    /// Registers a snapshot for a transaction that speculates, and gives the commits behind it that can be shown
+    /// (speculation 1).
     pub(super) fn register_pending(
         &self,
         level: IsolationLevel,

@@ -7,8 +7,8 @@
 //!   commit           waits until 43 is published; when its block was not written, 43 is void: 40001
 //! ```
 //!
-//! 1. What is shown is the published snapshot and the commits right behind it, in timestamp order and without gap, up to
-//!    the first one that is more than rows of known content; void ones are nothing.
+//! 1. What is shown is the published snapshot and the commits right behind it, in timestamp order and without gap, up
+//!    to the first one that is more than rows of known content; void ones are nothing.
 //! 2. A commit is noted before somebody sees a read that it had a part in. A scan notes all that wrote to its table.
 //! 3. A transaction takes its first lock, and commits, only after everything noted is published. From then on it reads
 //!    the snapshot of the last commit noted, which shows the same wherever it has read.

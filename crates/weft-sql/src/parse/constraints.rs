@@ -17,7 +17,10 @@ use super::{Parsed, expect_end, syntax_error};
 /// Whether the statement begins with SET CONSTRAINTS and goes on.
 pub(super) fn is_set_constraints(tokens: &[TokenWithSpan]) -> bool {
     let mut words = tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_)));
-    let mut next_is = |text: &str| matches!(words.next(), Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    let mut next_is = |text: &str| match words.next() {
+        Some(Token::Word(word)) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text),
+        _ => false,
+    };
     // SET constraints = 1 is a setting like others.
     next_is("set")
         && next_is("constraints")

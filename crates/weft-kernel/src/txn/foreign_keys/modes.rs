@@ -7,7 +7,8 @@
 //!                                                              { all: deferred, c_p_fkey: immediate }
 //! ```
 //!
-//! 1. What a constraint that becomes immediate left untested is tested in that moment, with all rows of the transaction.
+//! 1. What a constraint that becomes immediate left untested is tested in that moment, with all rows of the
+//!    transaction.
 //! 2. A mode is a step of the journal: rolling back to a savepoint brings the modes back that stood there.
 //!
 //! Source: PostgreSQL, commands/trigger.c, AfterTriggerSetState.

@@ -130,7 +130,9 @@ fn gated(scratch: &Scratch) -> (Arc<Engine>, Arc<Gate>, PendingWatch) {
     let t = txn.table("t").unwrap();
     txn.create_index(&t, NewIndex::new("t_v", vec![1], false)).unwrap();
     txn.commit().unwrap();
-    (1..=3).for_each(|k| drop(put(&engine, "t", k, 10 * k).unwrap()));
+    for k in 1..=3 {
+        put(&engine, "t", k, 10 * k).unwrap();
+    }
     let watch = engine.watch_pending();
     (engine, gate, watch)
 }
