@@ -25,6 +25,7 @@ use std::sync::{Arc, OnceLock};
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
+use super::level::IsolationLevel;
 use super::recent::CommittedWrites;
 use super::transaction::Transaction;
 use crate::engine::Engine;
@@ -160,18 +161,18 @@ impl Transaction {
     }
 
     /// Registers a snapshot, and shows what is pending behind it when the transaction speculates.
-    pub(super) fn register_speculative(&mut self) -> Result<Timestamp> {
+    pub(super) fn register_speculative(&mut self, level: IsolationLevel) -> Result<Timestamp> {
         let engine = self.engine.clone();
         let core = &engine.core;
         let speculates = self.is_read_only() && self.locks.count() == 0;
         loop {
-            let (read_ts, pending) = core.recent.register_pending(self.level, &core.timeline, &core.sequencer)?;
+            let (read_ts, pending) = core.recent.register_pending(level, &core.timeline, &core.sequencer)?;
             let Some(speculation) = self.speculation.as_mut().filter(|_| speculates) else { return Ok(read_ts) };
             // What an earlier statement has seen is seen by the next one, too.
             let last = pending.last().map_or(read_ts, |commit| commit.ts);
             match speculation.last_earlier().filter(|&earlier| earlier > last) {
                 Some(earlier) => {
-                    core.recent.release_of(self.level, read_ts, &core.timeline);
+                    core.recent.release_of(level, read_ts, &core.timeline);
                     core.timeline.wait_published(earlier)?;
                     speculation.check_void()?;
                 }

@@ -166,21 +166,14 @@ impl Transaction {
     /// Registers a snapshot of a level, and lets the old one go.
     pub(super) fn move_snapshot(&mut self, level: IsolationLevel) -> Result<()> {
         self.end_speculative_snapshot()?;
-        let (registered_ts, registered_as) = (self.registered_ts, std::mem::replace(&mut self.level, level));
         let fresh = match self.speculation {
-            Some(_) => self.register_speculative(),
-            None => register(self.core(), level),
+            Some(_) => self.register_speculative(level)?,
+            None => register(self.core(), level)?,
         };
-        let fresh = match fresh {
-            Ok(fresh) => fresh,
-            Err(error) => {
-                self.level = registered_as;
-                return Err(error);
-            }
-        };
+        let (old_level, old_ts) = (self.level, self.registered_ts);
+        (self.level, self.read_ts, self.registered_ts) = (level, fresh, fresh);
         let core = &self.engine.core;
-        core.recent.release_of(registered_as, registered_ts, &core.timeline);
-        (self.read_ts, self.registered_ts) = (fresh, fresh);
+        core.recent.release_of(old_level, old_ts, &core.timeline);
         self.reads = (level == IsolationLevel::Serializable).then(Arc::default);
         self.last_read = None;
         Ok(())
