@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use weft_format::{Column, DataType, Schema, Value};
-use weft_kernel::{FkAction, ForeignKey, NewTable, TableRef};
+use weft_kernel::{Deferrable, FkAction, ForeignKey, NewTable, TableRef};
 
 use crate::random::Random;
 
@@ -121,7 +121,7 @@ pub(crate) fn referring(mut new: NewTable, ledger: &TableRef) -> NewTable {
         parent_columns: vec![0],
         on_delete: FkAction::NoAction,
         on_update: FkAction::NoAction,
-        deferred: true,
+        deferrable: Deferrable::InitiallyDeferred,
     });
     new
 }

@@ -2,6 +2,7 @@ mod chains;
 mod indexes;
 mod levels;
 mod partial;
+mod speculation;
 
 use std::sync::Arc;
 use std::time::Duration;
