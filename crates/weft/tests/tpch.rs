@@ -13,7 +13,7 @@
 //!
 //! With little memory the same database is opened by processes of their own, one without a limit and one with: answers
 //! are the same, and the peak of the second stays within 1.1 times its limit beside that of an empty database.
-//! `WEFT_TEST_FULL=1` takes scale 1 (1 GB of text) and 256 MiB instead of scale 0.1 and 64 MiB.
+//! `WEFT_TEST_FULL=1` takes scale 1 (1 GB of text) and 256 MiB instead of scale 0.1 and 96 MiB.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its files")]
 
@@ -213,7 +213,7 @@ fn same(have: &str, want: &str) -> bool {
 #[test]
 fn all_queries_with_little_memory() {
     let full = std::env::var_os("WEFT_TEST_FULL").is_some();
-    let (scale, limit_bytes) = if full { (1.0, 256 << 20) } else { (SCALE, 64 << 20) };
+    let (scale, limit_bytes) = if full { (1.0, 256 << 20) } else { (SCALE, 96 << 20) };
     let Some(role) = std::env::var_os("WEFT_TPCH_ROLE") else {
         let dir = tempfile::tempdir().unwrap();
         for role in ["load", "unlimited", "limited"] {

@@ -38,6 +38,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::TableRef;
 
 use super::error::unwrap;
+use super::held::counted;
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
 use super::provider::{PlanningContext, partition_count, refresh_estimates};
@@ -251,8 +252,10 @@ impl ColumnEngine {
             *state.config_mut() = self.sparing.plan(state.config().clone());
             state
         });
+        let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
-        stoppable(wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?)
+        let plan = wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?;
+        counted(stoppable(plan)?, spares_memory)
     }
 
     /// Runs a prepared query to its end. One that runs out of memory is planned again, to spare it.

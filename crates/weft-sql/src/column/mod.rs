@@ -7,6 +7,7 @@
 //!     wildcard, rewrite    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     scan        the leaf: a view bound at execution, partitions shared
+//!     pool, held  the memory of queries: shares, and what operators do not account for
 //!     stream, output    batches in exactly the columns' types
 //!     types, error      both ways between Weft and the engine
 //! ```
@@ -19,6 +20,7 @@ mod engine;
 mod error;
 mod explain;
 mod functions;
+mod held;
 mod lengths;
 mod names;
 mod operators;

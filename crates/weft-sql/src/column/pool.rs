@@ -1,8 +1,10 @@
 //! The memory of all queries: fair shares for what spills, without those that would wait for each other.
 //!
 //! ```text
-//!   ExternalSorterMerge[0], FinalHashAggregateStream[1], TopK[0], ...    → FairSpillPool: a share, a 16th of it in any
-//!                                                                          case, or 53200
+//!   FinalHashAggregateStream[1], TopK[0], HashJoinInput, ...             → FairSpillPool: a share, an eighth of the
+//!                                                                          pool in any case, or 53200
+//!   ExternalSorterMerge[0]                                               → a share, a 16th in any case (a quarter while
+//!                                                                          there is slack), a half at most, or 53200
 //!   ExternalSorter[0]                                                    → a share, one batch in any case, or 53200
 //!   RepartitionExec[0], RepartitionExec[1]                               → counted, never refused
 //! ```
@@ -16,23 +18,31 @@
 //! a file instead.
 //!
 //! Where sorters have taken all memory, a merge that would free what was sorted would find none, nor would the few rows
-//! of a TopK, so the other operators get their part even then. The pool is passed by a 16th for each of them at most,
-//! and by a batch for each sorter.
+//! of a TopK, so the other operators get their part even then. The pool is passed by these parts at most, and
+//! by a batch for each sorter.
 //!
 //! Concurrency: an atomic counter beside the fair pool.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::common::Result;
+use datafusion::common::{Result, resources_datafusion_err};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+
+/// What the merge of one sort gets in any case is this part of the pool: there is one for each sort and partition.
+pub(super) const MERGE_PART: usize = 16;
+/// The same while the pool is passed by less than a quarter.
+const MERGE_PART_WITH_SLACK: usize = 4;
+/// What it gets at most: the last merge of a sort takes as many files at once as it has memory for.
+const MERGE_PART_MAX: usize = 2;
+/// What another operator gets in any case.
+const OTHER_PART: usize = 8;
 
 /// A pool of memory for the operators of queries.
 #[derive(Debug)]
 pub(super) struct QueryPool {
     fair: FairSpillPool,
-    /// What an operator gets in any case.
-    bytes_min: usize,
+    limit_bytes: usize,
     exchange_bytes: AtomicUsize,
 }
 
@@ -40,10 +50,14 @@ impl QueryPool {
     pub(super) fn new(limit_bytes: usize) -> QueryPool {
         QueryPool {
             fair: FairSpillPool::new(limit_bytes),
-            bytes_min: limit_bytes / 16,
+            limit_bytes,
             exchange_bytes: AtomicUsize::new(0),
         }
     }
+}
+
+fn is_merge(consumer: &MemoryConsumer) -> bool {
+    consumer.name().starts_with("ExternalSorterMerge[")
 }
 
 fn is_sorter(consumer: &MemoryConsumer) -> bool {
@@ -98,12 +112,19 @@ impl MemoryPool for QueryPool {
             self.exchange_bytes.fetch_add(additional, Ordering::Relaxed);
             return Ok(());
         }
-        let granted = self.fair.try_grow(reservation, additional);
         let consumer = reservation.consumer();
+        let wanted = reservation.size() + additional;
+        if is_merge(consumer) && wanted > self.limit_bytes / MERGE_PART_MAX {
+            return Err(resources_datafusion_err!("a merge takes at most half of the memory of queries"));
+        }
+        let granted = self.fair.try_grow(reservation, additional);
         let is_due = if is_sorter(consumer) {
             reservation.size() == 0
+        } else if is_merge(consumer) {
+            let has_slack = self.fair.reserved() + additional <= self.limit_bytes + self.limit_bytes / 4;
+            wanted <= self.limit_bytes / if has_slack { MERGE_PART_WITH_SLACK } else { MERGE_PART }
         } else {
-            reservation.size() + additional <= self.bytes_min
+            wanted <= self.limit_bytes / OTHER_PART
         };
         if granted.is_err() && is_due {
             self.fair.grow(reservation, additional);
@@ -133,18 +154,23 @@ mod tests {
         let sorter = MemoryConsumer::new("ExternalSorter[0]").with_can_spill(true).register(&pool);
         sorter.try_grow(16 << 20).unwrap();
         let merge = MemoryConsumer::new("ExternalSorterMerge[0]").register(&pool);
-        merge.try_grow(1 << 20).unwrap();
+        merge.try_grow(4 << 20).unwrap();
         assert!(merge.try_grow(1).is_err());
+        let late = MemoryConsumer::new("ExternalSorterMerge[1]").register(&pool);
+        late.try_grow(1 << 20).unwrap();
+        assert!(late.try_grow(1).is_err(), "no slack is left");
+        drop(late);
         let other = MemoryConsumer::new("HashJoinInput").register(&pool);
-        other.try_grow(1 << 20).unwrap();
+        other.try_grow(2 << 20).unwrap();
         assert!(other.try_grow(1).is_err());
         drop(other);
         let second = MemoryConsumer::new("ExternalSorter[1]").with_can_spill(true).register(&pool);
         second.try_grow(9 << 20).unwrap();
         assert!(second.try_grow(1).is_err(), "what it has it can spill");
         drop((sorter, second));
-        merge.try_grow(1 << 20).unwrap();
-        assert_eq!(pool.reserved(), 2 << 20);
+        merge.try_grow(4 << 20).unwrap();
+        assert!(merge.try_grow(1).is_err(), "it leaves a half to others");
+        assert_eq!(pool.reserved(), 8 << 20);
     }
 
     #[test]

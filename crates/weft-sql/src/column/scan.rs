@@ -38,6 +38,7 @@ use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::table::{Partition, ScanMetrics, ScanRequest};
 
 use super::error::wrap;
+use super::held::with_own_texts;
 use super::pushdown::describe;
 use crate::binding::Binding;
 
@@ -237,11 +238,13 @@ impl ExecutionPlan for WeftScanExec {
             .session_config()
             .get_extension::<Execution>()
             .ok_or_else(|| DataFusionError::Internal("a scan ran outside an execution".into()))?;
-        let partition = self.take(partition, &execution.binding, context.session_config().batch_size())?;
+        let batch_rows = context.session_config().batch_size();
+        let partition = self.take(partition, &execution.binding, batch_rows)?;
         Ok(Box::pin(ScanStream {
             schema: Arc::clone(self.properties.eq_properties.schema()),
             execution,
             partition: Some(partition),
+            owns_texts: batch_rows < BATCH_ROWS,
         }))
     }
 
@@ -277,6 +280,9 @@ struct ScanStream {
     schema: SchemaRef,
     execution: Arc<Execution>,
     partition: Option<Box<dyn Partition>>,
+    /// Whether texts are copied out of the blocks that they were read from. Who spares memory counts each batch with
+    /// all that it holds on to.
+    owns_texts: bool,
 }
 
 impl Stream for ScanStream {
@@ -288,6 +294,7 @@ impl Stream for ScanStream {
             return Poll::Ready(None);
         };
         match this.execution.check().and_then(|()| partition.next()) {
+            Ok(Some(batch)) if this.owns_texts => Poll::Ready(Some(Ok(with_own_texts(&batch)))),
             Ok(Some(batch)) => Poll::Ready(Some(Ok(batch))),
             Ok(None) => {
                 this.partition = None;

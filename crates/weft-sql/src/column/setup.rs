@@ -20,7 +20,7 @@ use datafusion::sql::planner::ParserOptions;
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
-use super::pool::QueryPool;
+use super::pool::{MERGE_PART, QueryPool};
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::subqueries::Subqueries;
@@ -48,7 +48,7 @@ impl Default for ColumnOptions {
 }
 
 /// How a query runs that needs more memory than there is: joins sort, and so spill; batches are smaller; what sorts keep
-/// for merging is half of the memory for all sorts of the plan together, and what is left suffices for their batches.
+/// for merging is at most half of the memory for all sorts of the plan together, and what is left for their batches.
 #[derive(Clone, Copy)]
 pub(super) struct Sparing {
     memory_bytes: usize,
@@ -72,7 +72,7 @@ impl Sparing {
 
     /// For the execution of a plan.
     pub(super) fn run(&self, config: SessionConfig, plan: &Arc<dyn ExecutionPlan>) -> SessionConfig {
-        let merge_bytes = self.memory_bytes / (2 * sort_count(plan).max(1));
+        let merge_bytes = (self.memory_bytes / (2 * sort_count(plan).max(1))).min(self.memory_bytes / MERGE_PART);
         let merge_bytes = merge_bytes.min(config.options().execution.sort_spill_reservation_bytes);
         self.plan(config).with_sort_spill_reservation_bytes(merge_bytes)
     }
