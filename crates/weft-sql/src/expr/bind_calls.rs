@@ -1,13 +1,12 @@
 //! Binding of what chooses between expressions (CASE, coalesce, ...) and of function calls.
 
 use sqlparser::ast::{CaseWhen, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use weft_expr::{Expr, Function, Node, common_type, is_integer, is_number};
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error};
 
+use super::Scope;
 use super::bind::{BindResult, Binder, is_now, now, unsupported};
-use super::functions::Function;
-use super::types::{common_type, is_integer, is_number};
-use super::{Expr, Node, Scope};
 use crate::text;
 
 impl Binder<'_> {

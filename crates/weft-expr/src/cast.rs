@@ -10,14 +10,14 @@
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::arithmetic::out_of_range;
-use super::types::{as_numeric, is_integer, is_number};
+use crate::arithmetic::out_of_range;
 use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
+use crate::types::{as_numeric, is_integer, is_number};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Whether there is an explicit cast.
-pub(crate) fn is_castable(from: DataType, to: DataType) -> bool {
+pub fn is_castable(from: DataType, to: DataType) -> bool {
     from.is_text()
         || to.is_text()
         || is_assignable(from, to)
@@ -184,7 +184,8 @@ fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value
     }
 }
 
-pub(crate) fn no_cast(from: DataType, to: DataType) -> Error {
+/// An error for two types between which there is no cast.
+pub fn no_cast(from: DataType, to: DataType) -> Error {
     Error::new(Code::DatatypeMismatch, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
 }
 

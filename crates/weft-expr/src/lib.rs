@@ -1,0 +1,35 @@
+//! Expressions over the values of one row, and values as text: what DEFAULT, CHECK and the row engine evaluate.
+//!
+//! ```text
+//!   t (id bigint, price numeric(10,2));  SET price = price * 1.1 WHERE id = $1 AND price < 100
+//!
+//!   bound (by weft-sql)   types are decided: $1 takes bigint from id, 1.1 is numeric(2,1), price * 1.1 numeric(13,3),
+//!                         100 is cast to numeric(12,2) for the comparison, the new price is cast to numeric(10,2)
+//!   eval                  a walk over the tree with one row's values; no allocation but for text
+//!
+//!   tree ── eval ── arithmetic, cast, functions, like      an expression and its value
+//!   types                                                  in which types operands meet
+//!   text                                                   values as PostgreSQL reads and writes them
+//! ```
+//!
+//! 1. Types follow PostgreSQL; numeric results have Arrow's precision and scale, as the column engine's have: `+ -` the
+//!    larger scale, `*` the sum of the scales, `/` the dividend's scale + 4, truncated.
+//! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.
+//! 3. Logic is three-valued; an error in one operand of AND or OR is only raised if the other does not decide.
+//!
+//! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
+
+mod arithmetic;
+mod cast;
+mod eval;
+mod functions;
+mod like;
+pub mod text;
+mod tree;
+mod types;
+
+pub use arithmetic::{ArithmeticOp, arithmetic_types, negate};
+pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};
+pub use functions::Function;
+pub use tree::{EvalContext, Expr, Node};
+pub use types::{as_numeric, common_type, is_integer, is_number, literal_number_type};
