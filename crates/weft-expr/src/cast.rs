@@ -177,7 +177,10 @@ fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value
     let Value::Int(v) = value else { return Err(no_cast(from, to)) };
     match (from, to) {
         (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => Ok(Value::Int(v.div_euclid(DAY_MICROS))),
-        (DataType::Date, _) => Ok(Value::Int(v * DAY_MICROS)),
+        (DataType::Date, _) => v.checked_mul(DAY_MICROS).map(Value::Int).ok_or_else(|| {
+            Error::new(Code::DatetimeOverflow, "date out of range for timestamp")
+                .hint("dates lie in the years 0001 to 9999")
+        }),
         // The time zone is UTC, so both count the same microseconds.
         (DataType::Timestamp | DataType::TimestampTz, _) => Ok(Value::Int(*v)),
         _ => Err(no_cast(from, to)),
