@@ -187,6 +187,7 @@ fn set_column(txn: &mut Transaction, random: &mut Random) -> Result<()> {
     let mode = LockMode::columns(t.columns_tested(writes), writes);
     let Some(old) = txn.lock_row(&t, &key, mode, txn.lock_wait())? else { return Ok(()) };
     let mut values = t.codec.decode(&old);
+    assert_ne!(values[1], values[2], "a row that the index cannot have was committed");
     values[column] = Value::Int(random.below(4) as i64);
     let row = t.codec.encode(values.iter().map(Value::as_ref).collect::<Vec<ValueRef<'_>>>());
     txn.update_columns(&t, &key, &row, mode)

@@ -328,6 +328,12 @@ impl Index {
         self.rows.has_by(row, value, buffer)
     }
 
+    /// Whether the parts of a row have these values, none of which is NULL.
+    pub fn row_has(&self, row: &[u8], values: &[Value]) -> bool {
+        let same = |found: &Value, value: &Value| !found.is_null() && found.as_ref().compare(value.as_ref()).is_eq();
+        self.row_values(row).is_ok_and(|found| found.iter().zip(values).all(|(found, value)| same(found, value)))
+    }
+
     /// The values of the parts of a row.
     pub(crate) fn row_values(&self, row: &[u8]) -> Result<Vec<Value>> {
         self.rows.values(row)
