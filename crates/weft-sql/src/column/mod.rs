@@ -19,6 +19,7 @@ mod engine;
 mod error;
 mod explain;
 mod functions;
+mod indexed;
 mod lengths;
 mod names;
 mod operators;

@@ -115,7 +115,8 @@ fn expression(expr: &SqlExpr, shape: &TableShape, source: &str) -> Result<IndexP
     }) {
         return Err(error);
     }
-    let bound = match Binder::new(source).bind(expr, &shape.scope(shape.name()), None) {
+    let mut binder = Binder { is_alone: true, ..Binder::new(source) };
+    let bound = match binder.bind(expr, &shape.scope(shape.name()), None) {
         Ok(bound) => bound,
         Err(BindError::Unsupported(what)) => {
             let message = format!("{what} is not supported in an index expression");

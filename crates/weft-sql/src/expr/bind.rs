@@ -53,6 +53,8 @@ pub struct Binder<'a> {
     pub source: &'a str,
     /// The types of `$1`, `$2`, ... as far as they are known.
     pub params: Vec<Option<DataType>>,
+    /// Whether no other engine is asked: then a call with arguments of the wrong type is the user's mistake.
+    pub is_alone: bool,
 }
 
 pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
@@ -62,7 +64,7 @@ pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
 impl<'a> Binder<'a> {
     /// A binder that knows no parameter yet.
     pub fn new(source: &'a str) -> Binder<'a> {
-        Binder { source, params: Vec::new() }
+        Binder { source, params: Vec::new(), is_alone: false }
     }
 
     /// The types of the parameters; those that nothing decided are text.

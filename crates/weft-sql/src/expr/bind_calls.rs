@@ -148,6 +148,13 @@ impl Binder<'_> {
         };
         match result {
             Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
+            None if self.is_alone => {
+                let types: Vec<&str> = bound.iter().map(|arg| text::type_name(arg.data_type)).collect();
+                let name = format!("{function:?}").to_lowercase();
+                let message = format!("function {name}({}) does not exist", types.join(", "));
+                let error = Error::new(Code::UndefinedFunction, message).hint("add explicit type casts");
+                Err(self.place(error, args[0]).into())
+            }
             None => unsupported(format!("{function:?} of {}", text::type_name(given))),
         }
     }
