@@ -20,8 +20,8 @@
 //!    larger scale, `*` the sum of the scales, `/` the dividend's scale + 4, truncated.
 //! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.
 //! 3. Logic is three-valued; an error in one operand of AND or OR is only raised if the other does not decide.
-//! 4. A well-typed expression ([`Expr::check_types`]) evaluates to a value of its type or to an error, and never panics,
-//!    on every row of the types that it was checked with. What the binder makes is well-typed.
+//! 4. A well-typed expression ([`Expr::check_types`]) evaluates to a value of its type or to an error, and never
+//!    panics, on every row of the types that it was checked with. What the binder makes is well-typed.
 //!
 //! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
 

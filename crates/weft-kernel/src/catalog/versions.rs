@@ -114,19 +114,22 @@ impl TableRef {
         }
     }
 
-    /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index on
-    /// an expression that may fail and foreign key over several columns that these belong to all columns, for it is
+    /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index
+    /// on an expression that may fail and foreign key over several columns that these belong to all columns, for it is
     /// tested for the row as it will be, whoever writes the others.
     pub fn columns_tested(&self, writes: ColumnSet) -> ColumnSet {
-        let indexes = self.indexes();
-        let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
-        let is_forgotten = |index: &Index| is_on_expression(index) && active(Fault::ForgetExpressionColumns);
-        let is_tested = |index: &Index| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
-        let tested = indexes.iter().filter(|index| is_tested(index)).map(|index| index.deciding());
         let own = self.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
-        let several = tested.chain(own).filter(|columns| columns.len() > 1);
-        let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
-        sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
+        columns_beside(own, writes).union(self.columns_indexed_together(writes))
+    }
+
+    /// The part of [`TableRef::columns_tested`] that indexes ask for.
+    pub(crate) fn columns_indexed_together(&self, writes: ColumnSet) -> ColumnSet {
+        let relations = self.index_relations();
+        let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
+        let is_forgotten = |index: &Index| active(Fault::ForgetExpressionColumns) && is_on_expression(index);
+        let is_tested = |index: &&Arc<Index>| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
+        let indexes = relations.iter().filter_map(|relation| relation.as_index.as_ref());
+        columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
     }
 
     /// The table's id.
@@ -157,6 +160,13 @@ impl TableRef {
         }
         Ok(())
     }
+}
+
+/// Of the lists of several columns that have one that is written, all columns.
+fn columns_beside<'a>(lists: impl Iterator<Item = &'a [usize]>, writes: ColumnSet) -> ColumnSet {
+    let several = lists.filter(|columns| columns.len() > 1);
+    let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
+    sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
 }
 
 impl TableShared {

@@ -17,7 +17,8 @@
 //! | `merged`, `cursor` | several sources as one; a scan of the index |
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
-//! | `relation`, `parts`, `scan_rows` | the index as the catalog and the transactions know it; what it orders rows by; its table's rows |
+//! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
+//! | `parts` | what an index orders rows by: columns and expressions |
 //! | `select` | scans that an index answers |
 //! | `store`, `check` | the index: open, add, freeze, read; statistics and tests of everything |
 //! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |

@@ -56,7 +56,8 @@ pub struct NewIndex {
     pub unique: bool,
     /// Made by a constraint of the table: goes only with it.
     pub constraint: bool,
-    /// Ordinals of columns that readers want beside those of `parts`. They are known and shown; entries do not have them.
+    /// Ordinals of columns that readers want beside those of `parts`. They are known and shown; entries do not have
+    /// them.
     pub include: Vec<usize>,
     /// Only rows that satisfy all of these are indexed, and unique among each other.
     pub predicate: Vec<Predicate>,

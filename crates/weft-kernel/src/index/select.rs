@@ -8,8 +8,8 @@
 //! 1. Every row that the snapshot shows and that satisfies the predicates has an entry in the stretches; each candidate
 //!    is read as of the snapshot and tested again, so outdated entries do no harm.
 //! 2. Who finds more candidates than are worth reading one by one gives up, and the table is scanned.
-//! 3. Of an index on an expression the stretches come from what the caller says that it tests itself; rows of the answer
-//!    that are not in them it would have left out.
+//! 3. Of an index on an expression the stretches come from what the caller says that it tests itself; rows of the
+//!    answer that are not in them it would have left out.
 //! 4. A partial index is used when the predicates imply its own: then every row of the answer is in it.
 
 use std::cmp::Reverse;

@@ -9,8 +9,8 @@
 //!
 //! 1. An expression of the planner is read back as one of ours only where both give the same value for every row: a
 //!    closed set. What is not in it is not told, and the table is scanned.
-//! 2. Expressions are compared in a normal form, in which `coalesce(a, 0)` and the CASE that the planner makes of it are
-//!    the same, as are `-a` and `0 - a`.
+//! 2. Expressions are compared in a normal form, in which `coalesce(a, 0)` and the CASE that the planner makes of it
+//!    are the same, as are `-a` and `0 - a`, `a > b` and `b < a`.
 //! 3. A condition is told, never taken: the operator above the scan tests it again.
 
 use datafusion::common::{Column, ScalarValue};
@@ -262,7 +262,16 @@ fn normal(mut expr: Expr) -> Expr {
         Node::Call(Function::Substring, args) => Node::Call(Function::Substring, args.into_iter().map(wide).collect()),
         Node::Call(function, args) => Node::Call(function, args.into_iter().map(normal).collect()),
         Node::Arithmetic(op, left, right) => Node::Arithmetic(op, below(left), below(right)),
-        Node::Compare(op, left, right) => Node::Compare(op, below(left), below(right)),
+        // The planner has the smaller one on the left, and the sides of an equality in an order of its own.
+        Node::Compare(op, left, right) => {
+            let (left, right) = (below(left), below(right));
+            let is_turned = match op {
+                CompareOp::Gt | CompareOp::GtEq => true,
+                CompareOp::Eq | CompareOp::NotEq => format!("{left:?}") > format!("{right:?}"),
+                CompareOp::Lt | CompareOp::LtEq => false,
+            };
+            if is_turned { Node::Compare(mirrored(op), right, left) } else { Node::Compare(op, left, right) }
+        }
         Node::And(left, right) => Node::And(below(left), below(right)),
         Node::Or(left, right) => Node::Or(below(left), below(right)),
         Node::Concat(left, right) => Node::Concat(below(left), below(right)),

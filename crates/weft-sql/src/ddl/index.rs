@@ -116,8 +116,8 @@ pub(super) fn refused(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
 }
 
-/// `t_a_b` for an index on a and b, or on a that includes b, `t_lower_expr` for one on lower(a) and a + 1; a name that comes twice is told apart as PostgreSQL
-/// does.
+/// `t_a_b` for an index on a and b, or on a that includes b, `t_lower_expr` for one on lower(a) and a + 1; a name that
+/// comes twice is told apart as PostgreSQL does.
 fn index_base(table: &TableRef, create: &CreateIndex) -> String {
     let listed = create.columns.iter().map(part_name);
     let mut names: Vec<String> = Vec::new();

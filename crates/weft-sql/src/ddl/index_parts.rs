@@ -72,8 +72,8 @@ const VOLATILE: &[&str] = &[
 /// The names of functions that give rows.
 const ROW_SETS: &[&str] = &["generate_series", "unnest", "regexp_matches", "regexp_split_to_table"];
 
-/// What an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read from either
-/// end.
+/// What an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read from
+/// either end.
 pub(super) fn part_of(column: &IndexColumn, shape: &TableShape, source: &str) -> Result<IndexPart> {
     if let Some(class) = &column.operator_class {
         return Err(refused(&format!("the operator class {class}")).hint("text is indexed by its bytes: leave it out"));

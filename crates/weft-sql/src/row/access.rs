@@ -12,7 +12,8 @@
 //!   WHERE a = 1 ORDER BY b DESC LIMIT 3         (a, b) backwards within a = 1, until 3 rows pass the WHERE clause
 //! ```
 //!
-//! A part of an index, and of such a wish, is a column or an expression that is the same in both, not only equal in value.
+//! A part of an index, and of such a wish, is a column or an expression that is the same in both, not only equal in
+//! value.
 //!
 //! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
 //!    need not satisfy it, because an entry may be of an older or newer version of its row.

@@ -61,7 +61,8 @@ impl Order {
         Ok(Some(Order { items }))
     }
 
-    /// What an index may order rows by, and the direction, when the order is all one way, NULLs where an index has them.
+    /// What an index may order rows by, and the direction, when the order is all one way, NULLs where an index has
+    /// them.
     pub(super) fn wish(&self) -> Option<Wish> {
         let descending = self.items.first().is_some_and(|item| item.descending);
         let is_plain = |item: &Item| item.descending == descending && item.nulls_first == descending;
