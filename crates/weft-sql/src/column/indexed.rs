@@ -16,7 +16,7 @@
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::{Case, Cast, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr as PlanExpr, Operator};
-use weft_expr::{ArithmeticOp, Expr, Function, Node, is_integer};
+use weft_expr::{ArithmeticOp, EXPR_DEPTH_MAX, Expr, Function, Node, is_integer};
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{DataType, Schema, Value};
 use weft_kernel::TableRef;
@@ -49,7 +49,7 @@ pub(crate) fn test_of(condition: &PlanExpr, schema: &Schema, indexed: &[Indexed]
         return None;
     }
     let find = |expr: &PlanExpr| {
-        let read = normal(read(expr, schema)?);
+        let read = normal(read(expr, schema, 2 * EXPR_DEPTH_MAX)?);
         indexed.iter().find(|known| known.normal == read).map(|known| &known.expr)
     };
     one(condition, &find).map(|(expr, predicate)| ExprTest { expr: expr.clone(), predicate })
@@ -114,19 +114,20 @@ fn constant_of(constant: &PlanExpr, expr: &Expr) -> Option<Value> {
     }
 }
 
-/// The planner's expression as one of ours (invariant 1).
-fn read(expr: &PlanExpr, schema: &Schema) -> Option<Expr> {
-    let boxed = |expr: &PlanExpr| read(expr, schema).map(Box::new);
+/// The planner's expression as one of ours (invariant 1); none when it is deeper than an index's with its casts.
+fn read(expr: &PlanExpr, schema: &Schema, depth: usize) -> Option<Expr> {
+    let depth = depth.checked_sub(1)?;
+    let boxed = |expr: &PlanExpr| read(expr, schema, depth).map(Box::new);
     let boolean = |node: Node| Some(Expr::new(node, DataType::Boolean));
     match expr {
-        PlanExpr::Alias(alias) => read(&alias.expr, schema),
+        PlanExpr::Alias(alias) => read(&alias.expr, schema, depth),
         PlanExpr::Column(Column { name, .. }) => {
             let ordinal = schema.ordinal(name)?;
             Some(Expr::column(ordinal, schema.columns[ordinal].data_type))
         }
         PlanExpr::Literal(scalar, _) => literal(scalar),
         PlanExpr::Cast(Cast { expr, field }) => {
-            let inner = read(expr, schema)?;
+            let inner = read(expr, schema, depth)?;
             let to = output_type(field.data_type());
             reads_cast(inner.data_type, to).then(|| Expr::new(Node::Cast(Box::new(inner)), to))
         }
@@ -152,8 +153,8 @@ fn read(expr: &PlanExpr, schema: &Schema) -> Option<Expr> {
             let data_type = inner.data_type;
             (data_type == DataType::DoublePrecision).then(|| Expr::new(Node::Negate(inner), data_type))
         }
-        PlanExpr::Case(case) => read_case(case, schema),
-        PlanExpr::ScalarFunction(function) => read_call(function, schema),
+        PlanExpr::Case(case) => read_case(case, schema, depth),
+        PlanExpr::ScalarFunction(function) => read_call(function, schema, depth),
         _ => None,
     }
 }
@@ -194,24 +195,24 @@ fn arithmetic(op: ArithmeticOp, left: Box<Expr>, right: Box<Expr>) -> Option<Exp
         .then(|| Expr::new(Node::Arithmetic(op, left, right), data_type))
 }
 
-fn read_case(case: &Case, schema: &Schema) -> Option<Expr> {
+fn read_case(case: &Case, schema: &Schema, depth: usize) -> Option<Expr> {
     if case.expr.is_some() {
         return None;
     }
     let mut branches = Vec::with_capacity(case.when_then_expr.len());
     for (condition, result) in &case.when_then_expr {
-        branches.push((read(condition, schema)?, read(result, schema)?));
+        branches.push((read(condition, schema, depth)?, read(result, schema, depth)?));
     }
     let otherwise = match &case.else_expr {
-        Some(otherwise) => Some(Box::new(read(otherwise, schema)?)),
+        Some(otherwise) => Some(Box::new(read(otherwise, schema, depth)?)),
         None => None,
     };
     let data_type = branches.first()?.1.data_type;
     Some(Expr::new(Node::Case { branches, otherwise }, data_type))
 }
 
-fn read_call(function: &ScalarFunction, schema: &Schema) -> Option<Expr> {
-    let args = function.args.iter().map(|arg| read(arg, schema)).collect::<Option<Vec<Expr>>>()?;
+fn read_call(function: &ScalarFunction, schema: &Schema, depth: usize) -> Option<Expr> {
+    let args = function.args.iter().map(|arg| read(arg, schema, depth)).collect::<Option<Vec<Expr>>>()?;
     let first = args.first()?.data_type;
     let call = |function, data_type| Some(Expr::new(Node::Call(function, args.clone()), data_type));
     let is_plain = is_integer(first) || first.is_text() || first == DataType::Date;
