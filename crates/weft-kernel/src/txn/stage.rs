@@ -290,8 +290,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// The mode with the columns that indexes are asked about for the row as it will be. Under the table's lock, for a statement may
-    /// have been planned before an index was made that it waited for.
+    /// The mode with the columns that indexes are asked about for the row as it will be. Under the table's lock, for a
+    /// statement may have been planned before an index was made that it waited for.
     fn tested_mode(&mut self, t: &TableRef, mode: LockMode) -> Result<LockMode> {
         self.lock_writes(t)?;
         let tested = t.columns_indexed_together(mode.writes);
