@@ -155,7 +155,7 @@ fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
     txn.commit().expect("commits");
     at_once(env, engine, give_value);
     let count = count_of_writers(&engine.begin().expect("begins")).expect("reads");
-    assert!(count > 3, "{count} rows are left");
+    assert!(count > 1, "{count} rows are left");
     let findings = engine.check().expect("reads everything");
     assert!(findings.is_empty(), "{findings:?}");
 }
