@@ -44,6 +44,7 @@ faults! {
     SkipFileSync "A data file is not synced before the manifest names it.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
+    SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
     SkipRowLock "The lock of a row is not taken.";
     ForgetWaiter "A lock that becomes free is not handed to who waits for it.";
     OverlookDeadlock "Nobody looks for a circle of waiting transactions.";
@@ -64,6 +65,7 @@ faults! {
     SkipValueLock "The lock of a value in a unique index is not taken.";
     SkipParentLock "The row that a foreign key refers to is not locked.";
     SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
+    SkipPendingConstraints "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";

@@ -41,8 +41,8 @@ mod cancel;
 mod testing;
 
 pub use cancel::CancelToken;
-pub use catalog::{FkAction, ForeignKey, NewTable, TableDef, TableRef};
+pub use catalog::{Deferrable, FkAction, ForeignKey, NewTable, TableDef, TableRef};
 pub use engine::{Durability, Engine, EngineOptions, EngineStatus};
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;
-pub use txn::{IsolationLevel, Mark, Transaction};
+pub use txn::{IsolationLevel, Mark, PendingWatch, Transaction};

@@ -12,7 +12,7 @@ use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Code, DataType, Result, Value, ValueRef};
 use weft_kernel::index::{IndexPart, NewIndex};
 use weft_kernel::table::ScanRequest;
-use weft_kernel::{ColumnSet, Engine, EngineOptions, IsolationLevel, LockMode, Transaction};
+use weft_kernel::{ColumnSet, Deferrable, Engine, EngineOptions, IsolationLevel, LockMode, Transaction};
 
 use crate::random::Random;
 use crate::round::open_engine;
@@ -23,7 +23,7 @@ use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
 
-const PROMISES: [(&str, Promise); 8] = [
+const PROMISES: [(&str, Promise); 9] = [
     ("who waits for a lock gets it when it becomes free", a_wait_ends),
     ("of transactions that wait for each other one is told", a_deadlock_is_found),
     ("a READ COMMITTED statement sees what was committed before it", statements_have_snapshots),
@@ -31,6 +31,7 @@ const PROMISES: [(&str, Promise); 8] = [
     ("no two rows have one value of a unique index", unique_values_stay_unique),
     ("every row has a value of an index's expression", values_stay_computable),
     ("no row refers to one that is gone", referred_rows_stay),
+    ("a deferred constraint that becomes immediate is tested", deferred_until_told),
     ("staged rows are charged to the memory budget", staged_rows_are_charged),
 ];
 
@@ -236,11 +237,26 @@ fn referred_rows_stay(env: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
     let parents = txn.create_table(new_table(SCRATCH[0], &mut Random::new(1, 1))).expect("makes a table");
     let mut new = referring(new_table(SCRATCH[1], &mut Random::new(1, 2)), &parents);
-    new.foreign_keys[0].deferred = false;
+    new.foreign_keys[0].deferrable = Deferrable::No;
     txn.create_table(new).expect("makes a table");
     txn.commit().expect("commits");
     at_once(env, engine, change_family);
     no_orphans(&engine.begin().expect("begins")).expect("reads");
+}
+
+fn deferred_until_told(_: &Env, engine: &Arc<Engine>) {
+    let mut txn = engine.begin().expect("begins");
+    let parents = txn.create_table(new_table(SCRATCH[0], &mut Random::new(1, 1))).expect("makes a table");
+    let children = referring(new_table(SCRATCH[1], &mut Random::new(1, 2)), &parents);
+    let children = txn.create_table(children).expect("makes a table");
+    txn.commit().expect("commits");
+    let mut txn = engine.begin().expect("begins");
+    let values = [Value::Int(1), Value::Int(7), Value::Null];
+    let row = children.codec.encode(values.iter().map(Value::as_ref).collect::<Vec<ValueRef<'_>>>());
+    txn.insert(&children, &row).expect("writes");
+    txn.check_constraints().expect("waits for the commit");
+    let code = txn.set_constraints(None, false).err().map(|error| error.code());
+    assert_eq!(code, Some(Code::ForeignKeyViolation), "a row refers to none");
 }
 
 /// Every snapshot shows a row for each one that is referred to.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use weft_expr::{ArithmeticOp, Expr, Function, Node};
 use weft_format::{Column, DataType, Schema, Value};
 use weft_kernel::index::IndexPart;
-use weft_kernel::{FkAction, ForeignKey, NewTable, TableRef};
+use weft_kernel::{Deferrable, FkAction, ForeignKey, NewTable, TableRef};
 
 use crate::random::Random;
 
@@ -123,7 +123,7 @@ pub(crate) fn referring(mut new: NewTable, ledger: &TableRef) -> NewTable {
         parent_columns: vec![0],
         on_delete: FkAction::NoAction,
         on_update: FkAction::NoAction,
-        deferred: true,
+        deferrable: Deferrable::InitiallyDeferred,
     });
     new
 }

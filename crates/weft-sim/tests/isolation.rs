@@ -3,7 +3,12 @@
 //! `WEFT_ISOLATION_SEEDS` sets how many seeds each level gets in the simulation, `WEFT_ISOLATION_TRANSACTIONS` how many
 //! transactions run on real threads at each level.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "runs simulations side by side")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "runs simulations side by side"
+)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +46,16 @@ fn show(level: Option<Level>, outcomes: &[Outcome]) {
 
 #[test]
 fn no_level_shows_what_it_forbids_in_simulation() {
-    let seeds = number("WEFT_ISOLATION_SEEDS", 60);
+    simulate(number("WEFT_ISOLATION_SEEDS", 60), Plan::new);
+}
+
+#[test]
+fn no_level_shows_what_it_forbids_with_speculative_reads() {
+    simulate(number("WEFT_ISOLATION_SEEDS", 60), Plan::speculative);
+}
+
+/// Runs the plans of some seeds at every level.
+fn simulate(seeds: u64, plan: fn(u64, Option<Level>) -> Plan) {
     for level in LEVELS {
         let next = AtomicU64::new(0);
         let outcomes = Mutex::new(Vec::new());
@@ -51,7 +65,7 @@ fn no_level_shows_what_it_forbids_in_simulation() {
                     while let seed = next.fetch_add(1, Ordering::Relaxed)
                         && seed < seeds
                     {
-                        let outcome = Plan::new(seed, level).simulate().unwrap_or_else(|error| panic!("{error}"));
+                        let outcome = plan(seed, level).simulate().unwrap_or_else(|error| panic!("{error}"));
                         if let Some(violation) = outcome.first_violation() {
                             panic!("seed {seed}, {}: {violation}", name(level));
                         }
@@ -71,7 +85,7 @@ fn no_level_shows_what_it_forbids_on_real_threads() {
         let workload = Workload { clients: 8, ..Workload::default() };
         let lives = 4;
         let each = transactions.div_ceil(lives * workload.clients);
-        let plan = Plan { seed: seed as u64, level, workload, lives, transactions: each };
+        let plan = Plan { seed: seed as u64, level, workload, lives, speculative_percent: 0, transactions: each };
         let dir = std::env::temp_dir().join(format!("weft-isolation-{}-{seed}", std::process::id()));
         let outcome = plan.run(&dir);
         let _ = std::fs::remove_dir_all(&dir);

@@ -21,8 +21,8 @@ const ISOLATION_SEEDS: u64 = 100;
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
     use Fault::{
         ForgetBeforeImage, ForgetCharge, ForgetExpressionColumns, ForgetRebase, ForgetSavepoint, ForgetWaiter,
-        InstallUnordered, KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock, SkipRowLock,
-        SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
+        InstallUnordered, KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock,
+        SkipPendingConstraints, SkipRowLock, SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
     };
     match fault {
         ForgetWaiter
@@ -32,7 +32,11 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | ForgetCharge
         | ForgetExpressionColumns
         | SkipValueLock
-        | SkipParentLock => promises().err().map(|broken| (1, broken)),
+        | SkipParentLock
+        | SkipPendingConstraints => promises().err().map(|broken| (1, broken)),
+        Fault::SkipSpeculativeValidation => {
+            first_of(ISOLATION_SEEDS, |seed| Plan::speculative(seed, Some(Level::RepeatableRead)))
+        }
         SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),
         SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint => {
             first_anomaly(Some(Level::RepeatableRead))
@@ -50,7 +54,11 @@ fn first_anomaly(level: Option<Level>) -> Option<(u64, String)> {
 }
 
 fn first_anomaly_within(seeds: u64, level: Option<Level>) -> Option<(u64, String)> {
-    (0..seeds).find_map(|seed| match Plan::new(seed, level).simulate() {
+    first_of(seeds, |seed| Plan::new(seed, level))
+}
+
+fn first_of(seeds: u64, plan: impl Fn(u64) -> Plan) -> Option<(u64, String)> {
+    (0..seeds).find_map(|seed| match plan(seed).simulate() {
         Ok(outcome) => outcome.first_violation().map(|violation| (seed, violation)),
         Err(violation) => Some((seed, violation)),
     })
@@ -70,6 +78,8 @@ fn every_planted_fault_is_caught() {
         assert_eq!(promises(), Ok(()), "promises are kept without a fault");
         for level in [Level::RepeatableRead, Level::Serializable] {
             assert_eq!(first_anomaly_within(4, Some(level)), None, "no anomaly without a fault");
+            let speculative = first_of(4, |seed| Plan::speculative(seed, Some(level)));
+            assert_eq!(speculative, None, "no anomaly of speculative reads without a fault");
         }
         assert!((0..8).all(|seed| damage(seed, Damaged::Log).is_ok()), "damage is reported without a fault");
     }

@@ -87,6 +87,7 @@ impl SqlEngine {
             statement_timeout_ms: 0,
             lock_timeout_ms: u64::try_from(options.lock_timeout.as_millis()).unwrap_or(u64::MAX),
             read_only: false,
+            speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             memory_limit_bytes: self.options.columns.memory_bytes as u64,

@@ -9,6 +9,7 @@
 //! | default_transaction_read_only | on, off | |
 //! | application_name | any text | |
 //! | lock_timeout | as statement_timeout | |
+//! | speculative_reads | on, off | whether snapshots show commits that are not durable yet |
 //! | memory_limit, server_version, ... | | read only |
 //! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
 
@@ -39,6 +40,8 @@ pub struct Settings {
     pub lock_timeout_ms: u64,
     /// Whether new transactions are read-only.
     pub read_only: bool,
+    /// Whether snapshots show commits that are not durable yet.
+    pub speculative_reads: bool,
     /// The isolation level of new transactions.
     pub isolation: IsolationLevel,
     /// What the client calls itself.
@@ -69,6 +72,7 @@ const VARIABLE: &[(&str, &str)] = &[
     ("lock_timeout", "How long a statement waits for a lock; 0 = without end"),
     ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
     ("server_version", "The version of Weft"),
+    ("speculative_reads", "Whether snapshots show commits that are not durable yet; COMMIT waits for those seen"),
     ("statement_timeout", "How long a statement may run"),
 ];
 
@@ -91,6 +95,7 @@ impl Settings {
             "lock_timeout" => print_ms(self.lock_timeout_ms),
             "memory_limit" => print_bytes(self.memory_limit_bytes),
             "server_version" => env!("CARGO_PKG_VERSION").into(),
+            "speculative_reads" => on_off(self.speculative_reads).into(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
             _ => match FIXED.iter().find(|(known, ..)| *known == name) {
                 Some((_, value, _)) => (*value).into(),
@@ -114,6 +119,9 @@ impl Settings {
             }
             "default_transaction_read_only" => {
                 self.read_only = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
+            }
+            "speculative_reads" => {
+                self.speculative_reads = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
             }
             "durability" => {
                 self.durability = match word.as_str() {
@@ -253,6 +261,7 @@ mod tests {
             statement_timeout_ms: 0,
             lock_timeout_ms: 10_000,
             read_only: false,
+            speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             memory_limit_bytes: 1 << 30,
@@ -265,6 +274,8 @@ mod tests {
         s.set("durability", "ASYNC").unwrap();
         s.set("statement_timeout", "90s").unwrap();
         s.set("engine", "row").unwrap();
+        s.set("speculative_reads", "on").unwrap();
+        assert!(s.speculative_reads);
         assert_eq!(s.durability, Durability::Async);
         assert_eq!(s.get("statement_timeout").unwrap(), "90s");
         assert_eq!(s.get("memory_limit").unwrap(), "1024MB");

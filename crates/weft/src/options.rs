@@ -59,13 +59,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The default options with all memory bounded by one limit, bytes: a quarter each for row tables with indexes'
-    /// memories and for what the operators of queries account for (they need up to three times as much while they
-    /// spill), an eighth for cached blocks; the rest is for results, plans, background jobs and the program itself.
+    /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes' memories,
+    /// three 16ths for what the operators of queries account for (they need up to three times as much while they spill),
+    /// an eighth for cached blocks; the rest is for results, plans, background jobs and the program itself.
     ///
     /// ```
     /// let options = weft::Options::with_memory_limit(256 << 20);
-    /// assert_eq!(options.query_memory_bytes, 64 << 20);
+    /// assert_eq!(options.query_memory_bytes, 48 << 20);
     /// ```
     pub fn with_memory_limit(limit_bytes: u64) -> Options {
         let part = (limit_bytes / 4).max(8 << 20);
@@ -74,7 +74,7 @@ impl Options {
             row_memory_bytes: part,
             row_table_bytes: options.row_table_bytes.min(part / 16),
             cache_bytes: part / 2,
-            query_memory_bytes: part as usize,
+            query_memory_bytes: (part / 4 * 3) as usize,
             ..options
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
-//!   memory (a limit of 256 MiB)
+//!   memory (a limit of 256 MiB)   speculative (speculative_reads = on)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -33,10 +33,12 @@ struct Configuration {
     restart: bool,
     /// What `SET engine` says.
     engine: Option<&'static str>,
+    /// Whether sessions read speculatively.
+    speculative: bool,
 }
 
 fn configuration(name: &'static str) -> Configuration {
-    Configuration { name, options: Options::default(), restart: false, engine: None }
+    Configuration { name, options: Options::default(), restart: false, engine: None, speculative: false }
 }
 
 #[test]
@@ -58,6 +60,11 @@ fn tiny_row_tables() {
 #[test]
 fn limited_memory() {
     run(&Configuration { options: Options::with_memory_limit(256 << 20), ..configuration("memory") });
+}
+
+#[test]
+fn speculative_reads() {
+    run(&Configuration { speculative: true, ..configuration("speculative") });
 }
 
 #[test]
@@ -100,6 +107,9 @@ impl Server {
             let mut session = database.session()?;
             if let Some(engine) = self.configuration.engine {
                 session.execute(&format!("SET engine = '{engine}'"))?;
+            }
+            if self.configuration.speculative {
+                session.execute("SET speculative_reads = on")?;
             }
             self.sessions.insert(connection, session);
         }

@@ -1,4 +1,5 @@
-//! TPC-H at scale 0.1: all 22 queries give the reference answers, also after every row was updated once.
+//! TPC-H at scale 0.1: all 22 queries give the reference answers, also after every row was updated once, and with little
+//! memory.
 //!
 //! ```text
 //!   tpchgen ── text ──▶ Arrow batches ── append ──▶ 8 tables ── q01.sql .. q22.sql ──▶ = answers/q01.csv ..
@@ -9,6 +10,10 @@
 //! The answers were computed by DuckDB on the same data (`tests/tpch/answers.py`). Averages are decimals here and
 //! floats there, so fractions are compared up to the last digit that both have. Order is compared where the query
 //! orders all rows; the queries do.
+//!
+//! With little memory the same database is opened by processes of their own, one without a limit and one with: answers
+//! are the same, and the peak of the second stays within 1.1 times its limit beside that of an empty database.
+//! `WEFT_TEST_FULL=1` takes scale 1 (1 GB of text) and 256 MiB instead of scale 0.1 and 64 MiB.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its files")]
 
@@ -23,10 +28,13 @@ use tpchgen::generators::{
 use weft::arrow::array::{
     ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
 };
-use weft::{DataType, Database, Session, TableDef, value_text};
+use weft::{DataType, Database, Options, Session, TableDef, value_text};
 
 /// Scale factor: 600,572 lines of orders.
 const SCALE: f64 = 0.1;
+
+/// Tables are loaded in pieces of about this part of scale 1.
+const PIECE_SCALE: f64 = 0.1;
 
 /// Rows of a batch that is appended.
 const BATCH_ROWS: usize = 65_536;
@@ -37,7 +45,8 @@ fn all_queries_before_and_after_updating_every_row() {
     let database = Database::open(dir.path().join("db")).unwrap();
     let mut session = database.session().unwrap();
     session.execute(&read("schema.sql")).unwrap();
-    let counts = load(&database, &mut session);
+    let counts = load(&database, &mut session, SCALE);
+    assert_eq!(counts[7], ("lineitem", 600_572));
     check_answers(&mut session, "loaded");
     update_every_row(&database, &mut session, &counts);
     check_answers(&mut session, "updated");
@@ -57,46 +66,51 @@ fn read(name: &str) -> String {
 }
 
 macro_rules! rows {
-    ($generator:ident, $csv:ident) => {{
-        let generator = $generator::new(SCALE, 1, 1);
-        let mut text = format!("{}\n", $csv::header());
-        for row in generator.iter() {
-            text.push_str(&$csv::new(row).to_string());
-            text.push('\n');
+    ($generator:ident, $csv:ident) => {
+        |scale, piece, pieces| {
+            let mut text = format!("{}\n", $csv::header());
+            for row in $generator::new(scale, piece, pieces).iter() {
+                text.push_str(&$csv::new(row).to_string());
+                text.push('\n');
+            }
+            text
         }
-        text
-    }};
+    };
 }
 
-/// A table's name, and what writes all its rows as CSV.
-type Source = (&'static str, fn() -> String);
+/// A table's name, and what writes a piece of its rows as CSV, given the scale, the piece (from 1) and their number.
+type Source = (&'static str, fn(f64, i32, i32) -> String);
 
 /// Appends all tables; gives their names and row counts.
-fn load(database: &Database, session: &mut Session) -> Vec<(&'static str, u64)> {
+fn load(database: &Database, session: &mut Session, scale: f64) -> Vec<(&'static str, u64)> {
     let tables: [Source; 8] = [
-        ("region", || rows!(RegionGenerator, RegionCsv)),
-        ("nation", || rows!(NationGenerator, NationCsv)),
-        ("part", || rows!(PartGenerator, PartCsv)),
-        ("supplier", || rows!(SupplierGenerator, SupplierCsv)),
-        ("partsupp", || rows!(PartSuppGenerator, PartSuppCsv)),
-        ("customer", || rows!(CustomerGenerator, CustomerCsv)),
-        ("orders", || rows!(OrderGenerator, OrderCsv)),
-        ("lineitem", || rows!(LineItemGenerator, LineItemCsv)),
+        ("region", rows!(RegionGenerator, RegionCsv)),
+        ("nation", rows!(NationGenerator, NationCsv)),
+        ("part", rows!(PartGenerator, PartCsv)),
+        ("supplier", rows!(SupplierGenerator, SupplierCsv)),
+        ("partsupp", rows!(PartSuppGenerator, PartSuppCsv)),
+        ("customer", rows!(CustomerGenerator, CustomerCsv)),
+        ("orders", rows!(OrderGenerator, OrderCsv)),
+        ("lineitem", rows!(LineItemGenerator, LineItemCsv)),
     ];
     let defs = database.tables().unwrap();
     let mut counts = Vec::new();
     for (name, generate) in tables {
-        let text = generate();
-        if let Some(dir) = std::env::var_os("WEFT_TPCH_CSV") {
-            std::fs::write(Path::new(&dir).join(format!("{name}.csv")), &text).unwrap();
-        }
         let def = defs.iter().find(|def| def.name == name).unwrap();
-        let batches = batches(def, &text);
-        let count = session.append(name, &batches).unwrap();
-        assert_eq!(count, batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>());
+        let pieces = if ["region", "nation"].contains(&name) { 1 } else { (scale / PIECE_SCALE).ceil() as i32 };
+        let mut count = 0;
+        for piece in 1..=pieces {
+            let text = generate(scale, piece, pieces);
+            if let Some(dir) = std::env::var_os("WEFT_TPCH_CSV") {
+                std::fs::write(Path::new(&dir).join(format!("{name}.{piece}.csv")), &text).unwrap();
+            }
+            let batches = batches(def, &text);
+            let appended = session.append(name, &batches).unwrap();
+            assert_eq!(appended, batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>());
+            count += appended;
+        }
         counts.push((name, count));
     }
-    assert_eq!(counts[7].1, 600_572, "lines of orders at scale 0.1");
     counts
 }
 
@@ -194,6 +208,92 @@ fn same(have: &str, want: &str) -> bool {
         (Ok(number), Ok(wanted)) => number == wanted,
         _ => have == want,
     }
+}
+
+#[test]
+fn all_queries_with_little_memory() {
+    let full = std::env::var_os("WEFT_TEST_FULL").is_some();
+    let (scale, limit_bytes) = if full { (1.0, 256 << 20) } else { (SCALE, 64 << 20) };
+    let Some(role) = std::env::var_os("WEFT_TPCH_ROLE") else {
+        let dir = tempfile::tempdir().unwrap();
+        for role in ["load", "unlimited", "limited"] {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.args(["--exact", "all_queries_with_little_memory", "--nocapture"]).current_dir(&dir);
+            child.env("WEFT_TPCH_ROLE", role);
+            child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2");
+            assert!(child.status().unwrap().success(), "{role}: the child says why");
+        }
+        return;
+    };
+    let limited = role == "limited";
+    let options = if limited { Options::with_memory_limit(limit_bytes) } else { Options::default() };
+    let empty = {
+        let database = Database::open_with("empty", options.clone()).unwrap();
+        let mut session = database.session().unwrap();
+        session.execute("SELECT count(*), sum(g) FROM generate_series(1, 1000) t(g)").unwrap();
+        drop(session);
+        database.close().unwrap();
+        peak_bytes()
+    };
+    let database = Database::open_with("db", options).unwrap();
+    let mut session = database.session().unwrap();
+    if role == "load" {
+        session.execute(&read("schema.sql")).unwrap();
+        load(&database, &mut session, scale);
+        return;
+    }
+    let mut different = Vec::new();
+    for state in ["loaded", "changed"] {
+        for number in 1..=22 {
+            let (name, file) = (format!("q{number:02}"), format!("{state}-{number}"));
+            let begun = std::time::Instant::now();
+            let answer = answer(&mut session, &name);
+            let took = begun.elapsed().as_secs_f64();
+            println!("{role:?} {state} {name}: {took:.2} s, peak {} MiB", (peak_bytes() - empty) >> 20);
+            if limited {
+                let expected = std::fs::read_to_string(&file).unwrap();
+                if answer != expected {
+                    let line = answer.lines().zip(expected.lines()).find(|(have, want)| have != want);
+                    different.push(format!("{state} {name}: {line:?}"));
+                }
+            } else {
+                std::fs::write(file, answer).unwrap();
+            }
+        }
+        // The limited process finds the changes of the one before it, and changes the rows again: same answers.
+        for part in 0..20 {
+            let lines = format!("UPDATE lineitem SET l_tax = l_tax WHERE l_orderkey % 1000 = {part}");
+            session.execute(&lines).unwrap();
+            session.execute(&format!("UPDATE orders SET o_clerk = o_clerk WHERE o_orderkey % 1000 = {part}")).unwrap();
+        }
+    }
+    assert!(different.is_empty(), "{} of 44 answers differ\n{}", different.len(), different.join("\n"));
+    let used = peak_bytes() - empty;
+    println!("{role:?}: peak {} MiB beside {} MiB of an empty database", used >> 20, empty >> 20);
+    assert!(!limited || used * 10 <= limit_bytes * 11, "{used} bytes are more than 1.1 times {limit_bytes}");
+}
+
+/// A query's rows as text, or its error.
+fn answer(session: &mut Session, name: &str) -> String {
+    let outcomes = match session.execute(&read(&format!("{name}.sql"))) {
+        Ok(outcomes) => outcomes,
+        Err(error) => return format!("{error}"),
+    };
+    let columns = outcomes[0].columns.clone();
+    let lines = outcomes[0].rows.iter().map(|row| {
+        let values = row.iter().zip(columns.iter());
+        let texts = values.map(|(value, column)| value_text(value, column.data_type).unwrap_or_default());
+        texts.collect::<Vec<_>>().join("|")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The most memory that the process had, bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
 }
 
 #[test]

@@ -19,16 +19,18 @@ use weft_expr::Expr;
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
 
 use self::predicates::{put_predicates, read_predicates};
-use super::def::{FkAction, ForeignKey, TableDef};
+use super::def::{Deferrable, FkAction, ForeignKey, TableDef};
 
 /// First byte of an encoded definition and of an encoded catalog.
-const FORMAT_VERSION: u8 = 4;
+const FORMAT_VERSION: u8 = 5;
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;
 /// Definitions from this version on have the predicate of a partial index.
 const WITH_PREDICATE: u8 = 3;
+/// Foreign keys from this version on may be deferrable and initially immediate.
+const WITH_DEFERRABLE: u8 = 4;
 /// Definitions from this version on have the expressions of an index.
-const WITH_EXPRESSIONS: u8 = 4;
+const WITH_EXPRESSIONS: u8 = 5;
 
 /// The catalog as the manifest stores it.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +88,11 @@ fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
         put_count(bytes, parent_column);
     }
     bytes.extend([action_byte(foreign_key.on_delete), action_byte(foreign_key.on_update)]);
-    bytes.push(u8::from(foreign_key.deferred));
+    bytes.push(match foreign_key.deferrable {
+        Deferrable::No => 0,
+        Deferrable::InitiallyDeferred => 1,
+        Deferrable::InitiallyImmediate => 2,
+    });
 }
 
 fn action_byte(action: FkAction) -> u8 {
@@ -157,7 +163,7 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
     let mut foreign_keys = Vec::new();
     if version >= WITH_FOREIGN_KEYS {
         for _ in 0..input.count()? {
-            foreign_keys.push(read_foreign_key(input, schema.columns.len())?);
+            foreign_keys.push(read_foreign_key(input, version, schema.columns.len())?);
         }
     }
     let predicate = if version >= WITH_PREDICATE { read_predicates(input)? } else { Vec::new() };
@@ -184,7 +190,7 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
     })
 }
 
-fn read_foreign_key(input: &mut Input<'_>, column_count: usize) -> Result<ForeignKey> {
+fn read_foreign_key(input: &mut Input<'_>, version: u8, column_count: usize) -> Result<ForeignKey> {
     let name = input.text()?;
     let parent = TableId(input.u32()?);
     let (mut columns, mut parent_columns) = (Vec::new(), Vec::new());
@@ -195,8 +201,14 @@ fn read_foreign_key(input: &mut Input<'_>, column_count: usize) -> Result<Foreig
     if columns.is_empty() || columns.iter().any(|&column| column >= column_count) || parent == ForeignKey::ITSELF {
         return Err(damaged(format!("foreign key {name} of columns {columns:?} refers to table {parent}")));
     }
-    let (on_delete, on_update, deferred) = (input.action()?, input.action()?, input.flag()?);
-    Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferred })
+    let (on_delete, on_update) = (input.action()?, input.action()?);
+    let deferrable = match input.u8()? {
+        0 => Deferrable::No,
+        1 => Deferrable::InitiallyDeferred,
+        2 if version >= WITH_DEFERRABLE => Deferrable::InitiallyImmediate,
+        other => return Err(damaged(format!("foreign key {name} is deferrable as {other}"))),
+    };
+    Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferrable })
 }
 
 fn read_schema(input: &mut Input<'_>) -> Result<Schema> {

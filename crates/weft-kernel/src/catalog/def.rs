@@ -20,6 +20,19 @@ pub enum FkAction {
     SetNull,
 }
 
+/// When a foreign key is tested: at the end of each statement, or at commit. RESTRICT, CASCADE and SET NULL are done at
+/// the end of the statement in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deferrable {
+    /// At the end of each statement, always.
+    #[default]
+    No,
+    /// At the end of each statement, unless the transaction says otherwise.
+    InitiallyImmediate,
+    /// At commit, unless the transaction says otherwise.
+    InitiallyDeferred,
+}
+
 /// A foreign key: the values of some columns are those of a row of a table, or one of them is NULL (MATCH SIMPLE).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
@@ -35,8 +48,8 @@ pub struct ForeignKey {
     pub on_delete: FkAction,
     /// When the referenced columns of a row change.
     pub on_update: FkAction,
-    /// Tested at commit instead of at the end of each statement.
-    pub deferred: bool,
+    /// When it is tested.
+    pub deferrable: Deferrable,
 }
 
 impl ForeignKey {

@@ -21,7 +21,7 @@ mod def;
 mod versions;
 
 pub use codec::{decode_def, encode_def};
-pub use def::{FkAction, ForeignKey, NewTable, TableDef};
+pub use def::{Deferrable, FkAction, ForeignKey, NewTable, TableDef};
 pub use versions::TableRef;
 
 pub(crate) use codec::{decode_image, encode_image};

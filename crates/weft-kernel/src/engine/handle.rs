@@ -20,7 +20,7 @@ use crate::index::Index;
 use crate::lock::LockState;
 use crate::sched::{Load, Ran};
 use crate::table::Method;
-use crate::txn::{IsolationLevel, Transaction};
+use crate::txn::{IsolationLevel, PendingWatch, Transaction};
 
 /// A database directory, open. Dropping the last handle ends the threads and flushes the log; [`Engine::close`] also
 /// checkpoints, so that the next open has nothing to redo.
@@ -56,6 +56,12 @@ impl Engine {
     pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;
         Transaction::begin(self.clone(), level)
+    }
+
+    /// Keeps what speculative snapshots show beside what is published, also while no transaction speculates
+    /// ([`Transaction::set_speculative_reads`]).
+    pub fn watch_pending(self: &Arc<Self>) -> PendingWatch {
+        PendingWatch::new(self.clone())
     }
 
     /// The version of the newest catalog. What a transaction sees is

@@ -26,6 +26,7 @@ impl Batch {
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8], value_len: usize, ts: Timestamp) {
+        assert!(self.bytes.len() + bytes.len() <= u32::MAX as usize, "a batch is smaller than 4 GiB");
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(bytes);
         self.places.push(BatchPlace { start, len: bytes.len() as u32, value_len: value_len as u32, ts });
@@ -35,9 +36,26 @@ impl Batch {
         self.places.len()
     }
 
+    /// Bytes of all entries.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(crate) fn bytes(&self, index: usize) -> &[u8] {
         let place = &self.places[index];
         &self.bytes[place.start as usize..(place.start + place.len) as usize]
+    }
+
+    /// Sorts entries that were pushed in any order.
+    pub(crate) fn sort(&mut self) {
+        let Batch { bytes, places } = self;
+        let of = |place: &BatchPlace| &bytes[place.start as usize..(place.start + place.len) as usize];
+        places.sort_unstable_by(|a, b| of(a).cmp(of(b)));
+    }
+
+    /// An entry's value and key.
+    pub(crate) fn entry(&self, index: usize) -> (&[u8], &[u8]) {
+        self.bytes(index).split_at(self.places[index].value_len as usize)
     }
 
     /// Copies an entry out.

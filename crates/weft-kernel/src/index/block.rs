@@ -130,16 +130,32 @@ impl BlockReader {
         Ok(true)
     }
 
-    /// Goes to the first entry at or above `target` and reads it; false when there is none.
-    pub(crate) fn seek(&mut self, block: &[u8], target: &[u8], entry: &mut EntryBuffer) -> Result<bool> {
+    /// Goes to the first entry at or above `target` and reads it; false when there is none. No entry is below the first
+    /// fence, and those behind the block are not below the second: they say where to look first.
+    pub(crate) fn seek(
+        &mut self,
+        block: &[u8],
+        target: &[u8],
+        fences: (&[u8], Option<&[u8]>),
+        entry: &mut EntryBuffer,
+    ) -> Result<bool> {
         let (mut low, mut high) = (0, self.wholes);
+        let mut probe = guess(target, fences, self.wholes);
+        let mut step = 1;
         while low < high {
-            let middle = low.midpoint(high);
-            if self.whole(block, middle)? < target {
-                low = middle + 1;
+            let is_below = self.whole(block, probe)? < target;
+            if is_below {
+                low = probe + 1;
             } else {
-                high = middle;
+                high = probe;
             }
+            // Away from the guess in growing steps; halves once there is an entry on either side.
+            probe = match is_below {
+                _ if low > 0 && high < self.wholes => low.midpoint(high),
+                true => (low + step).min(high.saturating_sub(1)),
+                false => high.saturating_sub(step).max(low),
+            };
+            step *= 4;
         }
         self.at = self.whole_at(block, low.saturating_sub(1))?;
         entry.bytes.clear();
@@ -183,6 +199,23 @@ impl BlockReader {
         input.varint()?;
         if shared == 0 { input.slice(len) } else { Err(misshapen()) }
     }
+}
+
+/// The place of a target among `count` whole entries that lie evenly between two fences.
+fn guess(target: &[u8], fences: (&[u8], Option<&[u8]>), count: usize) -> usize {
+    let (low, Some(high)) = fences else { return count / 2 };
+    let shared = shared_len(low, high);
+    let head = |bytes: &[u8]| {
+        let mut head = [0; 8];
+        let rest = bytes.get(shared..).unwrap_or_default();
+        let len = rest.len().min(8);
+        head[..len].copy_from_slice(&rest[..len]);
+        u64::from_be_bytes(head)
+    };
+    let (first, last) = (head(low), head(high));
+    let from_first = head(target).saturating_sub(first);
+    let share = u128::from(from_first) * count as u128 / u128::from(last.saturating_sub(first).max(1));
+    (share as usize).min(count - 1)
 }
 
 #[cold]
@@ -230,8 +263,12 @@ mod tests {
             for _ in 0..500 {
                 let target: Vec<u8> = (0..rng.below(6)).map(|_| rng.below(256) as u8).collect();
                 let expected = entries.iter().find(|(bytes, ..)| *bytes >= target);
-                let found = reader.seek(&block, &target, &mut entry).unwrap();
-                assert_eq!(found.then_some(&entry.bytes), expected.map(|(bytes, ..)| bytes));
+                let fences =
+                    [(&entries[0].0[..], None), (&entries[0].0[..1], Some(&[255; 9][..])), (b"", Some(&target[..]))];
+                for fences in fences {
+                    let found = reader.seek(&block, &target, fences, &mut entry).unwrap();
+                    assert_eq!(found.then_some(&entry.bytes), expected.map(|(bytes, ..)| bytes));
+                }
             }
         }
     }
@@ -242,7 +279,7 @@ mod tests {
         let read = |bytes: &[u8]| -> Result<()> {
             let mut reader = BlockReader::new(bytes)?;
             let mut entry = EntryBuffer::default();
-            reader.seek(bytes, &[85, 85], &mut entry)?;
+            reader.seek(bytes, &[85, 85], (b"", Some(&[170])), &mut entry)?;
             let mut reader = BlockReader::new(bytes)?;
             entry.bytes.clear();
             while reader.next(bytes, &mut entry)? {}

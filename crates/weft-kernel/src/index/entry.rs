@@ -93,7 +93,16 @@ impl Borrow<[u8]> for EntryKey {
 }
 
 impl Ord for EntryKey {
+    #[inline]
     fn cmp(&self, other: &EntryKey) -> Ordering {
+        // What is in place is padded with zeros: of two that differ in their first 8 bytes these decide.
+        if let (EntryKey::Inline { bytes: a, .. }, EntryKey::Inline { bytes: b, .. }) = (self, other) {
+            let head = |bytes: &[u8; INLINE_BYTES]| u64::from_be_bytes(*bytes.first_chunk().expect("29 bytes have 8"));
+            let (a, b) = (head(a), head(b));
+            if a != b {
+                return a.cmp(&b);
+            }
+        }
         self.bytes().cmp(other.bytes())
     }
 }
@@ -184,6 +193,11 @@ mod tests {
             assert_eq!(entry.bytes().split_at(entry.value_len()), (value, key));
         }
         assert!(EntryKey::new(b"b", b"") > EntryKey::new(b"a", &[255; 100]));
+        let ascending: [&[u8]; 7] =
+            [b"", b"\0", b"\0\0", b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\x01", b"a", b"abcdefgh"];
+        for pair in ascending.windows(2) {
+            assert!(EntryKey::new(pair[0], b"") < EntryKey::new(pair[1], b""), "{pair:?}");
+        }
         assert_eq!(size_of::<EntryKey>(), 32);
     }
 

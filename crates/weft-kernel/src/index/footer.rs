@@ -104,6 +104,12 @@ impl Footer {
         self.blocks_before(|separator| separator <= target).saturating_sub(1)
     }
 
+    /// What the entries of a block lie between: none is below the first, all are below the second.
+    pub(crate) fn fences(&self, number: usize) -> (&[u8], Option<&[u8]>) {
+        let next = (number + 1 < self.blocks.len()).then(|| self.separator(number + 1));
+        (self.separator(number), next)
+    }
+
     /// The last block that may hold an entry below `high`; none: the last of all.
     pub(crate) fn last_block_below(&self, high: Option<&[u8]>) -> usize {
         match high {

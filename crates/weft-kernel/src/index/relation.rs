@@ -27,6 +27,7 @@ use std::sync::{Arc, Weak};
 use arrow_array::RecordBatch;
 use weft_format::{Code, Column, DataType, Error, FileId, Predicate, Result, Schema, TableId, Timestamp, Value};
 
+use super::batch::Batch;
 use super::build::BuiltFiles;
 use super::options::{IndexContext, IndexOptions};
 use super::parts::{IndexPart, IndexedRows, put_part, read_parts, write_parts};
@@ -41,6 +42,9 @@ use crate::table::{
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
 const STALE_ROWS_MAX: usize = 1000;
+
+/// So many bytes of a commit's entries are sorted at once.
+const SORTED_BYTES_MAX: usize = 128 << 10;
 
 /// What the catalog calls the method of an index.
 pub const INDEX_METHOD: &str = "index";
@@ -379,19 +383,26 @@ impl Index {
 
     /// Adds the entry of a row, when the index has it (relation 4).
     pub(crate) fn add_row(&self, key: &[u8], row: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
-        if !self.has_row(row) {
-            return;
-        }
-        match self.put_row(row, value) {
-            Ok(_) => self.store.add(value, key, ts),
-            // Parts 2: who makes the index will know; one that is made never meets such a row that stays alive.
-            Err(_) => self.met_failure.store(true, Ordering::Release),
+        if self.put_new(row, value) {
+            self.store.add(value, key, ts);
         }
     }
 
-    /// Feeds a commit that is being installed (relation 1).
+    /// Puts the value of a row that is added; false when the index does not have it, or an expression fails (parts 2):
+    /// who makes the index will know; one that is made never meets such a row that stays alive.
+    fn put_new(&self, row: &[u8], value: &mut Vec<u8>) -> bool {
+        let found = self.has_row(row).then(|| self.put_row(row, value));
+        if let Some(Err(_)) = found {
+            self.met_failure.store(true, Ordering::Release);
+        }
+        matches!(found, Some(Ok(_)))
+    }
+
+    /// Feeds a commit that is being installed (relation 1). Entries are added in their order, pieces of a large commit
+    /// one after the other: a search in memory meets what the one before it met.
     pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
         let mut value = Vec::new();
+        let mut entries = Batch::default();
         let notes_stale = writes.rows.len() <= STALE_ROWS_MAX;
         for (key, staged) in &writes.rows {
             let moves = staged.base.is_none() || staged.row.is_none() || self.is_touched(&staged.columns);
@@ -402,10 +413,26 @@ impl Index {
             if let Some(row) = &staged.row
                 && moves
                 && !is_forgotten
+                && self.put_new(row, &mut value)
             {
-                self.add_row(key, row, ts, &mut value);
+                let value_len = value.len();
+                value.extend_from_slice(key);
+                entries.push(&value, value_len, ts);
+                if entries.byte_count() >= SORTED_BYTES_MAX {
+                    self.add_sorted(&mut entries, ts);
+                }
             }
         }
+        self.add_sorted(&mut entries, ts);
+    }
+
+    fn add_sorted(&self, entries: &mut Batch, ts: Timestamp) {
+        entries.sort();
+        for index in 0..entries.len() {
+            let (value, key) = entries.entry(index);
+            self.store.add(value, key, ts);
+        }
+        entries.clear();
     }
 
     /// The entry of the version that ends at `ts` is outdated from then on. When it cannot be read, a reader finds out.

@@ -84,10 +84,12 @@ impl RunScan {
         let mut found = false;
         if !self.started {
             self.started = true;
-            self.load(self.run.footer.block_of(&self.span.low))?;
+            let number = self.run.footer.block_of(&self.span.low);
+            self.load(number)?;
             let (_, block) = self.block.as_ref().expect("a block was loaded");
             self.reader = BlockReader::new(block)?;
-            found = self.reader.seek(block, &self.span.low, &mut self.current)?;
+            let fences = self.run.footer.fences(number);
+            found = self.reader.seek(block, &self.span.low, fences, &mut self.current)?;
         } else if let Some((_, block)) = &self.block {
             found = self.reader.next(block, &mut self.current)?;
         }

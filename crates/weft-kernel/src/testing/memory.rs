@@ -193,15 +193,18 @@ impl Partition for OneBatch {
 }
 
 impl Scan for MemoryTable {
-    /// No own writes, one batch.
+    /// One batch.
     fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
         let ScanRequest { view, projection, predicates, .. } = request;
         let state = self.state.lock();
         let matches = |row: &Arc<[u8]>| {
             predicates.iter().all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
         };
-        let rows = state.versions.keys().filter_map(|key| state.find(key, view.read_ts)).filter(matches);
-        let rows: Vec<Arc<[u8]>> = rows.collect();
+        let own = view.own.unwrap_or_default();
+        let committed = state.versions.keys().filter(|key| !own.rows.contains_key(&key[..]));
+        let committed = committed.filter_map(|key| state.find(key, view.read_ts));
+        let staged = own.rows.values().filter_map(|staged| staged.row.clone());
+        let rows: Vec<Arc<[u8]>> = committed.chain(staged).filter(matches).collect();
         let columns = projection.iter().map(|&column| {
             let data_type = self.def().schema.columns[column].data_type;
             (column.to_string(), column_of_rows(&self.codec, data_type, column, rows.iter().map(|row| &row[..])))

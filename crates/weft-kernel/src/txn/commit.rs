@@ -8,6 +8,8 @@
 //!   fails at install           in the log but not in memory: the engine stops, reopening finds it
 //! ```
 
+use std::sync::Arc;
+
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::ddl::OwnDdl;
@@ -31,6 +33,9 @@ impl Transaction {
     /// After an error nothing of it is seen and nothing is left, except when the error is [`Code::Poisoned`]: then the
     /// outcome is known after the database was opened again.
     pub fn commit(mut self) -> Result<Timestamp> {
+        if !fault::active(Fault::SkipSpeculativeValidation) {
+            self.settle_reads()?;
+        }
         if self.is_read_only() {
             self.finish();
             return Ok(self.read_ts);
@@ -148,7 +153,7 @@ impl Transaction {
                 None
             }
         };
-        core.recent.push(ts, || self.committed_writes(ts));
+        core.recent.push(ts, &core.timeline, || self.committed_writes(ts));
         core.timeline.sequence(ts);
         if ticket.is_none() {
             core.async_commits.note();
@@ -164,7 +169,13 @@ impl Transaction {
             has_files: !state.writes.attachments.is_empty(),
             writes: Some(state.writes.clone()),
         });
-        CommittedWrites { ts, tables: tables.collect(), mixed: self.may_be_behind() }
+        CommittedWrites {
+            ts,
+            tables: tables.collect(),
+            mixed: self.may_be_behind(),
+            has_ddl: !self.ddl.is_empty(),
+            void: Arc::default(),
+        }
     }
 
     /// When rows have other writers beside this one, of other columns, waits for the commits before this one and puts
@@ -312,6 +323,7 @@ struct Pending<'a> {
 impl Pending<'_> {
     fn void(mut self) {
         self.settled = true;
+        self.core.recent.void(self.ts);
         self.core.timeline.void(self.ts);
     }
 

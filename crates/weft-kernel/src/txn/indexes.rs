@@ -250,7 +250,7 @@ impl Transaction {
         let own_count = found.len();
         let mut cursor =
             index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
-        let own = self.journal.find(t.id()).map(|state| &state.writes.rows);
+        let own = self.shown_writes(t).map(|writes| &writes.rows);
         while let Some(entry) = cursor.next()? {
             if own.is_some_and(|own| own.contains_key(entry.key)) {
                 continue;
@@ -298,7 +298,7 @@ impl Transaction {
             Direction::Forward => a < b,
             Direction::Backward => a > b,
         };
-        let staged = self.journal.find(t.id()).map(|state| &state.writes.rows);
+        let staged = self.shown_writes(t).map(|writes| &writes.rows);
         let mut cursor =
             index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
         let (mut found, mut values, mut value, mut last) =
@@ -338,10 +338,10 @@ impl Transaction {
         low: &Bound<Vec<u8>>,
         high: &Bound<Vec<u8>>,
     ) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let Some(state) = self.journal.find(t.id()) else { return Vec::new() };
+        let Some(writes) = self.shown_writes(t) else { return Vec::new() };
         let mut found = Vec::new();
         let mut value = Vec::new();
-        for (key, staged) in &state.writes.rows {
+        for (key, staged) in &writes.rows {
             let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
             if index.put_row(row, &mut value).is_err() {
                 // Staged before this transaction dropped and made the index; it tested such rows when it made it.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_format::TableId;
 
+use super::foreign_keys::ConstraintModes;
 use crate::catalog::TableRef;
 use crate::table::{Attachment, Staged, TableWrites};
 
@@ -38,6 +39,8 @@ pub(super) enum Step {
     Attach { table: TableId },
     /// The last entry of the transaction's DDL was added.
     Ddl,
+    /// SET CONSTRAINTS: what was said before.
+    Modes(ConstraintModes),
 }
 
 /// All staged writes, and the journal.
@@ -47,6 +50,8 @@ pub(super) struct Journal {
     steps: Vec<Step>,
     /// Somebody asked for a mark, so steps are written down from here on.
     wanted: AtomicBool,
+    /// When deferrable constraints are tested.
+    pub(super) constraint_modes: ConstraintModes,
     /// Bytes of staged keys and rows.
     pub(super) staged_bytes: u64,
 }
@@ -127,6 +132,7 @@ impl Journal {
                 }
                 Step::Moved { .. } => {}
                 Step::Ddl => undo_ddl(),
+                Step::Modes(before) => self.constraint_modes = before,
             }
         }
     }

@@ -27,6 +27,7 @@ mod journal;
 mod level;
 mod reads;
 mod recent;
+mod speculation;
 mod stage;
 mod timeline;
 mod transaction;
@@ -34,6 +35,7 @@ mod transaction;
 pub use journal::Mark;
 pub use level::IsolationLevel;
 pub use reads::ReadSet;
+pub use speculation::PendingWatch;
 pub use timeline::Timeline;
 pub use transaction::Transaction;
 

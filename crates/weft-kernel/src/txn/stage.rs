@@ -330,6 +330,9 @@ impl Transaction {
     /// Takes a lock that lasts until the end.
     #[inline]
     pub(super) fn lock(&mut self, name: LockName, mode: LockMode, wait: Wait, what: &dyn Fn() -> String) -> Result<()> {
+        if self.speculation.is_some() {
+            self.settle_reads()?;
+        }
         let core = &self.engine.core;
         let request =
             LockRequest { txn: self.id, mode, wait, cancel: self.cancel.as_ref(), clock: &*core.env.clock, what };

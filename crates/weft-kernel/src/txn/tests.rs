@@ -3,6 +3,7 @@ mod expressions;
 mod indexes;
 mod levels;
 mod partial;
+mod speculation;
 
 use std::sync::Arc;
 use std::time::Duration;

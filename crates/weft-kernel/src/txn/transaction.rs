@@ -10,6 +10,7 @@ use super::ddl::OwnDdl;
 use super::journal::{Journal, Mark};
 use super::level::IsolationLevel;
 use super::reads::ReadSet;
+use super::speculation::Speculation;
 use super::stage::overlay;
 use crate::CancelToken;
 use crate::admission::Slot;
@@ -19,7 +20,7 @@ use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
-use crate::table::{Newest, ReadView, Staged};
+use crate::table::{Newest, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
 type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;
@@ -29,6 +30,10 @@ pub struct Transaction {
     pub(super) engine: Arc<Engine>,
     pub(super) id: TxnId,
     pub(super) read_ts: Timestamp,
+    /// The snapshot that is registered: `read_ts`, or before it after speculative reads.
+    registered_ts: Timestamp,
+    /// With speculative reads: what is seen beside the snapshot.
+    pub(super) speculation: Option<Speculation>,
     pub(super) durability: Durability,
     pub(super) level: IsolationLevel,
     /// What was read, when that is validated at commit.
@@ -80,6 +85,8 @@ impl Transaction {
             engine,
             id,
             read_ts,
+            registered_ts: read_ts,
+            speculation: None,
             durability,
             level,
             reads: (level == IsolationLevel::Serializable).then(Arc::default),
@@ -148,7 +155,8 @@ impl Transaction {
         if fault::active(Fault::KeepStatementSnapshot) {
             return Ok(());
         }
-        if self.core().timeline.published() == self.read_ts && !self.may_be_behind() {
+        let is_newest = self.speculation.is_none() && self.core().timeline.published() == self.read_ts;
+        if is_newest && !self.may_be_behind() {
             return Ok(());
         }
         self.move_snapshot(self.level)?;
@@ -156,12 +164,16 @@ impl Transaction {
     }
 
     /// Registers a snapshot of a level, and lets the old one go.
-    fn move_snapshot(&mut self, level: IsolationLevel) -> Result<()> {
-        let engine = self.engine.clone();
-        let fresh = register(&engine.core, level)?;
-        self.release_snapshot();
-        self.read_ts = fresh;
-        self.level = level;
+    pub(super) fn move_snapshot(&mut self, level: IsolationLevel) -> Result<()> {
+        self.end_speculative_snapshot()?;
+        let fresh = match self.speculation {
+            Some(_) => self.register_speculative(level)?,
+            None => register(self.core(), level)?,
+        };
+        let (old_level, old_ts) = (self.level, self.registered_ts);
+        (self.level, self.read_ts, self.registered_ts) = (level, fresh, fresh);
+        let core = &self.engine.core;
+        core.recent.release_of(old_level, old_ts, &core.timeline);
         self.reads = (level == IsolationLevel::Serializable).then(Arc::default);
         self.last_read = None;
         Ok(())
@@ -169,10 +181,7 @@ impl Transaction {
 
     fn release_snapshot(&mut self) {
         let core = &self.engine.core;
-        match self.level {
-            IsolationLevel::Serializable => core.recent.release(self.read_ts, &core.timeline),
-            _ => core.timeline.release(self.read_ts),
-        }
+        core.recent.release_of(self.level, self.registered_ts, &core.timeline);
     }
 
     /// Whether some lock had two writers since this transaction took its first one.
@@ -256,7 +265,7 @@ impl Transaction {
         if let Some(reads) = &self.reads {
             reads.note_key(t.def.id, key, columns.iter().copied().collect());
         }
-        let Some(staged) = self.own_row(t, key)? else {
+        let Some(staged) = self.shown_row(t, key)? else {
             return t.table.read(key, self.read_ts, columns, values);
         };
         values.clear();
@@ -271,10 +280,25 @@ impl Transaction {
         if let Some(reads) = &self.reads {
             reads.note_key(t.def.id, key, ColumnSet::ALL);
         }
-        match self.own_row(t, key)? {
+        match self.shown_row(t, key)? {
             Some(staged) => Ok(staged.row.clone()),
             None => t.table.read_row(key, self.read_ts),
         }
+    }
+
+    /// What the transaction sees beside its snapshot: its own row of a key, or what a pending commit made of it.
+    #[inline]
+    fn shown_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<&Staged>> {
+        match (self.own_row(t, key)?, &self.speculation) {
+            (None, Some(speculation)) => Ok(speculation.row(t.def.id, key)),
+            (own, _) => Ok(own),
+        }
+    }
+
+    /// The writes to a table that the transaction sees beside its snapshot: its own, or those of pending commits.
+    pub(super) fn shown_writes(&self, t: &TableRef) -> Option<&Arc<TableWrites>> {
+        let own = self.journal.find(t.def.id).map(|state| &state.writes).filter(|writes| !writes.is_empty());
+        own.or_else(|| self.speculation.as_ref()?.writes(t.def.id))
     }
 
     /// What the transaction itself made of a key. An error when it added rows in bulk: those are found by scans only.
@@ -296,9 +320,7 @@ impl Transaction {
     /// What a scan of the table sees: the snapshot and the writes staged so far. The view is good until the transaction
     /// takes another snapshot or ends.
     pub fn view(&self, t: &TableRef) -> ReadView {
-        let writes = self.journal.find(t.def.id).map(|state| &state.writes);
-        let own = writes.filter(|writes| !writes.is_empty()).cloned();
-        ReadView { read_ts: self.read_ts, own, reads: self.reads.clone() }
+        ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads: self.reads.clone() }
     }
 
     /// A hidden row id that no row had; numbers of transactions that roll back are left out.

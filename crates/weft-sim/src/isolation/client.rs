@@ -42,6 +42,7 @@ pub(super) struct Client {
     pub(super) pen: Arc<Pen>,
     /// None: each transaction draws one.
     pub(super) level: Option<Level>,
+    pub(super) speculative_percent: u64,
     pub(super) transactions: u64,
 }
 
@@ -57,21 +58,24 @@ impl Client {
     /// Runs transactions. Panics when an error comes that clients cannot expect.
     pub(super) fn run(&self) {
         for _ in 0..self.transactions {
-            let (steps, level, gives_up, pause) = {
+            let (steps, level, gives_up, pause, speculates) = {
                 let mut generator = self.pen.generator();
                 let level = self.level.unwrap_or_else(|| generator.level());
-                (generator.transaction(), level, generator.chance(4), generator.chance(10))
+                let (steps, gives_up, pause) = (generator.transaction(), generator.chance(4), generator.chance(10));
+                let speculates = self.speculative_percent > 0 && generator.chance(self.speculative_percent);
+                (steps, level, gives_up, pause, speculates)
             };
-            self.transaction(&steps, level, gives_up);
+            self.transaction(&steps, level, gives_up, speculates);
             if pause {
                 self.env.clock.sleep(Duration::from_micros(50));
             }
         }
     }
 
-    fn transaction(&self, steps: &[Step], level: Level, gives_up: bool) {
+    fn transaction(&self, steps: &[Step], level: Level, gives_up: bool, speculates: bool) {
         self.pen.recorder().begin(level);
         let result = self.engine.begin_at(kernel_level(level)).and_then(|mut txn| {
+            txn.set_speculative_reads(speculates)?;
             self.steps(&mut txn, steps)?;
             if gives_up {
                 txn.rollback();
@@ -141,6 +145,6 @@ impl Client {
         let high = i64::MAX as u64;
         let mut steps = vec![Step::ReadRangeLists { low: 0, high }];
         steps.extend((0..columns).map(|column| Step::ReadRangeRegisters { low: 0, high, column }));
-        self.transaction(&steps, Level::RepeatableRead, false);
+        self.transaction(&steps, Level::RepeatableRead, false, false);
     }
 }

@@ -25,6 +25,8 @@ pub struct Plan {
     pub workload: Workload,
     /// How often the process is started; all lives but the last may end by a crash.
     pub lives: u64,
+    /// Of a hundred transactions, how many read speculatively.
+    pub speculative_percent: u64,
     /// Transactions of each client in each life.
     pub transactions: u64,
 }
@@ -54,7 +56,13 @@ impl Plan {
     /// A plan of four clients and small tables.
     pub fn new(seed: u64, level: Option<Level>) -> Plan {
         let workload = Workload { clients: 5, cold_keys: 1000, ..Workload::default() };
-        Plan { seed, level, workload, lives: 4, transactions: 40 }
+        Plan { seed, level, workload, lives: 4, speculative_percent: 0, transactions: 40 }
+    }
+
+    /// The same with shorter lives, where most transactions read speculatively: what they have seen and a crash undoes
+    /// shows in the next life.
+    pub fn speculative(seed: u64, level: Option<Level>) -> Plan {
+        Plan { speculative_percent: 70, lives: 16, transactions: 10, ..Plan::new(seed, level) }
     }
 
     /// Runs in the deterministic simulation, with crashes. The error is a violation other than an anomaly.
@@ -142,8 +150,10 @@ impl Run {
             engine: Arc::clone(&engine),
             pen: Arc::clone(pen),
             level: self.plan.level,
+            speculative_percent: self.plan.speculative_percent,
             transactions: self.plan.transactions,
         };
+        let watch = (self.plan.speculative_percent > 0).then(|| engine.watch_pending());
         let mut threads = Vec::new();
         for pen in &self.pens {
             let client = client(pen);
@@ -153,6 +163,7 @@ impl Run {
         for thread in threads {
             thread.join().unwrap_or_else(|text| panic!("{text}"));
         }
+        drop(watch);
         if is_last {
             client(&self.pens[0]).read_all(columns);
             let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));

@@ -84,7 +84,7 @@ impl ColumnEngine {
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             parallelism,
-            sparing: Sparing::new(options.memory_bytes, parallelism),
+            sparing: Sparing::new(options.memory_bytes),
             clock: Arc::clone(&env.clock),
         })
     }
@@ -188,16 +188,23 @@ impl ColumnEngine {
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
-        let stream = execute_stream(plan, self.task_context(query, binding, &stopped))
+        let context = self.task_context(query, &plan, binding, &stopped);
+        let stream = execute_stream(plan, context)
             .map_err(|error| unwrap(error, &query.text))?;
         Ok(QueryStream::new(stream, self.handle.clone(), converter, (cancel, load), Arc::clone(&query.text), stopped))
     }
 
-    fn task_context(&self, query: &PreparedQuery, binding: Binding, stopped: &Arc<AtomicBool>) -> Arc<TaskContext> {
+    fn task_context(
+        &self,
+        query: &PreparedQuery,
+        plan: &Arc<dyn ExecutionPlan>,
+        binding: Binding,
+        stopped: &Arc<AtomicBool>,
+    ) -> Arc<TaskContext> {
         let execution = Execution { binding, stopped: Arc::clone(stopped) };
         let mut config = self.state.config().clone().with_extension(Arc::new(execution));
         if query.spares_memory.load(Ordering::Relaxed) {
-            config = self.sparing.apply(config);
+            config = self.sparing.run(config, plan);
         }
         Arc::new(TaskContext::new(
             None,
@@ -241,7 +248,7 @@ impl ColumnEngine {
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
         let sparing = query.spares_memory.load(Ordering::Relaxed).then(|| {
             let mut state = state.clone();
-            *state.config_mut() = self.sparing.apply(state.config().clone());
+            *state.config_mut() = self.sparing.plan(state.config().clone());
             state
         });
         let state = sparing.as_ref().unwrap_or(state);

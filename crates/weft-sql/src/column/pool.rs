@@ -1,8 +1,9 @@
 //! The memory of all queries: fair shares for what spills, without those that would wait for each other.
 //!
 //! ```text
-//!   ExternalSorter[0], FinalHashAggregateStream[1], HashJoinInput, ...   → FairSpillPool: a share, or 53200
-//!   ExternalSorterMerge[0], SortPreservingMergeExec[0]                   → the same, but an eighth of it in any case
+//!   ExternalSorterMerge[0], FinalHashAggregateStream[1], TopK[0], ...    → FairSpillPool: a share, a 16th of it in any
+//!                                                                          case, or 53200
+//!   ExternalSorter[0]                                                    → a share, one batch in any case, or 53200
 //!   RepartitionExec[0], RepartitionExec[1]                               → counted, never refused
 //! ```
 //!
@@ -10,8 +11,13 @@
 //! files open its reader may wait for ever for a writer that waits for it (apache/datafusion#24883, mended after 55.2).
 //! As spilling operators of the pool exchanges would also halve the shares of those that need memory.
 //!
-//! A merge frees what was sorted; where sorters have taken all memory, or another partition's merge has, it would find
-//! none, so it gets its part even then. The pool is passed by an eighth for each merge at most.
+//! A sorter that has nothing has nothing to spill either: its first batch is granted even when its share is smaller
+//! (it is there already, and texts that batches share are counted for each of them); one that has something writes it to
+//! a file instead.
+//!
+//! Where sorters have taken all memory, a merge that would free what was sorted would find none, nor would the few rows
+//! of a TopK, so the other operators get their part even then. The pool is passed by a 16th for each of them at most,
+//! and by a batch for each sorter.
 //!
 //! Concurrency: an atomic counter beside the fair pool.
 
@@ -25,8 +31,8 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLi
 #[derive(Debug)]
 pub(super) struct QueryPool {
     fair: FairSpillPool,
-    /// What a merge gets in any case.
-    merge_bytes_min: usize,
+    /// What an operator gets in any case.
+    bytes_min: usize,
     exchange_bytes: AtomicUsize,
 }
 
@@ -34,14 +40,14 @@ impl QueryPool {
     pub(super) fn new(limit_bytes: usize) -> QueryPool {
         QueryPool {
             fair: FairSpillPool::new(limit_bytes),
-            merge_bytes_min: limit_bytes / 8,
+            bytes_min: limit_bytes / 16,
             exchange_bytes: AtomicUsize::new(0),
         }
     }
 }
 
-fn is_merge(consumer: &MemoryConsumer) -> bool {
-    consumer.name().starts_with("ExternalSorterMerge") || consumer.name().starts_with("SortPreservingMergeExec")
+fn is_sorter(consumer: &MemoryConsumer) -> bool {
+    consumer.name().starts_with("ExternalSorter[")
 }
 
 fn is_exchange(consumer: &MemoryConsumer) -> bool {
@@ -93,10 +99,13 @@ impl MemoryPool for QueryPool {
             return Ok(());
         }
         let granted = self.fair.try_grow(reservation, additional);
-        if granted.is_err()
-            && is_merge(reservation.consumer())
-            && reservation.size() + additional <= self.merge_bytes_min
-        {
+        let consumer = reservation.consumer();
+        let is_due = if is_sorter(consumer) {
+            reservation.size() == 0
+        } else {
+            reservation.size() + additional <= self.bytes_min
+        };
+        if granted.is_err() && is_due {
             self.fair.grow(reservation, additional);
             return Ok(());
         }
@@ -119,16 +128,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_merge_has_its_part_when_sorters_have_all() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(QueryPool::new(8 << 20));
+    fn others_and_first_batches_have_their_part_when_sorters_have_all() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryPool::new(16 << 20));
         let sorter = MemoryConsumer::new("ExternalSorter[0]").with_can_spill(true).register(&pool);
-        sorter.try_grow(8 << 20).unwrap();
+        sorter.try_grow(16 << 20).unwrap();
         let merge = MemoryConsumer::new("ExternalSorterMerge[0]").register(&pool);
         merge.try_grow(1 << 20).unwrap();
         assert!(merge.try_grow(1).is_err());
         let other = MemoryConsumer::new("HashJoinInput").register(&pool);
+        other.try_grow(1 << 20).unwrap();
         assert!(other.try_grow(1).is_err());
-        drop(sorter);
+        drop(other);
+        let second = MemoryConsumer::new("ExternalSorter[1]").with_can_spill(true).register(&pool);
+        second.try_grow(9 << 20).unwrap();
+        assert!(second.try_grow(1).is_err(), "what it has it can spill");
+        drop((sorter, second));
         merge.try_grow(1 << 20).unwrap();
         assert_eq!(pool.reserved(), 2 << 20);
     }

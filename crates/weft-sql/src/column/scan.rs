@@ -144,7 +144,7 @@ impl WeftScanExec {
     }
 
     /// Takes one partition of this execution's scan, starting it if need be (invariant 2).
-    fn take(&self, partition: usize, binding: &Binding) -> Result<Box<dyn Partition>> {
+    fn take(&self, partition: usize, binding: &Binding, batch_rows: usize) -> Result<Box<dyn Partition>> {
         let mut started = self.started.lock();
         for scan in &mut started.scans {
             if let Some(found) = scan[partition].take() {
@@ -160,7 +160,7 @@ impl WeftScanExec {
             projection: self.projection.to_vec(),
             predicates: self.predicates.to_vec(),
             partition_count,
-            batch_rows: BATCH_ROWS,
+            batch_rows,
         };
         let output = table.scan_known(request, &self.known).map_err(wrap)?;
         assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
@@ -247,7 +247,7 @@ impl ExecutionPlan for WeftScanExec {
             .session_config()
             .get_extension::<Execution>()
             .ok_or_else(|| DataFusionError::Internal("a scan ran outside an execution".into()))?;
-        let partition = self.take(partition, &execution.binding)?;
+        let partition = self.take(partition, &execution.binding, context.session_config().batch_size())?;
         Ok(Box::pin(ScanStream {
             schema: Arc::clone(self.properties.eq_properties.schema()),
             execution,

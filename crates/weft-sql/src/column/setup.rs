@@ -12,6 +12,8 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::optimizer::Analyzer;
 use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::ParserOptions;
 
@@ -22,6 +24,9 @@ use super::pool::QueryPool;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::subqueries::Subqueries;
+
+/// Rows of a batch of a query that spares memory.
+const SPARING_BATCH_ROWS: usize = BATCH_ROWS / 8;
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -42,25 +47,41 @@ impl Default for ColumnOptions {
     }
 }
 
-/// How a query runs that needs more memory than there is: joins sort, and so spill, and sorts keep less for merging.
+/// How a query runs that needs more memory than there is: joins sort, and so spill; batches are smaller; what sorts keep
+/// for merging is half of the memory for all sorts of the plan together, and what is left suffices for their batches.
 #[derive(Clone, Copy)]
 pub(super) struct Sparing {
-    merge_bytes: usize,
+    memory_bytes: usize,
 }
 
 impl Sparing {
-    pub(super) fn new(memory_bytes: usize, parallelism: usize) -> Sparing {
-        Sparing { merge_bytes: memory_bytes / (8 * parallelism) }
+    pub(super) fn new(memory_bytes: usize) -> Sparing {
+        Sparing { memory_bytes }
     }
 
-    pub(super) fn apply(&self, config: SessionConfig) -> SessionConfig {
-        let merge_bytes = self.merge_bytes.min(config.options().execution.sort_spill_reservation_bytes);
+    /// For planning.
+    pub(super) fn plan(&self, config: SessionConfig) -> SessionConfig {
         // With one partition the planner knows no join that sorts.
         let partitions = config.target_partitions().max(2);
-        let mut config = config.with_target_partitions(partitions).with_sort_spill_reservation_bytes(merge_bytes);
+        let mut config = config.with_target_partitions(partitions).with_batch_size(SPARING_BATCH_ROWS);
         config.options_mut().optimizer.prefer_hash_join = false;
+        // Batches sorted together are copied first, and for the copy there may be no memory.
+        config.options_mut().execution.sort_in_place_threshold_bytes = 0;
         config
     }
+
+    /// For the execution of a plan.
+    pub(super) fn run(&self, config: SessionConfig, plan: &Arc<dyn ExecutionPlan>) -> SessionConfig {
+        let merge_bytes = self.memory_bytes / (2 * sort_count(plan).max(1));
+        let merge_bytes = merge_bytes.min(config.options().execution.sort_spill_reservation_bytes);
+        self.plan(config).with_sort_spill_reservation_bytes(merge_bytes)
+    }
+}
+
+/// How many sorts a plan runs, counting each partition.
+fn sort_count(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    let below: usize = plan.children().into_iter().map(sort_count).sum();
+    below + if plan.is::<SortExec>() { plan.properties().partitioning.partition_count() } else { 0 }
 }
 
 /// The memory pool and the place to spill to.

@@ -7,7 +7,7 @@
 
 use sqlparser::ast::{ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, ReferentialAction};
 use weft_format::{Code, Error, Result, Schema};
-use weft_kernel::{ColumnSet, FkAction, ForeignKey, NewTable, TableRef, Transaction};
+use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableRef, Transaction};
 
 use super::create::{NewUnique, unsupported};
 use super::index::free_name;
@@ -22,7 +22,7 @@ pub(super) struct NewForeignKey {
     parent_columns: Vec<String>,
     on_delete: FkAction,
     on_update: FkAction,
-    deferred: bool,
+    deferrable: Deferrable,
 }
 
 impl NewForeignKey {
@@ -37,9 +37,14 @@ impl NewForeignKey {
             return Err(unsupported("NOT ENFORCED"));
         }
         let deferred = characteristics.initially == Some(DeferrableInitial::Deferred);
-        if deferred && characteristics.deferrable == Some(false) {
-            return Err(Error::new(Code::SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE"));
-        }
+        let deferrable = match (characteristics.deferrable, deferred) {
+            (Some(false), true) => {
+                return Err(Error::new(Code::SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE"));
+            }
+            (_, true) => Deferrable::InitiallyDeferred,
+            (Some(true), false) => Deferrable::InitiallyImmediate,
+            _ => Deferrable::No,
+        };
         Ok(NewForeignKey {
             name,
             columns,
@@ -47,7 +52,7 @@ impl NewForeignKey {
             parent_columns: clause.referred_columns.iter().map(fold).collect(),
             on_delete: action(clause.on_delete.as_ref())?,
             on_update: action(clause.on_update.as_ref())?,
-            deferred,
+            deferrable,
         })
     }
 }
@@ -102,7 +107,7 @@ pub(super) fn resolve(
             parent_columns,
             on_delete: new.on_delete,
             on_update: new.on_update,
-            deferred: new.deferred,
+            deferrable: new.deferrable,
         });
     }
     Ok(())

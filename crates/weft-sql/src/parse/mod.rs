@@ -11,6 +11,7 @@
 //! 2. Positions in errors count characters of the whole text, from 1.
 
 mod conflict;
+mod constraints;
 mod names;
 mod position;
 mod tokens;
@@ -44,6 +45,13 @@ pub enum Parsed {
     Checkpoint,
     /// VACUUM, of all tables or one.
     Vacuum(Option<String>),
+    /// SET CONSTRAINTS
+    SetConstraints {
+        /// The constraints, folded; none: ALL.
+        names: Option<Vec<String>>,
+        /// DEFERRED or IMMEDIATE.
+        deferred: bool,
+    },
 }
 
 /// Parses a text of any number of statements; empty ones are left out.
@@ -81,6 +89,9 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         return Ok(parsed);
     }
     tokens::check_chains(source, statement)?;
+    if constraints::is_set_constraints(statement) {
+        return constraints::set_constraints(source, parser(statement));
+    }
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::without_concurrently(tokens);
     let (tokens, taken) = conflict::take_conflict(tokens);

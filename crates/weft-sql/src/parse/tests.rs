@@ -28,6 +28,15 @@ fn statements_are_split_and_own_ones_known() {
     assert_eq!(parse("SELECT ';'; ; -- end;\n").unwrap().len(), 1);
     assert_eq!(parse("").unwrap().len(), 0);
     assert_eq!(only(" checkpoint ;"), Parsed::Checkpoint);
+    let set = |names: Option<&[&str]>, deferred| Parsed::SetConstraints {
+        names: names.map(|names| names.iter().map(|&name| name.into()).collect()),
+        deferred,
+    };
+    assert_eq!(only("SET CONSTRAINTS ALL DEFERRED"), set(None, true));
+    assert_eq!(only("set constraints A, public.\"B\" immediate"), set(Some(&["a", "B"]), false));
+    for bad in ["set constraints all", "set constraints deferred", "set constraints all, a deferred"] {
+        assert_eq!(parse(bad).unwrap_err().code(), Code::SyntaxError, "{bad}");
+    }
     assert_eq!(only("VACUUM \"T\""), Parsed::Vacuum(Some("T".into())));
 }
 

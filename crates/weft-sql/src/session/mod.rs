@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use weft_format::{Code, Error, Result, Value};
+use weft_kernel::PendingWatch;
 
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
@@ -45,6 +46,8 @@ pub struct Session {
     pub(self) settings: Arc<Settings>,
     pub(self) defaults: Arc<Settings>,
     pub(self) block: Option<Block>,
+    /// Held while the session reads speculatively.
+    pub(self) pending: Option<PendingWatch>,
     pub(self) cancel: CancelToken,
     /// PREPARE name AS ...
     pub(self) named: HashMap<String, Arc<Prepared>>,
@@ -54,7 +57,15 @@ impl Session {
     pub(crate) fn new(db: Arc<SqlEngine>) -> Session {
         let settings = Arc::new(db.default_settings());
         let cancel = CancelToken::new(db.kernel().env());
-        Session { db, defaults: Arc::clone(&settings), settings, block: None, cancel, named: HashMap::new() }
+        Session {
+            db,
+            defaults: Arc::clone(&settings),
+            settings,
+            block: None,
+            pending: None,
+            cancel,
+            named: HashMap::new(),
+        }
     }
 
     /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.

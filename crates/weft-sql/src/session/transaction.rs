@@ -119,7 +119,8 @@ impl Session {
             now_micros: self.now_micros(),
             read_only: self.settings.read_only,
         })?;
-        if txn.is_read_only() {
+        // What was read speculatively counts only when it can be committed.
+        if txn.is_read_only() && !txn.is_speculative() {
             txn.rollback();
             return Ok(result);
         }
@@ -136,7 +137,11 @@ impl Session {
         let (Some(txn), false) = (&mut block.txn, block.failed) else { return Err(failed_transaction()) };
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
         if !block.started || txn.level() == IsolationLevel::ReadCommitted {
-            txn.refresh_snapshot()?;
+            // SET speculative_reads inside the block counts from the next snapshot on.
+            if let Err(error) = speculate(txn, self.settings.speculative_reads).and_then(|()| txn.refresh_snapshot()) {
+                self.fail_block();
+                return Err(error);
+            }
         }
         block.started = true;
         let mark = txn.mark();
@@ -215,11 +220,15 @@ impl Session {
         open.map_or(self.settings.isolation, Transaction::level)
     }
 
-    fn begin_kernel(&self, level: IsolationLevel) -> Result<Transaction> {
+    fn begin_kernel(&mut self, level: IsolationLevel) -> Result<Transaction> {
+        if self.settings.speculative_reads != self.pending.is_some() {
+            self.pending = self.settings.speculative_reads.then(|| self.db.kernel().watch_pending());
+        }
         let mut txn = self.db.kernel().begin_at(level)?;
         txn.set_durability(self.settings.durability);
         txn.set_cancel(self.cancel.kernel());
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
+        speculate(&mut txn, self.settings.speculative_reads)?;
         Ok(txn)
     }
 
@@ -301,6 +310,11 @@ impl Session {
         let longest = BACKOFF.as_nanos() as u64 * (1 << tries.min(7));
         env.clock.sleep(Duration::from_nanos(longest / 2 + env.rng.next_u64() % (longest / 2)));
     }
+}
+
+/// Turns speculative reads on or off where that is still possible.
+fn speculate(txn: &mut Transaction, on: bool) -> Result<()> {
+    if txn.is_read_only() { txn.set_speculative_reads(on) } else { Ok(()) }
 }
 
 fn is_worth_retrying(error: &Error) -> bool {

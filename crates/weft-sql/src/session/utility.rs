@@ -25,6 +25,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
     let (statement, method) = match &prepared.parsed {
         Parsed::Checkpoint => return checkpoint(session),
         Parsed::Vacuum(table) => return vacuum(session, table.as_deref()),
+        Parsed::SetConstraints { names, deferred } => return set_constraints(session, names.as_deref(), *deferred),
         Parsed::Sql { statement, method, .. } => (&**statement, method.as_deref()),
     };
     if let Some(outcome) = transaction_control(session, statement)? {
@@ -246,6 +247,12 @@ fn setting_text(expr: &SqlExpr) -> Result<String> {
 
 fn bad_setting(expr: &SqlExpr) -> Error {
     Error::new(Code::SyntaxError, format!("SET takes a word, a number or a string, not {expr}"))
+}
+
+/// SET CONSTRAINTS; outside of a transaction it has no effect, as in PostgreSQL (which warns).
+fn set_constraints(session: &mut Session, names: Option<&[String]>, deferred: bool) -> Result<Outcome> {
+    session.in_statement(|work| work.txn.set_constraints(names, deferred))?;
+    Ok(Outcome::done(Tag::Done("SET CONSTRAINTS")))
 }
 
 fn show(session: &Session, words: &[String]) -> Result<Outcome> {

@@ -39,7 +39,7 @@ fn sample() -> TableDef {
             parent_columns: vec![0, 2],
             on_delete: FkAction::Cascade,
             on_update: FkAction::SetNull,
-            deferred: true,
+            deferrable: Deferrable::InitiallyImmediate,
         }],
         predicate: vec![
             Predicate::Compare { column: 3, op: CompareOp::GtEq, value: Value::Int(-7) },
@@ -77,7 +77,7 @@ fn the_documented_bytes() {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "04 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
+        "05 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
          00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 \
          00 00 00 00 00 00 00 00 00 00 00 00"
     );
@@ -89,14 +89,23 @@ fn definitions_of_the_versions_before_have_less() {
     def.expressions.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
-    bytes[0] = 3;
+    bytes[0] = 4;
     bytes.truncate(bytes.len() - 4);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no expressions");
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 3;
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap_err().code(), Code::DataCorrupted, "never initially immediate");
+    def.foreign_keys[0].deferrable = Deferrable::InitiallyDeferred;
     def.predicate.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
+    bytes[0] = 3;
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "the same bytes otherwise");
     bytes[0] = 2;
-    bytes.truncate(bytes.len() - 8);
+    bytes.truncate(bytes.len() - 4);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no predicate");
     def.foreign_keys.clear();
     let mut bytes = Vec::new();

@@ -200,7 +200,7 @@ impl Transaction {
 
     /// Whether rows can be added in bulk: their foreign keys are tested at once, against rows that are there.
     pub(in crate::txn) fn check_buildable(&self, t: &TableRef) -> Result<()> {
-        let late = |fk: &&ForeignKey| fk.deferred || fk.parent == t.id();
+        let late = |fk: &&ForeignKey| self.defers(t.id(), fk) || fk.parent == t.id();
         let Some(fk) = t.def.foreign_keys.iter().find(late) else { return Ok(()) };
         let message = format!("rows with foreign key \"{}\" cannot be added in bulk", fk.name);
         let error = Error::new(Code::FeatureNotSupported, message).about(&t.def.name, None, Some(&fk.name));

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use weft_format::{Code, Error, Result, Timestamp, Value};
+use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
 use super::super::ddl::OwnDdl;
 use super::super::journal::Step;
 use super::super::stage::overlay;
 use super::super::transaction::Transaction;
+use super::modes::ConstraintModes;
 use super::points::{Points, describe, point_of};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
 use crate::fault::{Fault, active};
@@ -56,7 +57,7 @@ impl Transaction {
                 }
                 done = end;
             }
-            self.test(from, false)?;
+            self.test(from, |modes, child, foreign_key| !modes.defers(child, foreign_key))?;
         }
         self.checked_steps = self.journal.step_count();
         Ok(())
@@ -65,7 +66,12 @@ impl Transaction {
     /// What a commit tests: everything that is left.
     pub(in crate::txn) fn check_at_commit(&mut self) -> Result<()> {
         self.check_constraints()?;
-        if self.touches_foreign_keys() && !active(Fault::SkipForeignKeys) { self.test(0, true) } else { Ok(()) }
+        self.test_all(ConstraintModes::defers)
+    }
+
+    /// Tests the chosen constraints with all rows of the transaction.
+    pub(super) fn test_all(&mut self, chosen: impl Fn(&ConstraintModes, TableId, &ForeignKey) -> bool) -> Result<()> {
+        if self.touches_foreign_keys() && !active(Fault::SkipForeignKeys) { self.test(0, chosen) } else { Ok(()) }
     }
 
     /// A row got another key: for foreign keys that is a change of the row, not a deletion and an insertion. Callers
@@ -140,19 +146,19 @@ impl Transaction {
         tables
     }
 
-    /// Tests the rows that the steps from one on touched.
-    fn test(&mut self, from: usize, deferred: bool) -> Result<()> {
+    /// Tests the rows that the steps from one on touched against the chosen constraints.
+    fn test(&mut self, from: usize, chosen: impl Fn(&ConstraintModes, TableId, &ForeignKey) -> bool) -> Result<()> {
         let tables = self.touched(from, self.journal.step_count());
         for touched in &tables {
             for (child, foreign_key) in self.references_to(&touched.table) {
-                if foreign_key.deferred == deferred {
+                if chosen(&self.journal.constraint_modes, child.id(), &foreign_key) {
                     self.test_lost(touched, &child, &foreign_key)?;
                 }
             }
         }
         for touched in &tables {
             for foreign_key in &touched.table.def.foreign_keys {
-                if foreign_key.deferred == deferred {
+                if chosen(&self.journal.constraint_modes, touched.table.id(), foreign_key) {
                     self.test_children(touched, foreign_key)?;
                 }
             }

@@ -8,7 +8,7 @@ use weft_format::{Code, Column, DataType, Error, Result, Schema, Value, ValueRef
 
 use crate::index::NewIndex;
 use crate::testing::{Prng, Scratch, by_hand, create, get, key, new_table, open_with, put, row};
-use crate::{Engine, EngineOptions, FkAction, ForeignKey, IsolationLevel, NewTable, TableRef, Transaction};
+use crate::{Deferrable, Engine, EngineOptions, FkAction, ForeignKey, IsolationLevel, NewTable, TableRef, Transaction};
 
 fn open(scratch: &Scratch) -> Arc<Engine> {
     let options = EngineOptions { lock_timeout: Duration::from_millis(50), ..by_hand() };
@@ -25,7 +25,7 @@ fn child_of(txn: &Transaction, name: &str, parent: &str, on_delete: FkAction, on
         parent_columns: vec![0],
         on_delete,
         on_update,
-        deferred: false,
+        deferrable: Deferrable::No,
     };
     NewTable { foreign_keys: vec![foreign_key], ..new_table(name) }
 }
@@ -218,7 +218,7 @@ fn what_is_deferred_waits_for_the_commit() {
     create(&engine, &["p"]).unwrap();
     let mut txn = engine.begin().unwrap();
     let mut new = child_of(&txn, "c", "p", FkAction::NoAction, FkAction::NoAction);
-    new.foreign_keys[0].deferred = true;
+    new.foreign_keys[0].deferrable = Deferrable::InitiallyDeferred;
     txn.create_table(new).unwrap();
     txn.commit().unwrap();
     let mut txn = engine.begin().unwrap();
@@ -237,6 +237,97 @@ fn what_is_deferred_waits_for_the_commit() {
     txn.check_constraints().unwrap();
     assert_eq!(code(txn.commit()), Code::ForeignKeyViolation);
     assert_eq!((value(&engine, "p", 1), value(&engine, "c", 11)), (Some(0), None));
+}
+
+/// A deferrable foreign key c.v → p, and a table d that refers to p and is never deferred.
+fn deferrable(scratch: &Scratch, deferrable: Deferrable) -> Arc<Engine> {
+    let engine = open(scratch);
+    create(&engine, &["p"]).unwrap();
+    let mut txn = engine.begin().unwrap();
+    let mut new = child_of(&txn, "c", "p", FkAction::NoAction, FkAction::NoAction);
+    new.foreign_keys[0].deferrable = deferrable;
+    txn.create_table(new).unwrap();
+    let d = child_of(&txn, "d", "p", FkAction::NoAction, FkAction::NoAction);
+    let d = txn.create_table(NewTable { checks: vec![("d_check".into(), "v > 0".into())], ..d }).unwrap();
+    let unique = NewIndex { constraint: true, ..NewIndex::new("d_v_key", vec![1], true) };
+    txn.create_index(&d, unique).unwrap();
+    txn.commit().unwrap();
+    engine
+}
+
+/// Ends a statement that inserts a row.
+fn inserted(txn: &mut Transaction, t: &TableRef, id: i64, v: i64) -> Result<()> {
+    let mark = txn.mark();
+    let done = txn.insert(t, &row(t, id, v)).and_then(|()| txn.check_constraints());
+    if done.is_err() {
+        txn.rollback_to(mark);
+    }
+    done
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.into()).collect()
+}
+
+#[test]
+fn modes_of_a_transaction() {
+    let scratch = Scratch::new("fk-modes");
+    let engine = deferrable(&scratch, Deferrable::InitiallyImmediate);
+    let c_v = names(&["c_v_fkey"]);
+    let mut txn = engine.begin().unwrap();
+    let (p, c) = tables(&txn);
+    assert_eq!(code(inserted(&mut txn, &c, 1, 1)), Code::ForeignKeyViolation);
+    txn.set_constraints(Some(&c_v), true).unwrap();
+    inserted(&mut txn, &c, 1, 1).unwrap();
+    // What is pending fails now, and the mode stays.
+    let mark = txn.mark();
+    assert_eq!(code(txn.set_constraints(None, false)), Code::ForeignKeyViolation);
+    txn.rollback_to(mark);
+    inserted(&mut txn, &c, 2, 2).unwrap();
+    let savepoint = txn.mark();
+    inserted(&mut txn, &p, 1, 0).unwrap();
+    inserted(&mut txn, &p, 2, 0).unwrap();
+    txn.set_constraints(Some(&c_v), false).unwrap();
+    assert_eq!(code(inserted(&mut txn, &c, 3, 3)), Code::ForeignKeyViolation);
+    // The savepoint has the mode of its time.
+    txn.rollback_to(savepoint);
+    inserted(&mut txn, &c, 3, 3).unwrap();
+    assert_eq!(code(txn.set_constraints(Some(&c_v), false)), Code::ForeignKeyViolation);
+    assert_eq!(code(txn.commit()), Code::ForeignKeyViolation);
+    // Rows that are gone, too; the next transaction begins anew.
+    put(&engine, "p", 1, 0).unwrap();
+    put(&engine, "c", 1, 1).unwrap();
+    assert_eq!(code(delete(&engine, 1)), Code::ForeignKeyViolation);
+    let mut txn = engine.begin().unwrap();
+    txn.set_constraints(None, true).unwrap();
+    txn.delete(&p, &key(&p, 1)).unwrap();
+    txn.check_constraints().unwrap();
+    assert_eq!(code(txn.set_constraints(None, false)), Code::ForeignKeyViolation);
+    txn.delete(&c, &key(&c, 1)).unwrap();
+    txn.check_constraints().unwrap();
+    txn.set_constraints(None, false).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(value(&engine, "p", 1), None);
+}
+
+#[test]
+fn constraints_whose_mode_cannot_be_set() {
+    let scratch = Scratch::new("fk-modes-named");
+    let engine = deferrable(&scratch, Deferrable::InitiallyDeferred);
+    let mut txn = engine.begin().unwrap();
+    for name in ["d_v_fkey", "d_check", "d_v_key"] {
+        assert_eq!(code(txn.set_constraints(Some(&names(&["c_v_fkey", name])), true)), Code::WrongObjectType, "{name}");
+        txn.set_constraints(Some(&names(&["c_v_fkey", name])), false).unwrap();
+    }
+    for deferred in [false, true] {
+        assert_eq!(code(txn.set_constraints(Some(&names(&["c", "c_v_fkey"])), deferred)), Code::UndefinedObject);
+    }
+    // ALL leaves out what cannot be deferred.
+    txn.set_constraints(None, true).unwrap();
+    let (c, d) = (txn.table("c").unwrap(), txn.table("d").unwrap());
+    inserted(&mut txn, &c, 1, 1).unwrap();
+    assert_eq!(code(inserted(&mut txn, &d, 1, 1)), Code::ForeignKeyViolation);
+    assert_eq!(code(txn.commit()), Code::ForeignKeyViolation);
 }
 
 #[test]
@@ -275,7 +366,7 @@ fn two_columns(scratch: &Scratch, action: FkAction) -> Arc<Engine> {
         parent_columns: vec![2, 1],
         on_delete: action,
         on_update: action,
-        deferred: false,
+        deferrable: Deferrable::No,
     };
     let new = NewTable { foreign_keys: vec![foreign_key], ..table("c", ["k", "x", "y"]) };
     assert_eq!(code(txn.create_table(new.clone())), Code::InvalidForeignKey);

@@ -320,7 +320,7 @@ fn foreign_keys_know_no_index_on_an_expression() {
         parent_columns: vec![1],
         on_delete: FkAction::Restrict,
         on_update: FkAction::NoAction,
-        deferred: false,
+        deferrable: crate::Deferrable::No,
     };
     let new = NewTable::new("r", schema(["k", "a", "b", "c"]), "memory");
     let refused = txn.create_table(NewTable { foreign_keys: vec![foreign_key], ..new });

@@ -264,7 +264,7 @@ fn foreign_keys_know_no_partial_index() {
         parent_columns: vec![1],
         on_delete: FkAction::Restrict,
         on_update: FkAction::NoAction,
-        deferred: false,
+        deferrable: crate::Deferrable::No,
     };
     let new = NewTable::new("r", schema(["k", "a", "b", "c"]), "memory");
     let refused = NewTable { foreign_keys: vec![foreign_key.clone()], ..new.clone() };
