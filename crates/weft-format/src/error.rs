@@ -61,6 +61,8 @@ codes! {
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
     InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
+    InvalidObjectDefinition Invalid "42P17" "An index expression may change its value.";
+    WindowingError Invalid "42P20" "A window function stands where it cannot.";
     GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
     DependentObjects Invalid "2BP01" "Another object needs the one to be dropped.";
     InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";

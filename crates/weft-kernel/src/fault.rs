@@ -60,6 +60,7 @@ faults! {
     ForgetCharge "Staged rows are not charged to the memory budget.";
     ForgetEntry "An update does not add the entry of its row to an index.";
     ForgetPredicateColumns "An update that brings a row into a partial index by its predicate alone adds no entry.";
+    ForgetExpressionColumns "Writers of some columns of an index's expression let others write the rest.";
     ForgetRedoEntry "Redo does not add entries to indexes.";
     SkipValueLock "The lock of a value in a unique index is not taken.";
     SkipParentLock "The row that a foreign key refers to is not locked.";

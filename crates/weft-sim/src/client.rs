@@ -12,8 +12,8 @@ use crate::history::History;
 use crate::random::Random;
 use crate::scenario::Scenario;
 use crate::tables::{
-    ACCOUNTS, EVENTS, FIXED, LEDGER, PAIRS, SCRATCH, balance_column, event_row, money_row, new_table, random_amount,
-    random_money_key, random_note, random_rate, referring,
+    ACCOUNTS, EVENTS, FIXED, LEDGER, PAIRS, SCRATCH, balance_column, event_row, money_row, new_table, of_column,
+    random_amount, random_money_key, random_note, random_rate, referring,
 };
 use crate::work::{Work, is_expected, key_of};
 
@@ -329,6 +329,10 @@ impl Client {
                 columns.push(self.random.below(column_count) as usize);
             }
             let mut new = NewIndex::new(name, columns, false);
+            if self.random.chance(30) {
+                new.parts.push(of_column(&table.def.schema, self.random.below(column_count) as usize));
+                new.parts.rotate_right(1);
+            }
             if self.random.chance(40) {
                 let column = self.random.below(column_count) as usize;
                 let is_null = self.random.chance(50);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_format::{CompareOp, Predicate, Result, Value};
-use weft_kernel::index::NewIndex;
+use weft_kernel::index::{IndexPart, NewIndex};
 use weft_kernel::{Durability, Engine};
 
 use crate::client::Client;
@@ -14,7 +14,7 @@ use crate::model::State;
 use crate::random::Random;
 use crate::reader::{Reader, check_total, read_state};
 use crate::scenario::Scenario;
-use crate::tables::{ACCOUNTS, DIR, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring};
+use crate::tables::{ACCOUNTS, DIR, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring, worth};
 use crate::work::Work;
 
 /// Opens the database.
@@ -161,6 +161,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
             (ACCOUNTS, NewIndex::new("accounts_writer", vec![3, 0], false)),
             (PAIRS, NewIndex::new("pairs_note", vec![5], true)),
             (ACCOUNTS, rich),
+            (ACCOUNTS, NewIndex::on("accounts_worth", vec![worth(), IndexPart::Column(3)], false)),
         ];
         for (table, new) in indexes {
             let table = work.table(table)?;

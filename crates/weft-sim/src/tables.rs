@@ -13,7 +13,9 @@
 
 use std::collections::BTreeMap;
 
+use weft_expr::{ArithmeticOp, Expr, Function, Node};
 use weft_format::{Column, DataType, Schema, Value};
+use weft_kernel::index::IndexPart;
 use weft_kernel::{Deferrable, FkAction, ForeignKey, NewTable, TableRef};
 
 use crate::random::Random;
@@ -124,6 +126,29 @@ pub(crate) fn referring(mut new: NewTable, ledger: &TableRef) -> NewTable {
         deferrable: Deferrable::InitiallyDeferred,
     });
     new
+}
+
+/// `abs(balance) + version`, of accounts: each write moves the row's entry.
+pub(crate) fn worth() -> IndexPart {
+    let column = |ordinal| Expr::column(ordinal, DataType::BigInt);
+    let abs = Expr::new(Node::Call(Function::Abs, vec![column(1)]), DataType::BigInt);
+    let sum = Node::Arithmetic(ArithmeticOp::Add, Box::new(abs), Box::new(column(2)));
+    IndexPart::Expression(Expr::new(sum, DataType::BigInt).into())
+}
+
+/// An expression over a column.
+pub(crate) fn of_column(schema: &Schema, ordinal: usize) -> IndexPart {
+    let data_type = schema.columns[ordinal].data_type;
+    let column = Expr::column(ordinal, data_type);
+    let expr = match data_type {
+        DataType::Text | DataType::Varchar(_) => Expr::new(Node::Call(Function::Upper, vec![column]), DataType::Text),
+        DataType::BigInt | DataType::Integer => {
+            let seven = Expr::literal(Value::Int(7), data_type);
+            Expr::new(Node::Arithmetic(ArithmeticOp::Modulo, Box::new(column), Box::new(seven)), data_type)
+        }
+        _ => Expr::new(Node::IsNull { expr: Box::new(column), negated: false }, DataType::Boolean),
+    };
+    IndexPart::Expression(expr.into())
 }
 
 /// The key of a random account or pair; the bank, account 0, is among them.

@@ -20,9 +20,9 @@ const ISOLATION_SEEDS: u64 = 100;
 /// What must notice a fault.
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
     use Fault::{
-        ForgetBeforeImage, ForgetCharge, ForgetRebase, ForgetSavepoint, ForgetWaiter, InstallUnordered,
-        KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock, SkipPendingConstraints,
-        SkipRowLock, SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
+        ForgetBeforeImage, ForgetCharge, ForgetExpressionColumns, ForgetRebase, ForgetSavepoint, ForgetWaiter,
+        InstallUnordered, KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock,
+        SkipPendingConstraints, SkipRowLock, SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
     };
     match fault {
         ForgetWaiter
@@ -30,6 +30,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | KeepStatementSnapshot
         | ForgetBeforeImage
         | ForgetCharge
+        | ForgetExpressionColumns
         | SkipValueLock
         | SkipParentLock
         | SkipPendingConstraints => promises().err().map(|broken| (1, broken)),

@@ -26,7 +26,6 @@ pub mod parse;
 mod row;
 mod session;
 mod settings;
-pub mod text;
 mod values;
 
 pub use binding::{Binding, CancelToken, Tables};
@@ -38,3 +37,4 @@ pub use row::{Projection, ShapeCache, TableShape};
 pub use session::{Prepared, Session};
 pub use settings::{EngineChoice, Settings};
 pub use values::{array_of, value_at, value_ref_at};
+pub use weft_expr::text;

@@ -1,15 +1,25 @@
 //! Imports point down only.
 //!
 //! ```text
-//!   weft-cli ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-format ─▶ weft-env
+//!   weft-cli ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
 //!                                   weft-sim, weft-tidy: used by nobody
 //! ```
 
 use crate::source::{SourceFile, blanked, lines_with_test};
 
 /// The crates from the lowest to the highest.
-pub const CRATES: &[&str] =
-    &["weft-env", "weft-format", "weft-kernel", "weft-tables", "weft-sim", "weft-sql", "weft", "weft-cli", "weft-tidy"];
+pub const CRATES: &[&str] = &[
+    "weft-env",
+    "weft-format",
+    "weft-expr",
+    "weft-kernel",
+    "weft-tables",
+    "weft-sim",
+    "weft-sql",
+    "weft",
+    "weft-cli",
+    "weft-tidy",
+];
 
 /// Crates that no other crate may use.
 const UNPUBLISHED: &[&str] = &["weft-sim", "weft-tidy"];

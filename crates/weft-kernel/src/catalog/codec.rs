@@ -15,19 +15,22 @@ mod predicates;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_expr::Expr;
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
 
 use self::predicates::{put_predicates, read_predicates};
 use super::def::{Deferrable, FkAction, ForeignKey, TableDef};
 
 /// First byte of an encoded definition and of an encoded catalog.
-const FORMAT_VERSION: u8 = 4;
+const FORMAT_VERSION: u8 = 5;
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;
 /// Definitions from this version on have the predicate of a partial index.
 const WITH_PREDICATE: u8 = 3;
 /// Foreign keys from this version on may be deferrable and initially immediate.
 const WITH_DEFERRABLE: u8 = 4;
+/// Definitions from this version on have the expressions of an index.
+const WITH_EXPRESSIONS: u8 = 5;
 
 /// The catalog as the manifest stores it.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +71,12 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
         put_foreign_key(bytes, foreign_key);
     }
     put_predicates(bytes, &def.predicate);
+    put_count(bytes, def.expressions.len());
+    for expression in &def.expressions {
+        let encoded = expression.encode().expect("an index is made with expressions that can be stored");
+        put_count(bytes, encoded.len());
+        bytes.extend(encoded);
+    }
 }
 
 fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
@@ -158,8 +167,27 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
         }
     }
     let predicate = if version >= WITH_PREDICATE { read_predicates(input)? } else { Vec::new() };
+    let mut expressions = Vec::new();
+    if version >= WITH_EXPRESSIONS {
+        for _ in 0..input.count()? {
+            let length = input.count()?;
+            expressions.push(Expr::decode(input.take(length)?)?);
+        }
+    }
     let schema = Arc::new(schema);
-    Ok(TableDef { id, name, schema, method, options, defaults, checks, primary_key, foreign_keys, predicate })
+    Ok(TableDef {
+        id,
+        name,
+        schema,
+        method,
+        options,
+        defaults,
+        checks,
+        primary_key,
+        foreign_keys,
+        predicate,
+        expressions,
+    })
 }
 
 fn read_foreign_key(input: &mut Input<'_>, version: u8, column_count: usize) -> Result<ForeignKey> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_expr::Expr;
 use weft_format::{Predicate, Schema, TableId};
 
 /// What happens to the rows that refer to a row that goes, or whose referenced values change.
@@ -79,6 +80,8 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// Of a partial index: the rows of its table that it has satisfy all of these; columns are the table's.
     pub predicate: Vec<Predicate>,
+    /// Of an index on expressions: they, over the columns of its table; immutable.
+    pub expressions: Vec<Expr>,
 }
 
 /// A table to be made: a [`TableDef`] that has no id yet.
@@ -102,6 +105,8 @@ pub struct NewTable {
     pub foreign_keys: Vec<ForeignKey>,
     /// Of a partial index: the rows of its table that it has satisfy all of these; columns are the table's.
     pub predicate: Vec<Predicate>,
+    /// Of an index on expressions: they, over the columns of its table; immutable.
+    pub expressions: Vec<Expr>,
 }
 
 impl NewTable {
@@ -118,6 +123,7 @@ impl NewTable {
             primary_key: None,
             foreign_keys: Vec::new(),
             predicate: Vec::new(),
+            expressions: Vec::new(),
         }
     }
 
@@ -137,6 +143,7 @@ impl NewTable {
             primary_key: self.primary_key,
             foreign_keys: self.foreign_keys,
             predicate: self.predicate,
+            expressions: self.expressions,
         }
     }
 }

@@ -11,9 +11,10 @@ use weft_format::{Result, TableId, Timestamp, Value};
 
 use super::codec::CatalogImage;
 use super::def::TableDef;
+use crate::fault::{Fault, active};
 use crate::index::{Index, scan_by_index};
 use crate::lock::ColumnSet;
-use crate::table::{ScanOutput, ScanRequest, Table};
+use crate::table::{ExprTest, ScanOutput, ScanRequest, Table};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
 #[derive(Clone)]
@@ -98,25 +99,37 @@ impl TableRef {
 
     /// Starts a scan, and notes it where the reader's transaction wants to know.
     pub fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+        self.scan_known(request, &[])
+    }
+
+    /// As [`TableRef::scan`], of which the caller wants only the rows for which these are true, too. It tests them
+    /// itself: the scan may return others.
+    pub fn scan_known(&self, request: ScanRequest, known: &[ExprTest]) -> Result<ScanOutput> {
         if let Some(reads) = &request.view.reads {
             reads.note_scan(self.def.id, &request.predicates, &request.projection);
         }
-        match scan_by_index(self, &request)? {
+        match scan_by_index(self, &request, known)? {
             Some(output) => Ok(output),
             None => self.table.scan(request),
         }
     }
 
-    /// What a statement that writes some columns of a row must keep others from changing: of each unique index and
-    /// foreign key over several columns that these belong to all columns, for it is tested for the row as it will be,
-    /// whoever writes the others.
+    /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index
+    /// on an expression that may fail and foreign key over several columns that these belong to all columns, for it is
+    /// tested for the row as it will be, whoever writes the others.
     pub fn columns_tested(&self, writes: ColumnSet) -> ColumnSet {
-        let indexes = self.indexes();
-        let unique = indexes.iter().filter(|index| index.is_unique()).map(|index| index.deciding());
         let own = self.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
-        let several = unique.chain(own).filter(|columns| columns.len() > 1);
-        let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
-        sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
+        columns_beside(own, writes).union(self.columns_indexed_together(writes))
+    }
+
+    /// The part of [`TableRef::columns_tested`] that indexes ask for.
+    pub(crate) fn columns_indexed_together(&self, writes: ColumnSet) -> ColumnSet {
+        let relations = self.index_relations();
+        let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
+        let is_forgotten = |index: &Index| active(Fault::ForgetExpressionColumns) && is_on_expression(index);
+        let is_tested = |index: &&Arc<Index>| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
+        let indexes = relations.iter().filter_map(|relation| relation.as_index.as_ref());
+        columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
     }
 
     /// The table's id.
@@ -147,6 +160,13 @@ impl TableRef {
         }
         Ok(())
     }
+}
+
+/// Of the lists of several columns that have one that is written, all columns.
+fn columns_beside<'a>(lists: impl Iterator<Item = &'a [usize]>, writes: ColumnSet) -> ColumnSet {
+    let several = lists.filter(|columns| columns.len() > 1);
+    let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
+    sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
 }
 
 impl TableShared {

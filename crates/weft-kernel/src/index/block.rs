@@ -263,7 +263,8 @@ mod tests {
             for _ in 0..500 {
                 let target: Vec<u8> = (0..rng.below(6)).map(|_| rng.below(256) as u8).collect();
                 let expected = entries.iter().find(|(bytes, ..)| *bytes >= target);
-                let fences = [(&entries[0].0[..], None), (&entries[0].0[..1], Some(&[255; 9][..])), (b"", Some(&target[..]))];
+                let fences =
+                    [(&entries[0].0[..], None), (&entries[0].0[..1], Some(&[255; 9][..])), (b"", Some(&target[..]))];
                 for fences in fences {
                     let found = reader.seek(&block, &target, fences, &mut entry).unwrap();
                     assert_eq!(found.then_some(&entry.bytes), expected.map(|(bytes, ..)| bytes));

@@ -18,6 +18,7 @@
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
 //! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
+//! | `parts` | what an index orders rows by: columns and expressions |
 //! | `select` | scans that an index answers |
 //! | `store`, `check` | the index: open, add, freeze, read; statistics and tests of everything |
 //! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |
@@ -44,6 +45,7 @@ mod memory;
 mod merged;
 mod number;
 mod options;
+mod parts;
 mod payload;
 mod pick;
 mod publish;
@@ -60,6 +62,7 @@ pub use check::IndexStatistics;
 pub use cursor::Cursor;
 pub use entry::Entry;
 pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
+pub use parts::IndexPart;
 pub use payload::fold_payloads;
 pub use relation::{INDEX_METHOD, Index, NewIndex};
 pub use run_scan::Direction;

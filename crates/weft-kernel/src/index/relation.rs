@@ -14,26 +14,23 @@
 //! 1. A table feeds all its indexes at installation, those under construction too, before the commit is published.
 //! 2. After redo each index gets the entries of all rows that the log changed; only versions that are alive matter
 //!    then.
-//! 3. A value is one byte (1, or 2 for NULL) and the column's bytes in key order, per column; none is a prefix of
-//!    another.
+//! 3. A row's value follows from the row (parts 1); a row whose expression fails has no entry (parts 2).
 //! 4. The rows of a partial index satisfy its predicate, a conjunction of conditions of the storage layer, which redo
 //!    can test as well as a statement. Who changes a column of it may move a row in or out; an entry of a row that went
 //!    is as outdated as that of another value.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
-use weft_format::{
-    Code, Column, DataType, Error, FileId, KeyCodec, Predicate, Result, RowCodec, Schema, TableId, Timestamp, Value,
-    ValueRef, key,
-};
+use weft_format::{Code, Column, DataType, Error, FileId, Predicate, Result, Schema, TableId, Timestamp, Value};
 
 use super::batch::Batch;
 use super::build::BuiltFiles;
-use super::options::{IndexContext, IndexOptions, Keep};
+use super::options::{IndexContext, IndexOptions};
+use super::parts::{IndexPart, IndexedRows, put_part, read_parts, write_parts};
 use super::store::IndexStore;
 use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
@@ -57,29 +54,43 @@ pub const INDEX_METHOD: &str = "index";
 pub struct NewIndex {
     /// Name, folded to lower case unless it was quoted; of the same space as tables.
     pub name: String,
-    /// Ordinals of stored columns of the table, in order.
-    pub columns: Vec<usize>,
+    /// Columns and expressions of the table, in order.
+    pub parts: Vec<IndexPart>,
     /// Whether no two rows may have the same values; NULLs are different from everything.
     pub unique: bool,
     /// Made by a constraint of the table: goes only with it.
     pub constraint: bool,
-    /// Ordinals of columns that readers want beside `columns`. They are known and shown; entries do not have them.
+    /// Ordinals of columns that readers want beside those of `parts`. They are known and shown; entries do not have
+    /// them.
     pub include: Vec<usize>,
     /// Only rows that satisfy all of these are indexed, and unique among each other.
     pub predicate: Vec<Predicate>,
 }
 
 impl NewIndex {
-    /// An index of all rows, made by no constraint.
+    /// An index of all rows on columns, made by no constraint.
     pub fn new(name: impl Into<String>, columns: Vec<usize>, unique: bool) -> NewIndex {
-        NewIndex { name: name.into(), columns, unique, constraint: false, include: Vec::new(), predicate: Vec::new() }
+        NewIndex::on(name, columns.into_iter().map(IndexPart::Column).collect(), unique)
+    }
+
+    /// An index of all rows on columns and expressions, made by no constraint.
+    pub fn on(name: impl Into<String>, parts: Vec<IndexPart>, unique: bool) -> NewIndex {
+        NewIndex { name: name.into(), parts, unique, constraint: false, include: Vec::new(), predicate: Vec::new() }
+    }
+
+    /// Tests that a table with this schema can have the index.
+    pub(crate) fn check(&self, schema: &Schema) -> Result<()> {
+        if self.parts.is_empty() || self.include.iter().any(|&column| column >= schema.columns.len()) {
+            return Err(Error::internal(format!("index {:?} has no columns, or some that its table lacks", self.name)));
+        }
+        self.parts.iter().try_for_each(|part| part.check(schema))
     }
 
     /// The definition of the relation.
     pub(crate) fn relation(&self, table: TableId) -> NewTable {
         let entry = Column { name: "entry".into(), data_type: DataType::Text, not_null: true };
-        let columns: Vec<String> = self.columns.iter().map(usize::to_string).collect();
-        let mut options = BTreeMap::from([("table".into(), table.to_string()), ("columns".into(), columns.join(","))]);
+        let (columns, expressions) = write_parts(&self.parts);
+        let mut options = BTreeMap::from([("table".into(), table.to_string()), ("columns".into(), columns)]);
         for (name, is_on) in [("unique", self.unique), ("constraint", self.constraint)] {
             if is_on {
                 options.insert(name.into(), "true".into());
@@ -91,7 +102,7 @@ impl NewIndex {
         }
         let schema = Schema::new(vec![entry], vec![0]);
         let predicate = self.predicate.clone();
-        NewTable { options, predicate, ..NewTable::new(self.name.clone(), schema, INDEX_METHOD) }
+        NewTable { options, predicate, expressions, ..NewTable::new(self.name.clone(), schema, INDEX_METHOD) }
     }
 }
 
@@ -146,95 +157,49 @@ pub struct Index {
     def: Arc<TableDef>,
     table: TableId,
     table_name: String,
+    parts: Vec<IndexPart>,
+    /// The parts' columns; [`Index::NO_COLUMN`] for an expression.
     columns: Vec<usize>,
-    types: Vec<DataType>,
     include: Vec<usize>,
-    /// The columns and those of the predicate.
+    /// The columns of the parts and those of the predicate.
     deciding: Vec<usize>,
+    /// Whether there may be rows for which an expression fails.
+    can_fail: bool,
+    /// Whether such a row was installed.
+    met_failure: AtomicBool,
     store: IndexStore,
-    rows: Rows,
+    rows: IndexedRows,
     /// Where the table keeps its list of indexes.
     owner: Weak<TableShared>,
     /// Snapshots from here on may use it.
     ready_ts: AtomicU64,
 }
 
-/// How the rows behind entries are read.
-#[derive(Clone)]
-struct Rows {
-    table: Weak<dyn Table>,
-    codec: Arc<RowCodec>,
-    keys: Arc<KeyCodec>,
-    columns: Vec<usize>,
-    types: Vec<DataType>,
-    predicate: Vec<Predicate>,
-    services: Arc<crate::Services>,
-}
-
-impl Rows {
-    fn put(&self, row: &[u8], value: &mut Vec<u8>) {
-        value.clear();
-        for (&column, &data_type) in self.columns.iter().zip(&self.types) {
-            put_value(value, data_type, self.codec.get(row, column));
-        }
-    }
-
-    fn has(&self, row: &[u8]) -> bool {
-        self.predicate.iter().all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
-    }
-}
-
-impl Keep for Rows {
-    fn keep(&self, value: &[u8], key: &[u8], _: Timestamp) -> Result<bool> {
-        let Some(table) = self.table.upgrade() else { return Ok(true) };
-        // A later version with this value, or one that the predicate lets in again, has added the entry again, above
-        // the horizon.
-        let row = table.read_row(key, self.services.horizon())?;
-        let Some(row) = row.filter(|row| self.has(row)) else { return Ok(false) };
-        let mut present = Vec::with_capacity(value.len());
-        self.put(&row, &mut present);
-        Ok(present == value)
-    }
-}
-
-/// Appends one value in the order of an index.
-pub(crate) fn put_value(value: &mut Vec<u8>, data_type: DataType, column: ValueRef<'_>) {
-    match column {
-        ValueRef::Null => value.push(2),
-        column => {
-            value.push(1);
-            key::put(value, data_type, column);
-        }
-    }
-}
-
 impl Index {
+    /// Stands among [`Index::columns`] for an expression: no table has a column of this ordinal.
+    pub const NO_COLUMN: usize = usize::MAX;
+
     /// Opens an index of a table; `recovered` is empty for a new one.
     pub(crate) fn open(context: TableContext, recovered: &RecoveredTable, t: &TableRef) -> Result<Arc<Index>> {
         let def = context.def;
         let schema = &t.def.schema;
-        let (columns, include) = (ordinals(&def, "columns")?, ordinals(&def, "include")?);
-        let is_there = |&column: &usize| column < schema.columns.len();
-        if columns.is_empty() || !columns.iter().chain(&include).all(is_there) {
+        let parts = read_parts(&def, schema).ok_or_else(|| damaged(&def))?;
+        let include = ordinals(&def, "include")?;
+        if include.iter().any(|&column| column >= schema.columns.len()) {
             return Err(damaged(&def));
         }
         if !def.predicate.iter().all(|predicate| is_of_schema(predicate, schema)) {
             return Err(damaged(&def));
         }
-        let mut deciding: Vec<usize> = columns.clone();
+        let column = |part: &IndexPart| match part {
+            IndexPart::Column(ordinal) => *ordinal,
+            IndexPart::Expression(_) => Index::NO_COLUMN,
+        };
+        let mut deciding: Vec<usize> = parts.iter().flat_map(IndexPart::reads).collect();
         deciding.extend(def.predicate.iter().map(Predicate::column));
         deciding.sort_unstable();
         deciding.dedup();
-        let types: Vec<DataType> = columns.iter().map(|&column| schema.columns[column].data_type).collect();
-        let rows = Rows {
-            table: Arc::downgrade(&t.table),
-            codec: t.codec.clone(),
-            keys: t.keys.clone(),
-            columns: columns.clone(),
-            types: types.clone(),
-            predicate: def.predicate.clone(),
-            services: context.services.clone(),
-        };
+        let rows = IndexedRows::new(t, &parts, &def.predicate, &context.services);
         let memory_bytes = IndexOptions::default().memory_bytes.min(context.services.options().row_table_bytes.max(1));
         let store = IndexStore::open(
             IndexContext {
@@ -251,10 +216,12 @@ impl Index {
             table: t.def.id,
             table_name: t.def.name.clone(),
             def,
-            columns,
-            types,
+            columns: parts.iter().map(column).collect(),
+            can_fail: parts.iter().any(|part| matches!(part, IndexPart::Expression(expr) if expr.can_fail())),
+            parts,
             include,
             deciding,
+            met_failure: AtomicBool::new(false),
             store,
             rows,
             owner: Arc::downgrade(&t.shared),
@@ -282,9 +249,24 @@ impl Index {
         &self.table_name
     }
 
-    /// Ordinals of the columns, in order.
+    /// What it orders rows by, in order.
+    pub fn parts(&self) -> &[IndexPart] {
+        &self.parts
+    }
+
+    /// Ordinals of the columns, in order, with [`Index::NO_COLUMN`] in the place of an expression.
     pub fn columns(&self) -> &[usize] {
         &self.columns
+    }
+
+    /// Whether there may be rows that it cannot have, because an expression of theirs fails.
+    pub fn can_fail(&self) -> bool {
+        self.can_fail
+    }
+
+    /// Whether such a row was installed: only while the index was made, or after it was dropped (parts 2).
+    pub(crate) fn met_failure(&self) -> bool {
+        self.met_failure.load(Ordering::Acquire)
     }
 
     /// Ordinals of the columns that INCLUDE names.
@@ -340,9 +322,26 @@ impl Index {
         &self.store
     }
 
-    /// The value of a row, in `value` (cleared first).
-    pub(crate) fn put_row(&self, row: &[u8], value: &mut Vec<u8>) {
-        self.rows.put(row, value);
+    /// The value of a row, in `value` (cleared first); true when a part of it is NULL: such rows are never the same as
+    /// others. An error when an expression fails.
+    pub(crate) fn put_row(&self, row: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.rows.put(row, value)
+    }
+
+    /// Whether the index has a row, by this value. `buffer` is used again and again.
+    pub(crate) fn has_row_by(&self, row: &[u8], value: &[u8], buffer: &mut Vec<u8>) -> bool {
+        self.rows.has_by(row, value, buffer)
+    }
+
+    /// Whether the parts of a row have these values, none of which is NULL.
+    pub fn row_has(&self, row: &[u8], values: &[Value]) -> bool {
+        let same = |found: &Value, value: &Value| !found.is_null() && found.as_ref().compare(value.as_ref()).is_eq();
+        self.row_values(row).is_ok_and(|found| found.iter().zip(values).all(|(found, value)| same(found, value)))
+    }
+
+    /// The values of the parts of a row.
+    pub(crate) fn row_values(&self, row: &[u8]) -> Result<Vec<Value>> {
+        self.rows.values(row)
     }
 
     /// A bound of first columns as one of values' beginnings; none when a column cannot hold its value.
@@ -357,7 +356,7 @@ impl Index {
     /// The beginning of values whose first columns are these; none when a column cannot hold its value.
     pub(crate) fn prefix(&self, values: &[Value]) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        for (value, &data_type) in values.iter().zip(&self.types) {
+        for (value, &data_type) in values.iter().zip(&self.rows.types) {
             let fits = match (data_type, value) {
                 (_, Value::Null) | (DataType::Boolean, Value::Bool(_)) => true,
                 (DataType::SmallInt, Value::Int(v)) => i16::try_from(*v).is_ok(),
@@ -371,14 +370,9 @@ impl Index {
             if !fits {
                 return None;
             }
-            put_value(&mut bytes, data_type, value.as_ref());
+            put_part(&mut bytes, data_type, value.as_ref());
         }
         Some(bytes)
-    }
-
-    /// Whether one of the columns of a row is NULL: such rows are never the same as others.
-    pub(crate) fn has_null(&self, row: &[u8]) -> bool {
-        self.columns.iter().any(|&column| self.rows.codec.get(row, column).is_null())
     }
 
     /// Whether a change of these columns moves the row in the index, into it or out of it.
@@ -389,11 +383,19 @@ impl Index {
 
     /// Adds the entry of a row, when the index has it (relation 4).
     pub(crate) fn add_row(&self, key: &[u8], row: &[u8], ts: Timestamp, value: &mut Vec<u8>) {
-        if !self.has_row(row) {
-            return;
+        if self.put_new(row, value) {
+            self.store.add(value, key, ts);
         }
-        self.put_row(row, value);
-        self.store.add(value, key, ts);
+    }
+
+    /// Puts the value of a row that is added; false when the index does not have it, or an expression fails (parts 2):
+    /// who makes the index will know; one that is made never meets such a row that stays alive.
+    fn put_new(&self, row: &[u8], value: &mut Vec<u8>) -> bool {
+        let found = self.has_row(row).then(|| self.put_row(row, value));
+        if let Some(Err(_)) = found {
+            self.met_failure.store(true, Ordering::Release);
+        }
+        matches!(found, Some(Ok(_)))
     }
 
     /// Feeds a commit that is being installed (relation 1). Entries are added in their order, pieces of a large commit
@@ -411,9 +413,8 @@ impl Index {
             if let Some(row) = &staged.row
                 && moves
                 && !is_forgotten
-                && self.has_row(row)
+                && self.put_new(row, &mut value)
             {
-                self.put_row(row, &mut value);
                 let value_len = value.len();
                 value.extend_from_slice(key);
                 entries.push(&value, value_len, ts);
@@ -439,8 +440,8 @@ impl Index {
         let before = self.rows.table.upgrade().map(|table| table.read_row(key, Timestamp(ts.0 - 1)));
         if let Some(Ok(Some(row))) = before
             && self.has_row(&row)
+            && self.put_row(&row, value).is_ok()
         {
-            self.put_row(&row, value);
             self.store.note_stale(value);
         }
     }
@@ -461,8 +462,14 @@ impl Index {
         super::scan_rows::for_each_row(table, read_ts, self.rows.codec.column_count(), |batch| {
             let rows = self.rows.codec.encode_columns(batch.columns());
             for row in rows.iter().filter(|row| self.has_row(row)) {
-                self.put_row(row, &mut value);
                 let key = self.rows.keys.of_row(&self.rows.codec, row);
+                if let Err(error) = self.put_row(row, &mut value) {
+                    wrong.push(format!(
+                        "a row of table {:?} cannot be indexed: {error} (key {key:02x?})",
+                        self.table_name
+                    ));
+                    continue;
+                }
                 let mut cursor = self.store.lookup(&value)?;
                 let mut found = false;
                 while let Some(entry) = cursor.next()? {

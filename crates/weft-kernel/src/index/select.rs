@@ -8,7 +8,9 @@
 //! 1. Every row that the snapshot shows and that satisfies the predicates has an entry in the stretches; each candidate
 //!    is read as of the snapshot and tested again, so outdated entries do no harm.
 //! 2. Who finds more candidates than are worth reading one by one gives up, and the table is scanned.
-//! 3. A partial index is used when the predicates imply its own: then every row of the answer is in it.
+//! 3. Of an index on an expression the stretches come from what the caller says that it tests itself; rows of the
+//!    answer that are not in them it would have left out.
+//! 4. A partial index is used when the predicates imply its own: then every row of the answer is in it.
 
 use std::cmp::Reverse;
 use std::ops::Bound;
@@ -20,9 +22,10 @@ use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
 
 use super::Direction;
+use super::parts::IndexPart;
 use super::relation::Index;
 use crate::catalog::TableRef;
-use crate::table::{Partition, ScanMetrics, ScanOutput, ScanRequest};
+use crate::table::{ExprTest, Partition, ScanMetrics, ScanOutput, ScanRequest};
 
 /// The most candidates that are read one by one, whatever the table's size.
 const CANDIDATES_MAX: u64 = 2000;
@@ -44,14 +47,16 @@ struct Use {
 }
 
 /// Answers a scan by an index; none when no index helps.
-pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest) -> Result<Option<ScanOutput>> {
+pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Result<Option<ScanOutput>> {
     let view = &request.view;
-    if request.predicates.is_empty() || view.own.as_ref().is_some_and(|own| !own.attachments.is_empty()) {
+    if (request.predicates.is_empty() && known.is_empty())
+        || view.own.as_ref().is_some_and(|own| !own.attachments.is_empty())
+    {
         return Ok(None);
     }
     let indexes = t.indexes();
     let usable = indexes.iter().filter(|index| index.is_usable(view.read_ts));
-    let best = usable.filter_map(|index| Some((index, plan(index, &request.predicates)?)));
+    let best = usable.filter_map(|index| Some((index, plan(index, &request.predicates, known)?)));
     let Some((index, plan)) = best.max_by_key(|(index, plan)| (plan.score, Reverse(index.id()))) else {
         return Ok(None);
     };
@@ -94,14 +99,18 @@ fn candidates(index: &Index, stretches: &[Stretch], limit: usize) -> Result<Opti
 }
 
 /// How an index serves predicates; none when its first column is not among them (of a partial index all entries are of
-/// use), or when they do not say that it has all the rows (select 3).
-fn plan(index: &Index, predicates: &[Predicate]) -> Option<Use> {
+/// use), or when they do not say that it has all the rows (select 4).
+fn plan(index: &Index, predicates: &[Predicate], known: &[ExprTest]) -> Option<Use> {
     if !all_implied(predicates, index.predicate()) {
         return None;
     }
     let mut prefix: Vec<Value> = Vec::new();
-    for &column in index.columns() {
-        let of_column = || predicates.iter().filter(move |predicate| predicate.column() == column);
+    for part in index.parts() {
+        let of_column = || {
+            let own = predicates.iter().filter(move |predicate| *part == IndexPart::Column(predicate.column()));
+            let is_of = move |test: &&ExprTest| matches!(part, IndexPart::Expression(expr) if **expr == test.expr);
+            own.chain(known.iter().filter(is_of).map(|test| &test.predicate))
+        };
         let equal = of_column().find_map(|predicate| match predicate {
             Predicate::Compare { op: CompareOp::Eq, value, .. } => Some(value.clone()),
             Predicate::IsNull { .. } => Some(Value::Null),

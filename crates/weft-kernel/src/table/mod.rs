@@ -17,5 +17,5 @@ mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
 pub use method::{Maintain, Method, Newest, RecoveredTable, Replay, Scan, Table, TableContext, Write};
-pub use scan::{Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
+pub use scan::{ExprTest, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
 pub use write_set::{Attachment, Change, Location, Staged, TableWrites};

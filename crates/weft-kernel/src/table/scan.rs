@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 use weft_env::sync::Mutex;
+use weft_expr::Expr;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, Timestamp, Value};
 
@@ -37,6 +38,16 @@ pub struct ScanRequest {
     pub partition_count: usize,
     /// The most rows a batch may have.
     pub batch_rows: usize,
+}
+
+/// A condition on an expression that the rows wanted satisfy. A scan does not apply it: whoever asks for the scan does,
+/// on what it returns. It may help to find the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExprTest {
+    /// Over the stored columns of the table.
+    pub expr: Expr,
+    /// What is said of its value; the predicate's column means nothing.
+    pub predicate: Predicate,
 }
 
 /// A scan under way: it holds the layout version it reads.

@@ -15,6 +15,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_expr::text;
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::ddl::OwnDdl;
@@ -22,7 +23,7 @@ use super::journal::Step;
 use super::transaction::Transaction;
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
-use crate::index::{Direction, Index, NewIndex, attachment, for_each_row};
+use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::{LockMode, LockName};
 use crate::table::{RecoveredTable, Staged, TableContext};
 
@@ -38,11 +39,7 @@ impl Transaction {
                 format!("table {:?} has uncommitted rows of a bulk statement of this transaction", t.def.name);
             return Err(Error::new(Code::FeatureNotSupported, message).hint("commit first, or make the index before"));
         }
-        if new.columns.is_empty()
-            || new.columns.iter().chain(&new.include).any(|&column| column >= t.def.schema.columns.len())
-        {
-            return Err(Error::internal(format!("index {:?} has columns that its table lacks", new.name)));
-        }
+        new.check(&t.def.schema)?;
         self.lock_free_name(&new.name)?;
         let own = OwnDdl::creates(&self.ddl, t.id());
         self.lock_table(t, LockMode::SHARED)?;
@@ -57,9 +54,39 @@ impl Transaction {
         if !own {
             self.fill(t, &relation, &index)?;
         }
-        if new.unique {
+        if new.unique || index.can_fail() {
             self.lock_table(t, LockMode::EXCLUSIVE)?;
+        }
+        if index.can_fail() {
+            self.check_values(t, &index)?;
+        }
+        if new.unique {
             self.check_unique(t, &index)?;
+        }
+        Ok(())
+    }
+
+    /// Tests that all rows have a value, own ones included (index parts 2). The caller has locked the table: whoever
+    /// staged a row without knowing the index is done.
+    fn check_values(&mut self, t: &TableRef, index: &Arc<Index>) -> Result<()> {
+        let engine = self.engine.clone();
+        let timeline = &engine.core.timeline;
+        timeline.settle()?;
+        let mut value = Vec::new();
+        if index.met_failure() {
+            let read_ts = timeline.register();
+            let tested = for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
+                let rows = t.codec.encode_columns(batch.columns());
+                let mut indexed = rows.iter().filter(|row| index.has_row(row));
+                indexed.try_for_each(|row| index.put_row(row, &mut value).map(|_| ()))
+            });
+            timeline.release(read_ts);
+            tested?;
+        }
+        let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
+        let staged = own.iter().flat_map(|writes| writes.rows.values()).filter_map(|staged| staged.row.as_ref());
+        for row in staged.filter(|row| index.has_row(row)) {
+            index.put_row(row, &mut value)?;
         }
         Ok(())
     }
@@ -93,7 +120,7 @@ impl Transaction {
                 cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
             }
             for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
-                index.put_row(row, &mut value);
+                index.put_row(row, &mut value)?;
                 t.keys.put_row(&t.codec, row, &mut key);
                 build.push(&value, &key)?;
             }
@@ -128,9 +155,9 @@ impl Transaction {
             let both = [&first[..], entry.key];
             for key in &both[usize::from(entries > 2)..] {
                 let row = self.row_as_committed(t, key)?;
-                let Some(row) = row.filter(|row| index.has_row(row) && !index.has_null(row)) else { continue };
-                index.put_row(&row, &mut value);
-                if value == last {
+                let Some(row) = row.filter(|row| index.has_row(row)) else { continue };
+                let has_null = index.put_row(&row, &mut value)?;
+                if value == last && !has_null {
                     alive += 1;
                     if alive == 2 {
                         return Err(duplicate_value(t, index, &row));
@@ -141,7 +168,6 @@ impl Transaction {
         let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
         for (key, staged) in own.iter().flat_map(|writes| &writes.rows) {
             let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
-            self.note_own_value(index, key, row);
             self.check_value(t, index, key, row)?;
         }
         Ok(())
@@ -288,12 +314,9 @@ impl Transaction {
                 continue;
             }
             last = (entry.value.to_vec(), entry.key.to_vec());
-            let is_there = if index.is_partial() {
-                let row = t.table.read_row(entry.key, self.read_ts)?.filter(|row| index.has_row(row));
-                row.is_some_and(|row| {
-                    index.put_row(&row, &mut value);
-                    value == entry.value
-                })
+            let is_there = if index.is_partial() || index.columns().contains(&Index::NO_COLUMN) {
+                let row = t.table.read_row(entry.key, self.read_ts)?;
+                row.is_some_and(|row| index.has_row_by(&row, entry.value, &mut value))
             } else {
                 t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?
                     && index.prefix(&values).is_some_and(|value| value == entry.value)
@@ -320,7 +343,10 @@ impl Transaction {
         let mut value = Vec::new();
         for (key, staged) in &writes.rows {
             let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
-            index.put_row(row, &mut value);
+            if index.put_row(row, &mut value).is_err() {
+                // Staged before this transaction dropped and made the index; it tested such rows when it made it.
+                continue;
+            }
             let above = match low {
                 Bound::Included(low) => value >= *low,
                 Bound::Excluded(low) => value > *low && !value.starts_with(low),
@@ -348,36 +374,35 @@ impl Transaction {
         for relation in relations.iter() {
             let Some(index) = &relation.as_index else { continue };
             let moves = staged.base.is_none() || index.is_touched(&staged.columns);
-            let counts = index.is_unique() && index.has_row(row);
-            if counts && moves && !index.has_null(row) && !OwnDdl::drops(&self.ddl, index.id()) {
+            let is_tested = index.is_unique() || index.can_fail();
+            if is_tested && moves && index.has_row(row) && !OwnDdl::drops(&self.ddl, index.id()) {
                 self.check_value(t, index, key, row)?;
-                self.note_own_value(index, key, row);
             }
         }
         Ok(())
     }
 
-    fn note_own_value(&mut self, index: &Index, key: &[u8], row: &[u8]) {
-        let mut value = Vec::new();
-        index.put_row(row, &mut value);
-        self.own_values.entry((index.id(), value.into())).or_default().push(key.into());
-    }
-
-    /// Fails when another row has the values that this row has in a unique index (indexes 2), which has this row.
+    /// Fails when the row, which the index has, has no value by it, or another row has the same in a unique index
+    /// (indexes 2). Notes the value as one of this transaction.
     fn check_value(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8]) -> Result<()> {
         let mut value = Vec::new();
-        index.put_row(row, &mut value);
+        let has_null = index.put_row(row, &mut value)?;
+        if has_null || !index.is_unique() {
+            return Ok(());
+        }
+        self.check_only(t, index, key, row, &value)?;
+        self.own_values.entry((index.id(), value.into())).or_default().push(key.into());
+        Ok(())
+    }
+
+    fn check_only(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8], value: &[u8]) -> Result<()> {
         if !active(Fault::SkipValueLock) {
-            self.lock(LockName::key(index.id(), &value), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
+            self.lock(LockName::key(index.id(), value), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
                 format!("a value of index {:?}", index.name())
             })?;
         }
-        let same = |row: &[u8]| {
-            let mut other = Vec::with_capacity(value.len());
-            index.put_row(row, &mut other);
-            other == value && index.has_row(row)
-        };
-        let own = self.own_values.get(&(index.id(), value.clone().into()));
+        let same = |row: &[u8]| index.has_row_by(row, value, &mut Vec::with_capacity(value.len()));
+        let own = self.own_values.get(&(index.id(), value.into()));
         for other in own.into_iter().flatten().filter(|other| ***other != *key) {
             if let Some(Staged { row: Some(staged), .. }) = self.own_row(t, other)?
                 && same(staged)
@@ -386,7 +411,7 @@ impl Transaction {
             }
         }
         let mut candidates: Vec<Vec<u8>> = Vec::new();
-        let mut cursor = index.store().lookup(&value)?;
+        let mut cursor = index.store().lookup(value)?;
         while let Some(entry) = cursor.next()? {
             if entry.key != key {
                 candidates.push(entry.key.to_vec());
@@ -431,11 +456,11 @@ impl Transaction {
             let (mut value, mut key) = (Vec::new(), Vec::new());
             for batch in batches {
                 for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
-                    index.put_row(row, &mut value);
+                    let has_null = index.put_row(row, &mut value)?;
                     t.keys.put_row(&t.codec, row, &mut key);
                     build.push(&value, &key)?;
-                    if index.is_unique() && !index.has_null(row) {
-                        self.check_value(t, index, &key, row)?;
+                    if index.is_unique() && !has_null {
+                        self.check_only(t, index, &key, row, &value)?;
                         values.push(value.clone());
                     }
                 }
@@ -454,24 +479,27 @@ impl Transaction {
     }
 }
 
-/// The first columns of an index are these values.
+/// The first columns of an index are these values; what is said of expressions is left out.
 fn equal_to(index: &Index, values: &[Value]) -> Vec<Predicate> {
-    let pairs = index.columns().iter().zip(values);
-    let predicate = |(&column, value): (&usize, &Value)| match value {
-        Value::Null => Predicate::IsNull { column },
-        value => Predicate::Compare { column, op: CompareOp::Eq, value: value.clone() },
+    let pairs = index.parts().iter().zip(values);
+    let predicate = |(part, value): (&IndexPart, &Value)| match (part, value) {
+        (IndexPart::Expression(_), _) => None,
+        (IndexPart::Column(column), Value::Null) => Some(Predicate::IsNull { column: *column }),
+        (IndexPart::Column(column), value) => {
+            Some(Predicate::Compare { column: *column, op: CompareOp::Eq, value: value.clone() })
+        }
     };
-    pairs.map(predicate).collect()
+    pairs.filter_map(predicate).collect()
 }
 
 fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {
-    let columns = index.columns().iter().map(|&column| {
-        let value = t.codec.get(row, column).to_value();
-        (t.def.schema.columns[column].name.as_str(), super::stage::text_of(&value))
-    });
-    let (names, values): (Vec<&str>, Vec<String>) = columns.unzip();
+    let schema = &t.def.schema;
+    let names: Vec<String> = index.parts().iter().map(|part| part.text(schema)).collect();
+    let values = index.row_values(row).unwrap_or_default();
+    let printed =
+        values.iter().zip(index.parts()).map(|(value, part)| text::print(value.as_ref(), part.data_type(schema)));
     let message = format!("duplicate key value violates unique constraint \"{}\"", index.name());
     Error::new(Code::UniqueViolation, message)
-        .hint(format!("key ({})=({}) already exists", names.join(", "), values.join(", ")))
+        .hint(format!("Key ({})=({}) already exists.", names.join(", "), printed.collect::<Vec<_>>().join(", ")))
         .about(&t.def.name, None, Some(index.name()))
 }

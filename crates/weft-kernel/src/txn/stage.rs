@@ -245,6 +245,7 @@ impl Transaction {
     /// Locks columns of a row; its newest version when they are in it what the snapshot shows, none when the snapshot
     /// shows no row. Anything else is a conflict (txn 5).
     fn locked_version(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<Option<Newest>> {
+        let mode = self.tested_mode(t, mode)?;
         self.lock_key(t, key, mode, wait)?;
         self.unchanged_version(t, key, mode)
     }
@@ -279,6 +280,7 @@ impl Transaction {
 
     /// Locks more columns of a row that this transaction has written already.
     fn widen(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<()> {
+        let mode = self.tested_mode(t, mode)?;
         self.lock_key(t, key, mode, self.lock_wait())?;
         let base = self.own_row(t, key)?.and_then(|staged| staged.base);
         // The version it was staged on is in the snapshot and had no other writer since: nothing can have changed.
@@ -288,13 +290,27 @@ impl Transaction {
         Ok(())
     }
 
-    pub(super) fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
+    /// The mode with the columns that indexes are asked about for the row as it will be. Under the table's lock, for a
+    /// statement may have been planned before an index was made that it waited for.
+    fn tested_mode(&mut self, t: &TableRef, mode: LockMode) -> Result<LockMode> {
+        self.lock_writes(t)?;
+        let tested = t.columns_indexed_together(mode.writes);
+        Ok(if tested.is_empty() { mode } else { LockMode::columns(mode.reads.union(tested), mode.writes) })
+    }
+
+    /// Keeps others from locking the table as a whole.
+    fn lock_writes(&mut self, t: &TableRef) -> Result<()> {
         self.core().check_writable()?;
         if !self.journal.state(t).locked {
             self.lock_table(t, LockMode::SHARED)?;
         } else if !self.ddl.is_empty() {
             self.check_alive(t)?;
         }
+        Ok(())
+    }
+
+    pub(super) fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
+        self.lock_writes(t)?;
         if self.mixed_before.is_none() {
             self.mixed_before = Some(self.core().locks.mixed_count());
         }

@@ -1,4 +1,5 @@
 mod chains;
+mod expressions;
 mod indexes;
 mod levels;
 mod partial;

@@ -21,6 +21,7 @@ mod error;
 mod explain;
 mod functions;
 mod held;
+mod indexed;
 mod lengths;
 mod names;
 mod operators;

@@ -32,6 +32,7 @@ use weft_kernel::TableRef;
 use weft_kernel::table::ReadView;
 
 use super::error::wrap;
+use super::indexed::{Indexed, indexed, test_of};
 use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
 use super::types::WeftTypes;
@@ -52,6 +53,7 @@ pub(crate) struct WeftTable {
     name: Arc<str>,
     stored: Arc<Schema>,
     schema: SchemaRef,
+    indexed: Vec<Indexed>,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -67,6 +69,7 @@ impl WeftTable {
             name: table.def.name.as_str().into(),
             schema: stored.arrow(&(0..width).collect::<Vec<_>>()),
             stored,
+            indexed: indexed(table),
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
         }
@@ -101,11 +104,15 @@ impl TableProvider for WeftTable {
             None => (0..self.schema.fields().len()).collect(),
         };
         let mut predicates = Vec::with_capacity(filters.len());
+        let mut known = Vec::new();
         for filter in filters {
-            let taken = predicates_of(filter, &self.stored).ok_or_else(|| {
+            if let Some(taken) = predicates_of(filter, &self.stored) {
+                predicates.extend(taken);
+                continue;
+            }
+            known.push(test_of(filter, &self.stored, &self.indexed).ok_or_else(|| {
                 wrap(Error::internal(format!("condition {filter} was offered to a scan that cannot apply it")))
-            })?;
-            predicates.extend(taken);
+            })?);
         }
         let target = session.config().target_partitions();
         let rows = self.rows.load(Ordering::Relaxed);
@@ -115,6 +122,7 @@ impl TableProvider for WeftTable {
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
             predicates: predicates.into(),
+            known: known.into(),
             partition_count: partition_count(rows, target),
             rows_estimated: rows,
             bytes_estimated: self.bytes.load(Ordering::Relaxed),
@@ -124,6 +132,7 @@ impl TableProvider for WeftTable {
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         let answer = |filter: &&Expr| match predicates_of(filter, &self.stored) {
             Some(_) => TableProviderFilterPushDown::Exact,
+            None if test_of(filter, &self.stored, &self.indexed).is_some() => TableProviderFilterPushDown::Inexact,
             None => TableProviderFilterPushDown::Unsupported,
         };
         Ok(filters.iter().map(answer).collect())

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   WHERE a >= 7 AND b IN ('x','y') AND lower(c) = 'z'
-//!   scan: [a >= 7, b IN ('x','y')]        above the scan: lower(c) = 'z'
+//!   scan: [a >= 7, b IN ('x','y')]        above the scan: lower(c) = 'z'   (told to the scan when it is indexed, see
+//!                                                                            `indexed`)
 //! ```
 //!
 //! 1. A condition is taken whole or not at all; what is taken is applied exactly, so nothing above repeats it.
@@ -12,7 +13,7 @@
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use weft_format::predicate::{CompareOp, Predicate};
-use weft_format::{Schema, Value};
+use weft_format::{DataType, Schema, Value};
 
 /// The conjunction that `expr` says about the columns of `schema`, or none when a scan cannot apply it.
 pub(crate) fn predicates_of(expr: &Expr, schema: &Schema) -> Option<Vec<Predicate>> {
@@ -118,7 +119,7 @@ fn constant(expr: &Expr, column: usize, schema: &Schema) -> Option<Value> {
     }
 }
 
-fn compare_op(op: Operator) -> Option<CompareOp> {
+pub(super) fn compare_op(op: Operator) -> Option<CompareOp> {
     Some(match op {
         Operator::Eq => CompareOp::Eq,
         Operator::NotEq => CompareOp::NotEq,
@@ -131,7 +132,7 @@ fn compare_op(op: Operator) -> Option<CompareOp> {
 }
 
 /// `7 < a` is `a > 7`.
-fn mirrored(op: CompareOp) -> CompareOp {
+pub(super) fn mirrored(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Lt => CompareOp::Gt,
         CompareOp::LtEq => CompareOp::GtEq,
@@ -143,11 +144,16 @@ fn mirrored(op: CompareOp) -> CompareOp {
 
 /// A predicate as people write it.
 pub(crate) fn describe(predicate: &Predicate, schema: &Schema) -> String {
-    let name = &schema.columns[predicate.column()].name;
+    let column = &schema.columns[predicate.column()];
+    describe_about(predicate, &column.name, column.data_type)
+}
+
+/// A predicate about something of a name and a type.
+pub(crate) fn describe_about(predicate: &Predicate, name: &str, data_type: DataType) -> String {
     match predicate {
         Predicate::IsNull { .. } => format!("{name} IS NULL"),
         Predicate::IsNotNull { .. } => format!("{name} IS NOT NULL"),
-        Predicate::Compare { op, value, column } => {
+        Predicate::Compare { op, value, .. } => {
             let sign = match op {
                 CompareOp::Eq => "=",
                 CompareOp::NotEq => "<>",
@@ -156,18 +162,18 @@ pub(crate) fn describe(predicate: &Predicate, schema: &Schema) -> String {
                 CompareOp::Gt => ">",
                 CompareOp::GtEq => ">=",
             };
-            format!("{name} {sign} {}", literal(value, *column, schema))
+            format!("{name} {sign} {}", literal(value, data_type))
         }
-        Predicate::In { values, column } => {
-            let shown: Vec<String> = values.iter().take(8).map(|value| literal(value, *column, schema)).collect();
+        Predicate::In { values, .. } => {
+            let shown: Vec<String> = values.iter().take(8).map(|value| literal(value, data_type)).collect();
             let more = if values.len() > 8 { format!(", ... {} in all", values.len()) } else { String::new() };
             format!("{name} IN ({}{more})", shown.join(", "))
         }
     }
 }
 
-fn literal(value: &Value, column: usize, schema: &Schema) -> String {
-    match super::types::scalar_of(value, schema.columns[column].data_type) {
+fn literal(value: &Value, data_type: DataType) -> String {
+    match super::types::scalar_of(value, data_type) {
         Ok(scalar) if matches!(value, Value::Text(_)) => format!("'{scalar}'"),
         Ok(scalar) => scalar.to_string(),
         Err(_) => format!("{value:?}"),

@@ -35,10 +35,11 @@ use futures::Stream;
 use weft_env::sync::Mutex;
 use weft_format::predicate::Predicate;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{Partition, ScanMetrics, ScanRequest};
+use weft_kernel::table::{ExprTest, Partition, ScanMetrics, ScanRequest};
 
 use super::error::wrap;
 use super::held::with_own_texts;
+use super::indexed::describe_test;
 use super::pushdown::describe;
 use crate::binding::Binding;
 
@@ -70,6 +71,7 @@ pub(crate) struct WeftScanExec {
     stored: Arc<Schema>,
     projection: Arc<[usize]>,
     predicates: Arc<[Predicate]>,
+    known: Arc<[ExprTest]>,
     rows_estimated: u64,
     bytes_estimated: u64,
     properties: Arc<PlanProperties>,
@@ -90,6 +92,8 @@ pub(crate) struct Leaf {
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
     pub(crate) predicates: Arc<[Predicate]>,
+    /// What the operator above tests, told for the sake of indexes.
+    pub(crate) known: Arc<[ExprTest]>,
     pub(crate) partition_count: usize,
     pub(crate) rows_estimated: u64,
     pub(crate) bytes_estimated: u64,
@@ -111,6 +115,7 @@ impl WeftScanExec {
             stored: leaf.stored,
             projection: leaf.projection,
             predicates: leaf.predicates,
+            known: leaf.known,
             rows_estimated: leaf.rows_estimated,
             bytes_estimated: leaf.bytes_estimated,
             properties: Arc::new(properties),
@@ -126,6 +131,7 @@ impl WeftScanExec {
             stored: Arc::clone(&self.stored),
             projection: Arc::clone(&self.projection),
             predicates: Arc::clone(&self.predicates),
+            known: Arc::clone(&self.known),
             rows_estimated: self.rows_estimated,
             bytes_estimated: self.bytes_estimated,
             properties: Arc::clone(&self.properties),
@@ -157,7 +163,7 @@ impl WeftScanExec {
             partition_count,
             batch_rows,
         };
-        let output = table.scan(request).map_err(wrap)?;
+        let output = table.scan_known(request, &self.known).map_err(wrap)?;
         assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
         let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
         let taken = scan[partition].take().expect("a scan that was just started has all its partitions");
@@ -192,6 +198,10 @@ impl DisplayAs for WeftScanExec {
         if !self.predicates.is_empty() {
             let shown: Vec<String> = self.predicates.iter().map(|p| describe(p, &self.stored)).collect();
             write!(f, ", predicates=[{}]", shown.join(" AND "))?;
+        }
+        if !self.known.is_empty() {
+            let shown: Vec<String> = self.known.iter().map(|test| describe_test(test, &self.stored)).collect();
+            write!(f, ", told=[{}]", shown.join(" AND "))?;
         }
         write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)
     }

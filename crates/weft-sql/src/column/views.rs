@@ -208,7 +208,7 @@ fn indexes(engine: &Engine) -> Vec<Vec<Value>> {
         vec![
             text(index.name()),
             text(table.def.name.as_str()),
-            text(names(index.columns())),
+            text(index.parts().iter().map(|part| part.text(schema)).collect::<Vec<_>>().join(", ")),
             Value::Bool(index.is_unique()),
             int(statistics.entries),
             int(statistics.memory_bytes + statistics.open_bytes),

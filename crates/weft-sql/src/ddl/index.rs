@@ -1,16 +1,15 @@
 //! Definitions of indexes.
 
-use sqlparser::ast::{
-    CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, Spanned, UniqueConstraint,
-};
+use sqlparser::ast::{CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint};
 use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
 use weft_kernel::TableRef;
 use weft_kernel::index::NewIndex;
 
 use super::create::check_length;
+use super::index_parts::{part_name, part_of};
 use crate::parse::{fold, span_position, table_name};
-use crate::row::index_predicate;
+use crate::row::{TableShape, index_predicate};
 
 /// The most columns of an index, as in PostgreSQL.
 const INDEX_COLUMNS_MAX: usize = 32;
@@ -24,13 +23,13 @@ pub(crate) fn new_index(
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<NewIndex> {
     refuse_clauses(create, method)?;
-    let mut columns = Vec::with_capacity(create.columns.len());
+    let shape = TableShape::bind(table)?;
+    let mut parts = Vec::with_capacity(create.columns.len());
     for column in &create.columns {
-        let at = |error: Error| place(error, source, column.column.expr.span());
-        let ordinal = ordinal_of(table, &column_of(column).map_err(at)?).map_err(at)?;
+        let part = part_of(column, &shape, source)?;
         // A column that comes again orders nothing.
-        if !columns.contains(&ordinal) {
-            columns.push(ordinal);
+        if !parts.contains(&part) {
+            parts.push(part);
         }
     }
     let mut include = Vec::with_capacity(create.include.len());
@@ -44,13 +43,13 @@ pub(crate) fn new_index(
     };
     let name = match &create.name {
         Some(name) => table_name(name)?,
-        None => free_name(&index_base(table, create)?, "idx", is_taken),
+        None => free_name(&index_base(table, create), "idx", is_taken),
     };
     check_length(&name)?;
-    Ok(NewIndex { include, predicate, ..NewIndex::new(name, columns, create.unique) })
+    Ok(NewIndex { include, predicate, ..NewIndex::on(name, parts, create.unique) })
 }
 
-fn place(error: Error, source: &str, span: Span) -> Error {
+pub(super) fn place(error: Error, source: &str, span: Span) -> Error {
     match span_position(source, span) {
         Some(position) if error.position().is_none() => error.at(position),
         _ => error,
@@ -58,7 +57,7 @@ fn place(error: Error, source: &str, span: Span) -> Error {
 }
 
 /// The ordinal of a visible column.
-fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
+pub(super) fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
     table.def.schema.visible().iter().position(|known| known.name == name).ok_or_else(|| {
         let message = format!("column \"{name}\" does not exist");
         Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(name), None)
@@ -91,15 +90,17 @@ fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
     }
 }
 
-/// The column that an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read
-/// from either end.
+/// The column that an item of a UNIQUE constraint's list names.
 fn column_of(column: &IndexColumn) -> Result<String> {
     if let Some(class) = &column.operator_class {
         return Err(refused(&format!("the operator class {class}")).hint("text is indexed by its bytes: leave it out"));
     }
     match &column.column.expr {
         SqlExpr::Identifier(ident) => Ok(fold(ident)),
-        _ => Err(refused("an index on an expression").hint("index the columns that it reads")),
+        other => {
+            let error = Error::new(Code::SyntaxError, format!("syntax error at or near \"{other}\""));
+            Err(error.hint("a constraint is on columns: make a unique index on the expression"))
+        }
     }
 }
 
@@ -111,22 +112,22 @@ fn check_width(columns: usize) -> Result<()> {
         .hint("leave out the last ones: readers test every condition again on the row"))
 }
 
-fn refused(what: &str) -> Error {
+pub(super) fn refused(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
 }
 
-/// `t_a_b` for an index on a and b, or on a that includes b; a column that comes twice is told apart as PostgreSQL
-/// does.
-fn index_base(table: &TableRef, create: &CreateIndex) -> Result<String> {
-    let listed = create.columns.iter().map(column_of).collect::<Result<Vec<String>>>()?;
+/// `t_a_b` for an index on a and b, or on a that includes b, `t_lower_expr` for one on lower(a) and a + 1; a name that
+/// comes twice is told apart as PostgreSQL does.
+fn index_base(table: &TableRef, create: &CreateIndex) -> String {
+    let listed = create.columns.iter().map(part_name);
     let mut names: Vec<String> = Vec::new();
-    for name in listed.into_iter().chain(create.include.iter().map(fold)) {
+    for name in listed.chain(create.include.iter().map(fold)) {
         let numbered = (1..).map(|number| format!("{name}{number}"));
         let mut free = std::iter::once(name.clone()).chain(numbered).filter(|name| !names.contains(name));
         let free = free.next().expect("some number is free");
         names.push(free);
     }
-    Ok(format!("{}_{}", table.def.name, names.join("_")))
+    format!("{}_{}", table.def.name, names.join("_"))
 }
 
 /// `base_suffix`, with a number when it is taken.

@@ -8,6 +8,7 @@
 //!   CREATE TABLE t (a int UNIQUE, b int, UNIQUE (b, a))      indexes t_a_key [0] and t_b_a_key [1, 0], of constraints
 //!   CREATE INDEX ON t (b DESC)                               index t_b_idx [1]
 //!   CREATE INDEX ON t (b) WHERE a > 7                        index t_b_idx1 [1] of the rows with Compare { a > 7 }
+//!   CREATE INDEX ON t (lower(b))                             index t_lower_idx on the expression
 //!   CREATE TABLE u (t int REFERENCES t)                      foreign key u_t_fkey [0] → t [0]
 //! ```
 //!
@@ -17,6 +18,7 @@
 mod create;
 mod foreign_keys;
 mod index;
+mod index_parts;
 
 pub(crate) use create::{NewUnique, new_table, table_of_query};
 pub(crate) use index::{free_name, new_index};

@@ -6,14 +6,15 @@
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr as SqlExpr, Ident, UnaryOperator, Value as SqlValue, ValueWithSpan,
 };
+use weft_expr::{
+    ArithmeticOp, Expr, Function, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
+    is_integer, is_number, literal_number_type, negate, no_cast,
+};
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Value};
 
-use super::arithmetic::{ArithmeticOp, arithmetic_types};
-use super::cast::{assign, check_assignable, is_castable, no_cast};
-use super::functions::Function;
-use super::types::{common_type, data_type_of, is_integer, is_number, literal_number_type};
-use super::{Expr, Node, Scope};
+use super::Scope;
+use super::types::data_type_of;
 use crate::parse::{fold, span_position};
 use crate::text;
 
@@ -52,6 +53,8 @@ pub struct Binder<'a> {
     pub source: &'a str,
     /// The types of `$1`, `$2`, ... as far as they are known.
     pub params: Vec<Option<DataType>>,
+    /// Whether no other engine is asked: then a call with arguments of the wrong type is the user's mistake.
+    pub is_alone: bool,
 }
 
 pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
@@ -61,7 +64,7 @@ pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
 impl<'a> Binder<'a> {
     /// A binder that knows no parameter yet.
     pub fn new(source: &'a str) -> Binder<'a> {
-        Binder { source, params: Vec::new() }
+        Binder { source, params: Vec::new(), is_alone: false }
     }
 
     /// The types of the parameters; those that nothing decided are text.
@@ -306,7 +309,7 @@ impl<'a> Binder<'a> {
                 }
                 let data_type = bound.data_type;
                 match bound.node {
-                    Node::Literal(value) => Ok(Expr::literal(super::arithmetic::negate(value, data_type)?, data_type)),
+                    Node::Literal(value) => Ok(Expr::literal(negate(value, data_type)?, data_type)),
                     _ => Ok(Expr::new(Node::Negate(Box::new(bound)), data_type)),
                 }
             }

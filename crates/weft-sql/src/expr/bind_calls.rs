@@ -1,13 +1,12 @@
 //! Binding of what chooses between expressions (CASE, coalesce, ...) and of function calls.
 
 use sqlparser::ast::{CaseWhen, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use weft_expr::{Expr, Function, Node, common_type, is_integer, is_number};
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error};
 
+use super::Scope;
 use super::bind::{BindResult, Binder, is_now, now, unsupported};
-use super::functions::Function;
-use super::types::{common_type, is_integer, is_number};
-use super::{Expr, Node, Scope};
 use crate::text;
 
 impl Binder<'_> {
@@ -149,6 +148,13 @@ impl Binder<'_> {
         };
         match result {
             Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
+            None if self.is_alone => {
+                let types: Vec<&str> = bound.iter().map(|arg| text::type_name(arg.data_type)).collect();
+                let name = format!("{function:?}").to_lowercase();
+                let message = format!("function {name}({}) does not exist", types.join(", "));
+                let error = Error::new(Code::UndefinedFunction, message).hint("add explicit type casts");
+                Err(self.place(error, args[0]).into())
+            }
             None => unsupported(format!("{function:?} of {}", text::type_name(given))),
         }
     }

@@ -1,5 +1,5 @@
 use sqlparser::ast::Expr as SqlExpr;
-use weft_format::{Code, Error};
+use weft_format::{Code, DataType, Error, Value};
 
 use super::*;
 use crate::parse::parse_expression;

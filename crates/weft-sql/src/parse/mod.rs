@@ -17,7 +17,7 @@ mod position;
 mod tokens;
 mod values;
 
-pub use conflict::conflict_rows;
+pub use conflict::{conflict_parts, conflict_rows};
 pub use names::{fold, table_name};
 pub use position::{position_of, span_position};
 pub use values::{LiteralKind, Literals, scan_literals};
@@ -94,13 +94,16 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     }
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::without_concurrently(tokens);
-    let (tokens, condition) = conflict::take_conflict_rows(tokens);
+    let (tokens, taken) = conflict::take_conflict(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
     expect_end(source, &parser)?;
-    if let Some(condition) = condition {
-        conflict::put_conflict_rows(&mut tree, whole_expression(source, &condition)?)?;
-    }
+    let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
+    conflict::put_conflict(
+        &mut tree,
+        taken.rows.map(expression).transpose()?,
+        taken.parts.map(expression).transpose()?,
+    )?;
     Ok(Parsed::Sql { statement: Box::new(tree), method })
 }
 

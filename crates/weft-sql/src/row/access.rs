@@ -12,6 +12,9 @@
 //!   WHERE a = 1 ORDER BY b DESC LIMIT 3         (a, b) backwards within a = 1, until 3 rows pass the WHERE clause
 //! ```
 //!
+//! A part of an index, and of such a wish, is a column or an expression that is the same in both, not only equal in
+//! value.
+//!
 //! 1. Every row that satisfies the WHERE clause is a candidate (condition 1, and the kernel's index_keys); a candidate
 //!    need not satisfy it, because an entry may be of an older or newer version of its row.
 //! 2. A partial index is used when the WHERE clause's constants, none of them a parameter, imply its predicate. Then
@@ -25,10 +28,10 @@ use std::sync::Arc;
 use weft_format::predicate::all_implied;
 use weft_format::{DataType, Predicate, Result, Value};
 
-use weft_kernel::index::{Direction, Index};
+use weft_kernel::index::{Direction, Index, IndexPart};
 
 use super::TableShape;
-use super::condition::{ColumnTest, Test};
+use super::condition::{PartTest, Test};
 use super::plan::RowContext;
 use super::predicate::predicate_text;
 use super::shape::key_value;
@@ -41,17 +44,17 @@ const LOOKUPS_MAX: usize = 200;
 /// Candidates by an index.
 pub(super) struct IndexAccess {
     index: Arc<Index>,
-    /// Constants of the leading columns, any one of each, and the columns' types.
+    /// Constants of the leading parts, any one of each, and the parts' types.
     prefix: Vec<(Vec<Expr>, DataType)>,
-    /// Bounds of the column behind them, and its type.
+    /// Bounds of the part behind them, and its type.
     range: Option<(DataType, Option<End>, Option<End>)>,
     /// The rows come in the order that was wished for.
     ordered: Option<Direction>,
 }
 
-/// The first rows by these columns are wanted; by none when any rows will do.
+/// The first rows by these are wanted; by none when any rows will do.
 pub(super) struct Wish {
-    pub(super) columns: Vec<usize>,
+    pub(super) parts: Vec<IndexPart>,
     pub(super) descending: bool,
 }
 
@@ -82,7 +85,7 @@ impl IndexAccess {
     /// The best index for these comparisons, all of which hold for the rows wanted, as do the `known` predicates; none
     /// when none is of use.
     pub(super) fn choose(
-        tests: &[&ColumnTest],
+        tests: &[&PartTest],
         known: &[Predicate],
         shape: &TableShape,
         tables: &dyn Tables,
@@ -108,27 +111,28 @@ impl IndexAccess {
     /// The index when its order, within equal leading columns, is the one wished for.
     fn in_order(
         index: &Arc<Index>,
-        tests: &[&ColumnTest],
+        tests: &[&PartTest],
         shape: &TableShape,
         wish: &Wish,
     ) -> Option<(Rank, IndexAccess)> {
         let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
-        let single = |ordinal: usize| equality(tests, ordinal).filter(|constants| constants.len() == 1);
-        for &ordinal in index.columns() {
-            let Some(constants) = single(ordinal) else { break };
-            prefix.push((constants.to_vec(), shape.columns().get(ordinal)?.data_type));
+        let schema = &shape.table.def.schema;
+        let single = |part: &IndexPart| equality(tests, part).filter(|constants| constants.len() == 1);
+        for part in index.parts() {
+            let Some(constants) = single(part) else { break };
+            prefix.push((constants.to_vec(), part.data_type(schema)));
         }
-        let behind = &index.columns()[prefix.len()..];
-        // A column that equals a constant orders nothing.
-        let wished: Vec<usize> = wish.columns.iter().copied().filter(|&ordinal| single(ordinal).is_none()).collect();
+        let behind = &index.parts()[prefix.len()..];
+        // What equals a constant orders nothing.
+        let wished: Vec<IndexPart> = wish.parts.iter().filter(|part| single(part).is_none()).cloned().collect();
         if !behind.starts_with(&wished) {
             return None;
         }
         let mut range = None;
-        if let Some(&ordinal) = behind.first() {
-            let (low, high) = (end(tests, ordinal, true), end(tests, ordinal, false));
+        if let Some(part) = behind.first() {
+            let (low, high) = (end(tests, part, true), end(tests, part, false));
             if low.is_some() || high.is_some() {
-                range = Some((shape.columns().get(ordinal)?.data_type, low, high));
+                range = Some((part.data_type(schema), low, high));
             }
         }
         let ends = range.as_ref().map_or(0, |(_, low, high)| usize::from(low.is_some()) + usize::from(high.is_some()));
@@ -146,20 +150,20 @@ impl IndexAccess {
         Some((rank, IndexAccess { index: Arc::clone(index), prefix, range, ordered: Some(direction) }))
     }
 
-    fn on(index: &Arc<Index>, tests: &[&ColumnTest], shape: &TableShape) -> Option<(Rank, IndexAccess)> {
+    fn on(index: &Arc<Index>, tests: &[&PartTest], shape: &TableShape) -> Option<(Rank, IndexAccess)> {
         let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
         let mut range = None;
         let mut lookups = 1;
-        for &ordinal in index.columns() {
-            let data_type = shape.columns().get(ordinal)?.data_type;
-            if let Some(constants) = equality(tests, ordinal)
+        for part in index.parts() {
+            let data_type = part.data_type(&shape.table.def.schema);
+            if let Some(constants) = equality(tests, part)
                 && lookups * constants.len().max(1) <= LOOKUPS_MAX
             {
                 lookups *= constants.len().max(1);
                 prefix.push((constants.to_vec(), data_type));
                 continue;
             }
-            let (low, high) = (end(tests, ordinal, true), end(tests, ordinal, false));
+            let (low, high) = (end(tests, part, true), end(tests, part, false));
             if low.is_some() || high.is_some() {
                 range = Some((data_type, low, high));
             }
@@ -170,7 +174,7 @@ impl IndexAccess {
         if prefix.is_empty() && ends < 2 && !index.is_partial() {
             return None;
         }
-        let is_unique_row = index.is_unique() && prefix.len() == index.columns().len() && lookups == 1;
+        let is_unique_row = index.is_unique() && prefix.len() == index.parts().len() && lookups == 1;
         let rank = Rank {
             is_unique_row,
             columns_equal: prefix.len(),
@@ -227,8 +231,7 @@ impl IndexAccess {
 
     /// What the index is used for.
     pub(super) fn explain(&self, shape: &TableShape) -> String {
-        let names: Vec<&str> =
-            self.index.columns().iter().map(|&ordinal| shape.columns()[ordinal].name.as_str()).collect();
+        let names: Vec<String> = self.index.parts().iter().map(|part| part.text(&shape.table.def.schema)).collect();
         let mut parts = Vec::new();
         for ((constants, _), name) in self.prefix.iter().zip(&names) {
             match constants.len() {
@@ -237,7 +240,7 @@ impl IndexAccess {
             }
         }
         if let Some((_, low, high)) = &self.range {
-            let name = names[self.prefix.len()];
+            let name = &names[self.prefix.len()];
             let sign = |end: &Option<End>, with: &'static str, without: &'static str| {
                 end.as_ref().map(|end| if end.included { with } else { without })
             };
@@ -296,18 +299,18 @@ impl IndexAccess {
     }
 }
 
-/// The constants that a column equals: those of the shortest list.
-fn equality<'a>(tests: &[&'a ColumnTest], ordinal: usize) -> Option<&'a [Expr]> {
-    let lists = tests.iter().filter(|test| test.ordinal == ordinal).filter_map(|test| match &test.test {
+/// The constants that a part equals: those of the shortest list.
+fn equality<'a>(tests: &[&'a PartTest], part: &IndexPart) -> Option<&'a [Expr]> {
+    let lists = tests.iter().filter(|test| test.part == *part).filter_map(|test| match &test.test {
         Test::Equal(constants) => Some(constants.as_slice()),
         _ => None,
     });
     lists.min_by_key(|constants| constants.len())
 }
 
-/// The first lower (or upper) end that the tests give a column.
-fn end(tests: &[&ColumnTest], ordinal: usize, is_low: bool) -> Option<End> {
-    tests.iter().filter(|test| test.ordinal == ordinal).find_map(|test| match &test.test {
+/// The first lower (or upper) end that the tests give a part.
+fn end(tests: &[&PartTest], part: &IndexPart, is_low: bool) -> Option<End> {
+    tests.iter().filter(|test| test.part == *part).find_map(|test| match &test.test {
         Test::Low(constant, included) if is_low => Some(End { constant: constant.clone(), included: *included }),
         Test::High(constant, included) if !is_low => Some(End { constant: constant.clone(), included: *included }),
         _ => None,

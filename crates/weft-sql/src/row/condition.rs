@@ -1,28 +1,31 @@
-//! Conditions that compare a column with constants: what a lookup by an index starts from.
+//! Conditions that compare a column, or an expression that is indexed, with constants: what a lookup by an index starts
+//! from.
 //!
 //! ```text
 //!   a = $1          column a, Equal [$1]           b BETWEEN 1 AND 9     column b, Low 1 and High 9, both included
 //!   7 > b           column b, High 7, excluded     c IN ('x', 'y')       column c, Equal ['x', 'y']
+//!   lower(c) = 'x'  expression lower(c), Equal ['x'], when the table has an index on it
 //! ```
 //!
-//! 1. A row for which the condition is true has, in the column, one of the values, or one within the bounds. The
+//! 1. A row for which the condition is true has, in the part, one of the values, or one within the bounds. The
 //!    reverse need not hold: whoever looks rows up by these values tests the condition on them.
 
 use sqlparser::ast::{BinaryOperator, Expr as SqlExpr};
-use weft_format::DataType;
+use weft_format::{DataType, Value};
+use weft_kernel::index::IndexPart;
 
 use super::TableShape;
 use crate::expr::{BindResult, Binder, Expr, Scope};
 use crate::parse::fold;
 
-/// One column compared with constants.
-pub(super) struct ColumnTest {
-    /// Of a visible column.
-    pub(super) ordinal: usize,
+/// One column or indexed expression compared with constants.
+pub(super) struct PartTest {
+    /// A visible column, or an expression that some index has.
+    pub(super) part: IndexPart,
     pub(super) test: Test,
 }
 
-/// The constants, in types that [`key_value`](super::shape::key_value) brings to the column's.
+/// The constants, in types that [`key_value`](super::shape::key_value) brings to the part's.
 pub(super) enum Test {
     /// One of these.
     Equal(Vec<Expr>),
@@ -44,19 +47,19 @@ pub(super) fn split<'a>(expr: &'a SqlExpr, out: &mut Vec<&'a SqlExpr>) {
     }
 }
 
-/// Reads the comparisons of one column that a condition is (BETWEEN is two); none when it is something else.
-pub(super) fn column_tests(
+/// Reads the comparisons of one part that a condition is (BETWEEN is two); none when it is something else.
+pub(super) fn part_tests(
     condition: &SqlExpr,
     shape: &TableShape,
     table: &str,
     binder: &mut Binder<'_>,
-) -> BindResult<Vec<ColumnTest>> {
+) -> BindResult<Vec<PartTest>> {
     let mut tests = Vec::new();
     match condition {
         SqlExpr::BinaryOp { left, op, right } => {
-            for (column, constant, op) in [(left, right, Some(op.clone())), (right, left, flipped(op))] {
-                if let (Some(op), Some(ordinal)) = (op, column_ordinal(column, shape, table))
-                    && let Some(bound) = constant_for(constant, shape, ordinal, binder)?
+            for (part, constant, op) in [(left, right, Some(op.clone())), (right, left, flipped(op))] {
+                if let (Some(op), Some(part)) = (op, part_of(part, shape, table, binder))
+                    && let Some(bound) = constant_for(constant, shape, &part, binder)?
                 {
                     let test = match op {
                         BinaryOperator::Eq => Test::Equal(vec![bound]),
@@ -66,32 +69,55 @@ pub(super) fn column_tests(
                         BinaryOperator::LtEq => Test::High(bound, true),
                         _ => return Ok(tests),
                     };
-                    tests.push(ColumnTest { ordinal, test });
+                    tests.push(PartTest { part, test });
                     break;
                 }
             }
         }
         SqlExpr::Between { expr, negated: false, low, high } => {
-            if let Some(ordinal) = column_ordinal(expr, shape, table)
-                && let Some(low) = constant_for(low, shape, ordinal, binder)?
-                && let Some(high) = constant_for(high, shape, ordinal, binder)?
+            if let Some(part) = part_of(expr, shape, table, binder)
+                && let Some(low) = constant_for(low, shape, &part, binder)?
+                && let Some(high) = constant_for(high, shape, &part, binder)?
             {
-                tests.push(ColumnTest { ordinal, test: Test::Low(low, true) });
-                tests.push(ColumnTest { ordinal, test: Test::High(high, true) });
+                tests.push(PartTest { part: part.clone(), test: Test::Low(low, true) });
+                tests.push(PartTest { part, test: Test::High(high, true) });
             }
         }
         SqlExpr::InList { expr, list, negated: false } => {
-            let Some(ordinal) = column_ordinal(expr, shape, table) else { return Ok(tests) };
+            let Some(part) = part_of(expr, shape, table, binder) else { return Ok(tests) };
             let mut items = Vec::with_capacity(list.len());
             for item in list {
-                let Some(bound) = constant_for(item, shape, ordinal, binder)? else { return Ok(tests) };
+                let Some(bound) = constant_for(item, shape, &part, binder)? else { return Ok(tests) };
                 items.push(bound);
             }
-            tests.push(ColumnTest { ordinal, test: Test::Equal(items) });
+            tests.push(PartTest { part, test: Test::Equal(items) });
         }
         _ => {}
     }
+    // An index on the condition itself.
+    if tests.is_empty()
+        && let Some(part @ IndexPart::Expression(_)) = part_of(condition, shape, table, binder)
+    {
+        tests.push(PartTest { part, test: Test::Equal(vec![Expr::literal(Value::Bool(true), DataType::Boolean)]) });
+    }
     Ok(tests)
+}
+
+/// The column that an expression is, or the expression when an index of the table has it.
+pub(super) fn part_of(expr: &SqlExpr, shape: &TableShape, table: &str, binder: &Binder<'_>) -> Option<IndexPart> {
+    if let Some(ordinal) = column_ordinal(expr, shape, table) {
+        return Some(IndexPart::Column(ordinal));
+    }
+    let indexes = shape.table.indexes();
+    let mut parts = indexes.iter().flat_map(|index| index.parts()).filter(|part| is_expression(part)).peekable();
+    parts.peek()?;
+    // Apart from the statement's binder: whether this is the expression of an index decides on no parameter's type.
+    let bound = Binder::new(binder.source).bind(expr, &shape.scope(table), None).ok()?;
+    parts.find(|part| matches!(part, IndexPart::Expression(known) if **known == bound)).cloned()
+}
+
+fn is_expression(part: &IndexPart) -> bool {
+    matches!(part, IndexPart::Expression(_))
 }
 
 /// The comparison with its sides swapped.
@@ -106,27 +132,30 @@ pub(super) fn flipped(op: &BinaryOperator) -> Option<BinaryOperator> {
     }
 }
 
-/// As [`exact_constant`], of a column that some key or index has.
+/// As [`exact_constant`], of a part that some key or index has.
 fn constant_for(
     constant: &SqlExpr,
     shape: &TableShape,
-    ordinal: usize,
+    part: &IndexPart,
     binder: &mut Binder<'_>,
 ) -> BindResult<Option<Expr>> {
-    if is_of_use(shape, ordinal) { exact_constant(constant, shape, ordinal, binder) } else { Ok(None) }
+    let is_of_use = match part {
+        IndexPart::Column(ordinal) => is_of_use(shape, *ordinal),
+        IndexPart::Expression(_) => true,
+    };
+    let data_type = part.data_type(&shape.table.def.schema);
+    if is_of_use { exact_constant(constant, data_type, binder) } else { Ok(None) }
 }
 
-/// The constant in a type that compares exactly with the column's; none when it has none, or is no constant.
+/// The constant in a type that compares exactly with the other side's; none when it has none, or is no constant.
 pub(super) fn exact_constant(
     constant: &SqlExpr,
-    shape: &TableShape,
-    ordinal: usize,
+    data_type: DataType,
     binder: &mut Binder<'_>,
 ) -> BindResult<Option<Expr>> {
     if !is_constant(constant) {
         return Ok(None);
     }
-    let data_type = shape.columns()[ordinal].data_type;
     let open = if data_type.is_text() { DataType::Text } else { data_type };
     let bound = binder.bind(constant, &Scope::empty(), Some(open))?;
     if is_exact(bound.data_type, data_type) {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A unique index is an arbiter of the rows that it has: a partial one when `ON CONFLICT (columns) WHERE ...` implies
-//! its predicate, or when no columns are named.
+//! its predicate, or when no columns are named. One on an expression is found when the list has the same expression.
 //!
 //! 1. A violation of a key that is no arbiter is an error.
 //! 2. A row that one statement inserted or updated is not updated by it again.
@@ -17,16 +17,17 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use sqlparser::ast::{ConflictTarget, Expr as SqlExpr, OnConflict, OnConflictAction};
+use sqlparser::ast::{ConflictTarget, Expr as SqlExpr, Ident, OnConflict, OnConflictAction};
 use weft_format::predicate::all_implied;
 use weft_format::{Code, DataType, Error, Predicate, Result, Value};
-use weft_kernel::index::{Direction, Index};
+use weft_kernel::index::{Direction, Index, IndexPart};
 
 use super::TableShape;
+use super::condition::part_of;
 use super::insert::{apply_assignments, bind_assignments};
 use super::plan::{Planner, RowContext};
 use super::predicate::known_predicates;
-use crate::expr::{BindResult, Expr};
+use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
 use crate::parse::fold;
 
 /// The key and the row that is in the way.
@@ -52,10 +53,10 @@ pub(super) enum ConflictAction {
 }
 
 impl Conflict {
-    /// `rows` is the WHERE behind the columns.
+    /// `parts` is the list when it is not of columns alone, `rows` the WHERE behind it.
     pub(super) fn plan(
         clause: &OnConflict,
-        rows: Option<&SqlExpr>,
+        (parts, rows): (Option<&[SqlExpr]>, Option<&SqlExpr>),
         shape: &TableShape,
         known_as: &str,
         planner: &mut Planner<'_>,
@@ -67,7 +68,11 @@ impl Conflict {
             }
             None => Vec::new(),
         };
-        let (by_primary_key, indexes) = arbiters(clause.conflict_target.as_ref(), &known, shape, planner)?;
+        let named = match &clause.conflict_target {
+            None | Some(ConflictTarget::OnConstraint(_)) => Vec::new(),
+            Some(ConflictTarget::Columns(columns)) => named_parts(columns, parts, shape, planner)?,
+        };
+        let (by_primary_key, indexes) = arbiters(clause.conflict_target.as_ref(), &named, &known, shape, planner)?;
         let action = match &clause.action {
             OnConflictAction::DoNothing => ConflictAction::Nothing,
             OnConflictAction::DoUpdate(_) if clause.conflict_target.is_none() => {
@@ -149,7 +154,11 @@ fn find_by_index(
     if !index.has_row(row) {
         return Ok(None);
     }
-    let wanted: Vec<Value> = index.columns().iter().map(|&ordinal| values[ordinal].clone()).collect();
+    let value = |part: &IndexPart| match part {
+        IndexPart::Column(ordinal) => Ok(values[*ordinal].clone()),
+        IndexPart::Expression(expr) => expr.eval(values, &EvalContext::NONE),
+    };
+    let wanted = index.parts().iter().map(value).collect::<Result<Vec<Value>>>()?;
     if wanted.iter().any(Value::is_null) {
         return Ok(None);
     }
@@ -159,11 +168,7 @@ fn find_by_index(
         let message = format!("index \"{}\" is newer than the transaction's snapshot", index.name());
         return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
     };
-    let has_wanted = |row: &[u8]| {
-        let mut pairs = index.columns().iter().zip(&wanted);
-        index.has_row(row)
-            && pairs.all(|(&ordinal, value)| table.codec.get(row, ordinal).compare(value.as_ref()).is_eq())
-    };
+    let has_wanted = |row: &[u8]| index.has_row(row) && index.row_has(row, &wanted);
     for key in candidates {
         let is_there = context.txn.get_row(table, &key)?.is_some_and(|row| has_wanted(&row));
         if is_there
@@ -233,9 +238,39 @@ pub(super) fn update(
     Ok(true)
 }
 
+/// What the list of an ON CONFLICT names.
+fn named_parts(
+    columns: &[Ident],
+    parts: Option<&[SqlExpr]>,
+    shape: &TableShape,
+    planner: &Planner<'_>,
+) -> BindResult<Vec<IndexPart>> {
+    let Some(parts) = parts else {
+        let ordinal = |ident: &Ident| Ok(IndexPart::Column(shape.ordinal(&fold(ident))?));
+        return columns.iter().map(ordinal).collect();
+    };
+    let mut named = Vec::with_capacity(parts.len());
+    for part in parts {
+        // Its mistakes are the user's, before it is compared with what indexes have.
+        match Binder::new(planner.binder.source).bind(part, &shape.scope(shape.name()), None) {
+            Ok(_) | Err(BindError::Unsupported(_)) => {}
+            Err(error) => return Err(error),
+        }
+        named.push(part_of(part, shape, shape.name(), &planner.binder).ok_or_else(no_arbiter)?);
+    }
+    Ok(named)
+}
+
+fn no_arbiter() -> Error {
+    let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+    let hint = "name all columns of the primary key or of a unique index, and the WHERE of a partial one";
+    Error::new(Code::InvalidColumnReference, message).hint(hint)
+}
+
 /// What finds the row in the way: whether the primary key does, and which unique indexes.
 fn arbiters(
     target: Option<&ConflictTarget>,
+    named: &[IndexPart],
     known: &[Predicate],
     shape: &TableShape,
     planner: &Planner<'_>,
@@ -248,24 +283,18 @@ fn arbiters(
         .map(Arc::clone);
     match target {
         None => Ok((!schema.hidden_row_id, unique.collect())),
-        Some(ConflictTarget::Columns(columns)) => {
-            let mut named = columns.iter().map(|ident| shape.ordinal(&fold(ident))).collect::<Result<Vec<_>>>()?;
-            named.sort_unstable();
-            named.dedup();
-            let is_named = |columns: &[usize]| {
-                let mut columns = columns.to_vec();
-                columns.sort_unstable();
-                columns == named
+        Some(ConflictTarget::Columns(_)) => {
+            let is_named = |parts: &[IndexPart]| {
+                parts.iter().all(|part| named.contains(part)) && named.iter().all(|part| parts.contains(part))
             };
-            let by_primary_key = !schema.hidden_row_id && is_named(&schema.key);
+            let key: Vec<IndexPart> = schema.key.iter().copied().map(IndexPart::Column).collect();
+            let by_primary_key = !schema.hidden_row_id && is_named(&key);
             let indexes: Vec<Arc<Index>> =
-                unique.filter(|index| is_named(index.columns()) && all_implied(known, index.predicate())).collect();
+                unique.filter(|index| is_named(index.parts()) && all_implied(known, index.predicate())).collect();
             if by_primary_key || !indexes.is_empty() {
                 return Ok((by_primary_key, indexes));
             }
-            let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-            let hint = "name all columns of the primary key or of a unique index, and the WHERE of a partial one";
-            Err(Error::new(Code::InvalidColumnReference, message).hint(hint))
+            Err(no_arbiter())
         }
         Some(ConflictTarget::OnConstraint(name)) => {
             let constraint = name.0.last().and_then(|part| part.as_ident()).map(fold);

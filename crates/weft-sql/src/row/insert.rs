@@ -11,7 +11,7 @@ use super::plan::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Literals, conflict_rows, fold};
+use crate::parse::{Literals, conflict_parts, conflict_rows, fold};
 
 /// Rows between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
@@ -70,7 +70,8 @@ impl Insert {
         let conflict = match &insert.on {
             None => None,
             Some(OnInsert::OnConflict(clause)) => {
-                Some(Conflict::plan(clause, conflict_rows(insert), &shape, &known_as, planner)?)
+                let given = (conflict_parts(insert), conflict_rows(insert));
+                Some(Conflict::plan(clause, given, &shape, &known_as, planner)?)
             }
             Some(_) => return Err(unsupported("ON DUPLICATE KEY UPDATE", "write ON CONFLICT").into()),
         };
@@ -268,7 +269,7 @@ fn check_clauses(insert: &sqlparser::ast::Insert) -> BindResult<()> {
         || insert.replace_into
         || insert.priority.is_some()
         || insert.insert_alias.is_some()
-        || (insert.settings.is_some() && conflict_rows(insert).is_none())
+        || (insert.settings.is_some() && conflict_rows(insert).is_none() && conflict_parts(insert).is_none())
         || insert.format_clause.is_some()
         || insert.multi_table_insert_type.is_some();
     if is_foreign {

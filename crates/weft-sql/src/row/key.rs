@@ -10,10 +10,11 @@
 
 use sqlparser::ast::Expr as SqlExpr;
 use weft_format::{Predicate, Result, Value};
+use weft_kernel::index::IndexPart;
 
 use super::TableShape;
 use super::access::{IndexAccess, Wish};
-use super::condition::{ColumnTest, Test, column_tests, split};
+use super::condition::{PartTest, Test, part_tests, split};
 use super::plan::{Planner, RowContext};
 use super::predicate::known_predicates;
 use super::shape::key_value;
@@ -49,7 +50,7 @@ pub(super) struct Conditions {
 /// A condition that must hold, among others.
 struct Conjunct {
     text: String,
-    tests: Vec<ColumnTest>,
+    tests: Vec<PartTest>,
     bound: Expr,
 }
 
@@ -73,7 +74,7 @@ impl Conditions {
         let scope = shape.scope(table);
         let mut conjuncts = Vec::with_capacity(parts.len());
         for part in parts {
-            let tests = column_tests(part, shape, table, binder)?;
+            let tests = part_tests(part, shape, table, binder)?;
             let bound = binder.bind_condition(part, &scope)?;
             conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
         }
@@ -93,7 +94,7 @@ impl KeyClause {
         KeyClause::choose(conditions, shape, planner.tables, None)
     }
 
-    /// Chooses what finds the rows. `wish` are the columns by which the first rows are wanted (empty when any will do),
+    /// Chooses what finds the rows. `wish` is what the first rows are wanted by (empty when any will do),
     /// when only some rows are wanted.
     pub(super) fn choose(
         conditions: Conditions,
@@ -105,7 +106,7 @@ impl KeyClause {
         let (keys, named) = match primary_key(&conjuncts, shape) {
             Some(found) => found,
             None => {
-                let tests: Vec<&ColumnTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
+                let tests: Vec<&PartTest> = conjuncts.iter().flat_map(|conjunct| &conjunct.tests).collect();
                 let access = IndexAccess::choose(&tests, &known, shape, tables, wish).ok_or_else(|| no_key(shape))?;
                 (Keys::Index(access), Vec::new())
             }
@@ -235,7 +236,7 @@ fn primary_key(conjuncts: &[Conjunct], shape: &TableShape) -> Option<(Keys, Vec<
     let equal = |ordinal: usize| {
         let constants =
             conjuncts.iter().enumerate().filter_map(move |(at, conjunct)| match conjunct.tests.as_slice() {
-                [ColumnTest { ordinal: known, test: Test::Equal(constants) }] if *known == ordinal => {
+                [PartTest { part: IndexPart::Column(known), test: Test::Equal(constants) }] if *known == ordinal => {
                     Some((at, constants))
                 }
                 _ => None,

@@ -11,9 +11,11 @@
 //! in all expressions stay in key order.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use sqlparser::ast::{Expr as SqlExpr, OrderByKind, Query, Value as SqlValue};
 use weft_format::{Result, Value};
+use weft_kernel::index::IndexPart;
 
 use super::Projection;
 use super::access::Wish;
@@ -59,13 +61,16 @@ impl Order {
         Ok(Some(Order { items }))
     }
 
-    /// The columns and the direction, when the order is that of columns alone, all one way, NULLs where an index has
+    /// What an index may order rows by, and the direction, when the order is all one way, NULLs where an index has
     /// them.
     pub(super) fn wish(&self) -> Option<Wish> {
         let descending = self.items.first().is_some_and(|item| item.descending);
         let is_plain = |item: &Item| item.descending == descending && item.nulls_first == descending;
-        let columns = self.items.iter().map(|item| item.expr.as_column().filter(|_| is_plain(item)));
-        Some(Wish { columns: columns.collect::<Option<Vec<usize>>>()?, descending })
+        let part = |item: &Item| match item.expr.as_column() {
+            Some(ordinal) => IndexPart::Column(ordinal),
+            None => IndexPart::Expression(Arc::new(item.expr.clone())),
+        };
+        self.items.iter().all(is_plain).then(|| Wish { parts: self.items.iter().map(part).collect(), descending })
     }
 
     /// The expressions over the row.

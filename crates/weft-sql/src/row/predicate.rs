@@ -161,9 +161,10 @@ fn constant_of(
     if has_parameter(constant) {
         return Ok(None);
     }
-    let Some(bound) = exact_constant(constant, shape, column, binder)? else { return Ok(None) };
+    let data_type = shape.columns()[column].data_type;
+    let Some(bound) = exact_constant(constant, data_type, binder)? else { return Ok(None) };
     let value = bound.eval(&[], &EvalContext { params: &[], now_micros: 0 })?;
-    Ok(key_value(value.as_ref(), bound.data_type, shape.columns()[column].data_type))
+    Ok(key_value(value.as_ref(), bound.data_type, data_type))
 }
 
 /// Whether what [`exact_constant`] takes for a constant is a parameter.

@@ -146,7 +146,7 @@ impl PointSelect {
         let wish = match &order {
             _ if window.limit.is_none() || count.is_some() => None,
             Some(order) => order.wish(),
-            None => Some(Wish { columns: Vec::new(), descending: false }),
+            None => Some(Wish { parts: Vec::new(), descending: false }),
         };
         let mut key = KeyClause::choose(conditions, &shape, planner.tables, wish.as_ref())?;
         if key.ordered().is_some() {

@@ -50,7 +50,7 @@ impl TableShape {
             return LockMode::EXCLUSIVE;
         }
         for (_, condition) in &self.checks {
-            let columns = condition.columns();
+            let columns: ColumnSet = condition.columns().into_iter().collect();
             if columns.meets(writes) {
                 reads = reads.union(columns);
             }
@@ -143,10 +143,7 @@ impl TableShape {
         }
         let mut row = vec![Value::Null; self.columns().len()];
         for (name, condition) in &self.checks {
-            let mut used = Vec::new();
-            condition.clone().map_columns(&mut |position| used.push(*position));
-            used.sort_unstable();
-            used.dedup();
+            let used = condition.columns();
             for index in 0..batch.num_rows() {
                 for &column in &used {
                     row[column] = value_at(batch.column(column), index, self.columns()[column].data_type);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
-use weft_kernel::{ColumnSet, LockMode};
+use weft_kernel::LockMode;
 
 use super::insert::{apply_assignments, bind_assignments};
 use super::key::KeyClause;
@@ -41,7 +41,7 @@ impl PointUpdate {
         };
         let writes = assignments.iter().map(|(ordinal, _)| *ordinal).collect();
         let read = assignments.iter().filter_map(|(_, expr)| expr.as_ref()).chain(&key.filter);
-        let reads = read.map(Expr::columns).fold(ColumnSet::NONE, ColumnSet::union);
+        let reads = read.flat_map(Expr::columns).collect();
         let mode = shape.write_mode(reads, writes);
         Ok(PointUpdate { shape, key, assignments, returning, mode })
     }

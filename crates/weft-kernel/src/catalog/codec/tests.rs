@@ -1,3 +1,4 @@
+use weft_expr::{Function, Node};
 use weft_format::{CompareOp, Predicate, Value};
 
 use super::*;
@@ -49,6 +50,10 @@ fn sample() -> TableDef {
             Predicate::IsNull { column: 1 },
             Predicate::IsNotNull { column: 11 },
         ],
+        expressions: vec![
+            Expr::new(Node::Call(Function::Lower, vec![Expr::column(7, DataType::Text)]), DataType::Text),
+            Expr::column(2, DataType::Integer).cast_to(DataType::BigInt),
+        ],
     }
 }
 
@@ -72,24 +77,32 @@ fn the_documented_bytes() {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "04 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
+        "05 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
          00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 \
-         00 00 00 00 00 00 00 00"
+         00 00 00 00 00 00 00 00 00 00 00 00"
     );
 }
 
 #[test]
 fn definitions_of_the_versions_before_have_less() {
     let mut def = sample();
+    def.expressions.clear();
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 4;
+    bytes.truncate(bytes.len() - 4);
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no expressions");
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
     bytes[0] = 3;
+    bytes.truncate(bytes.len() - 4);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap_err().code(), Code::DataCorrupted, "never initially immediate");
     def.foreign_keys[0].deferrable = Deferrable::InitiallyDeferred;
     def.predicate.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
     bytes[0] = 3;
+    bytes.truncate(bytes.len() - 4);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "the same bytes otherwise");
     bytes[0] = 2;
     bytes.truncate(bytes.len() - 4);
@@ -98,7 +111,7 @@ fn definitions_of_the_versions_before_have_less() {
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
     bytes[0] = 1;
-    bytes.truncate(bytes.len() - 8);
+    bytes.truncate(bytes.len() - 12);
     assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no foreign keys either");
 }
 

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use weft_env::Env;
 use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, Value, ValueRef};
 
-use crate::index::{Direction, NewIndex};
+use crate::index::{Direction, IndexPart, NewIndex};
 use crate::lock::{ColumnSet, LockMode};
 use crate::table::ScanRequest;
 use crate::testing::{Prng, Scratch, by_hand, key, open_with};
@@ -290,7 +290,7 @@ fn random_histories_agree_with_a_map() {
         NewIndex { name: "q_b".into(), predicate: vec![compare(2, CompareOp::Gt, 2)], ..open_ones(true) },
         NewIndex {
             name: "q_abc".into(),
-            columns: vec![3, 1],
+            parts: vec![IndexPart::Column(3), IndexPart::Column(1)],
             predicate: vec![
                 Predicate::In { column: 2, values: vec![Value::Int(1), Value::Null, Value::Int(4)] },
                 Predicate::IsNotNull { column: 1 },
@@ -381,7 +381,11 @@ fn agrees(engine: &Arc<Engine>, model: &BTreeMap<i64, [i64; 4]>, indexes: &[NewI
         // NULL comes last.
         let order = |row: &[i64; 4]| -> Vec<i64> {
             let last = |v: i64| if v == 0 { i64::MAX } else { v };
-            index.columns.iter().map(|&column| last(row[column])).chain([row[0]]).collect()
+            let part = |part: &IndexPart| match part {
+                IndexPart::Column(column) => last(row[*column]),
+                IndexPart::Expression(_) => unreachable!("these indexes are on columns"),
+            };
+            index.parts.iter().map(part).chain([row[0]]).collect()
         };
         let mut rows: Vec<&[i64; 4]> = model.values().filter(has).collect();
         rows.sort_by_key(|row| order(row));

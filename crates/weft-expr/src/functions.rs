@@ -1,29 +1,39 @@
-//! The functions that the row engine knows.
+//! The functions that expressions know.
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::arithmetic::{negate, out_of_range};
-use super::types::{as_numeric, is_integer};
+use crate::arithmetic::{negate, out_of_range};
 use crate::text::rescale;
+use crate::types::{as_numeric, is_integer};
 
 /// A function, after binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Function {
+pub enum Function {
+    /// The first argument that is not NULL.
     Coalesce,
+    /// The first argument; NULL when it equals the second.
     NullIf,
+    /// The greatest argument; NULLs do not count.
     Greatest,
+    /// The least argument; NULLs do not count.
     Least,
+    /// Without the sign.
     Abs,
+    /// To a whole number.
     Round,
+    /// In lower case.
     Lower,
+    /// In upper case.
     Upper,
+    /// In characters.
     Length,
+    /// From a character (counted from 1) on, perhaps at most so many.
     Substring,
 }
 
 impl Function {
     /// By name, folded.
-    pub(crate) fn by_name(name: &str) -> Option<Function> {
+    pub fn by_name(name: &str) -> Option<Function> {
         Some(match name {
             "coalesce" => Function::Coalesce,
             "nullif" => Function::NullIf,
@@ -40,7 +50,7 @@ impl Function {
     }
 
     /// Whether all arguments and the result have one common type.
-    pub(crate) fn is_choice(self) -> bool {
+    pub fn is_choice(self) -> bool {
         matches!(self, Function::Coalesce | Function::NullIf | Function::Greatest | Function::Least)
     }
 }

@@ -18,8 +18,7 @@ mod number;
 mod print;
 
 pub use datetime::{date_parts, days_of, parse_date, parse_timestamp, parse_timestamptz};
-pub(crate) use number::{decimal_overflow, fits_integer};
-pub use number::{parse_decimal, parse_float, parse_integer, pow10, rescale};
+pub use number::{decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale};
 pub use print::{print, write};
 
 use weft_format::{Code, DataType, Error, Result, Value};

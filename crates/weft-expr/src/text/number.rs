@@ -36,7 +36,7 @@ pub fn parse_integer(text: &str, data_type: DataType) -> Result<i64> {
 }
 
 /// Whether a number fits smallint, integer or bigint.
-pub(crate) fn fits_integer(value: i64, data_type: DataType) -> bool {
+pub fn fits_integer(value: i64, data_type: DataType) -> bool {
     match data_type {
         DataType::SmallInt => i16::try_from(value).is_ok(),
         DataType::Integer => i32::try_from(value).is_ok(),
@@ -130,7 +130,7 @@ pub fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
 }
 
 /// `numeric field overflow`, with what the type can hold.
-pub(crate) fn decimal_overflow(precision: u8, scale: u8) -> Error {
+pub fn decimal_overflow(precision: u8, scale: u8) -> Error {
     Error::new(
         Code::NumericOutOfRange,
         format!("numeric field overflow: a value does not fit numeric({precision},{scale})"),

@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::arithmetic::compute;
-use super::arithmetic::negate;
-use super::cast::{assign, cast};
-use super::functions::{Function, call, round_decimal};
-use super::like::like;
-use super::{EvalContext, Expr, Node};
+use crate::arithmetic::compute;
+use crate::arithmetic::negate;
+use crate::cast::{assign, cast};
+use crate::functions::{Function, call, round_decimal};
+use crate::like::like;
+use crate::{EvalContext, Expr, Node};
 
 impl Expr {
     /// The value for one row (`Column(n)` reads `row[n]`).

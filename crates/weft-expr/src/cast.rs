@@ -10,14 +10,14 @@
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::arithmetic::out_of_range;
-use super::types::{as_numeric, is_integer, is_number};
+use crate::arithmetic::out_of_range;
 use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
+use crate::types::{as_numeric, is_integer, is_number};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Whether there is an explicit cast.
-pub(crate) fn is_castable(from: DataType, to: DataType) -> bool {
+pub fn is_castable(from: DataType, to: DataType) -> bool {
     from.is_text()
         || to.is_text()
         || is_assignable(from, to)
@@ -177,14 +177,18 @@ fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value
     let Value::Int(v) = value else { return Err(no_cast(from, to)) };
     match (from, to) {
         (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => Ok(Value::Int(v.div_euclid(DAY_MICROS))),
-        (DataType::Date, _) => Ok(Value::Int(v * DAY_MICROS)),
+        (DataType::Date, _) => v.checked_mul(DAY_MICROS).map(Value::Int).ok_or_else(|| {
+            Error::new(Code::DatetimeOverflow, "date out of range for timestamp")
+                .hint("dates lie in the years 0001 to 9999")
+        }),
         // The time zone is UTC, so both count the same microseconds.
         (DataType::Timestamp | DataType::TimestampTz, _) => Ok(Value::Int(*v)),
         _ => Err(no_cast(from, to)),
     }
 }
 
-pub(crate) fn no_cast(from: DataType, to: DataType) -> Error {
+/// An error for two types between which there is no cast.
+pub fn no_cast(from: DataType, to: DataType) -> Error {
     Error::new(Code::DatatypeMismatch, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
 }
 

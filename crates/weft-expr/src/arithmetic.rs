@@ -2,25 +2,26 @@
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
-use super::types::{as_numeric, common_type, is_integer, is_number};
 use crate::text::{pow10, type_name};
+use crate::types::{as_numeric, common_type, is_integer, is_number};
 
 /// `+ - * / %`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArithmeticOp {
+pub enum ArithmeticOp {
+    /// `+`
     Add,
+    /// `-`
     Subtract,
+    /// `*`
     Multiply,
+    /// `/`
     Divide,
+    /// `%`
     Modulo,
 }
 
 /// The types the operands are cast to, and the type of the result; none when there is no such operator.
-pub(crate) fn arithmetic_types(
-    op: ArithmeticOp,
-    left: DataType,
-    right: DataType,
-) -> Option<(DataType, DataType, DataType)> {
+pub fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Option<(DataType, DataType, DataType)> {
     match (op, left, right) {
         (ArithmeticOp::Subtract, DataType::Date, DataType::Date) => {
             return Some((DataType::Date, DataType::Date, DataType::Integer));
@@ -148,7 +149,7 @@ fn decimals(op: ArithmeticOp, (a, s1): (i128, u8), (b, s2): (i128, u8), result: 
 }
 
 /// Changes the sign.
-pub(crate) fn negate(value: Value, data_type: DataType) -> Result<Value> {
+pub fn negate(value: Value, data_type: DataType) -> Result<Value> {
     match value {
         Value::Int(v) => integers(ArithmeticOp::Subtract, 0, v, data_type).map(Value::Int),
         Value::Float(v) => Ok(Value::Float(-v)),

@@ -1,0 +1,45 @@
+//! Expressions over the values of one row, and values as text: what DEFAULT, CHECK, the row engine and indexes on
+//! expressions evaluate.
+//!
+//! ```text
+//!   t (id bigint, price numeric(10,2));  SET price = price * 1.1 WHERE id = $1 AND price < 100
+//!
+//!   bound (by weft-sql)   types are decided: $1 takes bigint from id, 1.1 is numeric(2,1), price * 1.1 numeric(13,3),
+//!                         100 is cast to numeric(12,2) for the comparison, the new price is cast to numeric(10,2)
+//!   eval                  a walk over the tree with one row's values; no allocation but for text
+//!
+//!   tree ── eval ── arithmetic, cast, functions, like      an expression and its value
+//!     ├── check                                            whether it is well-typed, immutable, can fail
+//!     ├── codec                                            its bytes, for the catalog
+//!     └── sql                                              its text
+//!   types                                                  in which types operands meet
+//!   text                                                   values as PostgreSQL reads and writes them
+//! ```
+//!
+//! 1. Types follow PostgreSQL; numeric results have Arrow's precision and scale, as the column engine's have: `+ -` the
+//!    larger scale, `*` the sum of the scales, `/` the dividend's scale + 4, truncated.
+//! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.
+//! 3. Logic is three-valued; an error in one operand of AND or OR is only raised if the other does not decide.
+//! 4. A well-typed expression ([`Expr::check_types`]) evaluates to a value of its type or to an error, and never
+//!    panics, on every row of the types that it was checked with. What the binder makes is well-typed.
+//!
+//! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
+
+mod arithmetic;
+mod cast;
+mod check;
+mod codec;
+mod eval;
+mod functions;
+mod like;
+mod sql;
+pub mod text;
+mod tree;
+mod types;
+
+pub use arithmetic::{ArithmeticOp, arithmetic_types, negate};
+pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};
+pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
+pub use functions::Function;
+pub use tree::{EvalContext, Expr, Node};
+pub use types::{as_numeric, common_type, is_integer, is_number, literal_number_type};

@@ -1,0 +1,181 @@
+//! The list of an index: columns, and expressions over the row.
+//!
+//! ```text
+//!   ON t (a, lower(b) DESC, (a + 1))     column a, expression lower(b), expression (a + 1)     t_a_lower_expr_idx
+//!   ON t (a + 1)                         42601: only a function call stands there without parentheses
+//!   ON t ((now()), (b::date))            42P17: may give another value tomorrow, or under another setting
+//!   ON t (sum(a)), ((SELECT 1)), ($1)    42803, 0A000, 42P02, as PostgreSQL
+//! ```
+//!
+//! An expression is bound as the row engine binds those of statements, so that equal ones are found equal.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    CastKind, Expr as SqlExpr, Function, IndexColumn, Spanned, Value as SqlValue, ValueWithSpan, visit_expressions,
+};
+use weft_format::{Code, Error, Result};
+use weft_kernel::index::IndexPart;
+
+use super::index::{ordinal_of, place, refused};
+use crate::column::column_name;
+use crate::expr::{BindError, Binder};
+use crate::parse::fold;
+use crate::row::TableShape;
+
+/// The names of aggregate functions.
+const AGGREGATES: &[&str] = &[
+    "array_agg",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "covar_pop",
+    "covar_samp",
+    "every",
+    "max",
+    "median",
+    "min",
+    "regr_slope",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "string_agg",
+    "sum",
+    "var_pop",
+    "var_samp",
+    "variance",
+];
+/// The names of functions that do not always give the same.
+const VOLATILE: &[&str] = &[
+    "clock_timestamp",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "gen_random_uuid",
+    "localtime",
+    "localtimestamp",
+    "nextval",
+    "now",
+    "random",
+    "statement_timestamp",
+    "timeofday",
+    "to_char",
+    "transaction_timestamp",
+    "uuid",
+];
+/// The names of functions that give rows.
+const ROW_SETS: &[&str] = &["generate_series", "unnest", "regexp_matches", "regexp_split_to_table"];
+
+/// What an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read from
+/// either end.
+pub(super) fn part_of(column: &IndexColumn, shape: &TableShape, source: &str) -> Result<IndexPart> {
+    if let Some(class) = &column.operator_class {
+        return Err(refused(&format!("the operator class {class}")).hint("text is indexed by its bytes: leave it out"));
+    }
+    let at = |error: Error| place(error, source, column.column.expr.span());
+    match &column.column.expr {
+        SqlExpr::Identifier(ident) => ordinal_of(&shape.table, &fold(ident)).map(IndexPart::Column).map_err(at),
+        expr if stands_alone(expr) => expression(expr, shape, source).map_err(at),
+        expr => {
+            let error = Error::new(Code::SyntaxError, format!("syntax error at or near \"{expr}\""));
+            Err(at(error.hint("an index on an expression has it in parentheses: ((a + b))")))
+        }
+    }
+}
+
+/// Whether an expression may be an item of the list: in parentheses, or a function call, some of which the parser knows
+/// by themselves.
+fn stands_alone(expr: &SqlExpr) -> bool {
+    matches!(
+        expr,
+        SqlExpr::Nested(_)
+            | SqlExpr::Function(_)
+            | SqlExpr::Cast { kind: CastKind::Cast, .. }
+            | SqlExpr::Substring { .. }
+            | SqlExpr::Trim { .. }
+            | SqlExpr::Position { .. }
+            | SqlExpr::Overlay { .. }
+            | SqlExpr::Extract { .. }
+            | SqlExpr::Ceil { .. }
+            | SqlExpr::Floor { .. }
+    )
+}
+
+/// Binds an expression. A column in parentheses is the column.
+fn expression(expr: &SqlExpr, shape: &TableShape, source: &str) -> Result<IndexPart> {
+    if let ControlFlow::Break(error) = visit_expressions(expr, |part| match forbidden(part) {
+        Some(error) => ControlFlow::Break(error),
+        None => ControlFlow::Continue(()),
+    }) {
+        return Err(error);
+    }
+    let mut binder = Binder { is_alone: true, ..Binder::new(source) };
+    let bound = match binder.bind(expr, &shape.scope(shape.name()), None) {
+        Ok(bound) => bound,
+        Err(BindError::Unsupported(what)) => {
+            let message = format!("{what} is not supported in an index expression");
+            let hint = "operators, casts, CASE, coalesce, nullif, greatest, least, abs, round, lower, upper, length \
+                        and substr are";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
+        }
+        Err(BindError::Wrong(error)) => return Err(error),
+    };
+    if let Some(ordinal) = bound.as_column() {
+        return Ok(IndexPart::Column(ordinal));
+    }
+    if !bound.is_immutable() {
+        return Err(not_immutable());
+    }
+    Ok(IndexPart::Expression(Arc::new(bound)))
+}
+
+/// What PostgreSQL refuses in an index expression.
+fn forbidden(expr: &SqlExpr) -> Option<Error> {
+    let refused = |code, what: &str| Some(Error::new(code, what));
+    match expr {
+        SqlExpr::Subquery(_) | SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } => {
+            refused(Code::FeatureNotSupported, "cannot use subquery in index expression")
+        }
+        SqlExpr::Value(ValueWithSpan { value: SqlValue::Placeholder(name), .. }) => {
+            refused(Code::UndefinedParameter, &format!("there is no parameter {name}"))
+        }
+        SqlExpr::Function(function) => forbidden_call(function),
+        _ => None,
+    }
+}
+
+fn forbidden_call(function: &Function) -> Option<Error> {
+    let name = function.name.to_string().to_lowercase();
+    let is_in = |names: &[&str]| names.contains(&name.as_str());
+    let (code, message) = if function.over.is_some() {
+        (Code::WindowingError, "window functions are not allowed in index expressions")
+    } else if is_in(AGGREGATES) {
+        (Code::GroupingError, "aggregate functions are not allowed in index expressions")
+    } else if is_in(ROW_SETS) {
+        (Code::FeatureNotSupported, "set-returning functions are not allowed in index expressions")
+    } else if is_in(VOLATILE) {
+        return Some(not_immutable());
+    } else {
+        return None;
+    };
+    Some(Error::new(code, message))
+}
+
+fn not_immutable() -> Error {
+    Error::new(Code::InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
+        .hint("its value must not depend on the clock, on settings or on chance")
+}
+
+/// What PostgreSQL calls the item in the name of the index.
+pub(super) fn part_name(column: &IndexColumn) -> String {
+    match column_name(&column.column.expr).as_str() {
+        "?column?" => "expr".into(),
+        name => name.into(),
+    }
+}
