@@ -59,9 +59,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes' memories,
-    /// three 16ths for what the operators of queries account for (they need up to three times as much while they spill),
-    /// an eighth for cached blocks; the rest is for results, plans, background jobs and the program itself.
+    /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes'
+    /// memories, three 16ths for what the operators of queries account for (they need up to three times as much while
+    /// they spill), an eighth for cached blocks; the rest is for results, plans, background jobs and the program
+    /// itself.
     ///
     /// ```
     /// let options = weft::Options::with_memory_limit(256 << 20);

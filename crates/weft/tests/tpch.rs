@@ -1,5 +1,5 @@
-//! TPC-H at scale 0.1: all 22 queries give the reference answers, also after every row was updated once, and with little
-//! memory.
+//! TPC-H at scale 0.1: all 22 queries give the reference answers, also after every row was updated once, and with
+//! little memory.
 //!
 //! ```text
 //!   tpchgen ── text ──▶ Arrow batches ── append ──▶ 8 tables ── q01.sql .. q22.sql ──▶ = answers/q01.csv ..

@@ -1,7 +1,8 @@
 //! A process that keeps to a memory limit gives freed memory back.
 //!
 //! ```text
-//!   weft db --memory-limit 256MB   ──exec──▶   MALLOC_MMAP_THRESHOLD_=131072 MALLOC_ARENA_MAX=2 weft db --memory-limit 256MB
+//!   weft db --memory-limit 256MB
+//!      └── exec ──▶ MALLOC_MMAP_THRESHOLD_=131072 MALLOC_ARENA_MAX=2 weft db --memory-limit 256MB
 //! ```
 //!
 //! glibc's malloc keeps freed blocks in a heap per thread, and raises the size from which blocks are mapped, and so

@@ -190,8 +190,7 @@ impl ColumnEngine {
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
         let context = self.task_context(query, &plan, binding, &stopped);
-        let stream = execute_stream(plan, context)
-            .map_err(|error| unwrap(error, &query.text))?;
+        let stream = execute_stream(plan, context).map_err(|error| unwrap(error, &query.text))?;
         Ok(QueryStream::new(stream, self.handle.clone(), converter, (cancel, load), Arc::clone(&query.text), stopped))
     }
 

@@ -1,12 +1,10 @@
 //! The memory of all queries: fair shares for what spills, without those that would wait for each other.
 //!
 //! ```text
-//!   FinalHashAggregateStream[1], TopK[0], HashJoinInput, ...             → FairSpillPool: a share, an eighth of the
-//!                                                                          pool in any case, or 53200
-//!   ExternalSorterMerge[0]                                               → a share, a 16th in any case (a quarter while
-//!                                                                          there is slack), a half at most, or 53200
-//!   ExternalSorter[0]                                                    → a share, one batch in any case, or 53200
-//!   RepartitionExec[0], RepartitionExec[1]                               → counted, never refused
+//!   FinalHashAggregateStream[1], TopK[0], Window[0], ...   FairSpillPool: a share, an eighth of the pool in any case
+//!   ExternalSorterMerge[0]     a share, a 16th in any case (a quarter while there is slack), a half at most
+//!   ExternalSorter[0]          a share, one batch in any case                    all else is refused: 53200
+//!   RepartitionExec[0]         counted, never refused
 //! ```
 //!
 //! An exchange holds batches until its slowest reader takes them. Refused, it would write them to files, and with two
@@ -14,8 +12,8 @@
 //! As spilling operators of the pool exchanges would also halve the shares of those that need memory.
 //!
 //! A sorter that has nothing has nothing to spill either: its first batch is granted even when its share is smaller
-//! (it is there already, and texts that batches share are counted for each of them); one that has something writes it to
-//! a file instead.
+//! (it is there already, and texts that batches share are counted for each of them); one that has something writes it
+//! to a file instead.
 //!
 //! Where sorters have taken all memory, a merge that would free what was sorted would find none, nor would the few rows
 //! of a TopK, so the other operators get their part even then. The pool is passed by these parts at most, and
@@ -48,11 +46,7 @@ pub(super) struct QueryPool {
 
 impl QueryPool {
     pub(super) fn new(limit_bytes: usize) -> QueryPool {
-        QueryPool {
-            fair: FairSpillPool::new(limit_bytes),
-            limit_bytes,
-            exchange_bytes: AtomicUsize::new(0),
-        }
+        QueryPool { fair: FairSpillPool::new(limit_bytes), limit_bytes, exchange_bytes: AtomicUsize::new(0) }
     }
 }
 

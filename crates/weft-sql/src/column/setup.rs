@@ -47,8 +47,8 @@ impl Default for ColumnOptions {
     }
 }
 
-/// How a query runs that needs more memory than there is: joins sort, and so spill; batches are smaller; what sorts keep
-/// for merging is at most half of the memory for all sorts of the plan together, and what is left for their batches.
+/// How a query runs that needs more memory than there is: joins sort, and so spill; batches are smaller; what sorts
+/// keep for merging is at most half of the memory for all sorts of the plan together, the rest is for their batches.
 #[derive(Clone, Copy)]
 pub(super) struct Sparing {
     memory_bytes: usize,
