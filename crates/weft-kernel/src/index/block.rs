@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 
 use weft_format::{Error, Result, Timestamp};
 
-use super::entry::{EntryBuffer, shared_len};
+use super::entry::{EntryBuffer, head, shared_len};
 use super::number::{Input, put_varint, unzigzag, zigzag};
 
 /// Entries from one whole entry to the next.
@@ -205,13 +205,7 @@ impl BlockReader {
 fn guess(target: &[u8], fences: (&[u8], Option<&[u8]>), count: usize) -> usize {
     let (low, Some(high)) = fences else { return count / 2 };
     let shared = shared_len(low, high);
-    let head = |bytes: &[u8]| {
-        let mut head = [0; 8];
-        let rest = bytes.get(shared..).unwrap_or_default();
-        let len = rest.len().min(8);
-        head[..len].copy_from_slice(&rest[..len]);
-        u64::from_be_bytes(head)
-    };
+    let head = |bytes: &[u8]| head(bytes.get(shared..).unwrap_or_default());
     let (first, last) = (head(low), head(high));
     let from_first = head(target).saturating_sub(first);
     let share = u128::from(from_first) * count as u128 / u128::from(last.saturating_sub(first).max(1));
