@@ -8,7 +8,7 @@
 //!
 //! A node is its kind, what belongs to the kind, its type, and its operands. Little-endian; counts are u32.
 //!
-//! 1. Bytes that do not follow the specification are [`Code::DataCorrupted`](weft_format::Code::DataCorrupted): an
+//! 1. Bytes that do not follow the specification are [`Code::DataCorrupted`]: an
 //!    unknown kind, a tree that is too deep, an end too early. Whoever decodes knows the columns, and tests the types
 //!    ([`Expr::check_types`]).
 //! 2. `decode(encode(e)) == e` for every immutable expression within the limits.
