@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
@@ -20,7 +21,7 @@ use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
-use crate::table::{Newest, Staged};
+use crate::table::{Attachment, Newest, Staged};
 
 /// Staged bytes are charged in steps of this.
 const CHARGE_BYTES: u64 = 64 << 10;
@@ -205,14 +206,44 @@ impl Transaction {
         }
         self.check_buildable(t)?;
         self.check_built(t, batches)?;
-        let attachment = t.table.build(batches)?;
+        let attachment = self.build_files(t, batches)?;
         let rows = attachment.rows;
-        if let Err(error) = self.build_indexes(t, batches) {
-            t.table.discard(&attachment);
-            return Err(error);
-        }
         self.journal.attach(t, attachment);
         Ok(rows)
+    }
+
+    /// The table's files; those of its indexes are built at the same time and are part of the transaction already. The
+    /// table's error comes first: it is the one about the primary key.
+    fn build_files(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<Attachment> {
+        let spawn = self.core().env.spawn.clone();
+        let built = Arc::new(Mutex::new(None));
+        let (table, result, rows) = (t.table.clone(), built.clone(), batches.to_vec());
+        let has_indexes = !t.index_relations().is_empty();
+        let thread = has_indexes.then(|| {
+            let body = move || {
+                let files = table.build(&rows);
+                *result.lock() = Some(files);
+            };
+            spawn.spawn("weft-load-table", Box::new(body))
+        });
+        let (attachment, indexed) = match thread {
+            Some(Ok(thread)) => {
+                let indexed = self.build_indexes(t, batches);
+                if let Err(text) = thread.join() {
+                    return Err(Error::internal(format!("the thread that loads rows panicked: {text}")));
+                }
+                (built.lock().take().expect("the thread has ended, and not by a panic")?, indexed)
+            }
+            // Without indexes, or without a thread, one comes after the other.
+            _ => (t.table.build(batches)?, self.build_indexes(t, batches)),
+        };
+        match indexed {
+            Ok(()) => Ok(attachment),
+            Err(error) => {
+                t.table.discard(&attachment);
+                Err(error)
+            }
+        }
     }
 
     /// Whether [`Transaction::build`] can be used: the transaction has not written to the table yet, and no foreign key

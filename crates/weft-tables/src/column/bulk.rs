@@ -40,6 +40,8 @@ struct Load {
     writer: FileWriter,
     file_rows: usize,
     file_count: usize,
+    /// The first file, when finding out how many rows make one has filled it.
+    first: Mutex<Option<ColumnTableBuilder>>,
     next: AtomicUsize,
     built: Mutex<Vec<(usize, Result<Part>)>>,
 }
@@ -58,8 +60,15 @@ impl Load {
 
     fn write(&self, file: usize) -> Result<Part> {
         let start = file * self.file_rows;
-        let mut builder = self.writer.builder();
-        self.rows.push(&mut builder, start..(start + self.file_rows).min(self.rows.count))?;
+        let filled = (file == 0).then(|| self.first.lock().take()).flatten();
+        let builder = match filled {
+            Some(builder) => builder,
+            None => {
+                let mut builder = self.writer.builder();
+                self.rows.push(&mut builder, start..(start + self.file_rows).min(self.rows.count))?;
+                builder
+            }
+        };
         self.writer.write(builder, Some(Timestamp::MAX))
     }
 }
@@ -130,11 +139,12 @@ impl Store {
     }
 
     fn write_files(&self, rows: Rows) -> Result<Attachment> {
-        let file_rows = self.file_rows(&rows)?;
+        let (file_rows, first) = self.file_rows(&rows)?;
         let row_count = rows.count as u64;
         let file_count = rows.count.div_ceil(file_rows);
         let (next, built) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(file_count)));
-        let load = Arc::new(Load { rows, writer: self.writer.clone(), file_rows, file_count, next, built });
+        let (writer, first) = (self.writer.clone(), Mutex::new(first));
+        let load = Arc::new(Load { rows, writer, file_rows, file_count, first, next, built });
         let spawn = &self.context.env.spawn;
         let mut handles = Vec::new();
         for number in 1..spawn.parallelism().min(file_count) {
@@ -169,8 +179,8 @@ impl Store {
         Ok(Attachment { files, rows: row_count, payload: Vec::new() })
     }
 
-    /// How many rows make a file: as many as reach the size, found by encoding the first.
-    fn file_rows(&self, rows: &Rows) -> Result<usize> {
+    /// How many rows make a file: as many as reach the size, found by encoding the first; it, too, when these are all.
+    fn file_rows(&self, rows: &Rows) -> Result<(usize, Option<ColumnTableBuilder>)> {
         let mut builder = self.writer.builder();
         let mut end = 0;
         while end < rows.count && (builder.estimated_bytes() as u64) < self.options.column_table_bytes {
@@ -179,7 +189,8 @@ impl Store {
             end = next;
         }
         // Whole blocks, when it is at least one.
-        Ok(if end < rows.count && end > BLOCK_ROWS { end / BLOCK_ROWS * BLOCK_ROWS } else { end })
+        let file_rows = if end < rows.count && end > BLOCK_ROWS { end / BLOCK_ROWS * BLOCK_ROWS } else { end };
+        Ok((file_rows, (file_rows == end).then_some(builder)))
     }
 }
 
