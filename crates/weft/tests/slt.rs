@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
-//!   memory (a limit of 256 MiB)   speculative (speculative_reads = on)
+//!   memory (a limit of 256 MiB)   memory beside 300 MB of other rows (WEFT_TEST_FULL=1: 1.2 GB), with the peak
+//!   speculative (speculative_reads = on)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -35,10 +36,12 @@ struct Configuration {
     engine: Option<&'static str>,
     /// Whether sessions read speculatively.
     speculative: bool,
+    /// A database that is copied for each file, and worked on before it: a table `ballast` far larger than the memory.
+    ballast: Option<PathBuf>,
 }
 
 fn configuration(name: &'static str) -> Configuration {
-    Configuration { name, options: Options::default(), restart: false, engine: None, speculative: false }
+    Configuration { name, options: Options::default(), restart: false, engine: None, speculative: false, ballast: None }
 }
 
 #[test]
@@ -65,6 +68,81 @@ fn limited_memory() {
 #[test]
 fn speculative_reads() {
     run(&Configuration { speculative: true, ..configuration("speculative") });
+}
+
+/// The same beside a table that is larger than the memory, which is read and changed before each file. Answers are
+/// tested; the peak of the process, which opens one database after the other, is told (docs/benchmarks/memory.md).
+#[test]
+fn limited_memory_beside_large_data() {
+    const LIMIT_BYTES: u64 = 256 << 20;
+    let options = Options::with_memory_limit(LIMIT_BYTES);
+    let Some(role) = std::env::var_os("WEFT_SLT_ROLE") else {
+        let dir = tempfile::tempdir().unwrap();
+        for role in ["fill", "run"] {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            child.args(["--exact", "limited_memory_beside_large_data", "--nocapture"]).env("WEFT_SLT_ROLE", role);
+            child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2").env("WEFT_SLT_DIR", dir.path());
+            assert!(child.status().unwrap().success(), "{role}: the child says why");
+        }
+        return;
+    };
+    let dir = PathBuf::from(std::env::var_os("WEFT_SLT_DIR").unwrap());
+    let ballast = dir.join("ballast");
+    if role == "fill" {
+        let rows = if std::env::var_os("WEFT_TEST_FULL").is_some() { 4_000_000 } else { 1_000_000 };
+        let database = Database::open_with(&ballast, options).unwrap();
+        fill_ballast(&database, rows);
+        return database.close().unwrap();
+    }
+    let empty = {
+        let database = Database::open_with(dir.join("empty"), options.clone()).unwrap();
+        database.session().unwrap().execute("SELECT count(*), sum(g) FROM generate_series(1, 1000) t(g)").unwrap();
+        database.close().unwrap();
+        peak_bytes()
+    };
+    run(&Configuration { options, ballast: Some(ballast), ..configuration("memory") });
+    let used = peak_bytes() - empty;
+    println!("peak {} MiB beside {} MiB of an empty database", used >> 20, empty >> 20);
+}
+
+/// Rows of some 300 characters that compress little.
+fn fill_ballast(database: &Database, rows: u64) {
+    let mut session = database.session().unwrap();
+    session.execute("CREATE TABLE ballast (id bigint PRIMARY KEY, n integer NOT NULL, t text NOT NULL)").unwrap();
+    let text = (1..=34).map(|part| format!("to_hex((id * {}) % 1000000007)", 7919 * part * part + 104_729));
+    let text = text.collect::<Vec<_>>().join(" || '-' || ");
+    for first in (0..rows).step_by(25_000) {
+        let last = first + 24_999;
+        let rows = format!("INSERT INTO ballast SELECT id, 0, {text} FROM generate_series({first}, {last}) g(id)");
+        session.execute(&rows).unwrap();
+    }
+}
+
+/// Reads all of the ballast, and changes so much of it that row memory is in use.
+fn press(database: &Database) {
+    let mut session = database.session().unwrap();
+    session.execute("UPDATE ballast SET n = n + 1 WHERE id < 30000").unwrap();
+    session.execute("SELECT count(*), max(length(t)), sum(n) FROM ballast").unwrap();
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// The most memory that the process had, bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
 }
 
 #[test]
@@ -96,7 +174,14 @@ struct Server {
 impl Server {
     fn database(&mut self) -> Result<Database, Error> {
         if self.database.is_none() {
-            self.database = Some(Database::open_with(&self.dir, self.configuration.options.clone())?);
+            if let Some(ballast) = self.configuration.ballast.as_ref().filter(|_| !self.dir.exists()) {
+                copy_dir(ballast, &self.dir);
+            }
+            let database = Database::open_with(&self.dir, self.configuration.options.clone())?;
+            if self.configuration.ballast.is_some() {
+                press(&database);
+            }
+            self.database = Some(database);
         }
         Ok(self.database.clone().expect("it was opened just now"))
     }
@@ -236,6 +321,9 @@ fn run(configuration: &Configuration) {
             continue;
         }
         let part = run_file(&file, configuration, &mut failures);
+        if configuration.ballast.is_some() {
+            println!("{name}: peak of the process {} MiB", peak_bytes() >> 20);
+        }
         records += part.0;
         forced = (forced.0 + part.1.0, forced.1 + part.1.1);
     }
