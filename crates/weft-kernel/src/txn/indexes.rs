@@ -25,7 +25,10 @@ use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::{LockMode, LockName};
-use crate::table::{RecoveredTable, Staged, TableContext};
+use crate::table::{Attachment, RecoveredTable, Staged, TableContext};
+
+/// Files that were built for the indexes of a table, each with its index.
+pub(super) type IndexFiles = Vec<(TableRef, Attachment)>;
 
 impl Transaction {
     /// Makes an index of a table while others go on writing to it; usable by snapshots from the commit on. A name that
@@ -112,7 +115,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn build_entries(&self, t: &TableRef, index: &Index, read_ts: Timestamp) -> Result<crate::table::Attachment> {
+    fn build_entries(&self, t: &TableRef, index: &Index, read_ts: Timestamp) -> Result<Attachment> {
         let mut build = index.store().builder(read_ts);
         let (mut value, mut key) = (Vec::new(), Vec::new());
         for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
@@ -447,35 +450,45 @@ impl Transaction {
         t.table.read_row(key, Timestamp::MAX)
     }
 
-    /// Builds the entries of rows that are added in bulk; nobody else writes to the table.
-    pub(super) fn build_indexes(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<()> {
+    /// Builds the entries of rows that are added in bulk; nobody else writes to the table. After an error nothing is
+    /// left.
+    pub(super) fn build_indexes(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<IndexFiles> {
+        let mut built = IndexFiles::new();
         for relation in t.index_relations().iter() {
             let Some(index) = &relation.as_index else { continue };
-            let mut build = index.store().builder(self.read_ts);
-            let mut values: Vec<Vec<u8>> = Vec::new();
-            let (mut value, mut key) = (Vec::new(), Vec::new());
-            for batch in batches {
-                for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
-                    let has_null = index.put_row(row, &mut value)?;
-                    t.keys.put_row(&t.codec, row, &mut key);
-                    build.push(&value, &key)?;
-                    if index.is_unique() && !has_null {
-                        self.check_only(t, index, &key, row, &value)?;
-                        values.push(value.clone());
-                    }
+            match self.build_index(t, index, batches) {
+                Ok(attachment) if attachment.files.is_empty() => {}
+                Ok(attachment) => built.push((relation.clone(), attachment)),
+                Err(error) => {
+                    built.iter().for_each(|(relation, attachment)| relation.table.discard(attachment));
+                    return Err(error);
                 }
             }
-            values.sort_unstable();
-            if values.windows(2).any(|pair| pair[0] == pair[1]) {
-                let message = format!("rows to load have the same values in unique index {:?}", index.name());
-                return Err(Error::new(Code::UniqueViolation, message).about(&t.def.name, None, Some(index.name())));
-            }
-            let built = attachment(build.finish()?);
-            if !built.files.is_empty() {
-                self.journal.attach(relation, built);
+        }
+        Ok(built)
+    }
+
+    fn build_index(&mut self, t: &TableRef, index: &Arc<Index>, batches: &[RecordBatch]) -> Result<Attachment> {
+        let mut build = index.store().builder(self.read_ts);
+        let mut values: Vec<Vec<u8>> = Vec::new();
+        let (mut value, mut key) = (Vec::new(), Vec::new());
+        for batch in batches {
+            for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
+                let has_null = index.put_row(row, &mut value)?;
+                t.keys.put_row(&t.codec, row, &mut key);
+                build.push(&value, &key)?;
+                if index.is_unique() && !has_null {
+                    self.check_only(t, index, &key, row, &value)?;
+                    values.push(value.clone());
+                }
             }
         }
-        Ok(())
+        values.sort_unstable();
+        if values.windows(2).any(|pair| pair[0] == pair[1]) {
+            let message = format!("rows to load have the same values in unique index {:?}", index.name());
+            return Err(Error::new(Code::UniqueViolation, message).about(&t.def.name, None, Some(index.name())));
+        }
+        Ok(attachment(build.finish()?))
     }
 }
 

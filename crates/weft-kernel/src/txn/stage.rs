@@ -11,10 +11,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
+use super::indexes::IndexFiles;
 use super::journal::Journal;
 use super::level::IsolationLevel;
 use super::transaction::{LastRead, Transaction};
@@ -206,44 +208,45 @@ impl Transaction {
         }
         self.check_buildable(t)?;
         self.check_built(t, batches)?;
-        let attachment = self.build_files(t, batches)?;
-        let rows = attachment.rows;
-        self.journal.attach(t, attachment);
-        Ok(rows)
-    }
-
-    /// The table's files; those of its indexes are built at the same time and are part of the transaction already. The
-    /// table's error comes first: it is the one about the primary key.
-    fn build_files(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<Attachment> {
-        let spawn = self.core().env.spawn.clone();
-        let built = Arc::new(Mutex::new(None));
-        let (table, result, rows) = (t.table.clone(), built.clone(), batches.to_vec());
-        let has_indexes = !t.index_relations().is_empty();
-        let thread = has_indexes.then(|| {
-            let body = move || {
-                let files = table.build(&rows);
-                *result.lock() = Some(files);
-            };
-            spawn.spawn("weft-load-table", Box::new(body))
-        });
-        let (attachment, indexed) = match thread {
-            Some(Ok(thread)) => {
-                let indexed = self.build_indexes(t, batches);
-                if let Err(text) = thread.join() {
-                    return Err(Error::internal(format!("the thread that loads rows panicked: {text}")));
-                }
-                (built.lock().take().expect("the thread has ended, and not by a panic")?, indexed)
+        let (files, of_indexes) = self.build_files(t, batches);
+        match (files, of_indexes) {
+            (Ok(files), Ok(of_indexes)) => {
+                let rows = files.rows;
+                of_indexes.into_iter().for_each(|(relation, files)| self.journal.attach(&relation, files));
+                self.journal.attach(t, files);
+                Ok(rows)
             }
-            // Without indexes, or without a thread, one comes after the other.
-            _ => (t.table.build(batches)?, self.build_indexes(t, batches)),
-        };
-        match indexed {
-            Ok(()) => Ok(attachment),
-            Err(error) => {
-                t.table.discard(&attachment);
+            (Ok(files), Err(error)) => {
+                t.table.discard(&files);
+                Err(error)
+            }
+            // The table's error comes first: it is the one about the primary key.
+            (Err(error), of_indexes) => {
+                of_indexes.iter().flatten().for_each(|(relation, files)| relation.table.discard(files));
                 Err(error)
             }
         }
+    }
+
+    /// The files of the table, written by a thread of its own, and those of its indexes, written by this one meanwhile.
+    fn build_files(&mut self, t: &TableRef, batches: &[RecordBatch]) -> (Result<Attachment>, Result<IndexFiles>) {
+        if t.index_relations().is_empty() {
+            return (t.table.build(batches), Ok(Vec::new()));
+        }
+        let built = Arc::new(Mutex::new(None));
+        let (table, result, rows) = (t.table.clone(), built.clone(), batches.to_vec());
+        let body = move || {
+            let files = table.build(&rows);
+            *result.lock() = Some(files);
+        };
+        let thread = self.core().env.spawn.spawn("weft-load-table", Box::new(body));
+        let of_indexes = self.build_indexes(t, batches);
+        let files = match thread.map(JoinHandle::join) {
+            Ok(Ok(())) => built.lock().take().expect("the thread has ended, and not by a panic"),
+            Ok(Err(text)) => Err(Error::internal(format!("the thread that loads rows panicked: {text}"))),
+            Err(_) => t.table.build(batches),
+        };
+        (files, of_indexes)
     }
 
     /// Whether [`Transaction::build`] can be used: the transaction has not written to the table yet, and no foreign key

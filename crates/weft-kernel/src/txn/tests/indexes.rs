@@ -204,6 +204,21 @@ fn values_of_a_unique_index_are_unique() {
     assert_eq!(code(build(&[50], &[3])), Code::UniqueViolation);
     assert_eq!(code(build(&[50, 51], &[60, 60])), Code::UniqueViolation);
     build(&[50], &[60]).unwrap();
+    // Of a build that fails, by the table or by its last index, no index keeps files.
+    let (mut txn, t) = begin(&engine);
+    let entries = || {
+        let txn = engine.begin().unwrap();
+        ["w_c", "w_b"].map(|name| txn.index(name).unwrap().1.statistics().entries)
+    };
+    let before = entries();
+    for (key, value) in [(1, 61), (51, 60)] {
+        let columns =
+            [("k", column(&[key])), ("a", column(&[value])), ("b", column(&[value])), ("c", column(&[value]))];
+        let failed = txn.build(&t, &[RecordBatch::try_from_iter(columns).unwrap()]);
+        assert_eq!(code(failed), Code::UniqueViolation, "key {key}, value {value}");
+    }
+    txn.commit().unwrap();
+    assert_eq!(entries(), before);
     let (mut txn, t) = begin(&engine);
     assert_eq!(keys(&txn, &t, "w_b", &[60]), Some(vec![50]));
     assert_eq!(code(txn.insert(&t, &row(&t, 70, 0, 60))), Code::UniqueViolation);
