@@ -1,8 +1,8 @@
 //! Imports point down only.
 //!
 //! ```text
-//!   weft-cli ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!                                   weft-sim, weft-tidy: used by nobody
+//!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
+//!   weft-sim, weft-tidy: used by nobody
 //! ```
 
 use crate::source::{SourceFile, blanked, lines_with_test};
@@ -17,6 +17,7 @@ pub const CRATES: &[&str] = &[
     "weft-sim",
     "weft-sql",
     "weft",
+    "weft-server",
     "weft-cli",
     "weft-tidy",
 ];

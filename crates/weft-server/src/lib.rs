@@ -1,0 +1,1 @@
+//! The server: PostgreSQL's protocol, version 3, over the library.
