@@ -1,8 +1,9 @@
-//! The `weft` program: the shell, `check`, `demo` and `bench`.
+//! The `weft` program: the shell, the server, `check`, `demo` and `bench`.
 //!
 //! ```text
 //!   weft DIR                      the interactive shell on the database in DIR
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
+//!   weft serve DIR                a server for PostgreSQL's clients
 //!   weft check DIR                verify every checksum and invariant
 //!   weft demo                     a year of flights: transactions and analytic queries on the same tables
 //!   weft bench                    one workload, measured, as JSON lines
@@ -23,6 +24,7 @@ mod demo;
 mod failure;
 mod latency;
 mod print;
+mod serve;
 mod shell;
 
 use std::process::ExitCode;
@@ -32,12 +34,17 @@ use failure::Failure;
 
 const USAGE: &str = "\
 Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
+       weft init DIR [--user NAME]
+       weft serve DIR [--listen ADDRESS:PORT] [--socket-dir DIR] [--auth scram|trust] [--tls auto|off]
+                  [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
        weft check DIR
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
        weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N]
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
+
+The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
 temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read
@@ -55,6 +62,8 @@ fn main() -> ExitCode {
             println!("weft {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
+        "init" => serve::init(Arguments::new(words.split_off(1))),
+        "serve" => serve::run(Arguments::new(words.split_off(1))),
         "check" => check::run(Arguments::new(words.split_off(1))),
         "demo" => demo::run(Arguments::new(words.split_off(1))),
         "bench" => bench::run(Arguments::new(words.split_off(1))),

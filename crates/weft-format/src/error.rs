@@ -54,6 +54,17 @@ codes! {
     UndefinedParameter Invalid "42P02" "No value for a parameter.";
     UndefinedFile NotFound "58P01" "No such file or directory.";
     UndefinedPrepared NotFound "26000" "No such prepared statement.";
+    DuplicatePrepared Invalid "42P05" "A prepared statement of that name exists already.";
+    UndefinedCursor NotFound "34000" "No such cursor or portal.";
+    DuplicateCursor Invalid "42P03" "A cursor of that name is open already.";
+    UndefinedDatabase NotFound "3D000" "No such database.";
+    ProtocolViolation Invalid "08P01" "A message of the client contradicts the protocol.";
+    InvalidPassword Invalid "28P01" "The password is wrong, or there is no such role.";
+    InvalidAuthorization Invalid "28000" "The role may not log in, or not this way.";
+    InsufficientPrivilege Invalid "42501" "The role may not do this.";
+    IndeterminateType Invalid "42P18" "The type of a parameter cannot be told.";
+    InvalidBinary Invalid "22P03" "Bytes do not read as a value of the type.";
+    IdleInTransaction Closed "25P03" "The transaction was idle for too long.";
     DuplicateTable Invalid "42P07" "The table exists already.";
     DuplicateObject Invalid "42710" "A constraint of that name exists already.";
     DuplicateColumn Invalid "42701" "A column is named twice.";

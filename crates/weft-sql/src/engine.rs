@@ -86,6 +86,8 @@ impl SqlEngine {
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,
             lock_timeout_ms: u64::try_from(options.lock_timeout.as_millis()).unwrap_or(u64::MAX),
+            idle_in_transaction_session_timeout_ms: 0,
+            idle_session_timeout_ms: 0,
             read_only: false,
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,

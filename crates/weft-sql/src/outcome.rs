@@ -12,9 +12,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use weft_format::{DataType, Value};
+use weft_format::{DataType, Value, ValueRef};
 
-use crate::values::value_at;
+use crate::values::{value_at, value_ref_at};
 
 /// One column of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,6 +177,20 @@ impl Rows {
             Rows::Batches { types, batches, starts, .. } => {
                 let batch = starts.partition_point(|&start| start <= row) - 1;
                 value_at(batches[batch].column(column), row - starts[batch], types[column])
+            }
+        }
+    }
+
+    /// One value, borrowed. Panics when the row or the column does not exist, as indexing does.
+    pub fn value_ref(&self, row: usize, column: usize) -> ValueRef<'_> {
+        match self {
+            Rows::Values { width, values, .. } => {
+                assert!(column < *width, "column {column} of {width}");
+                values[row * width + column].as_ref()
+            }
+            Rows::Batches { types, batches, starts, .. } => {
+                let batch = if batches.len() == 1 { 0 } else { starts.partition_point(|&start| start <= row) - 1 };
+                value_ref_at(batches[batch].column(column), row - starts[batch], types[column])
             }
         }
     }

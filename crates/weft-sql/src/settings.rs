@@ -8,7 +8,7 @@
 //! | default_transaction_isolation | read committed, repeatable read, serializable | level of new transactions |
 //! | default_transaction_read_only | on, off | |
 //! | application_name | any text | |
-//! | lock_timeout | as statement_timeout | |
+//! | lock_timeout, idle_session_timeout, idle_in_transaction_session_timeout | as statement_timeout | |
 //! | speculative_reads | on, off | whether snapshots show commits that are not durable yet |
 //! | memory_limit, server_version, ... | | read only |
 //! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
@@ -38,6 +38,10 @@ pub struct Settings {
     pub statement_timeout_ms: u64,
     /// Milliseconds; 0 = wait without end.
     pub lock_timeout_ms: u64,
+    /// How long a session may be idle inside a transaction before it is ended, milliseconds; 0 = without end.
+    pub idle_in_transaction_session_timeout_ms: u64,
+    /// How long a session may be idle outside of one, milliseconds; 0 = without end.
+    pub idle_session_timeout_ms: u64,
     /// Whether new transactions are read-only.
     pub read_only: bool,
     /// Whether snapshots show commits that are not durable yet.
@@ -49,6 +53,11 @@ pub struct Settings {
     /// The most memory queries of the column engine take together, bytes (read only here).
     pub memory_limit_bytes: u64,
 }
+
+/// The version of PostgreSQL whose dialect and protocol this is: what drivers and tools look at.
+pub const SERVER_VERSION: &str = concat!("15.10 (Weft ", env!("CARGO_PKG_VERSION"), ")");
+/// The same as a number: 10,000 times the major version, and the minor one.
+pub const SERVER_VERSION_NUM: u32 = 150_010;
 
 /// Settings that have one value: name, value, what it says.
 const FIXED: &[(&str, &str, &str)] = &[
@@ -69,9 +78,12 @@ const VARIABLE: &[(&str, &str)] = &[
     ("default_transaction_read_only", "Whether new transactions are read-only"),
     ("durability", "When a commit is acknowledged: full = on disk, async = in the log's buffer"),
     ("engine", "Which engine runs statements: auto, row or column"),
+    ("idle_in_transaction_session_timeout", "How long a connection may be idle in a transaction; 0 = without end"),
+    ("idle_session_timeout", "How long a connection may be idle outside of a transaction; 0 = without end"),
     ("lock_timeout", "How long a statement waits for a lock; 0 = without end"),
     ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
-    ("server_version", "The version of Weft"),
+    ("server_version", "The version of PostgreSQL whose dialect this is, and of Weft"),
+    ("server_version_num", "The same version of PostgreSQL as a number"),
     ("speculative_reads", "Whether snapshots show commits that are not durable yet; COMMIT waits for those seen"),
     ("statement_timeout", "How long a statement may run"),
 ];
@@ -92,9 +104,12 @@ impl Settings {
                 EngineChoice::Row => "row".into(),
                 EngineChoice::Column => "column".into(),
             },
+            "idle_in_transaction_session_timeout" => print_ms(self.idle_in_transaction_session_timeout_ms),
+            "idle_session_timeout" => print_ms(self.idle_session_timeout_ms),
             "lock_timeout" => print_ms(self.lock_timeout_ms),
             "memory_limit" => print_bytes(self.memory_limit_bytes),
-            "server_version" => env!("CARGO_PKG_VERSION").into(),
+            "server_version" => SERVER_VERSION.into(),
+            "server_version_num" => SERVER_VERSION_NUM.to_string(),
             "speculative_reads" => on_off(self.speculative_reads).into(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
             _ => match FIXED.iter().find(|(known, ..)| *known == name) {
@@ -138,12 +153,17 @@ impl Settings {
                     _ => return Err(bad("auto, row, column")),
                 }
             }
-            "statement_timeout" | "lock_timeout" => {
+            "statement_timeout" | "lock_timeout" | "idle_session_timeout" | "idle_in_transaction_session_timeout" => {
                 let allowed = "0 (none), milliseconds, or a number with ms, s, min or h";
                 let ms = parse_ms(&word).ok_or_else(|| bad(allowed))?;
-                *(if name == "lock_timeout" { &mut self.lock_timeout_ms } else { &mut self.statement_timeout_ms }) = ms;
+                *match name {
+                    "statement_timeout" => &mut self.statement_timeout_ms,
+                    "lock_timeout" => &mut self.lock_timeout_ms,
+                    "idle_session_timeout" => &mut self.idle_session_timeout_ms,
+                    _ => &mut self.idle_in_transaction_session_timeout_ms,
+                } = ms;
             }
-            "memory_limit" | "server_version" => {
+            "memory_limit" | "server_version" | "server_version_num" => {
                 return Err(Error::new(
                     Code::InvalidParameterValue,
                     format!("parameter \"{name}\" cannot be changed now"),
@@ -162,7 +182,7 @@ impl Settings {
         }
         let value = defaults.get(name)?;
         match name {
-            "memory_limit" | "server_version" => Ok(()),
+            "memory_limit" | "server_version" | "server_version_num" => Ok(()),
             _ => self.set(name, &value),
         }
     }
@@ -260,6 +280,8 @@ mod tests {
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,
             lock_timeout_ms: 10_000,
+            idle_in_transaction_session_timeout_ms: 0,
+            idle_session_timeout_ms: 0,
             read_only: false,
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,

@@ -16,6 +16,7 @@ use std::time::Duration;
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Engine, EngineStatus, TableDef};
+use weft_sql::roles::Login;
 use weft_sql::{ColumnOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::column_method;
 
@@ -91,6 +92,16 @@ impl Database {
     fn pause(&self, attempt: u32) {
         let micros_max = 10u64 << attempt.min(10);
         self.env.clock.sleep(Duration::from_micros(self.env.rng.next_u64() % micros_max));
+    }
+
+    /// What the login of a role is decided by; none when there is no such role.
+    pub fn login(&self, role: &str) -> Result<Option<Login>> {
+        weft_sql::roles::login(&mut self.session()?, role)
+    }
+
+    /// Makes the first role, which has every right, or gives it another verifier of its password.
+    pub fn put_superuser(&self, role: &str, verifier: Option<&str>) -> Result<()> {
+        weft_sql::roles::put_superuser(&mut self.session()?, role, verifier)
     }
 
     /// Writes what is in memory to column tables and drops the log before it.

@@ -270,13 +270,19 @@ impl ColumnEngine {
         binding: impl Fn() -> Binding,
     ) -> Result<Option<Vec<RecordBatch>>> {
         match self.execute(query, binding())?.collect(bytes_max) {
-            Err(error) if error.code() == Code::OutOfMemory && !query.spares_memory.swap(true, Ordering::Relaxed) => {
-                *query.template.lock() = None;
-                self.await_release();
-                self.execute(query, binding())?.collect(bytes_max)
-            }
+            Err(error) if self.will_spare(query, &error) => self.execute(query, binding())?.collect(bytes_max),
             result => result,
         }
+    }
+
+    /// Whether a query that failed is worth running once more: it ran out of memory, and will be planned to spare it.
+    pub fn will_spare(&self, query: &PreparedQuery, error: &Error) -> bool {
+        if error.code() != Code::OutOfMemory || query.spares_memory.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        *query.template.lock() = None;
+        self.await_release();
+        true
     }
 
     /// Waits until the memory of queries that were stopped is given back: their tasks notice that at their next batch.

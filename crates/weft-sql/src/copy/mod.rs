@@ -21,10 +21,16 @@ use weft_format::{Code, Error, Result};
 
 use crate::context::StatementContext;
 use crate::outcome::Outcome;
+use crate::session::Client;
 use options::CsvOptions;
 
 /// Runs a COPY statement.
-pub(crate) fn execute(context: &mut StatementContext<'_>, statement: &Statement, text: &str) -> Result<Outcome> {
+pub(crate) fn execute(
+    context: &mut StatementContext<'_>,
+    statement: &Statement,
+    text: &str,
+    _client: &mut dyn Client,
+) -> Result<Outcome> {
     let Statement::Copy { source, to, target, options, legacy_options, .. } = statement else {
         return Err(Error::internal("only COPY is run as COPY"));
     };

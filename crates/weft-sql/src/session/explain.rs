@@ -3,15 +3,21 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{Statement, UtilityOption};
-use weft_format::Result;
+use weft_format::{DataType, Result};
 
 use super::Session;
+use super::client::Embedded;
 use super::plan::{Action, Plan, plan};
 use super::run::{Run, execute};
 use super::transaction::Work;
 use super::utility::{text_rows, unsupported, with_context};
-use crate::outcome::{Outcome, Tag};
+use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::settings::EngineChoice;
+
+/// The columns of EXPLAIN's result.
+pub(super) fn columns() -> Arc<[OutputColumn]> {
+    Arc::new([OutputColumn::new("QUERY PLAN", DataType::Text)])
+}
 
 /// EXPLAIN (ANALYZE, ...): whether ANALYZE is on.
 pub(super) fn explain_options(options: &[UtilityOption]) -> Result<bool> {
@@ -92,7 +98,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
 fn timed(made: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result<String> {
     let clock = Arc::clone(&work.db.kernel().env().clock);
     let start = clock.monotonic_nanos();
-    let outcome = execute(made, run, work)?;
+    let outcome = execute(made, run, work, &mut Embedded)?;
     let micros = (clock.monotonic_nanos() - start) as f64 / 1000.0;
     Ok(format!("Rows: {}, time: {micros:.1} us", outcome.tag.row_count()))
 }

@@ -13,17 +13,22 @@
 //!    plans every statement anew.
 //! 3. A statement outside of BEGIN is acknowledged after its commit; its rows are read before.
 //!
-//! A text of several statements is no transaction by itself (PostgreSQL makes it one): put BEGIN and COMMIT around.
+//! [`Session::execute`]: a text of several statements is no transaction by itself; put BEGIN and COMMIT around.
+//! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
 mod append;
+mod client;
 mod definitions;
 mod explain;
 mod plan;
 mod run;
+mod script;
 mod statement;
 mod transaction;
+mod typed;
 mod utility;
 
+pub use client::{Client, CopyFormat};
 pub use statement::Prepared;
 
 use std::collections::HashMap;
@@ -38,6 +43,7 @@ use crate::engine::SqlEngine;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
 use crate::settings::Settings;
+use client::Embedded;
 use transaction::Block;
 
 /// One user of a database. Statements run one at a time; several sessions run side by side.
@@ -117,7 +123,7 @@ impl Session {
             return None;
         }
         self.cancel.start_statement(self.settings.statement_timeout_ms);
-        Some(self.run(&template, &[], Some((sql, &literals))))
+        Some(self.run(&template, &[], Some((sql, &literals)), &mut Embedded))
     }
 
     /// Prepares one statement with parameters `$1`, `$2`, ...; tables and types are looked up now, and again whenever
@@ -143,7 +149,7 @@ impl Session {
     /// widened, text is read as the type, a `Decimal` is taken in the parameter's scale.
     pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
         self.cancel.start_statement(self.settings.statement_timeout_ms);
-        self.run(prepared, params, None)
+        self.run(prepared, params, None, &mut Embedded)
     }
 
     /// Prepares and runs one statement with parameters.

@@ -9,12 +9,12 @@ use weft_kernel::Transaction;
 
 use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
-use super::{Prepared, Session, utility};
+use super::{Client, Prepared, Session, utility};
 use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
 use crate::expr::{EvalContext, coerce_param};
-use crate::outcome::{Outcome, Rows, Tag};
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Literals, Parsed};
 use crate::row::RowContext;
 use crate::settings::EngineChoice;
@@ -26,6 +26,7 @@ impl Session {
         prepared: &Prepared,
         params: &[Value],
         literals: Option<(&str, &Literals)>,
+        client: &mut dyn Client,
     ) -> Result<Outcome> {
         let statement = match &prepared.parsed {
             Parsed::Sql { statement, .. } if is_planned(statement) => &**statement,
@@ -33,7 +34,7 @@ impl Session {
                 if !params.is_empty() {
                     return Err(self.fail(wrong_count(0, params.len())));
                 }
-                return utility::run(self, prepared);
+                return utility::run(self, prepared, client);
             }
         };
         let engine = self.settings.engine;
@@ -43,7 +44,7 @@ impl Session {
             if !plan.is_read_only() {
                 work.check_writable(first_word(statement))?;
             }
-            execute(&plan, &Run { statement, source: prepared.source(), params, literals }, work)
+            execute(&plan, &Run { statement, source: prepared.source(), params, literals }, work, client)
         })
     }
 
@@ -107,7 +108,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Runs a plan in a transaction.
-pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result<Outcome> {
+pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
     let params = bring_to_types(run.params, &plan.param_types)?;
     if let Action::Row(row) = &plan.action {
         let eval = EvalContext { params: &params, now_micros: work.now_micros };
@@ -123,7 +124,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
         }
         let other = plan.by_columns(work.db, run.statement, run.source, work.txn)?;
-        return execute(&other, run, work);
+        return execute(&other, run, work, client);
     }
     let cancel = work.cancel.kernel();
     let _slot = work.db.kernel().admit_query(Some(&cancel))?;
@@ -139,6 +140,10 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>) -> Result
         settings: work.settings,
     };
     match &plan.action {
+        Action::Query(query) if client.takes_rows() && !context.txn.is_speculative() => {
+            let count = stream(query, &context, &plan.columns, client)?;
+            Ok(Outcome { tag: Tag::Select(count), columns: Arc::clone(&plan.columns), rows: Rows::default() })
+        }
         Action::Query(query) => {
             let rows = read(query, &context)?;
             Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: Arc::clone(&plan.columns), rows })
@@ -170,6 +175,35 @@ fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
     let batches = context.engine.collect(query, || context.binding(query.tables()))?;
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     Ok(Rows::from_batches(types, batches))
+}
+
+/// Hands the rows of a query to the client, batch by batch. What is read so cannot conflict, so it is never run again
+/// (client 1).
+fn stream(
+    query: &PreparedQuery,
+    context: &StatementContext<'_>,
+    columns: &Arc<[OutputColumn]>,
+    client: &mut dyn Client,
+) -> Result<u64> {
+    let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
+    let mut count = 0;
+    let mut attempt = |count: &mut u64| -> Result<()> {
+        let mut batches = context.engine.execute(query, context.binding(query.tables()))?;
+        while let Some(batch) = batches.next()? {
+            let rows = Rows::from_batches(Arc::clone(&types), vec![batch]);
+            *count += rows.len() as u64;
+            client.rows(columns, &rows)?;
+        }
+        Ok(())
+    };
+    let mut result = attempt(&mut count);
+    if let Err(error) = &result
+        && count == 0
+        && context.engine.will_spare(query, error)
+    {
+        result = attempt(&mut count);
+    }
+    result.map(|()| count)
 }
 
 /// Parameters in the types of the plan; borrowed when they have them already.

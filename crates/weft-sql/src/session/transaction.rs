@@ -24,6 +24,8 @@ pub(super) struct Block {
     pub(super) txn: Option<Transaction>,
     pub(super) failed: bool,
     pub(super) read_only: bool,
+    /// Nobody said BEGIN: the statements of one text, or those up to the client's next Sync.
+    pub(super) implicit: bool,
     /// A statement has run: the level and the snapshot of REPEATABLE READ and SERIALIZABLE stand.
     pub(super) started: bool,
     /// The time of the transaction: microseconds since 1970 UTC.
@@ -182,14 +184,44 @@ impl Session {
 
     /// BEGIN; inside a transaction it does nothing, as in PostgreSQL (which warns).
     pub(super) fn begin(&mut self, modes: Modes) -> Result<()> {
-        if let Some(block) = &self.block {
-            return if block.failed { Err(failed_transaction()) } else { Ok(()) };
+        if let Some(block) = &mut self.block {
+            if block.failed {
+                return Err(failed_transaction());
+            }
+            // In a text of several statements BEGIN makes what ran before it part of its transaction.
+            if std::mem::take(&mut block.implicit) {
+                return self.set_transaction(modes);
+            }
+            return Ok(());
         }
+        self.open_block(modes, false)
+    }
+
+    /// Opens the transaction of a text of several statements, or of a series of messages, unless one is open.
+    pub fn begin_implicit(&mut self) -> Result<()> {
+        if self.block.is_some() {
+            return Ok(());
+        }
+        self.open_block(Modes::default(), true)
+    }
+
+    /// Ends the transaction that [`Session::begin_implicit`] opened: commits it, unless a statement failed. One that
+    /// BEGIN took over stays open.
+    pub fn end_implicit(&mut self) -> Result<()> {
+        match &self.block {
+            Some(block) if block.implicit && block.failed => self.rollback(),
+            Some(block) if block.implicit => self.commit().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
         self.block = Some(Block {
             txn: Some(txn),
             failed: false,
             read_only: modes.read_only.unwrap_or(self.settings.read_only),
+            implicit,
             started: false,
             now_micros: self.now_micros(),
             savepoints: Vec::new(),

@@ -12,7 +12,7 @@ use weft_kernel::IsolationLevel;
 use super::definitions::{create_index, create_table, drop_indexes, drop_tables};
 use super::explain::{explain, explain_options};
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Prepared, Session};
+use super::{Client, Prepared, Session};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
@@ -20,7 +20,7 @@ use crate::parse::{Parsed, fold};
 use crate::settings::parse_isolation;
 
 /// Runs a statement that is not planned.
-pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome> {
+pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn Client) -> Result<Outcome> {
     let source = Arc::clone(prepared.source());
     let (statement, method) = match &prepared.parsed {
         Parsed::Checkpoint => return checkpoint(session),
@@ -45,7 +45,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
         } => drop_tables(session, names, *if_exists),
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
-            with_context(work, |context| copy::execute(context, statement, &source))
+            with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
         Statement::Explain { analyze, statement, options, format, .. } => {
             if format.is_some() {
@@ -67,7 +67,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared) -> Result<Outcome>
             session.named.insert(name, made);
             Ok(Outcome::done(Tag::Done("PREPARE")))
         }
-        Statement::Execute { name: Some(name), parameters, .. } => execute_named(session, name, parameters),
+        Statement::Execute { name: Some(name), parameters, .. } => execute_named(session, name, parameters, client),
         Statement::Deallocate { name, .. } => {
             if name.value.eq_ignore_ascii_case("all") && name.quote_style.is_none() {
                 session.named.clear();
@@ -308,7 +308,12 @@ pub(super) fn with_context<T>(
     })
 }
 
-fn execute_named(session: &mut Session, name: &ObjectName, parameters: &[SqlExpr]) -> Result<Outcome> {
+fn execute_named(
+    session: &mut Session,
+    name: &ObjectName,
+    parameters: &[SqlExpr],
+    client: &mut dyn Client,
+) -> Result<Outcome> {
     let name = name.to_string().to_lowercase();
     let Some(prepared) = session.named.get(&name).map(Arc::clone) else {
         return Err(session.fail(no_prepared(&name)));
@@ -324,7 +329,7 @@ fn execute_named(session: &mut Session, name: &ObjectName, parameters: &[SqlExpr
             .and_then(|expr| expr.eval(&[], &crate::expr::EvalContext { params: &[], now_micros: 0 }));
         values.push(value.map_err(|error| session.fail(error))?);
     }
-    session.run(&prepared, &values, None)
+    session.run(&prepared, &values, None, client)
 }
 
 fn checkpoint(session: &mut Session) -> Result<Outcome> {

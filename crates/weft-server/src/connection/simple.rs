@@ -1,0 +1,20 @@
+//! The simple protocol: a text of statements, all answers, ReadyForQuery.
+
+use super::Connection;
+use super::copy::Sink;
+
+impl Connection {
+    /// Answers a Query message.
+    pub(super) fn simple(&mut self, sql: &str) {
+        self.portals.remove("");
+        let mut sink = Sink::new(&mut self.channel, &[], true);
+        let result = self.session.execute_script(sql, &mut sink);
+        match result {
+            Ok(()) if sink.statements() == 0 => self.channel.out.empty(b'I'),
+            Ok(()) => {}
+            Err(error) => self.channel.out.error("ERROR", &error),
+        }
+        self.tell_settings();
+        self.ready();
+    }
+}

@@ -1,0 +1,140 @@
+//! A socket, in the clear or under TLS.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connected socket. Clones are the same socket.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Another handle of the same socket.
+    pub(crate) fn duplicate(&self) -> io::Result<Socket> {
+        match self {
+            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
+            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
+        }
+    }
+
+    /// Ends it in both directions, from any thread.
+    pub(crate) fn shutdown(&self) {
+        // A socket whose other side is gone cannot be shut down, and need not.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    /// Makes reads, also those that wait, find the end; what is written still reaches the client.
+    pub(crate) fn end_reads(&self) {
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Read),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Read),
+        };
+    }
+
+    /// The client's address; a client on the unix socket is this machine.
+    pub(crate) fn peer_address(&self) -> IpAddr {
+        match self {
+            Socket::Tcp(stream) => stream.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |addr| addr.ip()),
+            Socket::Unix(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// How long a read waits; none: without end.
+    pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_read_timeout(timeout),
+            Socket::Unix(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    /// How long a write waits for a client that does not read; none: without end.
+    pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_write_timeout(timeout),
+            Socket::Unix(stream) => stream.set_write_timeout(timeout),
+        }
+    }
+
+    /// The client's address, as logs and views tell it.
+    pub(crate) fn peer(&self) -> String {
+        match self {
+            Socket::Tcp(stream) => stream.peer_addr().map_or_else(|_| "gone".into(), |addr| addr.to_string()),
+            Socket::Unix(_) => "local".into(),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.read(buffer),
+            Socket::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.write(bytes),
+            Socket::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What messages go through.
+pub(crate) enum Transport {
+    Plain(Socket),
+    Tls(Box<rustls::StreamOwned<rustls::ServerConnection, Socket>>),
+}
+
+impl Transport {
+    /// The socket below.
+    pub(crate) fn socket(&self) -> &Socket {
+        match self {
+            Transport::Plain(socket) => socket,
+            Transport::Tls(stream) => &stream.sock,
+        }
+    }
+
+    /// Whether what is sent is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self, Transport::Tls(_))
+    }
+}
+
+impl Read for Transport {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(socket) => socket.read(buffer),
+            Transport::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Plain(socket) => socket.write(bytes),
+            Transport::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Plain(socket) => socket.flush(),
+            Transport::Tls(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Listeners, and the life of a server.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use weft::Database;
+use weft_env::Env;
+use weft_format::{Code, Error, Result};
+
+use super::config::{Auth, ServerConfig};
+use super::shared::Shared;
+use crate::connection;
+use crate::net::Socket;
+
+/// Virtual memory for the stack of a connection's thread, bytes: planning nests deep; what is not touched costs nothing.
+const STACK_BYTES: usize = 8 << 20;
+/// How long statements may take to notice that they were cancelled when the server ends.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// How long a write waits for a client that reads nothing.
+const WRITE_TIME: Duration = Duration::from_secs(600);
+
+/// A running server. Dropping it ends it, as [`Server::close`] does.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: Option<SocketAddr>,
+    socket: Option<PathBuf>,
+    listeners: Vec<thread::JoinHandle<()>>,
+}
+
+impl Server {
+    /// Begins to listen, and serves a database from threads of its own.
+    pub fn start(database: Database, config: ServerConfig) -> Result<Server> {
+        check(&config)?;
+        let tcp = config.listen.map(bind_tcp).transpose()?;
+        let address = tcp.as_ref().and_then(|listener| listener.local_addr().ok());
+        let port = address.map_or(config.socket_port, |address| address.port());
+        let socket = config.socket_dir.as_ref().map(|dir| dir.join(format!(".s.PGSQL.{port}")));
+        let unix = socket.as_deref().map(bind_unix).transpose()?;
+        let shared = Arc::new(Shared::new(database, config, Env::real())?);
+        let mut server = Server { shared, address, socket, listeners: Vec::new() };
+        if let Some(listener) = tcp {
+            server.listen("tcp", move || accept_tcp(&listener))?;
+        }
+        if let Some(listener) = unix {
+            server.listen("unix", move || listener.accept().map(|(stream, _)| Socket::Unix(stream)))?;
+        }
+        Ok(server)
+    }
+
+    /// Where the server listens; none without TCP.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// The unix socket.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.shared.connections()
+    }
+
+    /// Ends the server: nobody new is let in, running statements are cancelled and their transactions rolled back, every
+    /// client is told. The database stays open.
+    pub fn close(mut self) {
+        self.end();
+    }
+
+    fn listen(&mut self, name: &str, mut next: impl FnMut() -> io::Result<Socket> + Send + 'static) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let body = move || {
+            while !shared.is_closing() {
+                match next() {
+                    Ok(_) if shared.is_closing() => return,
+                    Ok(socket) => serve(&shared, socket),
+                    Err(error) => {
+                        shared.log().error("accept", &format!("message={:?}", error.to_string()));
+                        // Without file descriptors there is nothing to do but wait for some connection to end.
+                        thread::sleep(Duration::from_millis(50));
+                    }
+                }
+            }
+        };
+        let made = thread::Builder::new().name(format!("weft-listen-{name}")).spawn(body);
+        self.listeners.push(made.map_err(|error| Error::io("starting the listener's thread", &error))?);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        self.shared.close();
+        // A connection of its own wakes each listener.
+        if let Some(address) = self.address {
+            let _ = TcpStream::connect_timeout(&reachable(address), Duration::from_secs(1));
+        }
+        if let Some(socket) = &self.socket {
+            let _ = UnixStream::connect(socket);
+            let _ = std::fs::remove_file(socket);
+        }
+        for listener in self.listeners.drain(..) {
+            let _ = listener.join();
+        }
+        let deadline = Instant::now() + DRAIN_TIME;
+        while self.shared.connections() > 0 {
+            if Instant::now() > deadline {
+                self.shared.drop_all();
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn check(config: &ServerConfig) -> Result<()> {
+    let wrong = |message: String, hint: &str| Err(Error::new(Code::InvalidParameterValue, message).hint(hint));
+    if config.listen.is_none() && config.socket_dir.is_none() {
+        return wrong("the server would listen nowhere".into(), "give an address or the directory of a unix socket");
+    }
+    match config.listen {
+        Some(address) if config.auth == Auth::Trust && !address.ip().is_loopback() => {
+            let message = format!("trust is for loopback only: {address} can be reached from other machines");
+            wrong(message, "use --auth scram")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bind_tcp(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let error = Error::io(format!("could not listen on {address}"), &error);
+        error.hint("another server may have the port: choose another with --listen")
+    })
+}
+
+/// Binds a unix socket; one that a server left behind, which nobody answers on, is replaced.
+fn bind_unix(path: &Path) -> Result<UnixListener> {
+    if path.exists() && UnixStream::connect(path).is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    UnixListener::bind(path).map_err(|error| {
+        let error = Error::io(format!("could not listen on the unix socket {path:?}"), &error);
+        error.hint("another server may have it: choose another directory with --socket-dir")
+    })
+}
+
+fn accept_tcp(listener: &TcpListener) -> io::Result<Socket> {
+    let (stream, _) = listener.accept()?;
+    stream.set_nodelay(true)?;
+    Ok(Socket::Tcp(stream))
+}
+
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => SocketAddr::from(([127, 0, 0, 1], v4.port())),
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => SocketAddr::from(([0u16, 0, 0, 0, 0, 0, 0, 1], v6.port())),
+        other => other,
+    }
+}
+
+/// A thread for a new connection.
+fn serve(shared: &Arc<Shared>, socket: Socket) {
+    // Without these a client that has gone would hold its thread for ever.
+    let _ = socket.set_write_timeout(Some(WRITE_TIME));
+    let peer = socket.peer();
+    let of_thread = Arc::clone(shared);
+    let body = move || connection::begin(&of_thread, socket);
+    let made = thread::Builder::new().name("weft-connection".into()).stack_size(STACK_BYTES).spawn(body);
+    if let Err(error) = made {
+        shared.log().error("thread", &format!("client={peer} message={:?}", error.to_string()));
+    }
+}

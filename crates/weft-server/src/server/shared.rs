@@ -1,0 +1,133 @@
+//! What the connections of a server share.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft::Database;
+use weft_env::Env;
+use weft_format::{Code, Error, Result};
+
+use super::attempts::Attempts;
+use super::config::ServerConfig;
+use super::log::Log;
+use super::slots::{Slot, Slots};
+use crate::auth::Verifier;
+use crate::net::Socket;
+
+/// The database, the configuration, and who is there.
+pub(crate) struct Shared {
+    database: Database,
+    env: Env,
+    config: ServerConfig,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    slots: Arc<Slots>,
+    attempts: Attempts,
+    log: Log,
+    /// What answers for roles that do not exist are made from (auth 1).
+    secret: [u8; 32],
+    closing: AtomicBool,
+}
+
+impl Shared {
+    /// What a server over a database starts with.
+    pub(super) fn new(database: Database, config: ServerConfig, env: Env) -> Result<Shared> {
+        let tls = config.tls.as_ref().map(|identity| identity.config()).transpose()?;
+        let mut secret = [0; 32];
+        secret.chunks_mut(8).for_each(|part| part.copy_from_slice(&env.rng.next_u64().to_le_bytes()));
+        Ok(Shared {
+            database,
+            config,
+            tls,
+            slots: Arc::default(),
+            attempts: Attempts::default(),
+            log: Log::new(Arc::clone(&env.clock)),
+            secret,
+            closing: AtomicBool::new(false),
+            env,
+        })
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    pub(crate) fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    pub(crate) fn tls(&self) -> Option<&Arc<rustls::ServerConfig>> {
+        self.tls.as_ref()
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    pub(crate) fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
+    /// The server's part of a SCRAM nonce.
+    pub(crate) fn nonce(&self) -> String {
+        (0..3).map(|_| format!("{:016x}", self.env.rng.next_u64())).collect()
+    }
+
+    /// Whether the server is about to end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// No new connections; those there are find the end.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.slots.interrupt_all();
+    }
+
+    /// Ends what is left.
+    pub(super) fn drop_all(&self) {
+        self.slots.interrupt_all();
+        self.slots.drop_all();
+    }
+
+    /// How many connections there are.
+    pub(super) fn connections(&self) -> usize {
+        self.slots.count()
+    }
+
+    /// A place for a connection.
+    pub(crate) fn enter(&self, socket: &Socket) -> Result<Slot> {
+        Slots::enter(&self.slots, socket, self.config.connections_max, self.env.rng.next_u64())
+    }
+
+    /// Cancels what a connection runs.
+    pub(crate) fn cancel(&self, id: u32, secret: &[u8]) {
+        self.slots.cancel(id, secret);
+    }
+
+    /// An error when no role of the name may log in.
+    pub(crate) fn check_role(&self, user: &str) -> Result<()> {
+        let missing = |what: &str| Error::new(Code::InvalidAuthorization, format!("role \"{user}\" {what}"));
+        match self.database.login(user)? {
+            None => Err(missing("does not exist")),
+            Some(login) if !login.can_login => Err(missing("is not permitted to log in")),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What a role's password is tested with; none when there is no such role, or no password fits it.
+    pub(crate) fn verifier(&self, user: &str) -> Result<Option<Verifier>> {
+        let login = self.database.login(user)?.filter(|login| login.can_login);
+        Ok(login.and_then(|login| login.verifier).and_then(|text| Verifier::read(&text)))
+    }
+
+    /// An error when an address has failed to log in too often.
+    pub(crate) fn check_attempts(&self, address: IpAddr) -> Result<()> {
+        self.attempts.check(address, self.env.clock.monotonic_nanos())
+    }
+
+    /// Notes how a login went.
+    pub(crate) fn note_attempt(&self, address: IpAddr, succeeded: bool) {
+        self.attempts.note(address, succeeded, self.env.clock.monotonic_nanos());
+    }
+}

@@ -1,0 +1,121 @@
+//! Values of a result.
+
+use weft::{DataType, ValueRef};
+
+use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
+
+/// How a column is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Binary,
+}
+
+impl Format {
+    /// The code that stands in messages.
+    pub(crate) fn code(self) -> i16 {
+        match self {
+            Format::Text => 0,
+            Format::Binary => 1,
+        }
+    }
+}
+
+/// Appends a value as DataRow has it: its length, then its bytes; -1 for NULL. `text` is a buffer to print into.
+pub(crate) fn write_value(
+    out: &mut Vec<u8>,
+    value: ValueRef<'_>,
+    data_type: DataType,
+    format: Format,
+    text: &mut String,
+) {
+    if value.is_null() {
+        out.extend_from_slice(&(-1i32).to_be_bytes());
+        return;
+    }
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    match (format, value) {
+        (_, ValueRef::Text(value)) => out.extend_from_slice(value.as_bytes()),
+        (Format::Text, ValueRef::Int(number)) if is_plain_integer(data_type) => write_integer(out, number),
+        (Format::Text, value) => {
+            text.clear();
+            weft_sql::text::write(text, value, data_type);
+            out.extend_from_slice(text.as_bytes());
+        }
+        (Format::Binary, value) => write_binary(out, value, data_type),
+    }
+    let length = i32::try_from(out.len() - start - 4).expect("a value is shorter than 2 GiB");
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+fn is_plain_integer(data_type: DataType) -> bool {
+    matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt)
+}
+
+/// The digits of a number, without the machinery of formatting: most columns of most results.
+fn write_integer(out: &mut Vec<u8>, number: i64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+fn write_binary(out: &mut Vec<u8>, value: ValueRef<'_>, data_type: DataType) {
+    match (data_type, value) {
+        (_, ValueRef::Bool(value)) => out.push(u8::from(value)),
+        (DataType::SmallInt, ValueRef::Int(value)) => out.extend_from_slice(&(value as i16).to_be_bytes()),
+        (DataType::Integer, ValueRef::Int(value)) => out.extend_from_slice(&(value as i32).to_be_bytes()),
+        (DataType::Date, ValueRef::Int(days)) => out.extend_from_slice(&((days - EPOCH_DAYS) as i32).to_be_bytes()),
+        (DataType::Timestamp | DataType::TimestampTz, ValueRef::Int(micros)) => {
+            out.extend_from_slice(&(micros - EPOCH_MICROS).to_be_bytes());
+        }
+        (_, ValueRef::Int(value)) => out.extend_from_slice(&value.to_be_bytes()),
+        (DataType::Real, ValueRef::Float(value)) => out.extend_from_slice(&(value as f32).to_be_bytes()),
+        (_, ValueRef::Float(value)) => out.extend_from_slice(&value.to_be_bytes()),
+        (DataType::Numeric { scale, .. }, ValueRef::Decimal(value)) => numeric::write(out, value, scale),
+        (other, value) => unreachable!("a column of {other} has no value {value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: ValueRef<'_>, data_type: DataType, format: Format) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_value(&mut out, value, data_type, format, &mut String::new());
+        out
+    }
+
+    #[test]
+    fn integers_are_printed() {
+        for number in [0, 7, -7, 10, 99, -100, i64::MAX, i64::MIN] {
+            let out = written(ValueRef::Int(number), DataType::BigInt, Format::Text);
+            assert_eq!(std::str::from_utf8(&out[4..]).unwrap(), number.to_string());
+        }
+    }
+
+    #[test]
+    fn values_have_postgresqls_bytes() {
+        let binary = |value, data_type| written(value, data_type, Format::Binary);
+        assert_eq!(binary(ValueRef::Int(42), DataType::Integer), [0, 0, 0, 4, 0, 0, 0, 42]);
+        assert_eq!(binary(ValueRef::Int(15_706), DataType::Date), [0, 0, 0, 4, 0, 0, 0x12, 0x8d]);
+        assert_eq!(binary(ValueRef::Int(EPOCH_MICROS + 1), DataType::Timestamp), [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(binary(ValueRef::Bool(true), DataType::Boolean), [0, 0, 0, 1, 1]);
+        assert_eq!(binary(ValueRef::Null, DataType::Text), [255; 4]);
+        assert_eq!(binary(ValueRef::Text("ab"), DataType::Text), [0, 0, 0, 2, b'a', b'b']);
+        assert_eq!(binary(ValueRef::Float(1.0), DataType::Real), [0, 0, 0, 4, 0x3f, 0x80, 0, 0]);
+    }
+}

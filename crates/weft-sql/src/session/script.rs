@@ -1,0 +1,130 @@
+//! Texts and statements as the server's clients send them.
+//!
+//! ```text
+//!   "INSERT ...; INSERT ..."                    one transaction
+//!   "BEGIN; INSERT ...; COMMIT; INSERT ..."     two: BEGIN takes over, what follows COMMIT is one of its own
+//! ```
+
+use std::sync::Arc;
+
+use sqlparser::ast::{Set, Statement};
+use weft_format::{Code, DataType, Error, Result, Value};
+
+use super::client::Embedded;
+use super::typed::write_casts;
+use super::{Client, Prepared, Session};
+use crate::outcome::{Outcome, OutputColumn};
+use crate::parse::{Parsed, parse};
+
+impl Session {
+    /// Runs the statements of a text for a client; several are one transaction, unless they say otherwise. Each outcome
+    /// is handed on before the next statement runs. An error ends it, and the transaction.
+    pub fn execute_script(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        if let Some(prepared) = self.db.cached(sql) {
+            let outcome = self.execute_for(&prepared, &[], client)?;
+            return client.finish(&outcome);
+        }
+        if let Some(outcome) = self.execute_literals(sql) {
+            return client.finish(&outcome?);
+        }
+        let parsed = parse(sql).map_err(|error| self.fail(error))?;
+        let source: Arc<str> = sql.into();
+        let single = parsed.len() == 1;
+        for statement in parsed {
+            let prepared = Arc::new(Prepared::new(Arc::clone(&source), statement));
+            if !single {
+                self.begin_implicit()?;
+            }
+            let result = self.execute_for(&prepared, &[], client).and_then(|outcome| client.finish(&outcome));
+            if let Err(error) = result {
+                let error = self.fail(error);
+                self.end_implicit()?;
+                return Err(error);
+            }
+            if single && prepared.is_worth_keeping() {
+                self.db.keep(&prepared);
+            }
+        }
+        self.end_implicit()
+    }
+
+    /// Runs a prepared statement for a client.
+    pub fn execute_for(&mut self, prepared: &Prepared, params: &[Value], client: &mut dyn Client) -> Result<Outcome> {
+        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        self.run(prepared, params, None, client)
+    }
+
+    /// Prepares a text of one statement or none; `types` are those that the client gives the first parameters.
+    pub fn prepare_for(&mut self, sql: &str, types: &[Option<DataType>]) -> Result<Option<Arc<Prepared>>> {
+        let is_typed = types.iter().any(Option::is_some);
+        if !is_typed && let Some(prepared) = self.db.cached(sql) {
+            // Its plan may be of another catalog: what it takes and gives is told as of now.
+            return self.describe(&prepared).map(|()| Some(prepared)).map_err(|error| self.fail(error));
+        }
+        let mut parsed = parse(sql).map_err(|error| self.fail(error))?;
+        let Some(mut statement) = parsed.pop() else { return Ok(None) };
+        if !parsed.is_empty() {
+            let message = "cannot insert multiple commands into a prepared statement";
+            return Err(self.fail(Error::new(Code::SyntaxError, message)));
+        }
+        let mut prepared = Arc::new(Prepared::new(sql.into(), statement.clone()));
+        self.describe(&prepared).map_err(|error| self.fail(error))?;
+        if let (true, Parsed::Sql { statement: tree, .. }) = (is_typed, &mut statement)
+            && write_casts(tree, types, &prepared.param_types())
+        {
+            prepared = Arc::new(Prepared::new(sql.into(), statement));
+            self.describe(&prepared).map_err(|error| self.fail(error))?;
+        }
+        if !is_typed && prepared.is_worth_keeping() {
+            self.db.keep(&prepared);
+        }
+        Ok(Some(prepared))
+    }
+
+    /// The columns that a statement will return; none when it returns no rows.
+    pub fn columns_of(&mut self, prepared: &Prepared) -> Result<Option<Arc<[OutputColumn]>>> {
+        let Parsed::Sql { statement, .. } = &prepared.parsed else { return Ok(None) };
+        match &**statement {
+            Statement::ShowVariable { .. } | Statement::ShowTables { .. } => {
+                // It changes nothing, so it is simply run.
+                self.run(prepared, &[], None, &mut Embedded).map(|outcome| Some(outcome.columns))
+            }
+            Statement::Explain { .. } => Ok(Some(super::explain::columns())),
+            Statement::Execute { name: Some(name), .. } => {
+                let named = self.named.get(&name.to_string().to_lowercase()).map(Arc::clone);
+                match named {
+                    Some(named) => self.columns_of(&named),
+                    None => Ok(None),
+                }
+            }
+            _ => Ok(Some(prepared.columns()).filter(|columns| !columns.is_empty())),
+        }
+    }
+
+    /// Fails an open transaction with an error that no statement of it gave: a message of the client was wrong.
+    pub fn fail_with(&mut self, error: Error) -> Error {
+        self.fail(error)
+    }
+
+    /// Whether a statement must not be part of a transaction that others began.
+    pub fn runs_outside_transactions(prepared: &Prepared) -> bool {
+        match &prepared.parsed {
+            Parsed::Vacuum(_) | Parsed::Checkpoint => true,
+            Parsed::SetConstraints { .. } => false,
+            Parsed::Sql { statement, .. } => match &**statement {
+                Statement::CreateIndex(create) => create.concurrently,
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether a statement may change settings that clients are told of.
+    pub fn may_change_settings(prepared: &Prepared) -> bool {
+        let Parsed::Sql { statement, .. } = &prepared.parsed else { return false };
+        matches!(
+            **statement,
+            Statement::Set(Set::SingleAssignment { .. } | Set::SetTimeZone { .. } | Set::SetNames { .. })
+                | Statement::Reset(_)
+        )
+    }
+}
