@@ -13,6 +13,8 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its process's own statistics")]
 
+mod process;
+
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -27,9 +29,7 @@ const STEP: u64 = 514_229;
 #[test]
 fn the_process_stays_within_its_limit() {
     if std::env::var_os("MALLOC_MMAP_THRESHOLD_").is_none() {
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "the_process_stays_within_its_limit", "--nocapture"]);
-        child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2");
+        let mut child = process::child("the_process_stays_within_its_limit");
         assert!(child.status().unwrap().success(), "the child says why");
         return;
     }
@@ -40,7 +40,7 @@ fn the_process_stays_within_its_limit() {
     let mut session = database.session().unwrap();
     let s = &mut session;
     assert_eq!(rows_of(s, "SELECT count(*), sum(g) FROM generate_series(1, 1000) g(g)"), "1000|500500");
-    let empty = peak_bytes();
+    let empty = process::peak_bytes();
     begun();
 
     fill(s, rows);
@@ -159,7 +159,7 @@ fn begun() -> Instant {
 
 /// Prints what the process took at most beyond an empty database, bytes.
 fn told(what: &str, empty: u64) -> u64 {
-    let used = peak_bytes().saturating_sub(empty);
+    let used = process::peak_bytes().saturating_sub(empty);
     println!(
         "{:>6.1} s {what:>14}: peak {:>4} MiB beside {} MiB of an empty database",
         begun().elapsed().as_secs_f64(),
@@ -167,12 +167,4 @@ fn told(what: &str, empty: u64) -> u64 {
         empty >> 20
     );
     used
-}
-
-/// The most memory that the process had, bytes.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    kib << 10
 }

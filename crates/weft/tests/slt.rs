@@ -17,6 +17,8 @@
     reason = "a test reads its files and locks its own state"
 )]
 
+mod process;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -79,9 +81,8 @@ fn limited_memory_beside_large_data() {
     let Some(role) = std::env::var_os("WEFT_SLT_ROLE") else {
         let dir = tempfile::tempdir().unwrap();
         for role in ["fill", "run"] {
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            child.args(["--exact", "limited_memory_beside_large_data", "--nocapture"]).env("WEFT_SLT_ROLE", role);
-            child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2").env("WEFT_SLT_DIR", dir.path());
+            let mut child = process::child("limited_memory_beside_large_data");
+            child.env("WEFT_SLT_ROLE", role).env("WEFT_SLT_DIR", dir.path());
             assert!(child.status().unwrap().success(), "{role}: the child says why");
         }
         return;
@@ -98,10 +99,10 @@ fn limited_memory_beside_large_data() {
         let database = Database::open_with(dir.join("empty"), options.clone()).unwrap();
         database.session().unwrap().execute("SELECT count(*), sum(g) FROM generate_series(1, 1000) t(g)").unwrap();
         database.close().unwrap();
-        peak_bytes()
+        process::peak_bytes()
     };
     run(&Configuration { options, ballast: Some(ballast), ..configuration("memory") });
-    let used = peak_bytes() - empty;
+    let used = process::peak_bytes() - empty;
     println!("peak {} MiB beside {} MiB of an empty database", used >> 20, empty >> 20);
 }
 
@@ -135,14 +136,6 @@ fn copy_dir(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
-}
-
-/// The most memory that the process had, bytes.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    kib << 10
 }
 
 #[test]
@@ -322,7 +315,7 @@ fn run(configuration: &Configuration) {
         }
         let part = run_file(&file, configuration, &mut failures);
         if configuration.ballast.is_some() {
-            println!("{name}: peak of the process {} MiB", peak_bytes() >> 20);
+            println!("{name}: peak of the process {} MiB", process::peak_bytes() >> 20);
         }
         records += part.0;
         forced = (forced.0 + part.1.0, forced.1 + part.1.1);

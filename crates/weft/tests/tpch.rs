@@ -17,6 +17,8 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its files")]
 
+mod process;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -217,10 +219,8 @@ fn all_queries_with_little_memory() {
     let Some(role) = std::env::var_os("WEFT_TPCH_ROLE") else {
         let dir = tempfile::tempdir().unwrap();
         for role in ["load", "unlimited", "limited"] {
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            child.args(["--exact", "all_queries_with_little_memory", "--nocapture"]).current_dir(&dir);
-            child.env("WEFT_TPCH_ROLE", role);
-            child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2");
+            let mut child = process::child("all_queries_with_little_memory");
+            child.env("WEFT_TPCH_ROLE", role).current_dir(&dir);
             assert!(child.status().unwrap().success(), "{role}: the child says why");
         }
         return;
@@ -233,7 +233,7 @@ fn all_queries_with_little_memory() {
         session.execute("SELECT count(*), sum(g) FROM generate_series(1, 1000) t(g)").unwrap();
         drop(session);
         database.close().unwrap();
-        peak_bytes()
+        process::peak_bytes()
     };
     let database = Database::open_with("db", options).unwrap();
     let mut session = database.session().unwrap();
@@ -247,9 +247,12 @@ fn all_queries_with_little_memory() {
         for number in 1..=22 {
             let (name, file) = (format!("q{number:02}"), format!("{state}-{number}"));
             let begun = std::time::Instant::now();
-            let answer = answer(&mut session, &name);
+            let answer = answer(&mut session, &name).unwrap_or_else(|error| {
+                assert!(limited, "{name} fails without a limit: {error}");
+                error.to_string()
+            });
             let took = begun.elapsed().as_secs_f64();
-            println!("{role:?} {state} {name}: {took:.2} s, peak {} MiB", (peak_bytes() - empty) >> 20);
+            println!("{role:?} {state} {name}: {took:.2} s, peak {} MiB", (process::peak_bytes() - empty) >> 20);
             if limited {
                 let expected = std::fs::read_to_string(&file).unwrap();
                 if answer != expected {
@@ -268,32 +271,21 @@ fn all_queries_with_little_memory() {
         }
     }
     assert!(different.is_empty(), "{} of 44 answers differ\n{}", different.len(), different.join("\n"));
-    let used = peak_bytes() - empty;
+    let used = process::peak_bytes() - empty;
     println!("{role:?}: peak {} MiB beside {} MiB of an empty database", used >> 20, empty >> 20);
     assert!(!limited || used * 10 <= limit_bytes * 11, "{used} bytes are more than 1.1 times {limit_bytes}");
 }
 
-/// A query's rows as text, or its error.
-fn answer(session: &mut Session, name: &str) -> String {
-    let outcomes = match session.execute(&read(&format!("{name}.sql"))) {
-        Ok(outcomes) => outcomes,
-        Err(error) => return format!("{error}"),
-    };
+/// A query's rows as text.
+fn answer(session: &mut Session, name: &str) -> Result<String, weft::Error> {
+    let outcomes = session.execute(&read(&format!("{name}.sql")))?;
     let columns = outcomes[0].columns.clone();
     let lines = outcomes[0].rows.iter().map(|row| {
         let values = row.iter().zip(columns.iter());
         let texts = values.map(|(value, column)| value_text(value, column.data_type).unwrap_or_default());
         texts.collect::<Vec<_>>().join("|")
     });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The most memory that the process had, bytes.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    kib << 10
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[test]
