@@ -190,6 +190,8 @@ impl Session {
 }
 
 #[cfg(test)]
+mod bulk_tests;
+#[cfg(test)]
 mod index_tests;
 #[cfg(test)]
 mod tests;

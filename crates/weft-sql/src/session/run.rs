@@ -167,9 +167,9 @@ fn in_whole_text(error: Error, literals: Option<(&str, &Literals)>) -> Error {
 
 /// All rows of a query.
 fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
-    let batches = context.engine.collect(query, || context.binding(query.tables()))?;
+    let collected = context.engine.collect(query, || context.binding(query.tables()))?;
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
-    Ok(Rows::from_batches(types, batches))
+    Ok(Rows::from_collected(types, collected))
 }
 
 /// Parameters in the types of the plan; borrowed when they have them already.
