@@ -17,6 +17,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod clock;
+mod freed;
 mod fs;
 mod real;
 mod rng;
@@ -25,6 +26,7 @@ mod spawn;
 pub mod sync;
 
 pub use clock::Clock;
+pub use freed::return_freed_memory;
 pub use fs::{DirLock, File, Fs, OpenMode};
 pub use rng::Rng;
 pub use spawn::{JoinHandle, Spawn};

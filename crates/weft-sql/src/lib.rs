@@ -31,7 +31,7 @@ mod settings;
 mod values;
 
 pub use binding::{Binding, CancelToken, Tables};
-pub use column::{ColumnEngine, ColumnOptions};
+pub use column::{ColumnEngine, ColumnOptions, HeldMemory};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};
 pub use outcome::{Outcome, OutputColumn, Rows, Tag};

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use weft_format::{DataType, Value, ValueRef};
 
+use crate::column::{Collected, HeldMemory};
 use crate::values::{value_at, value_ref_at};
 
 /// One column of a result.
@@ -117,6 +118,8 @@ pub enum Rows {
         starts: Vec<usize>,
         /// All rows.
         count: usize,
+        /// What they take of the memory of queries, until the last clone of them goes.
+        memory: Option<HeldMemory>,
     },
 }
 
@@ -144,7 +147,16 @@ impl Rows {
             starts.push(count);
             count += batch.num_rows();
         }
-        Rows::Batches { types, batches, starts, count }
+        Rows::Batches { types, batches, starts, count, memory: None }
+    }
+
+    /// The rows that a query was run for.
+    pub(crate) fn from_collected(types: Arc<[DataType]>, collected: Collected) -> Rows {
+        let mut rows = Rows::from_batches(types, collected.batches);
+        if let Rows::Batches { memory, .. } = &mut rows {
+            *memory = Some(collected.memory);
+        }
+        rows
     }
 
     /// How many rows there are.

@@ -8,6 +8,7 @@
 //! 1. A directory is open in one process at a time; the second one gets 57P03 with the first one's process id.
 //! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
 //!    next opening takes longer.
+//! 3. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +32,17 @@ pub struct Database {
     engine: Arc<Engine>,
     sql: Arc<SqlEngine>,
     env: Env,
+    /// Dropped last.
+    _memory: Arc<FreedMemory>,
+}
+
+/// Gives the memory of a database that is gone back to the system.
+struct FreedMemory;
+
+impl Drop for FreedMemory {
+    fn drop(&mut self) {
+        weft_env::return_freed_memory();
+    }
 }
 
 /// What a table has in one of its layers.
@@ -61,7 +73,7 @@ impl Database {
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
         let columns = ColumnOptions { memory_bytes: options.query_memory_bytes, ..ColumnOptions::default() };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { columns });
-        Ok(Database { engine, sql, env })
+        Ok(Database { engine, sql, env, _memory: Arc::new(FreedMemory) })
     }
 
     /// A new session; an error when the database was closed.

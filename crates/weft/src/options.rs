@@ -24,7 +24,8 @@ pub struct Options {
     pub log_segment_bytes: u64,
     /// About how much log is kept at most before a checkpoint lets it go, bytes.
     pub checkpoint_log_bytes: u64,
-    /// The most memory that queries of the column engine take together, bytes; above it they spill, or fail with 53200.
+    /// The most memory that queries of the column engine and their results take together, bytes; above it they spill, or
+    /// fail with 53200.
     pub query_memory_bytes: usize,
     /// How long a statement waits for a lock before it fails with 55P03.
     pub lock_timeout: Duration,
@@ -61,7 +62,7 @@ impl Default for Options {
 impl Options {
     /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes'
     /// memories, three 16ths for what the operators of queries account for (they need up to three times as much while
-    /// they spill), an eighth for cached blocks; the rest is for results, plans, background jobs and the program
+    /// they spill) and for results, an eighth for cached blocks; the rest is for plans, background jobs and the program
     /// itself.
     ///
     /// ```

@@ -15,6 +15,7 @@
 
 mod process;
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -81,6 +82,22 @@ fn fill(s: &mut Session, rows: u64) {
         );
         s.execute(&sql).unwrap();
     }
+}
+
+/// All rows into another table by one statement, to a file, and from the file: they pass in parts. As a result they
+/// would have to be in memory all at once.
+fn copy(s: &mut Session, rows: u64, file: &Path) {
+    let sum = format!("{rows}|{}", rows * (rows - 1) / 2);
+    s.execute("CREATE TABLE u (k bigint PRIMARY KEY, id bigint NOT NULL, t text NOT NULL)").unwrap();
+    s.execute("INSERT INTO u SELECT k, id, t FROM t").unwrap();
+    assert_eq!(rows_of(s, "SELECT count(*), sum(k) FROM u"), sum);
+    s.execute(&format!("COPY u TO '{}'", file.display())).unwrap();
+    s.execute("DROP TABLE u; CREATE TABLE u (k bigint PRIMARY KEY, id bigint NOT NULL, t text NOT NULL)").unwrap();
+    s.execute(&format!("COPY u FROM '{}'", file.display())).unwrap();
+    assert_eq!(rows_of(s, "SELECT count(*), sum(k) FROM u"), sum);
+    s.execute("DROP TABLE u").unwrap();
+    let error = s.execute("SELECT id, t FROM t").map(|_| ()).expect_err("300 MB of texts are held");
+    assert_eq!(error.code(), Code::OutOfMemory, "{error}");
 }
 
 /// Rows by the index, and values that nobody has.

@@ -196,14 +196,12 @@ impl Transaction {
     }
 
     /// Adds many rows at once as files of their own; the table is locked against other writers until the end. Batches
-    /// have the stored columns in schema order. Returns the number of rows.
+    /// have the stored columns in schema order. Returns the number of rows. May be called again for more rows, when
+    /// [`Transaction::can_build_in_parts`].
     pub fn build(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
         self.core().check_writable()?;
         self.lock_table(t, LockMode::EXCLUSIVE)?;
-        if self.journal.find(t.def.id).is_some_and(|state| !state.writes.is_empty()) {
-            // Rows of this transaction are invisible to the method's check of the keys.
-            let message = format!("table {:?} has uncommitted changes of this transaction", t.def.name);
-            let error = Error::new(Code::FeatureNotSupported, message).about(&t.def.name, None, None);
+        if let Err(error) = self.check_unwritten(t) {
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }
         self.check_buildable(t)?;
@@ -249,10 +247,26 @@ impl Transaction {
         (files, of_indexes)
     }
 
-    /// Whether [`Transaction::build`] can be used: the transaction has not written to the table yet, and no foreign key
+    /// Whether [`Transaction::build`] can be used: the transaction has not staged rows of the table, and no foreign key
     /// of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
-        self.check_buildable(t).is_ok() && self.journal.find(t.def.id).is_none_or(|state| state.writes.is_empty())
+        self.check_buildable(t).is_ok() && self.check_unwritten(t).is_ok()
+    }
+
+    /// Whether [`Transaction::build`] can be used several times: the table finds a key in what was built before, unique
+    /// indexes do not.
+    pub fn can_build_in_parts(&self, t: &TableRef) -> bool {
+        self.can_build(t) && !has_unique_index(t)
+    }
+
+    /// Staged rows are invisible to the method's check of the keys, and built ones to unique indexes.
+    fn check_unwritten(&self, t: &TableRef) -> Result<()> {
+        let Some(state) = self.journal.find(t.def.id) else { return Ok(()) };
+        if state.writes.is_empty() || (state.writes.rows.is_empty() && !has_unique_index(t)) {
+            return Ok(());
+        }
+        let message = format!("table {:?} has uncommitted changes of this transaction", t.def.name);
+        Err(Error::new(Code::FeatureNotSupported, message).about(&t.def.name, None, None))
     }
 
     /// The locked row of a key as the snapshot shows it.
@@ -394,6 +408,10 @@ impl Transaction {
         self.charged_bytes = staged_bytes;
         core.admit(staged_bytes)
     }
+}
+
+fn has_unique_index(t: &TableRef) -> bool {
+    t.indexes().iter().any(|index| index.is_unique())
 }
 
 /// A row with the values of some columns of another.

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::DataType as ArrowType;
 use chrono::DateTime;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -37,6 +36,7 @@ use weft_env::{Clock, Env};
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::TableRef;
 
+use super::collected::Collected;
 use super::error::unwrap;
 use super::held::counted;
 use super::names::{check_query, name_columns, shown};
@@ -62,6 +62,7 @@ pub struct ColumnEngine {
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
     parallelism: usize,
+    memory_bytes: usize,
     /// How queries run that have run out of memory once.
     sparing: Sparing,
     pub(super) clock: Arc<dyn Clock>,
@@ -85,6 +86,7 @@ impl ColumnEngine {
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             parallelism,
+            memory_bytes: options.memory_bytes,
             sparing: Sparing::new(options.memory_bytes),
             clock: Arc::clone(&env.clock),
         })
@@ -257,32 +259,48 @@ impl ColumnEngine {
         counted(stoppable(plan)?, spares_memory)
     }
 
-    /// Runs a prepared query to its end. One that runs out of memory is planned again, to spare it.
-    pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Vec<RecordBatch>> {
-        self.collect_within(query, u64::MAX, binding).map(Option::unwrap_or_default)
+    /// Runs a prepared query to its end, for a result. One that runs out of memory is planned again, to spare it.
+    pub(crate) fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Collected> {
+        self.collect_within(query, u64::MAX, binding)?.ok_or_else(|| {
+            let message = format!("the result takes more than the memory of queries ({} bytes)", self.memory_bytes);
+            let hint = "ask for fewer rows at a time, write them to a file with COPY (query) TO, or raise memory_limit";
+            Error::new(Code::OutOfMemory, message).hint(hint)
+        })
     }
 
-    /// The same; none when the result takes more than so many bytes.
-    pub fn collect_within(
+    /// The same; none when the rows alone take more than so many bytes, or than the memory of queries.
+    pub(crate) fn collect_within(
         &self,
         query: &PreparedQuery,
         bytes_max: u64,
         binding: impl Fn() -> Binding,
-    ) -> Result<Option<Vec<RecordBatch>>> {
-        match self.execute(query, binding())?.collect(bytes_max) {
-            Err(error) if self.will_spare(query, &error) => self.execute(query, binding())?.collect(bytes_max),
+    ) -> Result<Option<Collected>> {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX).min(self.memory_bytes);
+        let run = || self.execute(query, binding())?.collect(self.collected(), bytes_max);
+        match run() {
+            Err(error) if self.spares_after(&error, query) => run(),
             result => result,
         }
     }
 
-    /// Whether a query that failed is worth running once more: it ran out of memory, and will be planned to spare it.
-    pub fn will_spare(&self, query: &PreparedQuery, error: &Error) -> bool {
+    /// Whether a query that failed may be run again: it ran out of memory, and will spare it from now on.
+    pub(crate) fn spares_after(&self, error: &Error, query: &PreparedQuery) -> bool {
         if error.code() != Code::OutOfMemory || query.spares_memory.swap(true, Ordering::Relaxed) {
             return false;
         }
         *query.template.lock() = None;
         self.await_release();
         true
+    }
+
+    /// No rows, to which others are added that count as memory of queries.
+    pub(crate) fn collected(&self) -> Collected {
+        Collected::new(&self.state.runtime_env().memory_pool)
+    }
+
+    /// The most memory that all queries take together, bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Waits until the memory of queries that were stopped is given back: their tasks notice that at their next batch.

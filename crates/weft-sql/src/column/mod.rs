@@ -7,7 +7,7 @@
 //!     wildcard, rewrite    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     scan        the leaf: a view bound at execution, partitions shared
-//!     pool, held  the memory of queries: shares, and what operators do not account for
+//!     pool, held, collected    the memory of queries: shares, what operators do not account for, results
 //!     stream, output    batches in exactly the columns' types
 //!     types, error      both ways between Weft and the engine
 //! ```
@@ -16,6 +16,7 @@
 //! its own hooks for DML are never reached (they lose conditions).
 
 mod arithmetic;
+mod collected;
 mod engine;
 mod error;
 mod explain;
@@ -40,6 +41,8 @@ mod types;
 mod views;
 mod wildcard;
 
+pub(crate) use collected::Collected;
+pub use collected::HeldMemory;
 pub use engine::ColumnEngine;
 pub(crate) use engine::PreparedQuery;
 pub(crate) use names::{MARKER, column_name};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::{Future, StreamExt};
@@ -16,6 +16,7 @@ use weft_env::sync::{Condvar, Mutex};
 use weft_format::Result;
 use weft_kernel::sched::Load;
 
+use super::collected::Collected;
 use super::engine::guarded;
 use super::error::unwrap;
 use super::output::Converter;
@@ -23,13 +24,6 @@ use crate::binding::CancelToken;
 
 /// How long a wait for the workers lasts before the cancel token is asked again.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// About how many bytes an array's own values take; texts may share buffers with other arrays.
-fn bytes_of(array: &ArrayRef) -> u64 {
-    let views = array.as_string_view_opt().map(|texts| texts.lengths().map(u64::from).sum::<u64>());
-    let width = array.data_type().primitive_width().unwrap_or(16) as u64;
-    array.len() as u64 * width + views.unwrap_or(0)
-}
 
 /// Wakes the thread that pulls. (Timers of the worker threads do not run while all of them compute.)
 #[derive(Default)]
@@ -97,17 +91,14 @@ impl QueryStream {
         next
     }
 
-    /// All remaining batches; none when they take more than so many bytes.
-    pub fn collect(mut self, bytes_max: u64) -> Result<Option<Vec<RecordBatch>>> {
-        let (mut batches, mut bytes) = (Vec::new(), 0);
+    /// All remaining batches; none when they alone take more than so many bytes.
+    pub(super) fn collect(mut self, mut collected: Collected, bytes_max: usize) -> Result<Option<Collected>> {
         while let Some(batch) = self.next()? {
-            bytes += batch.columns().iter().map(bytes_of).sum::<u64>();
-            if bytes > bytes_max {
+            if !collected.push(batch, bytes_max)? {
                 return Ok(None);
             }
-            batches.push(batch);
         }
-        Ok(Some(batches))
+        Ok(Some(collected))
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {

@@ -13,9 +13,8 @@ use super::columns::ColumnBuilder;
 use super::options::CsvOptions;
 use super::reader::{Reader, Record};
 use crate::context::StatementContext;
-use crate::expr::EvalContext;
 use crate::outcome::{Outcome, Tag};
-use crate::row::{TableShape, insert_batches};
+use crate::row::{Load, TableShape};
 use crate::values::value_ref_at;
 
 const BATCH_ROWS: usize = 8192;
@@ -38,14 +37,12 @@ pub(super) fn copy_from(
     if options.header {
         reader.next(&mut input.record)?;
     }
-    let mut batches = Vec::new();
+    let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
     while let Some(batch) = input.batch(&mut reader, context)? {
         context.cancel.check()?;
-        batches.push(batch);
+        load.push(context.txn, batch)?;
     }
-    let eval = EvalContext { params: context.params, now_micros: context.now_micros };
-    let count = insert_batches(&shape, context.txn, &batches, &eval, context.cancel)?;
-    Ok(Outcome::done(Tag::Copy(count)))
+    Ok(Outcome::done(Tag::Copy(load.finish(context.txn)?)))
 }
 
 fn ordinals(shape: &TableShape, columns: &[Ident]) -> Result<Vec<usize>> {

@@ -8,7 +8,7 @@
 
 use std::ops::ControlFlow;
 
-use arrow::array::{BooleanArray, RecordBatch};
+use arrow::array::BooleanArray;
 use arrow::compute::filter_record_batch;
 use sqlparser::ast::{Expr, LimitClause, OrderByKind, Query, Select, SetExpr, Value};
 use weft_format::{Code, DataType, Error, Result};
@@ -16,7 +16,7 @@ use weft_format::{Code, DataType, Error, Result};
 use super::plan::{Parts, PreparedWrite, Write};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};
 use crate::binding::Tables;
-use crate::column::{ColumnEngine, PreparedQuery};
+use crate::column::{Collected, ColumnEngine, PreparedQuery};
 use crate::context::StatementContext;
 use crate::locking::RowLocking;
 use crate::values::value_ref_at;
@@ -153,12 +153,12 @@ fn number(value: u64) -> Result<Expr> {
 
 impl PreparedWrite {
     /// Reads, locks, and returns the rows that were locked, with their keys in front.
-    pub(super) fn lock(&self, locking: &Locking, context: &mut StatementContext<'_>) -> Result<Vec<RecordBatch>> {
+    pub(super) fn lock(&self, locking: &Locking, context: &mut StatementContext<'_>) -> Result<Collected> {
         let Some((offset, limit, few)) = &locking.window else {
             return Ok(self.lock_rows(&self.query, locking, (0, u64::MAX), context)?.0);
         };
         let (kept, read) = self.lock_rows(few, locking, (*offset, *limit), context)?;
-        let found: u64 = kept.iter().map(|batch| batch.num_rows() as u64).sum();
+        let found: u64 = kept.batches.iter().map(|batch| batch.num_rows() as u64).sum();
         if found == *limit || read < offset.saturating_add(*limit).saturating_add(SPARE_ROWS) {
             return Ok(kept);
         }
@@ -173,12 +173,12 @@ impl PreparedWrite {
         locking: &Locking,
         (mut skip, limit): (u64, u64),
         context: &mut StatementContext<'_>,
-    ) -> Result<(Vec<RecordBatch>, u64)> {
-        let batches = context.engine.collect(query, || context.binding(query.tables()))?;
+    ) -> Result<(Collected, u64)> {
+        let mut collected = context.engine.collect(query, || context.binding(query.tables()))?;
         let schema = &self.table.def.schema;
         let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();
-        let (mut kept, mut count, mut read) = (Vec::with_capacity(batches.len()), 0, 0);
-        for batch in &batches {
+        let (mut count, mut read) = (0, 0);
+        for batch in &mut collected.batches {
             let mut keep = vec![false; batch.num_rows()];
             for (row, keep) in keep.iter_mut().enumerate() {
                 if count == limit {
@@ -199,8 +199,8 @@ impl PreparedWrite {
             }
             read += batch.num_rows() as u64;
             let rows = filter_record_batch(batch, &BooleanArray::from(keep));
-            kept.push(rows.map_err(|error| Error::internal(error.to_string()))?);
+            *batch = rows.map_err(|error| Error::internal(error.to_string()))?;
         }
-        Ok((kept, read))
+        Ok((collected, read))
     }
 }

@@ -6,7 +6,8 @@
 //!   write  Transaction::update(key, row) per row
 //! ```
 //!
-//! 1. What a statement reads is read to its end before the first row is staged, so it never meets its own writes.
+//! 1. A statement never meets its own writes: what UPDATE and DELETE read is read to its end before the first row is
+//!    staged, and INSERT reads what its transaction had written when it began, while its rows become files.
 //! 2. The engine's own hooks for DML are never used; they drop conditions that became joins.
 //! 3. A row is changed at most once, even when a join finds it several times.
 //! 4. Every new row meets NOT NULL, the lengths of varchar(n) and the CHECK constraints before it is staged.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use sqlparser::ast::{SelectItem, Statement};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ColumnSet, TableRef};
@@ -11,9 +10,11 @@ use super::lock::{self, Locking};
 use super::stage::Stage;
 use super::{delete, insert, update};
 use crate::binding::Tables;
-use crate::column::{ColumnEngine, PreparedQuery};
+use crate::column::{Collected, ColumnEngine, PreparedQuery};
 use crate::context::StatementContext;
+use crate::expr::EvalContext;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::row::Load;
 
 /// What happens to each row that was read.
 pub(super) enum Write {
@@ -102,19 +103,19 @@ impl PreparedWrite {
     pub(crate) fn execute(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
         if let Write::Lock(locking) = &self.write {
             let rows = self.lock(locking, context)?;
-            let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-            return self.shown(Tag::Select(count), &rows);
+            let count = rows.batches.iter().map(|batch| batch.num_rows() as u64).sum();
+            return self.shown(Tag::Select(count), rows);
+        }
+        if matches!(self.write, Write::Insert) && !self.returns && context.txn.can_build_in_parts(&self.table) {
+            return self.load(context);
         }
         // New rows may go to files of their own; changed ones are staged in memory.
-        let memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
-        let bytes_max = if matches!(self.write, Write::Insert) { u64::MAX } else { memory_bytes };
+        let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
+        let bytes_max = if matches!(self.write, Write::Insert) { u64::MAX } else { row_memory_bytes };
         let read = context.engine.collect_within(&self.query, bytes_max, || context.binding(self.query.tables()))?;
-        let batches = read.ok_or_else(|| {
-            let message = format!("the statement changes more rows than row memory holds ({memory_bytes} bytes)");
-            Error::new(Code::OutOfMemory, message).hint("change fewer rows at a time, or raise row_memory_bytes")
-        })?;
+        let mut rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
         let stage = Stage::new(self, context);
-        let (count, kept) = stage.run(&batches)?;
+        let (count, kept) = stage.run(&rows.batches)?;
         let tag = match self.write {
             Write::Insert => Tag::Insert(count),
             Write::Update { .. } => Tag::Update(count),
@@ -124,18 +125,61 @@ impl PreparedWrite {
         if !self.returns {
             return Ok(Outcome::done(tag));
         }
-        self.shown(tag, kept.as_deref().unwrap_or(&batches))
+        rows.batches = kept.unwrap_or(rows.batches);
+        self.shown(tag, rows)
+    }
+
+    /// New rows go to their table while the query still runs; one that runs out of memory begins again (dml 1).
+    fn load(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
+        let shape = context.shape(&self.table.def.name)?;
+        let eval = EvalContext { params: context.params, now_micros: context.now_micros };
+        loop {
+            let mark = context.txn.mark();
+            let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
+            let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
+            let error = loop {
+                match rows.next() {
+                    Ok(Some(batch)) => {
+                        shape.check_batch(&batch, &eval)?;
+                        load.push(context.txn, batch)?;
+                    }
+                    Ok(None) => return Ok(Outcome::done(Tag::Insert(load.finish(context.txn)?))),
+                    Err(error) => break error,
+                }
+            };
+            drop((rows, load));
+            if !context.engine.spares_after(&error, &self.query) {
+                return Err(error);
+            }
+            context.txn.rollback_to(mark);
+        }
+    }
+
+    fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
+        let (what, remedy) = match self.write {
+            Write::Insert => ("inserts", "insert"),
+            Write::Delete { .. } => ("deletes", "delete"),
+            _ => ("changes", "change"),
+        };
+        let (of, bytes) = if matches!(self.write, Write::Insert) || query_memory_bytes < row_memory_bytes {
+            ("the memory of queries", query_memory_bytes)
+        } else {
+            ("row memory", row_memory_bytes)
+        };
+        let message = format!("the statement {what} more rows than {of} holds ({bytes} bytes)");
+        Error::new(Code::OutOfMemory, message).hint(format!("{remedy} fewer rows at a time, or raise memory_limit"))
     }
 
     /// The outcome with what RETURNING or the SELECT list shows of the rows that were read.
-    fn shown(&self, tag: Tag, rows: &[RecordBatch]) -> Result<Outcome> {
+    fn shown(&self, tag: Tag, mut rows: Collected) -> Result<Outcome> {
         let from = self.key_columns + self.row_columns;
         let shown: Vec<usize> = (from..self.query.columns().len()).collect();
-        let project = |batch: &RecordBatch| {
-            batch.project(&shown).map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))
-        };
-        let rows = rows.iter().map(project).collect::<Result<Vec<_>>>()?;
-        Ok(Outcome { tag, columns: Arc::clone(&self.columns), rows: Rows::from_batches(Arc::clone(&self.types), rows) })
+        for batch in &mut rows.batches {
+            let projected = batch.project(&shown);
+            *batch = projected.map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))?;
+        }
+        let rows = Rows::from_collected(Arc::clone(&self.types), rows);
+        Ok(Outcome { tag, columns: Arc::clone(&self.columns), rows })
     }
 }
 

@@ -1,13 +1,23 @@
 //! Batches into a table: row by row when they are small, as files of their own when they are large.
+//!
+//! ```text
+//!   insert_batches   all at once: [8192 rows] [8192 rows] [411 rows]     4 MiB or more ─▶ files
+//!   Load             as they come, 48 MiB for queries: 12 MiB ─▶ files    12 MiB ─▶ files    the rest ─▶ files
+//! ```
+//!
+//! 1. Rows that wait in a [`Load`] are at most a quarter of the memory of queries, where parts can be built one by one;
+//!    elsewhere (unique indexes see all rows of a statement at once) they are at most all of it.
+//! 2. Rows are tested before they wait.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use weft_format::{Error, Result};
+use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 
 use super::TableShape;
 use crate::binding::CancelToken;
+use crate::column::{Collected, ColumnEngine};
 use crate::expr::EvalContext;
 
 /// From here on a statement builds files (DESIGN section 5: large statements build a column table at once).
@@ -15,6 +25,71 @@ const BUILD_BYTES: usize = 4 << 20;
 const BUILD_ROWS: usize = 20_000;
 /// Rows that are encoded at once, and between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
+/// The part of the memory of queries that rows take which wait to be built.
+const WAITING_PART: usize = 4;
+
+/// Rows on their way into a table.
+pub(crate) struct Load<'a> {
+    shape: &'a TableShape,
+    engine: &'a ColumnEngine,
+    cancel: &'a CancelToken,
+    waiting: Collected,
+    in_parts: bool,
+    rows: u64,
+}
+
+impl<'a> Load<'a> {
+    /// A load of no rows so far.
+    pub(crate) fn new(
+        shape: &'a TableShape,
+        engine: &'a ColumnEngine,
+        txn: &Transaction,
+        cancel: &'a CancelToken,
+    ) -> Load<'a> {
+        let in_parts = txn.can_build_in_parts(&shape.table);
+        Load { shape, engine, cancel, waiting: engine.collected(), in_parts, rows: 0 }
+    }
+
+    /// Takes a batch of the visible columns in their storage types, which meets the constraints.
+    pub(crate) fn push(&mut self, txn: &mut Transaction, batch: RecordBatch) -> Result<()> {
+        let bytes_max = self.engine.memory_bytes();
+        if !self.in_parts {
+            return if self.waiting.push(batch, bytes_max)? { Ok(()) } else { Err(self.too_large()) };
+        }
+        // Others that need the memory make the parts smaller.
+        if !self.waiting.push(batch.clone(), bytes_max / WAITING_PART).unwrap_or(false) {
+            self.build(txn)?;
+            self.waiting.push(batch, usize::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the rows that still wait. Returns how many rows there were in all.
+    pub(crate) fn finish(mut self, txn: &mut Transaction) -> Result<u64> {
+        if txn.has_built(&self.shape.table) {
+            self.build(txn)?;
+            return Ok(self.rows);
+        }
+        self.rows += store_batches(self.shape, txn, &self.waiting.batches, self.cancel)?;
+        Ok(self.rows)
+    }
+
+    fn build(&mut self, txn: &mut Transaction) -> Result<()> {
+        self.cancel.check()?;
+        let waiting = std::mem::replace(&mut self.waiting, self.engine.collected());
+        if !waiting.batches.is_empty() {
+            self.rows += build(self.shape, txn, &waiting.batches)?;
+        }
+        Ok(())
+    }
+
+    fn too_large(&self) -> Error {
+        let (name, bytes) = (self.shape.name(), self.engine.memory_bytes());
+        let message = format!("the rows for \"{name}\" take more than the memory of queries ({bytes} bytes)");
+        let hint = "load fewer rows at a time, load before unique indexes are made, or raise memory_limit";
+        Error::new(Code::OutOfMemory, message).hint(hint)
+    }
+}
 
 /// Inserts batches of the visible columns in their storage types; tests every row. Returns how many rows.
 pub(crate) fn insert_batches(
@@ -28,17 +103,30 @@ pub(crate) fn insert_batches(
         cancel.check()?;
         shape.check_batch(batch, eval)?;
     }
+    store_batches(shape, txn, batches, cancel)
+}
+
+fn store_batches(
+    shape: &TableShape,
+    txn: &mut Transaction,
+    batches: &[RecordBatch],
+    cancel: &CancelToken,
+) -> Result<u64> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
     let is_large = rows >= BUILD_ROWS || (bytes >= BUILD_BYTES && rows >= 1000);
     if is_large && txn.can_build(&shape.table) {
-        let stored = batches.iter().map(|batch| with_row_ids(shape, txn, batch)).collect::<Result<Vec<_>>>()?;
-        return txn.build(&shape.table, &stored);
+        return build(shape, txn, batches);
     }
     for batch in batches {
         insert_rows(shape, txn, batch, cancel)?;
     }
     Ok(rows as u64)
+}
+
+fn build(shape: &TableShape, txn: &mut Transaction, batches: &[RecordBatch]) -> Result<u64> {
+    let stored = batches.iter().map(|batch| with_row_ids(shape, txn, batch)).collect::<Result<Vec<_>>>()?;
+    txn.build(&shape.table, &stored)
 }
 
 fn insert_rows(shape: &TableShape, txn: &mut Transaction, batch: &RecordBatch, cancel: &CancelToken) -> Result<()> {

@@ -196,6 +196,8 @@ impl Session {
 }
 
 #[cfg(test)]
+mod bulk_tests;
+#[cfg(test)]
 mod index_tests;
 #[cfg(test)]
 mod tests;

@@ -172,9 +172,9 @@ fn in_whole_text(error: Error, literals: Option<(&str, &Literals)>) -> Error {
 
 /// All rows of a query.
 fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
-    let batches = context.engine.collect(query, || context.binding(query.tables()))?;
+    let collected = context.engine.collect(query, || context.binding(query.tables()))?;
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
-    Ok(Rows::from_batches(types, batches))
+    Ok(Rows::from_collected(types, collected))
 }
 
 /// Hands the rows of a query to the client, batch by batch. What is read so cannot conflict, so it is never run again
@@ -199,7 +199,7 @@ fn stream(
     let mut result = attempt(&mut count);
     if let Err(error) = &result
         && count == 0
-        && context.engine.will_spare(query, error)
+        && context.engine.spares_after(error, query)
     {
         result = attempt(&mut count);
     }

@@ -16,7 +16,7 @@ use crate::text::print;
 
 pub(super) struct Fixture {
     pub(super) db: Arc<SqlEngine>,
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
 }
 
 impl Drop for Fixture {
@@ -30,7 +30,17 @@ pub(super) fn fixture() -> Fixture {
     fixture_with(EngineOptions::default())
 }
 
+/// With so many bytes for queries.
+pub(super) fn fixture_of_memory(memory_bytes: usize) -> Fixture {
+    let columns = ColumnOptions { memory_bytes, ..ColumnOptions::default() };
+    open(EngineOptions::default(), SqlOptions { columns })
+}
+
 fn fixture_with(options: EngineOptions) -> Fixture {
+    open(options, SqlOptions::default())
+}
+
+fn open(options: EngineOptions, sql: SqlOptions) -> Fixture {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let dir = std::env::temp_dir().join(format!("weft-sql-{}-{number}", std::process::id()));
@@ -38,7 +48,7 @@ fn fixture_with(options: EngineOptions) -> Fixture {
     let methods: Vec<Arc<dyn Method>> = vec![weft_tables::column_method()];
     let options = EngineOptions { durability: weft_kernel::Durability::Async, ..options };
     let kernel = Engine::open(weft_env::Env::real(), &dir, methods, options).unwrap();
-    Fixture { db: SqlEngine::new(kernel, SqlOptions::default()), dir }
+    Fixture { db: SqlEngine::new(kernel, sql), dir }
 }
 
 /// All rows of the last statement: values of a row joined by `|`, rows by a blank.

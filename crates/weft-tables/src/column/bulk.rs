@@ -7,6 +7,8 @@
 //!
 //! 1. The files' rows have insert timestamp 0 in the file; the part that holds them says when they came in.
 //! 2. On an error nothing is left behind.
+//! 3. Parts that were built and not attached are of the one transaction that has the table for itself: what it loads
+//!    next is tested against them, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +21,7 @@ use weft_format::{BLOCK_ROWS, Code, Error, FileId, Result, Timestamp};
 use weft_kernel::step::{Step, reached};
 use weft_kernel::table::Attachment;
 
+use super::key_probe::KeyProbe;
 use super::key_rows::KeyRows;
 use super::output::FileWriter;
 use super::part::Part;
@@ -114,13 +117,22 @@ impl Store {
         }
         let layout = self.layout();
         let (low, high) = (keys.get(rows.row(0)), keys.get(rows.row(rows.count - 1)));
+        let overlaps = |part: &Arc<Part>| part.key_min() <= high && part.key_max() >= low;
+        // Bulk load 3.
+        let own: Vec<Arc<Part>> = self.built.lock().iter().filter(|part| overlaps(part)).cloned().collect();
         let in_memory = layout.row_tables().any(|table| table.row_count() > 0);
-        if !in_memory && !layout.parts.iter().any(|part| part.key_min() <= high && part.key_max() >= low) {
+        if !in_memory && own.is_empty() && !layout.parts.iter().any(overlaps) {
             return Ok(());
         }
         for n in 0..rows.count {
-            if layout.find(keys.get(n), Timestamp::MAX)?.is_some() {
-                return Err(self.duplicate(keys.get(n), "exists already"));
+            let key = keys.get(n);
+            if layout.find(key, Timestamp::MAX)?.is_some() {
+                return Err(self.duplicate(key, "exists already"));
+            }
+            for part in &own {
+                if part.find(&KeyProbe::new(key), Timestamp::MAX)?.is_some() {
+                    return Err(self.duplicate(key, "is there twice in the rows to load"));
+                }
             }
         }
         Ok(())

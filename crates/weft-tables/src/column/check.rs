@@ -1,9 +1,8 @@
 //! The deep check: every byte of every file, and what must hold between the parts.
 
-use std::collections::HashMap;
+use weft_format::{Result, Timestamp};
 
-use weft_format::{Result, Timestamp, ValueRef};
-
+use super::alive::AlivePlace;
 use super::layout::Layout;
 use super::row_table::RowTable;
 use super::store::Store;
@@ -63,36 +62,14 @@ impl Store {
 
     /// DESIGN invariant 2, for the newest snapshot: a key has at most one version alive.
     fn check_alive(&self, layout: &Layout, wrong: &mut Vec<String>) -> Result<()> {
-        let mut alive: HashMap<Vec<u8>, String> = HashMap::new();
-        let mut note = |key: Vec<u8>, place: String| {
-            if let Some(other) = alive.insert(key.clone(), place.clone()) {
+        let mut last: Option<(Vec<u8>, AlivePlace)> = None;
+        let mut alive = self.alive_keys(layout);
+        while let Some((key, place)) = alive.next()? {
+            if let Some((_, other)) = last.as_ref().filter(|(last, _)| *last == key) {
                 let values = self.keys.decode(&key).unwrap_or_default();
                 wrong.push(format!("key {values:?} is alive in {other} and in {place}"));
             }
-        };
-        for table in layout.row_tables() {
-            table.for_each(|key, place| {
-                if place.chunk.delete_ts(place.slot) == Timestamp::MAX {
-                    note(key.to_vec(), format!("row table {}", table.number));
-                }
-            });
-        }
-        let key_columns = &self.schema().key;
-        for part in &layout.parts {
-            for block in 0..part.table.block_count() {
-                let mut columns = Vec::with_capacity(key_columns.len());
-                for &column in key_columns {
-                    columns.push(part.table.block(part.cache(), column, block)?);
-                }
-                for row in 0..part.table.block_rows(block) {
-                    let position = (block * weft_format::BLOCK_ROWS + row) as u32;
-                    if !part.marks.is_marked(position) {
-                        let values: Vec<weft_format::Value> = columns.iter().map(|block| block.value(row)).collect();
-                        let values: Vec<ValueRef<'_>> = values.iter().map(|value| value.as_ref()).collect();
-                        note(self.keys.encode(values), format!("file {} row {position}", part.file));
-                    }
-                }
-            }
+            last = Some((key, place));
         }
         Ok(())
     }

@@ -8,6 +8,8 @@
 //! 1. Only listed parts are merged, so every row came in at or before the cut (DESIGN invariant 7).
 //! 2. The limit is taken before the lists of new marks begin: a dropped row died before its list.
 //! 3. A part is in one job at a time.
+//! 4. Rows leave an input in the order of its positions. So of each column one block per input is decoded at a time,
+//!    and the keys of all rows; blocks of a few kilobytes may have megabytes of values.
 
 use std::sync::Arc;
 
@@ -34,13 +36,20 @@ struct Source {
     insert_ts: u64,
 }
 
-/// One input: its rows by block, and its marks when the job began.
+/// One input: the keys of its rows, and its marks when the job began.
 struct Input {
     part: Arc<Part>,
     marks: Vec<(u32, Timestamp)>,
     keys: KeyRows,
-    /// `columns[ordinal][block]`
-    columns: Vec<Vec<ArrayRef>>,
+}
+
+/// The blocks of an input that the next rows lie in.
+#[derive(Default)]
+struct Window {
+    /// The number of the first one.
+    first: usize,
+    /// `blocks[number - first][ordinal]`
+    blocks: Vec<Vec<ArrayRef>>,
 }
 
 impl Store {
@@ -101,54 +110,85 @@ impl Store {
         })
     }
 
-    /// Decodes an input past the cache: its blocks are read once and go.
+    /// Reads the keys of an input past the cache.
     fn read_input(&self, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
         let schema = self.schema();
         let mut pacer = self.context.services.pacer();
-        let mut columns = Vec::with_capacity(schema.columns.len());
-        for (ordinal, column) in schema.columns.iter().enumerate() {
-            let mut blocks = Vec::with_capacity(part.table.block_count());
-            for block in 0..part.table.block_count() {
-                blocks.push(part.table.block(&NoCache, ordinal, block)?.decode(column.data_type));
-            }
-            columns.push(blocks);
-            pacer.step();
-        }
         let mut keys = KeyRows::default();
         for block in 0..part.table.block_count() {
-            let blocks = schema.key.iter().map(|&ordinal| &columns[ordinal]);
-            let key_columns: Vec<ArrayRef> = blocks.map(|blocks: &Vec<ArrayRef>| blocks[block].clone()).collect();
-            keys.push_columns(schema, &key_columns)?;
+            keys.push_columns(schema, &self.decode(&part, &schema.key, block)?)?;
+            pacer.step();
         }
-        Ok(Input { part, marks, keys, columns })
+        Ok(Input { part, marks, keys })
+    }
+
+    /// Some columns of a block, past the cache: each block is read once and goes.
+    fn decode(&self, part: &Part, ordinals: &[usize], block: usize) -> Result<Vec<ArrayRef>> {
+        let decode = |&ordinal: &usize| {
+            let encoded = part.table.block(&NoCache, ordinal, block)?;
+            Ok(encoded.decode(self.schema().columns[ordinal].data_type))
+        };
+        ordinals.iter().map(decode).collect()
     }
 
     fn write_merged(&self, inputs: &[Input], sources: &[Source]) -> Result<Written> {
         let mut output = Output::new(self, JobSteps::Compact);
-        let mut firsts = Vec::with_capacity(inputs.len());
-        let mut next = 0;
-        for input in inputs {
-            firsts.push(next);
-            next += input.part.table.block_count();
-        }
+        let mut pacer = self.context.services.pacer();
+        let mut windows: Vec<Window> = inputs.iter().map(|_| Window::default()).collect();
         for batch in sources.chunks(BLOCK_ROWS) {
-            let place = |source: &Source| {
-                let position = source.position as usize;
-                (firsts[source.input as usize] + position / BLOCK_ROWS, position % BLOCK_ROWS)
-            };
-            let indices: Vec<(usize, usize)> = batch.iter().map(place).collect();
-            let stamps: Vec<u64> = batch.iter().map(|source| source.insert_ts).collect();
-            let mut columns = Vec::with_capacity(self.schema().columns.len());
-            for ordinal in 0..self.schema().columns.len() {
-                let blocks: Vec<&dyn Array> =
-                    inputs.iter().flat_map(|input| input.columns[ordinal].iter().map(|block| block.as_ref())).collect();
-                let merged = interleave(&blocks, &indices);
-                columns.push(merged.map_err(|error| Error::internal(format!("merging column {ordinal}: {error}")))?);
+            for (number, (input, window)) in inputs.iter().zip(&mut windows).enumerate() {
+                let mut of_input = batch.iter().filter(|source| source.input as usize == number);
+                let Some(first) = of_input.next() else {
+                    window.blocks.clear();
+                    continue;
+                };
+                let last = of_input.next_back().unwrap_or(first);
+                self.slide(window, &input.part, first.position as usize, last.position as usize)?;
             }
-            output.push_batch(&columns, &stamps)?;
+            output.push_batch(&gather(&windows, batch, self.schema().columns.len())?, &stamps(batch))?;
+            pacer.step();
         }
         output.finish()
     }
+
+    /// Has the blocks of the rows from one position to another decoded, and none before them (compact 4).
+    fn slide(&self, window: &mut Window, part: &Part, first: usize, last: usize) -> Result<()> {
+        let (first, last) = (first / BLOCK_ROWS, last / BLOCK_ROWS);
+        assert!(first >= window.first, "rows leave an input in the order of its positions (compact 4)");
+        window.blocks.drain(..(first - window.first).min(window.blocks.len()));
+        window.first = first;
+        let all: Vec<usize> = (0..self.schema().columns.len()).collect();
+        for block in first + window.blocks.len()..=last {
+            window.blocks.push(self.decode(part, &all, block)?);
+        }
+        Ok(())
+    }
+}
+
+/// The columns of rows, out of the windows that have them.
+fn gather(windows: &[Window], rows: &[Source], column_count: usize) -> Result<Vec<ArrayRef>> {
+    let mut starts = Vec::with_capacity(windows.len());
+    let mut next = 0;
+    for window in windows {
+        starts.push(next);
+        next += window.blocks.len();
+    }
+    let place = |source: &Source| {
+        let (input, position) = (source.input as usize, source.position as usize);
+        (starts[input] + position / BLOCK_ROWS - windows[input].first, position % BLOCK_ROWS)
+    };
+    let indices: Vec<(usize, usize)> = rows.iter().map(place).collect();
+    let merged = (0..column_count).map(|ordinal| {
+        let blocks = windows.iter().flat_map(|window| window.blocks.iter().map(|block| block[ordinal].as_ref()));
+        let blocks: Vec<&dyn Array> = blocks.collect();
+        let merged = interleave(&blocks, &indices);
+        merged.map_err(|error| Error::internal(format!("merging column {ordinal}: {error}")))
+    });
+    merged.collect()
+}
+
+fn stamps(rows: &[Source]) -> Vec<u64> {
+    rows.iter().map(|source| source.insert_ts).collect()
 }
 
 fn carry_mark(written: &Written, places: &[u32], position: u32, ts: Timestamp, limit: Timestamp) {

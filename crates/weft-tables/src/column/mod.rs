@@ -9,13 +9,14 @@
 //!    │                                                   └─ part · marks                       files
 //!    ├─ write      point reads, install                  ├─ bulk       files from Arrow batches
 //!    ├─ replay     redo                                  └─ scan/      partitions of Arrow batches
-//!    └─ maintain   jobs: convert · compact (pick) ─▶ publish (payload: what the manifest keeps) · check
+//!    └─ maintain   jobs: convert · compact (pick) ─▶ publish (payload: what the manifest keeps) · check (alive)
 //! ```
 //!
 //! A scan is a concatenation of parts, each read through its marks as of the snapshot; it never merges.
 //!
 //! Source: DESIGN section 5, whose invariants 1 to 9 `store.rs` places; SynchroStore (papers/000) sections 3.1 and 3.2.
 
+mod alive;
 mod bulk;
 mod check;
 mod chunk;

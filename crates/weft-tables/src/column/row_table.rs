@@ -224,6 +224,11 @@ impl RowTable {
         self.index.back().map(|entry| entry.key().key().to_vec())
     }
 
+    /// The keys and places of all versions, by key, newest version first.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (Vec<u8>, Place)> {
+        self.index.iter().map(|entry| (entry.key().key().to_vec(), entry.value().clone()))
+    }
+
     /// Calls `visit` with every version in order: by key, newest version first.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], &Place)) {
         for entry in self.index.iter() {

@@ -219,7 +219,18 @@ impl Suite {
             assert!(txn.build(&table, &[batch]).is_err(), "a key that exists is refused");
             return;
         }
-        txn.build(&table, &batches).expect("builds");
+        let (first, second) = batches.split_at(self.random.below(batches.len() as u64 + 1) as usize);
+        txn.build(&table, first).expect("builds");
+        if let Some(row) = rows.first().filter(|_| !first.is_empty()) {
+            let batch = rows_to_batch(&table.def.schema, &table.codec, [&**row].into_iter()).expect("fits");
+            assert!(txn.build(&table, &[batch]).is_err(), "a key that was built before is refused");
+        }
+        let mark = txn.mark();
+        txn.build(&table, second).expect("builds more");
+        if self.random.below(3) == 0 {
+            txn.rollback_to(mark);
+            txn.build(&table, second).expect("builds again");
+        }
         let mut after = state;
         rows.iter().for_each(|row| {
             after.insert(table.keys.of_row(&table.codec, row), row.clone());
