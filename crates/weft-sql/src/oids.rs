@@ -13,6 +13,9 @@ use weft_format::DataType;
 /// Text of any type: what a quoted literal is before it is assigned.
 pub const UNKNOWN: u32 = 705;
 
+/// numeric, whatever its digits.
+pub const NUMERIC: u32 = 1700;
+
 /// The type's number.
 pub fn oid_of(data_type: DataType) -> u32 {
     match data_type {
@@ -27,7 +30,7 @@ pub fn oid_of(data_type: DataType) -> u32 {
         DataType::Date => 1082,
         DataType::Timestamp => 1114,
         DataType::TimestampTz => 1184,
-        DataType::Numeric { .. } => 1700,
+        DataType::Numeric { .. } => NUMERIC,
     }
 }
 
@@ -51,7 +54,8 @@ pub fn modifier_of(data_type: DataType) -> i32 {
     }
 }
 
-/// The type with a number, for parameters: types without arguments, and numeric as a literal is read.
+/// The type with a number, for parameters: types without arguments. numeric has none: its digits are the statement's to
+/// say.
 pub fn type_of(oid: u32) -> Option<DataType> {
     Some(match oid {
         16 => DataType::Boolean,

@@ -2,7 +2,7 @@
 
 use weft_format::Result;
 
-use super::fields::{Fields, violation};
+use super::{Fields, violation};
 
 /// A message of a client. Texts and values lie in its body.
 #[derive(Debug, PartialEq)]

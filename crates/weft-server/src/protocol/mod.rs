@@ -13,16 +13,15 @@
 //! Why these are not a library's: docs/decisions/0012-protocol-messages.md. Source: PostgreSQL's manual, chapter 55.
 
 mod backend;
-mod fields;
 mod frontend;
 mod startup;
 
 pub(crate) use backend::{Described, Out, TransactionStatus, is_fatal};
-pub use fields::Fields;
-pub(crate) use fields::violation;
 pub(crate) use frontend::is_known;
 pub use frontend::{Frontend, Target, decode};
 pub use startup::{Startup, decode_startup};
+pub use weft_sql::binary::Fields;
+pub(crate) use weft_sql::binary::violation;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use weft_format::Result;
 
-use super::fields::{Fields, violation};
+use super::{Fields, violation};
 
 /// The codes that stand where a version would.
 const CANCEL: u32 = 1234 << 16 | 5678;

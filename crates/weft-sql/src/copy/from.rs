@@ -1,44 +1,58 @@
 //! COPY FROM.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use sqlparser::ast::{Ident, ObjectName};
-use weft_env::OpenMode;
 use weft_format::{Code, Error, Result, Value, ValueRef};
 
 use super::columns::ColumnBuilder;
-use super::options::CsvOptions;
-use super::reader::{Reader, Record};
+use super::options::{CopyOptions, Form};
+use super::reader::{Reader, Record, Stood};
+use super::source::Source;
+use super::tuples::BinaryReader;
 use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
 use crate::row::{Load, TableShape};
+use crate::session::Client;
 use crate::values::value_ref_at;
 
 const BATCH_ROWS: usize = 8192;
 
-/// Runs COPY table FROM file.
+/// Runs COPY table FROM; the rows come from a file, or from the client when none is named.
 pub(super) fn copy_from(
     context: &mut StatementContext<'_>,
     table: &ObjectName,
     columns: &[Ident],
-    file_name: &str,
-    options: &CsvOptions,
+    file_name: Option<&str>,
+    options: &CopyOptions,
+    client: &mut dyn Client,
 ) -> Result<Outcome> {
     let shape = context.shape(&crate::parse::table_name(table)?)?;
     let ordinals = ordinals(&shape, columns)?;
+    let forced = Forced::new(&shape, options)?;
     let env = context.txn.engine().env().clone();
-    let file = env.fs.open(Path::new(file_name), OpenMode::Read);
-    let file = file.map_err(|error| Error::io(format!("could not open file {file_name:?} for reading"), &error))?;
-    let mut reader = Reader::new(file, file_name, options)?;
-    let mut input = Input { shape: &shape, ordinals: &ordinals, options, file_name, record: Record::default() };
-    if options.header {
+    let source = match file_name {
+        Some(name) => Source::file(&env, name)?,
+        None => Source::client(client, options, ordinals.len())?,
+    };
+    let mut input = Input {
+        shape: &shape,
+        ordinals: &ordinals,
+        forced,
+        source_name: source.name().to_owned(),
+        record: Record::default(),
+    };
+    let mut rows = match options.form {
+        Form::Binary => Rows::Binary(BinaryReader::new(source)?),
+        Form::Text | Form::Csv => Rows::Lines(Reader::new(source, options)?),
+    };
+    if let (Rows::Lines(reader), true) = (&mut rows, options.header) {
         reader.next(&mut input.record)?;
     }
     let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
-    while let Some(batch) = input.batch(&mut reader, context)? {
+    while let Some(batch) = input.batch(&mut rows, context)? {
         context.cancel.check()?;
         load.push(context.txn, batch)?;
     }
@@ -61,27 +75,65 @@ fn ordinals(shape: &TableShape, columns: &[Ident]) -> Result<Vec<usize>> {
     Ok(ordinals)
 }
 
+/// Where rows are read from.
+enum Rows<'a> {
+    Lines(Reader<'a>),
+    Binary(BinaryReader<'a>),
+}
+
+/// Columns whose null strings are read in another way.
+struct Forced {
+    not_null: Vec<usize>,
+    null: Vec<usize>,
+}
+
+impl Forced {
+    fn new(shape: &TableShape, options: &CopyOptions) -> Result<Forced> {
+        let find = |names: &[String]| names.iter().map(|name| shape.ordinal(name)).collect::<Result<Vec<usize>>>();
+        Ok(Forced { not_null: find(&options.force_not_null)?, null: find(&options.force_null)? })
+    }
+
+    /// Whether a field is NULL.
+    fn is_null(&self, ordinal: usize, stood: Stood) -> bool {
+        let counts = if stood.quoted { self.null.contains(&ordinal) } else { !self.not_null.contains(&ordinal) };
+        stood.null && counts
+    }
+}
+
 struct Input<'a> {
     shape: &'a TableShape,
     ordinals: &'a [usize],
-    options: &'a CsvOptions,
-    file_name: &'a str,
+    forced: Forced,
+    source_name: String,
     record: Record,
 }
 
 impl Input<'_> {
     /// The next rows, as arrays of the visible columns, tested against the table's constraints.
-    fn batch(&mut self, reader: &mut Reader, context: &StatementContext<'_>) -> Result<Option<RecordBatch>> {
+    fn batch(&mut self, source: &mut Rows<'_>, context: &StatementContext<'_>) -> Result<Option<RecordBatch>> {
         let columns = self.shape.columns();
         let mut builders: Vec<ColumnBuilder> = columns.iter().map(|c| ColumnBuilder::new(c.data_type)).collect();
         let defaults: Vec<usize> = (0..columns.len()).filter(|ordinal| !self.ordinals.contains(ordinal)).collect();
         let first_line = self.record.line + 1;
         let mut rows = 0;
-        while rows < BATCH_ROWS && reader.next(&mut self.record)? {
-            if self.record.is_blank() && self.ordinals.len() != 1 {
-                continue;
+        while rows < BATCH_ROWS {
+            match source {
+                Rows::Lines(reader) => {
+                    if !reader.next(&mut self.record)? {
+                        break;
+                    }
+                    if self.record.is_blank() && self.ordinals.len() != 1 {
+                        continue;
+                    }
+                    self.read_row(&mut builders)?;
+                }
+                Rows::Binary(reader) => {
+                    self.record.line += 1;
+                    if !self.read_tuple(reader, &mut builders)? {
+                        break;
+                    }
+                }
             }
-            self.read_row(&mut builders)?;
             for &ordinal in &defaults {
                 builders[ordinal].append(self.shape.default_value(ordinal, &context.eval_context())?);
             }
@@ -113,12 +165,12 @@ impl Input<'_> {
         }
         for (index, &ordinal) in self.ordinals.iter().enumerate() {
             let column = &self.shape.columns()[ordinal];
-            let (field, quoted) = self.record.field(index).map_err(|error| {
+            let (field, stood) = self.record.field(index).map_err(|error| {
                 let message =
                     format!("invalid byte sequence for encoding \"UTF8\": {error}{}", self.place(&column.name));
                 Error::new(Code::CharacterNotInRepertoire, message).hint("convert the file to UTF-8")
             })?;
-            if !quoted && field == self.options.null {
+            if self.forced.is_null(ordinal, stood) {
                 builders[ordinal].append(Value::Null);
                 continue;
             }
@@ -134,12 +186,33 @@ impl Input<'_> {
         Ok(())
     }
 
+    /// A row of the binary form; false at the end.
+    fn read_tuple(&self, reader: &mut BinaryReader<'_>, builders: &mut [ColumnBuilder]) -> Result<bool> {
+        let Some(count) = reader.begin_row()? else { return Ok(false) };
+        if count != self.ordinals.len() {
+            let wanted = self.ordinals.len();
+            return Err(self.bad(format!("row field count is {count}, expected {wanted}")));
+        }
+        for &ordinal in self.ordinals {
+            let column = &self.shape.columns()[ordinal];
+            let value = match reader.field()? {
+                None => Value::Null,
+                Some(bytes) => crate::binary::read(bytes, column.data_type).map_err(|error| {
+                    let message = format!("{}{}", error.message(), self.place(&column.name));
+                    Error::new(error.code(), message).about(self.shape.name(), Some(&column.name), None)
+                })?,
+            };
+            builders[ordinal].append(value);
+        }
+        Ok(true)
+    }
+
     fn place(&self, column: &str) -> String {
-        format!(" ({}, line {}, column {column})", self.file_name, self.record.line)
+        format!(" ({}, line {}, column {column})", self.source_name, self.record.line)
     }
 
     fn bad(&self, message: String) -> Error {
-        let message = format!("{message} ({}, line {})", self.file_name, self.record.line);
+        let message = format!("{message} ({}, line {})", self.source_name, self.record.line);
         Error::new(Code::BadCopyFormat, message).about(self.shape.name(), None, None)
     }
 
@@ -161,7 +234,7 @@ impl Input<'_> {
             })
             .collect();
         let place = format!("row {} after line {first_line}: ({})", row + 1, values.join(", "));
-        let message = format!("{} ({}, {place})", error.message(), self.file_name);
+        let message = format!("{} ({}, {place})", error.message(), self.source_name);
         Error::new(error.code(), message).about(self.shape.name(), error.column(), error.constraint())
     }
 }

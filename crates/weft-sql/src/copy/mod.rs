@@ -1,20 +1,26 @@
-//! COPY between tables and CSV files.
+//! COPY between tables and files of the server, or the client: text, CSV, binary.
 //!
 //! ```text
-//!   COPY t (a, b) FROM '/data/t.csv' WITH (FORMAT csv, HEADER)
-//!   file ── reader (records of fields) ── columns (typed arrays) ── rows staged, or one build when it is large
-//!   COPY (SELECT ...) TO '/data/out.csv' WITH (FORMAT csv)
-//!   query ── writer (quoted where needed) ── file, written beside its place and renamed
+//!   COPY t (a, b) FROM '/data/t.csv' WITH (FORMAT csv, HEADER)         COPY t FROM STDIN
+//!   source ── reader (records of fields, or tuples) ── columns (typed arrays) ── rows staged, or built in parts
+//!   COPY (SELECT ...) TO '/data/out.csv' WITH (FORMAT csv)             COPY t TO STDOUT
+//!   query ── writer ── file, written beside its place and renamed, or the client, row by row
 //! ```
 //!
-//! 1. An unquoted field that equals the null string (by default: the empty one) is NULL, a quoted one never is.
-//! 2. An error names the line and the column; nothing of the file is in the table then (the session rolls back).
+//! 1. CSV: an unquoted field that equals the null string (by default: the empty one) is NULL, a quoted one is not,
+//!    unless FORCE_NULL and FORCE_NOT_NULL say otherwise. Text: a field that is the null string (by default `\N`)
+//!    before its backslashes are resolved.
+//! 2. An error names the line and the column; nothing of the input is in the table then (the session rolls back).
+//! 3. What a client has sent cannot be read twice: a COPY FROM STDIN is not run again after a conflict.
 
 mod columns;
 mod from;
 mod options;
 mod reader;
+mod source;
 mod to;
+mod tuples;
+mod writer;
 
 use sqlparser::ast::{CopySource, CopyTarget, Statement};
 use weft_format::{Code, Error, Result};
@@ -22,30 +28,41 @@ use weft_format::{Code, Error, Result};
 use crate::context::StatementContext;
 use crate::outcome::Outcome;
 use crate::session::Client;
-use options::CsvOptions;
+use options::CopyOptions;
 
 /// Runs a COPY statement.
 pub(crate) fn execute(
     context: &mut StatementContext<'_>,
     statement: &Statement,
     text: &str,
-    _client: &mut dyn Client,
+    client: &mut dyn Client,
 ) -> Result<Outcome> {
     let Statement::Copy { source, to, target, options, legacy_options, .. } = statement else {
         return Err(Error::internal("only COPY is run as COPY"));
     };
-    let options = CsvOptions::read(options, legacy_options)?;
-    let CopyTarget::File { filename } = target else {
-        let message = "COPY reads and writes files of the server only";
-        return Err(
-            Error::new(Code::FeatureNotSupported, message).hint("give a file name: COPY t FROM '/path/file.csv'")
-        );
+    let options = CopyOptions::read(options, legacy_options)?;
+    let file = match target {
+        CopyTarget::File { filename } => Some(filename.as_str()),
+        CopyTarget::Stdin if !to => None,
+        CopyTarget::Stdout if *to => None,
+        CopyTarget::Program { .. } => {
+            let error = Error::new(Code::FeatureNotSupported, "COPY with a PROGRAM is not supported");
+            return Err(error.hint("run the program yourself and COPY FROM STDIN or TO STDOUT"));
+        }
+        CopyTarget::Stdin | CopyTarget::Stdout => {
+            return Err(Error::new(Code::SyntaxError, "COPY reads FROM STDIN and writes TO STDOUT"));
+        }
     };
     match (source, to) {
-        (source, true) => to::copy_to(context, source, filename, &options, text),
+        (source, true) => to::copy_to(context, source, file, &options, text, client),
         (CopySource::Table { table_name, columns }, false) => {
-            from::copy_from(context, table_name, columns, filename, &options)
+            from::copy_from(context, table_name, columns, file, &options, client)
         }
         (CopySource::Query(_), false) => Err(Error::new(Code::SyntaxError, "COPY query FROM is not possible")),
     }
+}
+
+/// Whether a statement reads what its client sends.
+pub(crate) fn reads_client(statement: &Statement) -> bool {
+    matches!(statement, Statement::Copy { to: false, target: CopyTarget::Stdin, .. })
 }

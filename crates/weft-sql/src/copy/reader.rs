@@ -1,20 +1,21 @@
-//! Records of a CSV file, read in large steps.
+//! Records of text and CSV, read in large steps.
 //!
 //! ```text
-//!   1,"a ""b""",,""⏎    fields [1] [a "b"] [] []    quoted [no, yes, no, yes]
+//!   1,"a ""b""",,""⏎    fields [1] [a "b"] [] []     null [no, no, yes, no]      CSV
+//!   1⇥a\tb⇥\N⏎          fields [1] [a⇥b] [\N]        null [no, no, yes]          text
 //! ```
 //!
 //! Quotes may start inside a field, as in PostgreSQL. A line ends with LF, CRLF or CR outside quotes; lines are counted
-//! as they lie in the file, so a record with line breaks in quotes is at its first line.
+//! as they lie in the file, so a record with line breaks in quotes is at its first line. A line that is `\.` ends the
+//! input.
 
 use std::sync::Arc;
 
-use weft_env::File;
 use weft_format::{Code, Error, Result};
 
-use super::options::CsvOptions;
+use super::options::{CopyOptions, Form};
+use super::source::Source;
 
-const STEP_BYTES: usize = 1 << 20;
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
 /// The fields of one record.
@@ -24,6 +25,8 @@ pub(super) struct Record {
     fields: Vec<Field>,
     /// The line of the file on which the record starts, from 1.
     pub(super) line: u64,
+    /// Text: it began with `\\.`, the mark of the end.
+    marked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -31,6 +34,17 @@ struct Field {
     start: usize,
     end: usize,
     quoted: bool,
+    /// It is the null string as it stands.
+    null: bool,
+}
+
+/// How a field stood in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stood {
+    /// Any of it was quoted.
+    pub(super) quoted: bool,
+    /// It is the null string.
+    pub(super) null: bool,
 }
 
 impl Record {
@@ -39,10 +53,15 @@ impl Record {
         self.fields.len()
     }
 
-    /// A field and whether any of it was quoted.
-    pub(super) fn field(&self, index: usize) -> Result<(&str, bool), std::str::Utf8Error> {
-        let field = self.fields[index];
-        Ok((std::str::from_utf8(&self.bytes[field.start..field.end])?, field.quoted))
+    /// A field and how it stood there.
+    pub(super) fn field(&self, index: usize) -> Result<(&str, Stood), std::str::Utf8Error> {
+        let Field { start, end, quoted, null } = self.fields[index];
+        Ok((std::str::from_utf8(&self.bytes[start..end])?, Stood { quoted, null }))
+    }
+
+    /// Whether the line was `\.`, which ends the input.
+    fn is_end(&self) -> bool {
+        self.marked && self.fields.len() == 1 && self.bytes == b"\\."
     }
 
     /// Whether the line was empty.
@@ -54,40 +73,60 @@ impl Record {
         self.bytes.clear();
         self.fields.clear();
         self.line = line;
+        self.marked = false;
     }
 
-    fn end_field(&mut self, start: &mut usize, quoted: &mut bool) {
-        self.fields.push(Field { start: *start, end: self.bytes.len(), quoted: *quoted });
+    fn end_field(&mut self, start: &mut usize, quoted: &mut bool, null: &str) {
+        let is_null = self.bytes[*start..] == *null.as_bytes();
+        self.fields.push(Field { start: *start, end: self.bytes.len(), quoted: *quoted, null: is_null });
         *start = self.bytes.len();
         *quoted = false;
     }
 }
 
+/// The bytes of a field as they stand in the input, as far as they can still be the null string.
+#[derive(Default)]
+struct Raw {
+    bytes: Vec<u8>,
+    is_longer: bool,
+}
+
+impl Raw {
+    fn plain(&mut self, bytes: &[u8], null: &str) {
+        self.is_longer |= self.bytes.len() + bytes.len() > null.len();
+        if !self.is_longer {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl Record {
+    /// Ends a field of the text form.
+    fn end_raw(&mut self, start: &mut usize, raw: &mut Raw, null: &str) {
+        let is_null = !raw.is_longer && raw.bytes == null.as_bytes();
+        self.fields.push(Field { start: *start, end: self.bytes.len(), quoted: false, null: is_null });
+        *start = self.bytes.len();
+        raw.bytes.clear();
+        raw.is_longer = false;
+    }
+}
+
 /// Reads records one after the other.
-pub(super) struct Reader {
-    file: Arc<dyn File>,
-    name: String,
-    options: CsvOptions,
+pub(super) struct Reader<'a> {
+    source: Source<'a>,
+    options: CopyOptions,
+    null: Arc<str>,
     buffer: Vec<u8>,
     at: usize,
-    offset: u64,
     ended: bool,
     line: u64,
 }
 
-impl Reader {
-    /// A reader at the start of a file; a byte order mark is passed over.
-    pub(super) fn new(file: Arc<dyn File>, name: &str, options: &CsvOptions) -> Result<Reader> {
-        let mut reader = Reader {
-            file,
-            name: name.into(),
-            options: options.clone(),
-            buffer: Vec::new(),
-            at: 0,
-            offset: 0,
-            ended: false,
-            line: 1,
-        };
+impl<'a> Reader<'a> {
+    /// A reader at the start of its source; a byte order mark is passed over.
+    pub(super) fn new(source: Source<'a>, options: &CopyOptions) -> Result<Reader<'a>> {
+        let (options, null) = (options.clone(), options.null.as_str().into());
+        let mut reader = Reader { source, options, null, buffer: Vec::new(), at: 0, ended: false, line: 1 };
         reader.fill()?;
         if reader.buffer.starts_with(&[0xef, 0xbb, 0xbf]) {
             reader.at = 3;
@@ -95,19 +134,15 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads on; false at the end of the file.
+    /// Reads on; false at the end of the source.
     fn fill(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
-        self.buffer.resize(STEP_BYTES, 0);
-        let read = self.file.read_at(&mut self.buffer, self.offset);
-        let n = read.map_err(|error| Error::io(format!("reading {:?}", self.name), &error))?;
-        self.buffer.truncate(n);
-        self.offset += n as u64;
+        self.buffer.clear();
         self.at = 0;
-        self.ended = n == 0;
-        Ok(n > 0)
+        self.ended = !self.source.read(&mut self.buffer)?;
+        Ok(!self.ended)
     }
 
     fn peek(&mut self) -> Result<Option<u8>> {
@@ -117,34 +152,138 @@ impl Reader {
         Ok(Some(self.buffer[self.at]))
     }
 
-    /// Reads the next record; false at the end of the file.
+    /// Reads the next record; false at the end of the input.
     pub(super) fn next(&mut self, record: &mut Record) -> Result<bool> {
         record.clear(self.line);
         if self.peek()?.is_none() {
             return Ok(false);
         }
+        match self.options.form {
+            Form::Csv => {
+                self.next_csv(record)?;
+                record.marked = !record.fields[0].quoted;
+            }
+            _ => self.next_text(record)?,
+        }
+        if record.is_end() {
+            // What follows is not read as rows, but a client's messages are taken to their end.
+            while self.fill()? {}
+            self.at = self.buffer.len();
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn next_csv(&mut self, record: &mut Record) -> Result<()> {
+        let null = Arc::clone(&self.null);
         let (mut start, mut quoted) = (0, false);
         loop {
             self.take_plain(record)?;
             let Some(byte) = self.peek()? else {
-                record.end_field(&mut start, &mut quoted);
-                return Ok(true);
+                record.end_field(&mut start, &mut quoted, &null);
+                return Ok(());
             };
             self.at += 1;
             if byte == self.options.quote {
                 quoted = true;
                 self.take_quoted(record)?;
             } else if byte == self.options.delimiter {
-                record.end_field(&mut start, &mut quoted);
+                record.end_field(&mut start, &mut quoted, &null);
             } else {
                 if byte == b'\r' && self.peek()? == Some(b'\n') {
                     self.at += 1;
                 }
                 self.line += 1;
-                record.end_field(&mut start, &mut quoted);
-                return Ok(true);
+                record.end_field(&mut start, &mut quoted, &null);
+                return Ok(());
             }
         }
+    }
+
+    /// A line of the text form: whether a field is NULL is seen before its backslashes are resolved.
+    fn next_text(&mut self, record: &mut Record) -> Result<()> {
+        let null = Arc::clone(&self.null);
+        let (mut start, mut raw) = (0, Raw::default());
+        loop {
+            let rest = &self.buffer[self.at..];
+            let delimiter = self.options.delimiter;
+            let special = |&byte: &u8| byte == delimiter || matches!(byte, b'\\' | b'\n' | b'\r');
+            let plain = rest.iter().position(special).unwrap_or(rest.len());
+            record.bytes.extend_from_slice(&rest[..plain]);
+            raw.plain(&rest[..plain], &null);
+            self.at += plain;
+            self.limit(record)?;
+            let Some(byte) = self.peek()? else {
+                record.end_raw(&mut start, &mut raw, &null);
+                return Ok(());
+            };
+            if byte != delimiter && !matches!(byte, b'\\' | b'\n' | b'\r') {
+                // The buffer was filled again in the middle of a field.
+                continue;
+            }
+            self.at += 1;
+            match byte {
+                b'\\' => self.escaped(record, &mut raw, &null)?,
+                byte if byte == delimiter => record.end_raw(&mut start, &mut raw, &null),
+                byte => {
+                    if byte == b'\r' && self.peek()? == Some(b'\n') {
+                        self.at += 1;
+                    }
+                    self.line += 1;
+                    record.end_raw(&mut start, &mut raw, &null);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// What stands behind a backslash: `\b \f \n \r \t \v`, up to three octal or two hexadecimal digits, any other as
+    /// it is.
+    fn escaped(&mut self, record: &mut Record, raw: &mut Raw, null: &str) -> Result<()> {
+        let Some(byte) = self.peek()? else {
+            record.bytes.push(b'\\');
+            raw.plain(b"\\", null);
+            return Ok(());
+        };
+        self.at += 1;
+        raw.plain(&[b'\\', byte], null);
+        let value = match byte {
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 11,
+            b'0'..=b'7' => return self.digits(record, u32::from(byte - b'0'), 8, 2),
+            b'x' if self.peek()?.is_some_and(|next| next.is_ascii_hexdigit()) => {
+                return self.digits(record, 0, 16, 2);
+            }
+            // `\.` alone on its line is told by what the line is in the end.
+            b'.' if record.bytes.is_empty() && record.fields.is_empty() => {
+                record.marked = true;
+                record.bytes.push(b'\\');
+                byte
+            }
+            b'\n' => {
+                self.line += 1;
+                byte
+            }
+            other => other,
+        };
+        record.bytes.push(value);
+        Ok(())
+    }
+
+    /// Up to `most` more digits of a byte.
+    fn digits(&mut self, record: &mut Record, first: u32, base: u32, most: usize) -> Result<()> {
+        let mut value = first;
+        for _ in 0..most {
+            let Some(digit) = self.peek()?.and_then(|byte| char::from(byte).to_digit(base)) else { break };
+            self.at += 1;
+            value = value * base + digit;
+        }
+        record.bytes.push(value as u8);
+        Ok(())
     }
 
     /// Takes bytes up to a delimiter, quote, line end, or the end of the file.
@@ -174,10 +313,10 @@ impl Reader {
 
     /// Takes bytes up to the closing quote.
     fn take_quoted(&mut self, record: &mut Record) -> Result<()> {
-        let CsvOptions { quote, escape, .. } = self.options;
+        let (quote, escape) = (self.options.quote, self.options.escape);
         loop {
             let Some(byte) = self.peek()? else {
-                let message = format!("unterminated CSV quoted field in {:?}, line {}", self.name, record.line);
+                let message = format!("unterminated CSV quoted field in {}, line {}", self.source.name(), record.line);
                 return Err(Error::new(Code::BadCopyFormat, message).hint("close the quote, or double a quote in text"));
             };
             self.at += 1;
@@ -206,7 +345,7 @@ impl Reader {
         if record.bytes.len() <= RECORD_BYTES_MAX {
             return Ok(());
         }
-        let message = format!("the record at line {} of {:?} is larger than 1 GiB", record.line, self.name);
+        let message = format!("the record at line {} of {} is larger than 1 GiB", record.line, self.source.name());
         Err(Error::new(Code::ProgramLimit, message))
     }
 }

@@ -5,25 +5,28 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CopySource, Expr, Ident, Query, SelectItem};
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, Result, ValueRef};
+use weft_format::{Code, Error, Result};
 
-use super::options::CsvOptions;
+use super::options::{CopyOptions, Form};
+use super::source::format_of;
+use super::writer::Writer;
 use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
 use crate::outcome::{Outcome, Tag};
-use crate::text;
+use crate::session::Client;
 use crate::values::value_ref_at;
 
 const STEP_BYTES: usize = 1 << 20;
 
-/// Runs COPY table TO file and COPY (query) TO file.
+/// Runs COPY table TO and COPY (query) TO; rows go to a file, or to the client when none is named.
 pub(super) fn copy_to(
     context: &mut StatementContext<'_>,
     source: &CopySource,
-    file_name: &str,
-    options: &CsvOptions,
+    file_name: Option<&str>,
+    options: &CopyOptions,
     text: &str,
+    client: &mut dyn Client,
 ) -> Result<Outcome> {
     let query = match source {
         CopySource::Query(query) => (**query).clone(),
@@ -32,19 +35,37 @@ pub(super) fn copy_to(
         }
     };
     let prepared = context.engine.prepare_query(&*context.txn, &query, text, None)?;
+    let forced = forced(&prepared, options)?;
+    let Some(file_name) = file_name else {
+        client.begin_copy_out(format_of(options), prepared.columns().len())?;
+        let count = write_rows(context, &prepared, options, &forced, &mut |row| {
+            client.copy_out(row)?;
+            row.clear();
+            Ok(())
+        })?;
+        client.end_copy_out()?;
+        return Ok(Outcome::done(Tag::Copy(count)));
+    };
     let env = context.txn.engine().env().clone();
     let mut output = Output::create(&env, file_name)?;
-    let written = write_rows(context, &prepared, options, &mut output).and_then(|count| {
-        output.finish()?;
-        Ok(count)
-    });
-    match written {
+    let written = write_rows(context, &prepared, options, &forced, &mut |rows| output.flush(rows, STEP_BYTES));
+    match written.and_then(|count| output.finish().map(|()| count)) {
         Ok(count) => Ok(Outcome::done(Tag::Copy(count))),
         Err(error) => {
             output.discard();
             Err(error)
         }
     }
+}
+
+/// Whether each column's values are always quoted.
+fn forced(query: &PreparedQuery, options: &CopyOptions) -> Result<Vec<bool>> {
+    let columns = query.columns();
+    if let Some(name) = options.force_quote.iter().find(|name| !columns.iter().any(|column| column.name == **name)) {
+        let message = format!("FORCE_QUOTE column \"{name}\" not referenced by COPY");
+        return Err(Error::new(Code::InvalidColumnReference, message));
+    }
+    Ok(columns.iter().map(|column| options.force_quote.contains(&column.name)).collect())
 }
 
 fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) -> Result<Query> {
@@ -63,70 +84,41 @@ fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) ->
     select(items, vec![table_relation(name)], None)
 }
 
+/// Writes the rows of a query; `each` takes what a row added, or leaves it for later.
 fn write_rows(
     context: &StatementContext<'_>,
     query: &PreparedQuery,
-    options: &CsvOptions,
-    output: &mut Output,
+    options: &CopyOptions,
+    forced: &[bool],
+    each: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
 ) -> Result<u64> {
     let columns = query.columns();
-    if options.header {
-        for (index, column) in columns.iter().enumerate() {
-            field(&mut output.buffer, &column.name, index, options, columns.len() == 1);
-        }
-        output.buffer.push('\n');
+    let mut writer = Writer { options, forced, alone: columns.len() == 1, printed: String::new() };
+    let mut out = Vec::new();
+    writer.head(&mut out, columns);
+    if !out.is_empty() {
+        each(&mut out)?;
     }
     let mut stream = context.engine.execute(query, context.binding(query.tables()))?;
     let mut count = 0;
-    let mut printed = String::new();
     while let Some(batch) = stream.next()? {
         for row in 0..batch.num_rows() {
+            writer.begin_row(&mut out, columns.len());
             for (index, column) in columns.iter().enumerate() {
-                match value_ref_at(batch.column(index), row, column.data_type) {
-                    ValueRef::Null => {
-                        delimit(&mut output.buffer, index, options);
-                        output.buffer.push_str(&options.null);
-                    }
-                    ValueRef::Text(value) => field(&mut output.buffer, value, index, options, columns.len() == 1),
-                    value => {
-                        printed.clear();
-                        text::write(&mut printed, value, column.data_type);
-                        field(&mut output.buffer, &printed, index, options, false);
-                    }
-                }
+                let value = value_ref_at(batch.column(index), row, column.data_type);
+                writer.value(&mut out, value, column.data_type, index);
             }
-            output.buffer.push('\n');
-            output.flush(STEP_BYTES)?;
+            writer.end_row(&mut out);
+            each(&mut out)?;
         }
         count += batch.num_rows() as u64;
     }
+    if options.form == Form::Binary {
+        out.extend_from_slice(&(-1i16).to_be_bytes());
+        each(&mut out)?;
+    }
+    // What a file has left for later is written when it is finished.
     Ok(count)
-}
-
-fn delimit(out: &mut String, index: usize, options: &CsvOptions) {
-    if index > 0 {
-        out.push(options.delimiter as char);
-    }
-}
-
-/// Writes one field, quoted where it would not read back as it is.
-fn field(out: &mut String, value: &str, index: usize, options: &CsvOptions, alone: bool) {
-    delimit(out, index, options);
-    let special = |byte: u8| {
-        byte == options.delimiter || byte == options.quote || byte == options.escape || byte == b'\n' || byte == b'\r'
-    };
-    if value != options.null && !(alone && value == "\\.") && !value.bytes().any(special) {
-        out.push_str(value);
-        return;
-    }
-    out.push(options.quote as char);
-    for c in value.chars() {
-        if c == options.quote as char || c == options.escape as char {
-            out.push(options.escape as char);
-        }
-        out.push(c);
-    }
-    out.push(options.quote as char);
 }
 
 /// The file being written, under another name until it is whole.
@@ -136,7 +128,7 @@ struct Output {
     part: PathBuf,
     file: Arc<dyn File>,
     offset: u64,
-    buffer: String,
+    rest: Vec<u8>,
 }
 
 impl Output {
@@ -145,22 +137,24 @@ impl Output {
         let part = PathBuf::from(format!("{name}.part{:08x}", env.rng.next_u64() as u32));
         let file = env.fs.open(&part, OpenMode::CreateNew);
         let file = file.map_err(|error| Error::io(format!("could not open file {name:?} for writing"), &error))?;
-        Ok(Output { env: env.clone(), path, part, file, offset: 0, buffer: String::new() })
+        Ok(Output { env: env.clone(), path, part, file, offset: 0, rest: Vec::new() })
     }
 
-    fn flush(&mut self, keep_below: usize) -> Result<()> {
-        if self.buffer.is_empty() || self.buffer.len() < keep_below {
+    /// Writes rows when there are enough of them.
+    fn flush(&mut self, rows: &mut Vec<u8>, keep_below: usize) -> Result<()> {
+        self.rest.append(rows);
+        if self.rest.is_empty() || self.rest.len() < keep_below {
             return Ok(());
         }
-        let written = self.file.write_at(self.buffer.as_bytes(), self.offset);
+        let written = self.file.write_at(&self.rest, self.offset);
         written.map_err(|error| Error::io(format!("writing {:?}", self.path), &error))?;
-        self.offset += self.buffer.len() as u64;
-        self.buffer.clear();
+        self.offset += self.rest.len() as u64;
+        self.rest.clear();
         Ok(())
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.flush(0)?;
+        self.flush(&mut Vec::new(), 0)?;
         let wrong = |error| Error::io(format!("finishing {:?}", self.path), &error);
         self.file.sync_data().map_err(wrong)?;
         self.env.fs.rename(&self.part, &self.path).map_err(wrong)?;

@@ -93,7 +93,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         return constraints::set_constraints(source, parser(statement));
     }
     let (tokens, method) = tokens::take_method(source, statement)?;
-    let tokens = tokens::without_concurrently(tokens);
+    let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, taken) = conflict::take_conflict(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;

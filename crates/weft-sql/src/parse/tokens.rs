@@ -62,6 +62,46 @@ pub(super) fn without_concurrently(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenW
     tokens
 }
 
+/// Writes TRUE and FALSE for the other words of the options FREEZE and HEADER of COPY, which the SQL parser does not
+/// know.
+pub(super) fn with_plain_copy_options(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_blank = |token: &Token| matches!(token, Token::Whitespace(_));
+    let keyword = |token: &Token| match token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let first = tokens.iter().find(|token| !is_blank(&token.token));
+    if first.map(|first| keyword(&first.token)) != Some(Keyword::COPY) {
+        return tokens;
+    }
+    let mut depth = 0i32;
+    let mut after_switch = false;
+    for token in tokens.iter_mut().filter(|token| !is_blank(&token.token)) {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::Word(word) if depth == 1 && matches!(word.keyword, Keyword::FREEZE | Keyword::HEADER) => {
+                after_switch = true;
+                continue;
+            }
+            other if after_switch => {
+                let said = other.to_string().to_ascii_lowercase();
+                let plain = match said.trim_matches('\'') {
+                    "on" | "1" | "true" => Some(Keyword::TRUE),
+                    "off" | "0" | "false" => Some(Keyword::FALSE),
+                    _ => None,
+                };
+                if let Some(plain) = plain {
+                    token.token = Token::make_keyword(if plain == Keyword::TRUE { "TRUE" } else { "FALSE" });
+                }
+            }
+            _ => {}
+        }
+        after_switch = false;
+    }
+    tokens
+}
+
 /// Takes `USING method` out of CREATE TABLE: the one outside of parentheses, before any AS.
 pub(super) fn take_method(source: &str, tokens: &[TokenWithSpan]) -> Result<(Vec<TokenWithSpan>, Option<String>)> {
     let keyword = |token: &TokenWithSpan| match &token.token {

@@ -55,6 +55,7 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
                 Err(error)
                     if error.code() == Code::SerializationFailure
                         && given.txn.level() == IsolationLevel::ReadCommitted
+                        && !given.is_final
                         && self.restarts < RESTARTS_MAX =>
                 {
                     given.cancel.check()?;
@@ -76,6 +77,8 @@ pub(super) struct Work<'a> {
     pub(super) txn: &'a mut Transaction,
     pub(super) now_micros: i64,
     pub(super) read_only: bool,
+    /// It has taken or given what cannot be taken or given again, so it is not run again after a conflict.
+    pub(super) is_final: bool,
 }
 
 impl Work<'_> {
@@ -99,8 +102,9 @@ impl Session {
         }
         let mut tries = 0;
         loop {
-            match self.in_own_transaction(&mut work) {
-                Err(error) if tries < RETRIES_MAX && is_worth_retrying(&error) => {
+            let mut is_final = false;
+            match self.in_own_transaction(&mut work, &mut is_final) {
+                Err(error) if tries < RETRIES_MAX && !is_final && is_worth_retrying(&error) => {
                     self.cancel.check()?;
                     self.back_off(tries);
                     tries += 1;
@@ -110,17 +114,25 @@ impl Session {
         }
     }
 
-    fn in_own_transaction<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+    fn in_own_transaction<T>(
+        &mut self,
+        work: &mut impl FnMut(&mut Work<'_>) -> Result<T>,
+        is_final: &mut bool,
+    ) -> Result<T> {
         let mut txn = self.begin_kernel(self.settings.isolation)?;
         let mut work = Restarted { work, restarts: 0 };
-        let result = work.run(&mut Work {
+        let mut given = Work {
             db: &self.db,
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
             now_micros: self.now_micros(),
             read_only: self.settings.read_only,
-        })?;
+            is_final: false,
+        };
+        let result = work.run(&mut given);
+        *is_final = given.is_final;
+        let result = result?;
         // What was read speculatively counts only when it can be committed.
         if txn.is_read_only() && !txn.is_speculative() {
             txn.rollback();
@@ -154,6 +166,7 @@ impl Session {
             txn,
             now_micros: block.now_micros,
             read_only: block.read_only,
+            is_final: false,
         });
         if result.is_err() {
             txn.rollback_to(mark);

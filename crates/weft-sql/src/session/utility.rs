@@ -45,6 +45,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
         } => drop_tables(session, names, *if_exists),
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
+            work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
         Statement::Explain { analyze, statement, options, format, .. } => {

@@ -1,4 +1,4 @@
-//! The fields of a message's body, read with their bounds tested.
+//! The fields of a message, a value or a row of bytes, read with their bounds tested.
 
 use weft_format::{Code, Error, Result};
 
@@ -105,6 +105,6 @@ fn too_short() -> Error {
 }
 
 /// The error of messages that contradict the protocol.
-pub(crate) fn violation(message: impl Into<String>) -> Error {
+pub fn violation(message: impl Into<String>) -> Error {
     Error::new(Code::ProtocolViolation, message)
 }

@@ -6,7 +6,7 @@
 
 use weft_format::{Code, Error, Result};
 
-use crate::protocol::Fields;
+use super::fields::Fields;
 
 const NEGATIVE: u16 = 0x4000;
 const NAN: u16 = 0xc000;
@@ -46,7 +46,7 @@ pub(super) fn write(out: &mut Vec<u8>, value: i128, scale: u8) {
 }
 
 /// Reads a number as its text.
-pub(super) fn read(bytes: &[u8]) -> Result<String> {
+pub fn read(bytes: &[u8]) -> Result<String> {
     let mut fields = Fields::new(bytes);
     let count = usize::from(fields.u16()?);
     let weight = i32::from(fields.i16()?);
@@ -115,7 +115,7 @@ mod tests {
             let mut out = Vec::new();
             write(&mut out, value, scale);
             let text = read(&out).unwrap();
-            let read = weft_sql::text::parse_decimal(&text, 38, scale).unwrap();
+            let read = crate::text::parse_decimal(&text, 38, scale).unwrap();
             assert_eq!(read, value, "{text} with {scale}");
         }
     }

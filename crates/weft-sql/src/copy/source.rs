@@ -1,0 +1,74 @@
+//! Where COPY reads from: a file of the server, or the client.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::{Env, File, OpenMode};
+use weft_format::{Error, Result};
+
+use super::options::{CopyOptions, Form};
+use crate::session::{Client, CopyFormat};
+
+const STEP_BYTES: usize = 1 << 20;
+
+/// Bytes, in large steps.
+pub(super) enum Source<'a> {
+    /// A file, and how far it was read.
+    File(Arc<dyn File>, String, u64),
+    /// What the client sends, and whether it has said that this is all.
+    Client(&'a mut dyn Client, bool),
+}
+
+impl<'a> Source<'a> {
+    /// A file of the server.
+    pub(super) fn file(env: &Env, name: &str) -> Result<Source<'a>> {
+        let file = env.fs.open(Path::new(name), OpenMode::Read);
+        let file = file.map_err(|error| Error::io(format!("could not open file {name:?} for reading"), &error))?;
+        Ok(Source::File(file, name.into(), 0))
+    }
+
+    /// The client, which is told to begin.
+    pub(super) fn client(client: &'a mut dyn Client, options: &CopyOptions, columns: usize) -> Result<Source<'a>> {
+        client.begin_copy_in(format_of(options), columns)?;
+        Ok(Source::Client(client, false))
+    }
+
+    /// Appends the next bytes; false at their end.
+    pub(super) fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+        match self {
+            Source::Client(client, ended) => {
+                let start = buffer.len();
+                // A client may send messages without bytes, or one for each row.
+                while !*ended && buffer.len() - start < STEP_BYTES / 16 {
+                    *ended = !client.copy_in(buffer)?;
+                }
+                Ok(buffer.len() > start)
+            }
+            Source::File(file, name, offset) => {
+                let start = buffer.len();
+                buffer.resize(start + STEP_BYTES, 0);
+                let read = file.read_at(&mut buffer[start..], *offset);
+                let count = read.map_err(|error| Error::io(format!("reading {name:?}"), &error))?;
+                buffer.truncate(start + count);
+                *offset += count as u64;
+                Ok(count > 0)
+            }
+        }
+    }
+
+    /// How errors call it.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Source::Client(..) => "STDIN",
+            Source::File(_, name, _) => name,
+        }
+    }
+}
+
+/// What the client is told of the bytes.
+pub(super) fn format_of(options: &CopyOptions) -> CopyFormat {
+    match options.form {
+        Form::Binary => CopyFormat::Binary,
+        Form::Text | Form::Csv => CopyFormat::Text,
+    }
+}
