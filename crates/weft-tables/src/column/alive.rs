@@ -123,3 +123,34 @@ impl Source<'_> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::conformance;
+
+    fn rows<'a>(number: u64, keys: &[u8]) -> Source<'a> {
+        let keys = keys.to_vec().into_iter();
+        Source::Rows(Box::new(keys.map(move |key| (vec![key], AlivePlace::RowTable(number)))))
+    }
+
+    #[test]
+    fn keys_come_in_order_and_equal_ones_together() {
+        let keys = KeyCodec::new(&conformance::schema());
+        let mut alive = AliveKeys { keys: &keys, key_columns: &[], sources: Vec::new(), heads: BinaryHeap::new() };
+        for (number, (bound, keys)) in
+            [(0, &[2, 7, 7][..]), (1, &[1, 4, 9]), (5, &[7]), (0, &[])].into_iter().enumerate()
+        {
+            alive.add(vec![bound], rows(number as u64, keys));
+        }
+        let mut found = Vec::new();
+        while let Some((key, place)) = alive.next().unwrap() {
+            found.push((key[0], place.to_string()));
+        }
+        let keys: Vec<u8> = found.iter().map(|(key, _)| *key).collect();
+        assert_eq!(keys, [1, 2, 4, 7, 7, 7, 9]);
+        let mut sevens: Vec<&str> = found[3..6].iter().map(|(_, place)| &**place).collect();
+        sevens.sort_unstable();
+        assert_eq!(sevens, ["row table 0", "row table 0", "row table 2"]);
+    }
+}
