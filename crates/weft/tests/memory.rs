@@ -53,6 +53,8 @@ fn the_process_stays_within_its_limit() {
     told("indexed", empty);
     look_up(s, rows);
     told("looked up", empty);
+    copy(s, rows, &dir.path().join("t.csv"));
+    told("copied", empty);
     query(s, rows, empty);
     change(&database, s, rows);
     told("changed", empty);
