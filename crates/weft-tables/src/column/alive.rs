@@ -45,8 +45,11 @@ pub(crate) struct AliveKeys<'a> {
     key_columns: &'a [usize],
     sources: Vec<Source<'a>>,
     /// The next key of each source, or a bound below it.
-    heads: BinaryHeap<Reverse<(Vec<u8>, Option<AlivePlace>, usize)>>,
+    heads: BinaryHeap<Reverse<Head>>,
 }
+
+/// A key, where it lies (none: it is a bound), and the source it comes from.
+type Head = (Vec<u8>, Option<AlivePlace>, usize);
 
 enum Source<'a> {
     Rows(Box<dyn Iterator<Item = Found> + 'a>),
