@@ -132,9 +132,8 @@ mod tests {
     use super::*;
     use crate::testing::conformance;
 
-    fn rows<'a>(number: u64, keys: &[u8]) -> Source<'a> {
-        let keys = keys.to_vec().into_iter();
-        Source::Rows(Box::new(keys.map(move |key| (vec![key], AlivePlace::RowTable(number)))))
+    fn rows(number: u64, keys: &[u8]) -> Source<'_> {
+        Source::Rows(Box::new(keys.iter().map(move |&key| (vec![key], AlivePlace::RowTable(number)))))
     }
 
     #[test]
