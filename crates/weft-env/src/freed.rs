@@ -7,7 +7,8 @@
 //! ```
 //!
 //! glibc keeps freed blocks for later, in heaps whose pages it returns from the end only. After much was freed at once,
-//! as when a database is closed, the pages in between can be returned as well. Other C libraries see to that themselves.
+//! as when a database is closed, the pages in between can be returned as well. Other C libraries see to that by
+//! themselves.
 
 /// Returns whole pages of freed memory, of all threads' heaps; some milliseconds.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

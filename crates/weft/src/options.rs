@@ -24,8 +24,8 @@ pub struct Options {
     pub log_segment_bytes: u64,
     /// About how much log is kept at most before a checkpoint lets it go, bytes.
     pub checkpoint_log_bytes: u64,
-    /// The most memory that queries of the column engine and their results take together, bytes; above it they spill, or
-    /// fail with 53200.
+    /// The most memory that queries of the column engine and their results take together, bytes; above it they spill,
+    /// or fail with 53200.
     pub query_memory_bytes: usize,
     /// How long a statement waits for a lock before it fails with 55P03.
     pub lock_timeout: Duration,

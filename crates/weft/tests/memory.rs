@@ -53,6 +53,8 @@ fn the_process_stays_within_its_limit() {
     told("indexed", empty);
     look_up(s, rows);
     told("looked up", empty);
+    copy(s, rows, &dir.path().join("t.csv"));
+    told("copied", empty);
     query(s, rows, empty);
     change(&database, s, rows);
     told("changed", empty);
@@ -91,9 +93,9 @@ fn copy(s: &mut Session, rows: u64, file: &Path) {
     s.execute("CREATE TABLE u (k bigint PRIMARY KEY, id bigint NOT NULL, t text NOT NULL)").unwrap();
     s.execute("INSERT INTO u SELECT k, id, t FROM t").unwrap();
     assert_eq!(rows_of(s, "SELECT count(*), sum(k) FROM u"), sum);
-    s.execute(&format!("COPY u TO '{}'", file.display())).unwrap();
+    s.execute(&format!("COPY u TO '{}' (FORMAT csv)", file.display())).unwrap();
     s.execute("DROP TABLE u; CREATE TABLE u (k bigint PRIMARY KEY, id bigint NOT NULL, t text NOT NULL)").unwrap();
-    s.execute(&format!("COPY u FROM '{}'", file.display())).unwrap();
+    s.execute(&format!("COPY u FROM '{}' (FORMAT csv)", file.display())).unwrap();
     assert_eq!(rows_of(s, "SELECT count(*), sum(k) FROM u"), sum);
     s.execute("DROP TABLE u").unwrap();
     let error = s.execute("SELECT id, t FROM t").map(|_| ()).expect_err("300 MB of texts are held");

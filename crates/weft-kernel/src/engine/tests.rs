@@ -135,8 +135,9 @@ fn a_bulk_statement_commits_whole_or_leaves_nothing() {
     let mut txn = engine.begin().unwrap();
     let t = txn.table("t").unwrap();
     assert_eq!(txn.build(&t, &[batch(0..100)]).unwrap(), 100);
-    assert!(!txn.can_build(&t));
-    assert_eq!(data_files(&scratch), 1);
+    assert!(txn.can_build_in_parts(&t));
+    assert_eq!(txn.build(&t, &[batch(100..150)]).unwrap(), 50);
+    assert_eq!(data_files(&scratch), 2);
     txn.rollback();
     assert_eq!(data_files(&scratch), 0);
 

@@ -43,8 +43,9 @@ pub trait Write: Send + Sync {
     /// it.
     fn greatest_key(&self) -> Result<Option<Vec<u8>>>;
     /// Builds files from rows that arrive in batches (storage columns in schema order). The files are durable when this
-    /// returns. The keys are distinct and free at `newest`: this checks both and fails with a unique violation, leaving
-    /// nothing behind. The caller keeps all other writers off the table until commit.
+    /// returns. The keys are distinct, free at `newest`, and in no file that was built and is not installed yet: this
+    /// checks it and fails with a unique violation, leaving nothing behind. The caller keeps all other writers off the
+    /// table until commit.
     fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment>;
     /// Takes back files that [`Write::build`] made and no commit record names.
     fn discard(&self, attachment: &Attachment);

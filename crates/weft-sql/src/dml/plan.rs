@@ -141,7 +141,9 @@ impl PreparedWrite {
                 match rows.next() {
                     Ok(Some(batch)) => {
                         shape.check_batch(&batch, &eval)?;
-                        load.push(context.txn, batch)?;
+                        if let Err(error) = load.push(context.txn, batch) {
+                            break error;
+                        }
                     }
                     Ok(None) => return Ok(Outcome::done(Tag::Insert(load.finish(context.txn)?))),
                     Err(error) => break error,

@@ -45,8 +45,11 @@ pub(crate) struct AliveKeys<'a> {
     key_columns: &'a [usize],
     sources: Vec<Source<'a>>,
     /// The next key of each source, or a bound below it.
-    heads: BinaryHeap<Reverse<(Vec<u8>, Option<AlivePlace>, usize)>>,
+    heads: BinaryHeap<Reverse<Head>>,
 }
+
+/// A key, where it lies (none: it is a bound), and the source it comes from.
+type Head = (Vec<u8>, Option<AlivePlace>, usize);
 
 enum Source<'a> {
     Rows(Box<dyn Iterator<Item = Found> + 'a>),
@@ -121,5 +124,35 @@ impl Source<'_> {
         }
         columns.clear();
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::conformance;
+
+    fn rows(number: u64, keys: &[u8]) -> Source<'_> {
+        Source::Rows(Box::new(keys.iter().map(move |&key| (vec![key], AlivePlace::RowTable(number)))))
+    }
+
+    #[test]
+    fn keys_come_in_order_and_equal_ones_together() {
+        let keys = KeyCodec::new(&conformance::schema());
+        let mut alive = AliveKeys { keys: &keys, key_columns: &[], sources: Vec::new(), heads: BinaryHeap::new() };
+        for (number, (bound, keys)) in
+            [(0, &[2, 7, 7][..]), (1, &[1, 4, 9]), (5, &[7]), (0, &[])].into_iter().enumerate()
+        {
+            alive.add(vec![bound], rows(number as u64, keys));
+        }
+        let mut found = Vec::new();
+        while let Some((key, place)) = alive.next().unwrap() {
+            found.push((key[0], place.to_string()));
+        }
+        let keys: Vec<u8> = found.iter().map(|(key, _)| *key).collect();
+        assert_eq!(keys, [1, 2, 4, 7, 7, 7, 9]);
+        let mut sevens: Vec<&str> = found[3..6].iter().map(|(_, place)| &**place).collect();
+        sevens.sort_unstable();
+        assert_eq!(sevens, ["row table 0", "row table 0", "row table 2"]);
     }
 }
