@@ -136,10 +136,7 @@ impl RowCodec {
     pub fn get<'a>(&'a self, row: &'a [u8], column: usize) -> ValueRef<'a> {
         let count = columns_of(row);
         if column >= count {
-            return match &self.missing {
-                Some(missing) if column < columns_of(missing) => self.get(missing, column),
-                _ => ValueRef::Null,
-            };
+            return self.missing(column);
         }
         if row[COUNT_BYTES + column / 8] & (1 << (column % 8)) != 0 {
             return ValueRef::Null;
@@ -161,6 +158,14 @@ impl RowCodec {
                 let bytes = &row[offset..offset + len];
                 ValueRef::Text(std::str::from_utf8(bytes).expect("rows hold UTF-8: encoded from str or checked"))
             }
+        }
+    }
+
+    /// The value of a column in rows that do not have it.
+    pub fn missing(&self, column: usize) -> ValueRef<'_> {
+        match &self.missing {
+            Some(missing) if column < columns_of(missing) => self.get(missing, column),
+            _ => ValueRef::Null,
         }
     }
 
@@ -251,7 +256,10 @@ mod tests {
         let (old, new) = (RowCodec::new(&first), RowCodec::new(&second));
         let row = old.encode([ValueRef::Int(7), ValueRef::Text("hi")]);
         new.check(&row).unwrap();
-        assert_eq!(new.decode(&row)[..4], [Value::Int(7), Value::Text("hi".into()), Value::Null, Value::Text("x0".into())]);
+        assert_eq!(
+            new.decode(&row)[..4],
+            [Value::Int(7), Value::Text("hi".into()), Value::Null, Value::Text("x0".into())]
+        );
         assert_eq!(new.get(&row, 11), ValueRef::Text("x8"));
         let values = new.decode(&row);
         let newer = new.encode(values.iter().map(Value::as_ref));

@@ -335,7 +335,8 @@ const COLUMNS_MAX: u32 = 1 << 16;
 
 /// The columns of a file as its footer tells them; nobody asks for their names.
 fn stored_columns(footer: &Footer) -> Vec<crate::Column> {
-    let column = |entry: &ColumnEntry| crate::Column { name: String::new(), data_type: entry.data_type, not_null: false };
+    let column =
+        |entry: &ColumnEntry| crate::Column { name: String::new(), data_type: entry.data_type, not_null: false };
     footer.columns[..footer.columns.len() - 1].iter().map(column).collect()
 }
 

@@ -17,7 +17,10 @@ use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 
 /// What happens to each row that was read.
 pub(super) enum Write {
-    Insert,
+    Insert {
+        /// Columns that take numbers from sequences.
+        numbered: Vec<usize>,
+    },
     Update {
         changes_key: bool,
         may_repeat: bool,
@@ -107,7 +110,7 @@ impl PreparedWrite {
         }
         // New rows may go to files of their own; changed ones are staged in memory.
         let memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
-        let bytes_max = if matches!(self.write, Write::Insert) { u64::MAX } else { memory_bytes };
+        let bytes_max = if matches!(self.write, Write::Insert { .. }) { u64::MAX } else { memory_bytes };
         let read = context.engine.collect_within(&self.query, bytes_max, || context.binding(self.query.tables()))?;
         let batches = read.ok_or_else(|| {
             let message = format!("the statement changes more rows than row memory holds ({memory_bytes} bytes)");
@@ -116,7 +119,7 @@ impl PreparedWrite {
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&batches)?;
         let tag = match self.write {
-            Write::Insert => Tag::Insert(count),
+            Write::Insert { .. } => Tag::Insert(count),
             Write::Update { .. } => Tag::Update(count),
             Write::Delete { .. } => Tag::Delete(count),
             Write::Lock(_) => unreachable!("returned above"),

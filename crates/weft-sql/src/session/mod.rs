@@ -16,13 +16,18 @@
 //! A text of several statements is no transaction by itself (PostgreSQL makes it one): put BEGIN and COMMIT around.
 
 mod append;
+mod calls;
 mod definitions;
 mod explain;
+mod maintenance;
+mod objects;
 mod plan;
 mod run;
+mod schemas;
 mod statement;
 mod transaction;
 mod utility;
+mod views;
 
 pub use statement::Prepared;
 
@@ -35,9 +40,11 @@ use weft_kernel::PendingWatch;
 
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
+use crate::notice::Notice;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
 use crate::settings::Settings;
+use calls::Numbers;
 use transaction::Block;
 
 /// One user of a database. Statements run one at a time; several sessions run side by side.
@@ -51,6 +58,10 @@ pub struct Session {
     pub(self) cancel: CancelToken,
     /// PREPARE name AS ...
     pub(self) named: HashMap<String, Arc<Prepared>>,
+    /// What statements told since somebody took it.
+    pub(self) notices: Vec<Notice>,
+    /// The numbers taken from sequences.
+    pub(self) numbers: Numbers,
 }
 
 impl Session {
@@ -65,7 +76,14 @@ impl Session {
             pending: None,
             cancel,
             named: HashMap::new(),
+            notices: Vec::new(),
+            numbers: Numbers::default(),
         }
+    }
+
+    /// What the statements so far told beside their answers, oldest first; they are forgotten here.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
     }
 
     /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.

@@ -46,6 +46,7 @@ impl Store {
 
     fn check_row_table(&self, table: &RowTable, wrong: &mut Vec<String>) {
         let to = table.frozen_at().unwrap_or(Timestamp::MAX);
+        let shape = self.shape();
         table.for_each(|key, place| {
             let (from, until) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
             if from < table.from || from > to {
@@ -55,7 +56,7 @@ impl Store {
                 wrong.push(format!("a version of {from} ended at {until}"));
             }
             let row = place.chunk.row(place.slot);
-            if self.codec.check(row).is_err() || self.keys.of_row(&self.codec, row) != key {
+            if shape.codec.check(row).is_err() || self.keys.of_row(&shape.codec, row) != key {
                 wrong.push(format!("a row of row table {} does not fit its key", table.number));
             }
         });
@@ -77,7 +78,8 @@ impl Store {
                 }
             });
         }
-        let key_columns = &self.schema().key;
+        let schema = self.schema();
+        let key_columns = &schema.key;
         for part in &layout.parts {
             for block in 0..part.table.block_count() {
                 let mut columns = Vec::with_capacity(key_columns.len());

@@ -11,8 +11,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
+use weft_format::row_arrays::missing_column;
 use weft_format::table::NoCache;
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 
@@ -21,7 +22,7 @@ use super::key_rows::KeyRows;
 use super::output::{Output, Written};
 use super::part::Part;
 use super::publish::Outcome;
-use super::store::Store;
+use super::store::{Shape, Store};
 
 /// An output row that is none: the row was dropped.
 const DROPPED: u32 = u32::MAX;
@@ -65,13 +66,14 @@ impl Store {
 
     fn merge(&self, parts: &[Arc<Part>]) -> Result<()> {
         let limit = self.droppable(self.cut());
+        let shape = self.shape();
         let snapshots: Vec<Vec<(u32, Timestamp)>> = {
             let _marking = self.marking.lock();
             parts.iter().map(|part| part.marks.begin_carry()).collect()
         };
         let mut inputs = Vec::with_capacity(parts.len());
         for (part, marks) in parts.iter().zip(snapshots) {
-            inputs.push(self.read_input(part.clone(), marks)?);
+            inputs.push(self.read_input(&shape, part.clone(), marks)?);
         }
         JobSteps::Compact.reached(JobStep::InputsRead);
         let mut places: Vec<Vec<u32>> = parts.iter().map(|part| vec![DROPPED; part.row_count() as usize]).collect();
@@ -79,7 +81,7 @@ impl Store {
         for (n, source) in sources.iter().enumerate() {
             places[source.input as usize][source.position as usize] = n as u32;
         }
-        let written = self.write_merged(&inputs, &sources)?;
+        let written = self.write_merged(shape, &inputs, &sources)?;
         for (input, places) in inputs.iter().zip(&places) {
             let alive_for_some = input.marks.iter().filter(|&&(_, ts)| ts > limit);
             alive_for_some.for_each(|&(position, ts)| carry_mark(&written, places, position, ts, limit));
@@ -102,14 +104,23 @@ impl Store {
     }
 
     /// Decodes an input past the cache: its blocks are read once and go.
-    fn read_input(&self, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
-        let schema = self.schema();
+    fn read_input(&self, shape: &Shape, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
+        let schema = &shape.schema;
+        let horizon = self.context.services.horizon();
         let mut pacer = self.context.services.pacer();
         let mut columns = Vec::with_capacity(schema.columns.len());
         for (ordinal, column) in schema.columns.iter().enumerate() {
             let mut blocks = Vec::with_capacity(part.table.block_count());
+            let is_stored = ordinal < part.table.column_count();
             for block in 0..part.table.block_count() {
-                blocks.push(part.table.block(&NoCache, ordinal, block)?.decode(column.data_type));
+                let rows = part.table.block_rows(block);
+                blocks.push(if shape.is_forgotten(ordinal, horizon) {
+                    new_null_array(&column.data_type.arrow(), rows)
+                } else if is_stored {
+                    part.table.block(&NoCache, ordinal, block)?.decode(column.data_type)
+                } else {
+                    missing_column(&shape.codec, column.data_type, ordinal, rows)
+                });
             }
             columns.push(blocks);
             pacer.step();
@@ -123,8 +134,9 @@ impl Store {
         Ok(Input { part, marks, keys, columns })
     }
 
-    fn write_merged(&self, inputs: &[Input], sources: &[Source]) -> Result<Written> {
-        let mut output = Output::new(self, JobSteps::Compact);
+    fn write_merged(&self, shape: Arc<Shape>, inputs: &[Input], sources: &[Source]) -> Result<Written> {
+        let column_count = shape.schema.columns.len();
+        let mut output = Output::new(self, shape, JobSteps::Compact);
         let mut firsts = Vec::with_capacity(inputs.len());
         let mut next = 0;
         for input in inputs {
@@ -138,8 +150,8 @@ impl Store {
             };
             let indices: Vec<(usize, usize)> = batch.iter().map(place).collect();
             let stamps: Vec<u64> = batch.iter().map(|source| source.insert_ts).collect();
-            let mut columns = Vec::with_capacity(self.schema().columns.len());
-            for ordinal in 0..self.schema().columns.len() {
+            let mut columns = Vec::with_capacity(column_count);
+            for ordinal in 0..column_count {
                 let blocks: Vec<&dyn Array> =
                     inputs.iter().flat_map(|input| input.columns[ordinal].iter().map(|block| block.as_ref())).collect();
                 let merged = interleave(&blocks, &indices);
