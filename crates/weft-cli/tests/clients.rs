@@ -160,7 +160,9 @@ fn tokio_postgres() {
     let dir = installed("rust");
     let install = || {
         let manifest = sources("rust/Cargo.toml");
-        step(Command::new("cargo").args(["build", "-q", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&dir))?;
+        step(
+            Command::new("cargo").args(["build", "-q", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&dir),
+        )?;
         Ok(dir.join("debug/weft-clients"))
     };
     run("tokio-postgres", install(), &[]);

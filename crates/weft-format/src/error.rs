@@ -68,6 +68,13 @@ codes! {
     DuplicateTable Invalid "42P07" "The table exists already.";
     DuplicateObject Invalid "42710" "A constraint of that name exists already.";
     DuplicateColumn Invalid "42701" "A column is named twice.";
+    DuplicateSchema Invalid "42P06" "The schema exists already.";
+    UndefinedSchema Invalid "3F000" "The schema does not exist.";
+    InvalidColumnDefinition Invalid "42611" "A column's definition contradicts itself.";
+    ReservedName Invalid "42939" "The name is the system's.";
+    NotInPrerequisiteState Invalid "55000" "The object is not in the state that the statement needs.";
+    SequenceLimit Invalid "2200H" "The sequence has no more numbers.";
+    GeneratedAlways Invalid "428C9" "A column is always generated.";
     AmbiguousColumn Invalid "42702" "A column name fits several tables.";
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
     InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";

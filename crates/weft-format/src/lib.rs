@@ -36,7 +36,7 @@ pub use mask::Mask;
 pub use predicate::{CompareOp, Predicate};
 pub use row::RowCodec;
 pub use row_batch::EncodedRows;
-pub use schema::{Column, Schema};
+pub use schema::{Column, Evolution, Schema};
 pub use stats::ColumnStats;
 pub use table::{
     BlockCache, BlockKey, ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps,

@@ -1,14 +1,18 @@
-//! A row as bytes: a null bitmap, one fixed slot per column, then the text bytes.
+//! A row as bytes: the number of its columns, a null bitmap, one fixed slot per column, then the text bytes.
 //!
 //! ```text
 //!   columns a integer, b text, c bigint; row (7, 'hi', NULL)
-//!   ┌──────┬─────────────┬─────────────────────────┬─────────────────────────┬─────────┐
-//!   │ 0x04 │ 07 00 00 00 │ 15 00 00 00 02 00 00 00 │ 00 00 00 00 00 00 00 00 │ 68 69   │
-//!   └──────┴─────────────┴─────────────────────────┴─────────────────────────┴─────────┘
-//!    nulls   a             b: offset 21, length 2     c (NULL: zeros)           text
+//!   ┌───────┬──────┬─────────────┬─────────────────────────┬─────────────────────────┬─────────┐
+//!   │ 03 00 │ 0x04 │ 07 00 00 00 │ 17 00 00 00 02 00 00 00 │ 00 00 00 00 00 00 00 00 │ 68 69   │
+//!   └───────┴──────┴─────────────┴─────────────────────────┴─────────────────────────┴─────────┘
+//!    columns  nulls  a             b: offset 23, length 2     c (NULL: zeros)           text
 //! ```
 //!
-//! Little-endian. Any column is read in constant time. The bytes are equal exactly when the values are.
+//! Little-endian. Any column is read in constant time. The bytes of rows with as many columns are equal exactly when the
+//! values are.
+//!
+//! 1. A row has the first columns of every later version of its schema (schema 1). A column that it does not have is
+//!    what the schema says of such rows (schema 2), so rows of any version are read by the codec of any version.
 
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -19,26 +23,36 @@ use crate::value::{Value, ValueRef};
 #[derive(Clone, Debug)]
 pub struct RowCodec {
     pub(crate) types: Vec<DataType>,
-    /// Where the slot of each column is.
+    /// Where the slot of each column is, counted from the end of the null bitmap; one more for the end of the last.
+    offsets: Vec<usize>,
+    /// Where the slot of each column is in a row of all columns.
     pub(crate) slots: Vec<usize>,
-    /// Where the slots end and the texts begin.
+    /// Where the slots end and the texts begin in a row of all columns.
     pub(crate) fixed_bytes: usize,
+    /// The values of columns that a row does not have.
+    missing: Option<Box<[u8]>>,
 }
+
+/// Bytes of the number of columns, with which a row begins.
+pub(crate) const COUNT_BYTES: usize = 2;
 
 impl RowCodec {
     /// The codec of a schema's rows.
     pub fn new(schema: &Schema) -> RowCodec {
         let types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();
-        let mut offset = types.len().div_ceil(8);
-        let mut slots = Vec::with_capacity(types.len());
+        let mut offsets = Vec::with_capacity(types.len() + 1);
+        let mut offset = 0;
         for data_type in &types {
-            slots.push(offset);
+            offsets.push(offset);
             offset += data_type.slot_bytes();
         }
-        RowCodec { types, slots, fixed_bytes: offset }
+        offsets.push(offset);
+        let first = slots_begin(types.len());
+        let slots = offsets[..types.len()].iter().map(|offset| first + offset).collect();
+        RowCodec { types, offsets, slots, fixed_bytes: first + offset, missing: schema.evolution.missing.clone() }
     }
 
-    /// How many columns a row has.
+    /// How many columns a row has that this codec encodes.
     pub fn column_count(&self) -> usize {
         self.types.len()
     }
@@ -57,15 +71,44 @@ impl RowCodec {
 
     /// A row to which the value of each column is put, in order.
     pub(crate) fn empty_row(&self) -> Vec<u8> {
-        let mut row = Vec::with_capacity(self.fixed_bytes * 2);
-        row.resize(self.fixed_bytes, 0);
+        self.empty_row_of(self.types.len())
+    }
+
+    /// A row of the first `count` columns.
+    pub(crate) fn empty_row_of(&self, count: usize) -> Vec<u8> {
+        let fixed_bytes = slots_begin(count) + self.offsets[count];
+        let mut row = Vec::with_capacity(fixed_bytes * 2);
+        row.resize(fixed_bytes, 0);
+        let count = u16::try_from(count).expect("a table has at most 1,600 columns");
+        row[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
         row
     }
 
+    /// Rows of logs from before rows said how many columns they have: the same bytes without that number.
+    pub fn with_count(&self, row: &[u8], count: usize) -> Result<Vec<u8>> {
+        let bitmap_bytes = count.div_ceil(8);
+        let fixed_bytes = bitmap_bytes + self.offsets.get(count).copied().unwrap_or(usize::MAX / 2);
+        if row.len() < fixed_bytes {
+            return Err(Error::corrupt(format!("a row of {count} columns has {} bytes", row.len())));
+        }
+        let count_bytes = u16::try_from(count).map_err(|_| Error::corrupt(format!("a row of {count} columns")))?;
+        let mut counted = Vec::with_capacity(row.len() + COUNT_BYTES);
+        counted.extend_from_slice(&count_bytes.to_le_bytes());
+        counted.extend_from_slice(row);
+        for column in (0..count).filter(|column| self.types[*column].is_text()) {
+            let slot = slots_begin(count) + self.offsets[column];
+            if row[column / 8] & (1 << (column % 8)) == 0 {
+                let offset = u32::from_le_bytes(array(&counted[slot..])).saturating_add(COUNT_BYTES as u32);
+                counted[slot..slot + 4].copy_from_slice(&offset.to_le_bytes());
+            }
+        }
+        Ok(counted)
+    }
+
     pub(crate) fn put(&self, row: &mut Vec<u8>, column: usize, value: ValueRef<'_>) {
-        let slot = self.slots[column];
+        let slot = slots_begin(columns_of(row)) + self.offsets[column];
         match (self.types[column], value) {
-            (_, ValueRef::Null) => row[column / 8] |= 1 << (column % 8),
+            (_, ValueRef::Null) => row[COUNT_BYTES + column / 8] |= 1 << (column % 8),
             (DataType::Boolean, ValueRef::Bool(v)) => row[slot] = u8::from(v),
             (DataType::SmallInt, ValueRef::Int(v)) => row[slot..slot + 2].copy_from_slice(&(v as i16).to_le_bytes()),
             (DataType::Integer | DataType::Date, ValueRef::Int(v)) => {
@@ -87,12 +130,18 @@ impl RowCodec {
         }
     }
 
-    /// Reads one column of a row that this codec encoded, or that [`RowCodec::check`] accepted.
-    pub fn get<'a>(&self, row: &'a [u8], column: usize) -> ValueRef<'a> {
-        if row[column / 8] & (1 << (column % 8)) != 0 {
+    /// Reads one column of a row that a codec of some version of the schema encoded, or that [`RowCodec::check`]
+    /// accepted (row 1).
+    #[inline]
+    pub fn get<'a>(&'a self, row: &'a [u8], column: usize) -> ValueRef<'a> {
+        let count = columns_of(row);
+        if column >= count {
+            return self.missing(column);
+        }
+        if row[COUNT_BYTES + column / 8] & (1 << (column % 8)) != 0 {
             return ValueRef::Null;
         }
-        let slot = &row[self.slots[column]..];
+        let slot = &row[slots_begin(count) + self.offsets[column]..];
         match self.types[column] {
             DataType::Boolean => ValueRef::Bool(slot[0] != 0),
             DataType::SmallInt => ValueRef::Int(i16::from_le_bytes(array(slot)).into()),
@@ -112,6 +161,14 @@ impl RowCodec {
         }
     }
 
+    /// The value of a column in rows that do not have it.
+    pub fn missing(&self, column: usize) -> ValueRef<'_> {
+        match &self.missing {
+            Some(missing) if column < columns_of(missing) => self.get(missing, column),
+            _ => ValueRef::Null,
+        }
+    }
+
     /// All columns of a row.
     pub fn decode(&self, row: &[u8]) -> Vec<Value> {
         (0..self.types.len()).map(|column| self.get(row, column).to_value()).collect()
@@ -119,15 +176,23 @@ impl RowCodec {
 
     /// Tests bytes that come from outside (log, file): lengths, offsets, UTF-8.
     pub fn check(&self, row: &[u8]) -> Result<()> {
-        if row.len() < self.fixed_bytes {
-            return Err(Error::corrupt(format!("a row has {} bytes, less than {}", row.len(), self.fixed_bytes)));
+        let Some((count, _)) = row.split_first_chunk::<COUNT_BYTES>() else {
+            return Err(Error::corrupt(format!("a row has {} bytes", row.len())));
+        };
+        let count = usize::from(u16::from_le_bytes(*count));
+        if count > self.types.len() {
+            return Err(Error::corrupt(format!("a row has {count} columns, its table {}", self.types.len())));
         }
-        for (column, data_type) in self.types.iter().enumerate() {
-            let slot = &row[self.slots[column]..];
+        let fixed_bytes = slots_begin(count) + self.offsets[count];
+        if row.len() < fixed_bytes {
+            return Err(Error::corrupt(format!("a row has {} bytes, less than {fixed_bytes}", row.len())));
+        }
+        for (column, data_type) in self.types[..count].iter().enumerate() {
+            let slot = &row[slots_begin(count) + self.offsets[column]..];
             if *data_type == DataType::Boolean && slot[0] > 1 {
                 return Err(Error::corrupt(format!("column {column} of a row is the boolean {}", slot[0])));
             }
-            if !data_type.is_text() || row[column / 8] & (1 << (column % 8)) != 0 {
+            if !data_type.is_text() || row[COUNT_BYTES + column / 8] & (1 << (column % 8)) != 0 {
                 continue;
             }
             let offset = u32::from_le_bytes(array(slot)) as usize;
@@ -139,6 +204,18 @@ impl RowCodec {
         }
         Ok(())
     }
+}
+
+/// How many columns a row has.
+#[inline]
+fn columns_of(row: &[u8]) -> usize {
+    usize::from(u16::from_le_bytes([row[0], row[1]]))
+}
+
+/// Where the slots of a row of `count` columns begin.
+#[inline]
+fn slots_begin(count: usize) -> usize {
+    COUNT_BYTES + count.div_ceil(8)
 }
 
 /// The first `N` bytes of a slice that is at least that long.
@@ -161,10 +238,40 @@ mod tests {
     fn the_example_of_the_module() {
         let codec = codec(&[DataType::Integer, DataType::Text, DataType::BigInt]);
         let row = codec.encode([ValueRef::Int(7), ValueRef::Text("hi"), ValueRef::Null]);
-        let expected = [4, 7, 0, 0, 0, 17, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'h', b'i'];
-        assert_eq!(row[..5], expected[..5]);
-        assert_eq!(row[5], 21, "texts start after the slots");
-        assert_eq!(row[6..], expected[6..]);
+        let expected = [3, 0, 4, 7, 0, 0, 0, 23, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'h', b'i'];
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn rows_of_older_and_newer_schemas_are_read() {
+        let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: false };
+        let first = Schema::new(vec![column("a", DataType::Integer), column("b", DataType::Text)], vec![0]);
+        let mut second = first.clone();
+        second.add_column(column("c", DataType::BigInt), &Value::Null);
+        for at in 0..9 {
+            let value = Value::Text(format!("x{at}").into());
+            second.add_column(column(&format!("d{at}"), DataType::Text), &value);
+        }
+        second.drop_column(1);
+        let (old, new) = (RowCodec::new(&first), RowCodec::new(&second));
+        let row = old.encode([ValueRef::Int(7), ValueRef::Text("hi")]);
+        new.check(&row).unwrap();
+        assert_eq!(
+            new.decode(&row)[..4],
+            [Value::Int(7), Value::Text("hi".into()), Value::Null, Value::Text("x0".into())]
+        );
+        assert_eq!(new.get(&row, 11), ValueRef::Text("x8"));
+        let values = new.decode(&row);
+        let newer = new.encode(values.iter().map(Value::as_ref));
+        assert_eq!(old.decode(&newer), old.decode(&row));
+        assert!(old.check(&newer).is_err(), "a row of columns that nobody knows is damage");
+        let named: Vec<usize> = second.visible().map(|(ordinal, _)| ordinal).collect();
+        assert_eq!(named, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        // As it was before rows said how many columns they have.
+        let mut bare = row[2..].to_vec();
+        bare[5] -= 2;
+        assert_eq!(new.with_count(&bare, 2).unwrap(), row);
+        assert!((0..bare.len() - 2).all(|len| new.with_count(&bare[..len], 2).is_err()));
     }
 
     #[test]

@@ -18,6 +18,12 @@ use arrow_array::types::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 
+/// What rows have in a column that they do not have, `count` times.
+pub fn missing_column(codec: &RowCodec, data_type: DataType, ordinal: usize, count: usize) -> ArrayRef {
+    const NO_COLUMNS: &[u8] = &[0, 0];
+    column_of_rows(codec, data_type, ordinal, std::iter::repeat_n(NO_COLUMNS, count))
+}
+
 /// One column of some rows, in the Arrow type of its logical type.
 pub fn column_of_rows<'a>(
     codec: &RowCodec,

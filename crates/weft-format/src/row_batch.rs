@@ -1,8 +1,8 @@
 //! Rows of Arrow columns, encoded column by column into one buffer.
 //!
 //! ```text
-//!   a integer [7, 8]   b text ["hi", NULL]        ▶    ends  19 36
-//!                                                      bytes │00 07.. 11,2 hi│02 08.. 0,0│
+//!   a integer [7, 8]   b text ["hi", NULL]        ▶    ends  17 32
+//!                                                      bytes │2 00 07.. 15,2 hi│2 02 08.. 0,0│
 //!   lengths of the texts first: so every row's place is known, and a column is written with one stride
 //! ```
 //!
@@ -17,7 +17,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, StringViewArray};
 
-use crate::row::RowCodec;
+use crate::row::{COUNT_BYTES, RowCodec};
 use crate::types::DataType;
 
 /// Encoded rows, one after the other in one buffer.
@@ -53,6 +53,8 @@ impl RowCodec {
         assert!(columns.iter().all(|column| column.len() == count), "the columns of a batch have one length");
         let starts = self.row_starts(columns, count);
         let mut bytes = vec![0u8; starts[count]];
+        let column_count = u16::try_from(self.types.len()).expect("a table has at most 1,600 columns").to_le_bytes();
+        starts[..count].iter().for_each(|&start| bytes[start..start + COUNT_BYTES].copy_from_slice(&column_count));
         // Where the next text of each row goes.
         let mut ends: Vec<usize> = starts[..count].iter().map(|start| start + self.fixed_bytes).collect();
         for (column, (array, data_type)) in columns.iter().zip(&self.types).enumerate() {
@@ -101,7 +103,7 @@ impl RowCodec {
     fn put_nulls(&self, bytes: &mut [u8], starts: &[usize], column: usize, array: &ArrayRef) {
         let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) else { return };
         for (row, &start) in starts[..array.len()].iter().enumerate() {
-            bytes[start + column / 8] |= u8::from(nulls.is_null(row)) << (column % 8);
+            bytes[start + COUNT_BYTES + column / 8] |= u8::from(nulls.is_null(row)) << (column % 8);
         }
     }
 }

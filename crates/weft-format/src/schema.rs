@@ -1,10 +1,24 @@
-//! A table's columns and key, as storage sees them.
+//! A table's columns and key, as storage sees them, and how they came about.
+//!
+//! ```text
+//!   CREATE TABLE t (a int PRIMARY KEY, b text)     columns a b           rows of 2 columns
+//!   ALTER TABLE t ADD c int DEFAULT 7              columns a b c         rows of 2 columns have c = 7, new ones have 3
+//!   ALTER TABLE t DROP b                           columns a ✝ c         b stays stored, nobody sees it
+//! ```
+//!
+//! 1. A column's ordinal is its identity: columns are added at the end, one that is dropped keeps its place. So rows and
+//!    files of an older version of the schema have the first columns of a newer one, and whoever knows an older version
+//!    reads what newer ones wrote.
+//! 2. [`Evolution::missing`] is a row with a value for every column: what rows have that were written before a column
+//!    was there.
 
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
+use crate::row::RowCodec;
 use crate::types::DataType;
+use crate::value::Value;
 
 /// Name of the hidden key column (bigint, last) of a table that was declared without a primary key.
 pub const ROW_ID_COLUMN: &str = "__rowid";
@@ -23,17 +37,31 @@ pub struct Column {
 /// Columns in declaration order, and the ordinals of those that make the key.
 ///
 /// Every table has a key: one declared without a primary key gets the hidden column [`ROW_ID_COLUMN`] as its last
-/// column and key, filled from a counter.
+/// column and key, filled from a counter; columns that ALTER TABLE adds come behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// All stored columns, a hidden row id last.
+    /// All stored columns, in the order in which they came; dropped ones and a hidden row id among them.
     pub columns: Vec<Column>,
     /// Ordinals of the key columns, in key order.
     pub key: Vec<usize>,
-    /// Whether the last column is the hidden row id.
+    /// Whether the key is a hidden row id.
     pub hidden_row_id: bool,
     /// Counts the table's schema changes; written into its files and records.
     pub version: u32,
+    /// What has become of the columns since the table was made.
+    pub evolution: Evolution,
+}
+
+/// What ALTER TABLE has made of the columns of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evolution {
+    /// Ordinals of the columns that were dropped, ascending.
+    pub dropped: Vec<usize>,
+    /// How many columns the rows have that do not say it: those of logs from before rows said it. Zero: all.
+    pub first_columns: usize,
+    /// A row (row codec) of all columns that were there when the last one was added: the values of rows that are older
+    /// than a column. None: NULL.
+    pub missing: Option<Box<[u8]>>,
 }
 
 impl Schema {
@@ -47,12 +75,61 @@ impl Schema {
         for &ordinal in &key {
             columns[ordinal].not_null = true;
         }
-        Schema { columns, key, hidden_row_id, version: 1 }
+        Schema { columns, key, hidden_row_id, version: 1, evolution: Evolution::default() }
     }
 
-    /// The columns a user sees: all but a hidden row id.
-    pub fn visible(&self) -> &[Column] {
-        &self.columns[..self.columns.len() - usize::from(self.hidden_row_id)]
+    /// The columns a user sees, each with its ordinal: all but a hidden row id and dropped ones.
+    pub fn visible(&self) -> impl DoubleEndedIterator<Item = (usize, &Column)> + Clone {
+        self.columns.iter().enumerate().filter(|(ordinal, _)| self.is_visible(*ordinal))
+    }
+
+    /// Whether a user sees a column.
+    pub fn is_visible(&self, ordinal: usize) -> bool {
+        self.row_id() != Some(ordinal) && !self.is_dropped(ordinal)
+    }
+
+    /// Whether a column was dropped.
+    pub fn is_dropped(&self, ordinal: usize) -> bool {
+        self.evolution.dropped.binary_search(&ordinal).is_ok()
+    }
+
+    /// The ordinal of the hidden row id.
+    pub fn row_id(&self) -> Option<usize> {
+        self.hidden_row_id.then(|| self.key[0])
+    }
+
+    /// The ordinal of a column that a user sees, by exact name.
+    pub fn visible_ordinal(&self, name: &str) -> Option<usize> {
+        self.visible().find(|(_, column)| column.name == name).map(|(ordinal, _)| ordinal)
+    }
+
+    /// Adds a column at the end; `missing` is what the rows have that are there. Returns its ordinal.
+    pub fn add_column(&mut self, column: Column, missing: &Value) -> usize {
+        let codec = RowCodec::new(self);
+        let mut values: Vec<Value> = match &self.evolution.missing {
+            Some(row) => (0..self.columns.len()).map(|ordinal| codec.get(row, ordinal).to_value()).collect(),
+            None => vec![Value::Null; self.columns.len()],
+        };
+        if self.evolution.first_columns == 0 {
+            self.evolution.first_columns = self.columns.len();
+        }
+        values.push(missing.clone());
+        self.columns.push(column);
+        if values.iter().any(|value| !value.is_null()) {
+            let row = RowCodec::new(self).encode(values.iter().map(Value::as_ref));
+            self.evolution.missing = Some(row.into());
+        }
+        self.columns.len() - 1
+    }
+
+    /// Takes a column from the sight of users; its place stays.
+    pub fn drop_column(&mut self, ordinal: usize) {
+        let column = &mut self.columns[ordinal];
+        column.name = format!("........dropped.{}........", ordinal + 1);
+        column.not_null = false;
+        if let Err(at) = self.evolution.dropped.binary_search(&ordinal) {
+            self.evolution.dropped.insert(at, ordinal);
+        }
     }
 
     /// The ordinal of a column by exact name.

@@ -41,7 +41,10 @@ mod cancel;
 mod testing;
 
 pub use cancel::CancelToken;
-pub use catalog::{Deferrable, FkAction, ForeignKey, NewTable, TableDef, TableRef};
+pub use catalog::{
+    Deferrable, FkAction, ForeignKey, NewTable, Object, ObjectKind, SchemaId, SequenceOptions, SequenceValue, TableDef,
+    TableRef,
+};
 pub use engine::{Durability, Engine, EngineOptions, EngineStatus};
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;

@@ -13,11 +13,15 @@ use wire::{TestServer, Wire, tags};
 fn a_text_of_statements_is_one_transaction() {
     let server = TestServer::start();
     let mut wire = server.connect();
-    let messages = wire.query("CREATE TABLE t (a integer PRIMARY KEY); INSERT INTO t VALUES (1), (2); SELECT a FROM t").answers();
+    let messages =
+        wire.query("CREATE TABLE t (a integer PRIMARY KEY); INSERT INTO t VALUES (1), (2); SELECT a FROM t").answers();
     assert_eq!(tags(&messages), "CCTDDCZ");
     assert_eq!(wire.run("INSERT INTO t VALUES (3); INSERT INTO t VALUES (1)").unwrap_err(), "23505");
     assert_eq!(wire.value("SELECT count(*) FROM t"), "2");
-    assert_eq!(wire.run("INSERT INTO t VALUES (4); COMMIT; INSERT INTO t VALUES (5); SELECT 1/0").unwrap_err(), "22012");
+    assert_eq!(
+        wire.run("INSERT INTO t VALUES (4); COMMIT; INSERT INTO t VALUES (5); SELECT 1/0").unwrap_err(),
+        "22012"
+    );
     assert_eq!(wire.value("SELECT max(a) FROM t"), "4");
     let messages = wire.query("INSERT INTO t VALUES (6); BEGIN; INSERT INTO t VALUES (7)").answers();
     assert_eq!(messages.last().unwrap().body, b"T");
@@ -55,7 +59,8 @@ fn messages_may_be_sent_ahead() {
 fn portals_are_suspended() {
     let server = TestServer::start();
     let mut wire = server.connect();
-    wire.run("CREATE TABLE t (a integer PRIMARY KEY); INSERT INTO t SELECT g FROM generate_series(1, 10) s(g)").unwrap();
+    wire.run("CREATE TABLE t (a integer PRIMARY KEY); INSERT INTO t SELECT g FROM generate_series(1, 10) s(g)")
+        .unwrap();
     wire.run("BEGIN").unwrap();
     wire.parse("", "SELECT a FROM t ORDER BY a", &[]).bind("p", "", &[], 0).describe(b'P', "p").execute("p", 4).sync();
     assert_eq!(tags(&wire.answers()), "12TDDDDsZ");
@@ -72,10 +77,12 @@ fn portals_are_suspended() {
 fn values_go_both_ways_in_binary() {
     let server = TestServer::start();
     let mut wire = server.connect();
-    wire.run("CREATE TABLE t (a integer PRIMARY KEY, b bigint, c double precision, d numeric(10,2), e date, f text)").unwrap();
+    wire.run("CREATE TABLE t (a integer PRIMARY KEY, b bigint, c double precision, d numeric(10,2), e date, f text)")
+        .unwrap();
     let numeric = [0, 2, 0, 0, 0x40, 0, 0, 2, 0, 12, 0x13, 0x88];
     wire.parse("", "INSERT INTO t VALUES ($1, $2, $3, $4, $5, $6) RETURNING *", &[]);
-    let values: [&[u8]; 6] = [&7i32.to_be_bytes(), &(-8i64).to_be_bytes(), &1.5f64.to_be_bytes(), &numeric, &[0, 0, 0, 1], b"hi"];
+    let values: [&[u8]; 6] =
+        [&7i32.to_be_bytes(), &(-8i64).to_be_bytes(), &1.5f64.to_be_bytes(), &numeric, &[0, 0, 0, 1], b"hi"];
     let values: Vec<Option<&[u8]>> = values.iter().map(|value| Some(*value)).collect();
     let messages = wire.bind("", "", &values, 1).execute("", 0).sync().answers();
     assert_eq!(tags(&messages), "12DCZ", "{messages:?}");
@@ -99,7 +106,10 @@ fn statements_are_described() {
     assert_eq!(messages[2].columns(), [("b".into(), 1043, 14), ("a".into(), 23, -1)]);
     let messages = wire.parse("", "SHOW application_name", &[]).describe(b'S', "").sync().answers();
     assert_eq!(messages[2].columns()[0].0, "application_name");
-    assert_eq!(tags(&wire.parse("", "UPDATE t SET b = $2 WHERE a = $1", &[]).describe(b'S', "").sync().answers()), "1tnZ");
+    assert_eq!(
+        tags(&wire.parse("", "UPDATE t SET b = $2 WHERE a = $1", &[]).describe(b'S', "").sync().answers()),
+        "1tnZ"
+    );
     assert_eq!(tags(&wire.parse("", "", &[]).bind("", "", &[], 0).execute("", 0).sync().answers()), "12IZ");
     let messages = wire.parse("", "SELECT nothing FROM t", &[]).sync().answers();
     assert_eq!((messages[0].field(b'C').unwrap(), messages[0].field(b'P').unwrap()), ("42703".into(), "8".into()));
@@ -117,7 +127,10 @@ fn copy_goes_through_the_connection() {
     assert_eq!((tags(&messages).as_str(), &messages[0].body[..]), ("CZ", &b"COPY 3\0"[..]), "{messages:?}");
     let messages = wire.query("COPY t TO STDOUT").answers();
     assert_eq!(tags(&messages), "HdddcCZ");
-    assert_eq!(messages[1..4].iter().map(|m| m.body.clone()).collect::<Vec<_>>().concat(), b"1\tone\n2\tt\\two\n3\t\\N\n");
+    assert_eq!(
+        messages[1..4].iter().map(|m| m.body.clone()).collect::<Vec<_>>().concat(),
+        b"1\tone\n2\tt\\two\n3\t\\N\n"
+    );
     // What comes out in binary goes in again.
     let messages = wire.query("COPY t TO STDOUT (FORMAT binary)").answers();
     let bytes: Vec<u8> = messages.iter().filter(|m| m.tag == b'd').flat_map(|m| m.body.clone()).collect();
@@ -220,7 +233,8 @@ fn idle_transactions_end() {
 fn the_end_of_the_server_is_told() {
     let mut server = TestServer::start();
     let (mut idle, mut busy) = (server.connect(), server.connect());
-    busy.query("SELECT count(*) FROM generate_series(1, 100000) a(x), generate_series(1, 100000) b(y) WHERE x + y = 1").flush();
+    busy.query("SELECT count(*) FROM generate_series(1, 100000) a(x), generate_series(1, 100000) b(y) WHERE x + y = 1")
+        .flush();
     std::thread::sleep(Duration::from_millis(200));
     server.server.take().unwrap().close();
     assert_eq!(idle.read().unwrap().field(b'C').unwrap(), "57P01");

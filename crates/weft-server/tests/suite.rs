@@ -77,7 +77,8 @@ impl DB for Client {
             let count = words.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
             return Ok(DBOutput::StatementComplete(count));
         };
-        let types: Vec<DataType> = columns.columns().iter().map(|(_, oid, modifier)| type_of(*oid, *modifier)).collect();
+        let types: Vec<DataType> =
+            columns.columns().iter().map(|(_, oid, modifier)| type_of(*oid, *modifier)).collect();
         let text = |(value, data_type): (Option<Vec<u8>>, &DataType)| match value {
             None => "NULL".to_owned(),
             Some(bytes) if bytes.is_empty() => "(empty)".to_owned(),

@@ -28,7 +28,7 @@ pub trait Tables {
 
 impl Tables for weft_kernel::Transaction {
     fn table(&self, name: &str) -> Result<TableRef> {
-        weft_kernel::Transaction::table(self, name)
+        crate::resolve::table(self, name)
     }
 
     fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {

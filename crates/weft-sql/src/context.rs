@@ -36,7 +36,7 @@ pub struct StatementContext<'a> {
 impl StatementContext<'_> {
     /// A table by name, with its constraints bound.
     pub fn shape(&self, name: &str) -> Result<Arc<TableShape>> {
-        self.shapes.shape(&self.txn.table(name)?)
+        self.shapes.shape(&crate::resolve::table(self.txn, name)?)
     }
 
     /// The binding of a query that reads these tables, as of now in the transaction.

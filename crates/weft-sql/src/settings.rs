@@ -9,6 +9,8 @@
 //! | default_transaction_read_only | on, off | |
 //! | application_name | any text | |
 //! | lock_timeout, idle_session_timeout, idle_in_transaction_session_timeout | as statement_timeout | |
+//! | lock_timeout | as statement_timeout | |
+//! | search_path | names of schemas, `"$user"` | where names without a schema are looked for |
 //! | speculative_reads | on, off | whether snapshots show commits that are not durable yet |
 //! | memory_limit, server_version, ... | | read only |
 //! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
@@ -50,6 +52,8 @@ pub struct Settings {
     pub isolation: IsolationLevel,
     /// What the client calls itself.
     pub application_name: String,
+    /// The schemas in which names without one are looked for, in this order.
+    pub search_path: String,
     /// The most memory queries of the column engine take together, bytes (read only here).
     pub memory_limit_bytes: u64,
 }
@@ -58,6 +62,8 @@ pub struct Settings {
 pub const SERVER_VERSION: &str = concat!("15.10 (Weft ", env!("CARGO_PKG_VERSION"), ")");
 /// The same as a number: 10,000 times the major version, and the minor one.
 pub const SERVER_VERSION_NUM: u32 = 150_010;
+/// The search path of a new session.
+pub(crate) const SEARCH_PATH: &str = "\"$user\", public";
 
 /// Settings that have one value: name, value, what it says.
 const FIXED: &[(&str, &str, &str)] = &[
@@ -66,7 +72,6 @@ const FIXED: &[(&str, &str, &str)] = &[
     ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
     ("integer_datetimes", "on", "Timestamps count microseconds"),
     ("intervalstyle", "postgres", "How intervals are written"),
-    ("search_path", "public", "All tables are in the schema public"),
     ("server_encoding", "UTF8", "Text is UTF-8"),
     ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
     ("timezone", "UTC", "The time zone of timestamptz"),
@@ -82,6 +87,7 @@ const VARIABLE: &[(&str, &str)] = &[
     ("idle_session_timeout", "How long a connection may be idle outside of a transaction; 0 = without end"),
     ("lock_timeout", "How long a statement waits for a lock; 0 = without end"),
     ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
+    ("search_path", "The schemas in which names without one are looked for, in this order"),
     ("server_version", "The version of PostgreSQL whose dialect this is, and of Weft"),
     ("server_version_num", "The same version of PostgreSQL as a number"),
     ("speculative_reads", "Whether snapshots show commits that are not durable yet; COMMIT waits for those seen"),
@@ -108,6 +114,7 @@ impl Settings {
             "idle_session_timeout" => print_ms(self.idle_session_timeout_ms),
             "lock_timeout" => print_ms(self.lock_timeout_ms),
             "memory_limit" => print_bytes(self.memory_limit_bytes),
+            "search_path" => self.search_path.clone(),
             "server_version" => SERVER_VERSION.into(),
             "server_version_num" => SERVER_VERSION_NUM.to_string(),
             "speculative_reads" => on_off(self.speculative_reads).into(),
@@ -128,6 +135,7 @@ impl Settings {
         let word = value.trim().to_lowercase();
         match name {
             "application_name" => self.application_name = value.into(),
+            "search_path" => self.search_path = value.into(),
             "default_transaction_isolation" => {
                 let allowed = "read committed, repeatable read, serializable";
                 self.isolation = parse_isolation(&word).ok_or_else(|| bad(allowed))?;
@@ -206,7 +214,6 @@ fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> 
         "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),
         "datestyle" => word.split(',').next().map(str::trim) == Some("iso"),
         "timezone" => matches!(word, "utc" | "gmt" | "etc/utc" | "z" | "0" | "+00" | "+00:00"),
-        "search_path" => word.split(',').any(|schema| schema.trim().trim_matches('"') == "public"),
         "extra_float_digits" => matches!(word, "1" | "2" | "3"),
         _ => word == value.to_lowercase(),
     };

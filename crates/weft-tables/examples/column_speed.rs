@@ -59,7 +59,7 @@ fn sum(engine: &Arc<Engine>, name: &str) -> (i64, f64) {
         partition_count: 2,
         batch_rows: 8192,
     };
-    let output = table.table.scan(request).expect("scans");
+    let output = table.scan(request).expect("scans");
     let sums: Vec<(i64, i64)> = std::thread::scope(|scope| {
         let threads: Vec<_> = output
             .partitions
@@ -97,7 +97,7 @@ fn report_reads(engine: &Arc<Engine>, what: &str) {
     let start = Instant::now();
     for n in 0..count {
         let key = table.keys.encode([ValueRef::Int(n * 7919 % ROWS)]);
-        assert!(table.table.read(&key, txn.read_ts(), &[1, 2, 20], &mut values).expect("reads"));
+        assert!(table.read(&key, txn.read_ts(), &[1, 2, 20], &mut values).expect("reads"));
     }
     println!("{what}: point read of 3 columns {:.2} µs", start.elapsed().as_secs_f64() * 1e6 / count as f64);
 }

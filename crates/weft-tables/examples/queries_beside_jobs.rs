@@ -59,7 +59,7 @@ fn sum(engine: &Arc<Engine>, tell: bool) -> i64 {
         partition_count: 2,
         batch_rows: 8192,
     };
-    let output = table.table.scan(request).expect("scans");
+    let output = table.scan(request).expect("scans");
     std::thread::scope(|scope| {
         let start = |mut partition: Box<dyn weft_kernel::table::Partition>| {
             scope.spawn(move || {

@@ -120,7 +120,7 @@ fn load(database: &Database, session: &mut Session, scale: f64) -> Vec<(&'static
 fn batches(def: &TableDef, text: &str) -> Vec<RecordBatch> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let columns = def.schema.visible();
+    let columns: Vec<_> = def.schema.visible().map(|(_, column)| column).collect();
     let batch = |records: &[csv::StringRecord]| {
         let arrays = columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), array(records, at, c.data_type)));
         RecordBatch::try_from_iter(arrays).unwrap()
@@ -161,7 +161,7 @@ fn days(text: &str) -> i32 {
 /// Rewrites every row with itself: new versions of all rows, the same answers.
 fn update_every_row(database: &Database, session: &mut Session, counts: &[(&str, u64)]) {
     for def in database.tables().unwrap() {
-        let last = def.schema.visible().last().unwrap().name.clone();
+        let last = def.schema.visible().next_back().unwrap().1.name.clone();
         let outcome = session.execute(&format!("UPDATE {} SET {last} = {last}", def.name)).unwrap();
         let count = counts.iter().find(|(name, _)| *name == def.name).unwrap().1;
         assert_eq!(outcome[0].tag.row_count(), count, "{}", def.name);

@@ -71,7 +71,7 @@ fn describe(shell: &Shell, name: &str) -> Result<(), Failure> {
     println!("Table \"{}\" using {}", table.name, table.method);
     let headers = ["Column", "Type", "Nullable", "Default"];
     let mut grid = Grid::new(headers.into_iter().map(|header| (header, Align::Left)));
-    for (at, column) in table.schema.visible().iter().enumerate() {
+    for (at, column) in table.schema.visible() {
         let nullable = if column.not_null { "not null" } else { "" };
         let default = table.defaults.get(at).cloned().flatten().unwrap_or_default();
         grid.row(vec![column.name.clone(), column.data_type.to_string(), nullable.to_owned(), default]);

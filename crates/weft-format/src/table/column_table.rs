@@ -94,10 +94,10 @@ impl ColumnTable {
             let what = format!("its header says it is t{}-{}.col", header.table, header.file);
             return Err(Error::corrupt(what));
         }
-        let mut types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();
-        types.push(DataType::BigInt);
-        if header.column_count as usize != types.len() {
-            let (found, expected) = (header.column_count, types.len());
+        let types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();
+        let stored = (header.column_count as usize).saturating_sub(1);
+        if schema.key.iter().any(|&ordinal| ordinal >= stored) || header.column_count > COLUMNS_MAX {
+            let (found, expected) = (header.column_count, types.len() + 1);
             return Err(Error::corrupt(format!("it stores {found} columns, its table has {expected}")));
         }
         let mut trailer_bytes = [0; TRAILER_BYTES];
@@ -108,7 +108,9 @@ impl ColumnTable {
         if checksum(id, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes) != trailer.footer_checksum {
             return Err(Error::corrupt("its footer fails the checksum"));
         }
-        let footer = Footer::parse(&footer_bytes, header.row_count as usize, &types)?;
+        let footer = Footer::parse(&footer_bytes, header.row_count as usize, stored + 1, &types)?;
+        let mut shape = schema.clone();
+        shape.columns = stored_columns(&footer);
         let columns = place_blocks(footer.columns, trailer.footer_offset)?;
         Ok(ColumnTable {
             file,
@@ -122,8 +124,8 @@ impl ColumnTable {
             max_insert_ts: footer.max_insert_ts,
             columns,
             key_columns: schema.key.clone(),
-            key_codec: KeyCodec::new(schema),
-            codec: RowCodec::new(schema),
+            key_codec: KeyCodec::new(&shape),
+            codec: RowCodec::new(&shape),
         })
     }
 
@@ -135,6 +137,12 @@ impl ColumnTable {
     /// The table whose rows these are.
     pub fn table_id(&self) -> TableId {
         self.header.table
+    }
+
+    /// How many columns of its table the file has, the first ones: later ones are what the schema says of rows that do
+    /// not have them.
+    pub fn column_count(&self) -> usize {
+        self.insert_ts_column()
     }
 
     /// The version of the schema that the rows were written in.
@@ -199,8 +207,9 @@ impl ColumnTable {
     }
 
     /// Whether rows may satisfy all predicates, by statistics and Bloom filters of the whole table; false is certain.
+    /// Predicates on columns that the file does not have say nothing here.
     pub fn may_match(&self, predicates: &[Predicate]) -> bool {
-        predicates.iter().all(|predicate| {
+        predicates.iter().filter(|predicate| predicate.column() < self.column_count()).all(|predicate| {
             let column = &self.columns[predicate.column()];
             column.stats.may_match(predicate) && self.filter_may_match(predicate)
         })
@@ -208,7 +217,8 @@ impl ColumnTable {
 
     /// Whether rows of one block may satisfy all predicates; false is certain.
     pub fn block_may_match(&self, block: usize, predicates: &[Predicate]) -> bool {
-        predicates.iter().all(|predicate| self.block_stats(predicate.column(), block).may_match(predicate))
+        let stored = predicates.iter().filter(|predicate| predicate.column() < self.column_count());
+        stored.into_iter().all(|predicate| self.block_stats(predicate.column(), block).may_match(predicate))
     }
 
     fn filter_may_match(&self, predicate: &Predicate) -> bool {
@@ -271,7 +281,7 @@ impl ColumnTable {
         Ok(parsed)
     }
 
-    /// One value; a column number equal to the schema's column count is the insert timestamp.
+    /// One value of a column that the file has; the column number behind those is the insert timestamp.
     pub fn value(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<Value> {
         let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
         Ok(self.block(cache, column, block)?.value(row))
@@ -282,7 +292,7 @@ impl ColumnTable {
         columns.iter().map(|&column| self.value(cache, column, position)).collect()
     }
 
-    /// A whole row in [`RowCodec`]'s bytes.
+    /// A whole row in [`RowCodec`]'s bytes, of the columns that the file has.
     pub fn row(&self, cache: &dyn BlockCache, position: u32) -> Result<Vec<u8>> {
         let (block, at) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
         let mut row = self.codec.empty_row();
@@ -318,6 +328,16 @@ impl ColumnTable {
     pub(crate) fn insert_ts_column(&self) -> usize {
         self.columns.len() - 1
     }
+}
+
+/// More columns than any table has: a header that says so is damaged.
+const COLUMNS_MAX: u32 = 1 << 16;
+
+/// The columns of a file as its footer tells them; nobody asks for their names.
+fn stored_columns(footer: &Footer) -> Vec<crate::Column> {
+    let column =
+        |entry: &ColumnEntry| crate::Column { name: String::new(), data_type: entry.data_type, not_null: false };
+    footer.columns[..footer.columns.len() - 1].iter().map(column).collect()
 }
 
 /// Blocks lie one after the other, from the header to the footer.

@@ -7,7 +7,7 @@ use crate::ids::Timestamp;
 use crate::row::array;
 use crate::stats::ColumnStats;
 use crate::table::layout::{
-    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT, TYPE_BYTES, type_bytes,
+    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT, type_bytes, type_of,
 };
 use crate::types::DataType;
 use crate::value::Value;
@@ -60,8 +60,9 @@ impl Footer {
         out
     }
 
-    /// Reads a footer that passed its checksum; `types` are those of the stored columns, insert timestamps last.
-    pub(crate) fn parse(bytes: &[u8], rows: usize, types: &[DataType]) -> Result<Footer> {
+    /// Reads a footer that passed its checksum, of `count` columns, insert timestamps last. `types` are those of the
+    /// columns that the reader knows; the file may have fewer (schema 1), or more, which nobody asks for then.
+    pub(crate) fn parse(bytes: &[u8], rows: usize, count: usize, types: &[DataType]) -> Result<Footer> {
         let mut input = Input { bytes };
         let min_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
         let max_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
@@ -71,12 +72,16 @@ impl Footer {
             first_keys.push(input.bytes()?.to_vec());
         }
         let key_filter = BloomFilter::read(input.bytes()?)?;
-        let mut columns = Vec::with_capacity(types.len());
-        for (number, &data_type) in types.iter().enumerate() {
-            if input.take::<TYPE_BYTES>()? != type_bytes(data_type) {
-                return Err(Error::corrupt(format!("its column {number} is not of type {data_type}")));
+        let mut columns = Vec::new();
+        for number in 0..count {
+            let is_last = number + 1 == count;
+            let expected = if is_last { Some(&DataType::BigInt) } else { types.get(number) };
+            let found = type_of(input.take()?)
+                .ok_or_else(|| Error::corrupt(format!("its column {number} is of a type that nobody knows")))?;
+            if let Some(&expected) = expected.filter(|expected| !is_stored_alike(**expected, found)) {
+                return Err(Error::corrupt(format!("its column {number} is not of type {expected}")));
             }
-            columns.push(parse_column(&mut input, rows, data_type)?);
+            columns.push(parse_column(&mut input, rows, found)?);
         }
         if !input.bytes.is_empty() {
             return Err(Error::corrupt(format!("its footer has {} bytes left over", input.bytes.len())));
@@ -86,6 +91,14 @@ impl Footer {
             return Err(Error::corrupt("its keys or timestamps contradict each other"));
         }
         Ok(Footer { max_key, first_keys, key_filter, min_insert_ts, max_insert_ts, columns })
+    }
+}
+
+/// Whether values of two types are stored in the same way: a column may have changed from one to the other.
+fn is_stored_alike(a: DataType, b: DataType) -> bool {
+    match (a, b) {
+        (DataType::Numeric { scale: a, .. }, DataType::Numeric { scale: b, .. }) => a == b,
+        (a, b) => a == b || (a.is_text() && b.is_text()),
     }
 }
 

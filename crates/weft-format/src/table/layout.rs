@@ -48,6 +48,27 @@ pub(crate) fn type_bytes(data_type: DataType) -> [u8; TYPE_BYTES] {
     [tag, precision, scale, 0, limit[0], limit[1], limit[2], limit[3]]
 }
 
+/// The logical type that these bytes are, if they are one.
+pub(crate) fn type_of(bytes: [u8; TYPE_BYTES]) -> Option<DataType> {
+    let [tag, precision, scale, _, limit @ ..] = bytes;
+    let found = match tag {
+        1 => DataType::Boolean,
+        2 => DataType::SmallInt,
+        3 => DataType::Integer,
+        4 => DataType::BigInt,
+        5 => DataType::Real,
+        6 => DataType::DoublePrecision,
+        7 => DataType::Numeric { precision, scale },
+        8 => DataType::Text,
+        9 => DataType::Varchar(u32::from_le_bytes(limit)),
+        10 => DataType::Date,
+        11 => DataType::Timestamp,
+        12 => DataType::TimestampTz,
+        _ => return None,
+    };
+    (type_bytes(found) == bytes).then_some(found)
+}
+
 /// CRC32C of a block or footer, which covers where it belongs: file, column, block (all ones for the footer).
 pub(crate) fn checksum(file: crate::FileId, column: u32, block: u32, bytes: &[u8]) -> u32 {
     let mut place = [0; 16];
@@ -113,6 +134,7 @@ mod tests {
             DataType::Timestamp,
             DataType::TimestampTz,
         ];
+        assert!(types.iter().all(|&data_type| type_of(type_bytes(data_type)) == Some(data_type)));
         types.iter().for_each(|&data_type| note(&data_type.to_string(), &type_bytes(data_type)));
         note("CHECKSUM", &checksum(crate::FileId(7), 1, 2, b"weft"));
         assert_eq!(found, include_str!("constants.golden"), "found:\n{found}");

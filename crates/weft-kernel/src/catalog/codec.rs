@@ -10,19 +10,24 @@
 //! not read to their end are [`Code::DataCorrupted`], an unknown format version is
 //! [`Code::VersionMismatch`].
 
+mod objects;
 mod predicates;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_expr::Expr;
-use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Timestamp};
+use weft_format::{Code, Column, DataType, Error, Evolution, Result, Schema, TableId, Timestamp};
 
+use self::objects::{Rest, put_objects, put_rest, read_objects, read_rest};
+pub(crate) use self::objects::{decode_object, encode_object};
 use self::predicates::{put_predicates, read_predicates};
 use super::def::{Deferrable, FkAction, ForeignKey, TableDef};
+use super::objects::Object;
+use super::sequence::SequenceValue;
 
 /// First byte of an encoded definition and of an encoded catalog.
-const FORMAT_VERSION: u8 = 5;
+const FORMAT_VERSION: u8 = 6;
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;
 /// Definitions from this version on have the predicate of a partial index.
@@ -32,6 +37,9 @@ const WITH_DEFERRABLE: u8 = 4;
 /// Definitions from this version on have the expressions of an index.
 const WITH_EXPRESSIONS: u8 = 5;
 
+/// Definitions from this version on have numbers, schemas and what ALTER TABLE made; catalogs have objects.
+const WITH_OBJECTS: u8 = 6;
+
 /// The catalog as the manifest stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CatalogImage {
@@ -39,6 +47,10 @@ pub(crate) struct CatalogImage {
     pub(crate) next_id: u32,
     /// When each table was created, and its definition.
     pub(crate) tables: Vec<(Timestamp, Arc<TableDef>)>,
+    /// Since when each object is as it is, and the object.
+    pub(crate) objects: Vec<(Timestamp, Arc<Object>)>,
+    /// Where sequences are.
+    pub(crate) sequences: Vec<(u32, SequenceValue)>,
 }
 
 /// Appends a definition.
@@ -77,6 +89,7 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
         put_count(bytes, encoded.len());
         bytes.extend(encoded);
     }
+    put_rest(bytes, def);
 }
 
 fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
@@ -121,13 +134,14 @@ pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
         bytes.extend(create_ts.0.to_le_bytes());
         encode_def(def, &mut bytes);
     }
+    put_objects(&mut bytes, image);
     bytes
 }
 
 /// Reads a catalog edit's payload.
 pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
     let mut input = Input { bytes };
-    input.version()?;
+    let version = input.version()?;
     let next_id = input.u32()?;
     let mut tables = Vec::new();
     for _ in 0..input.count()? {
@@ -138,10 +152,12 @@ pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
         }
         tables.push((create_ts, Arc::new(def)));
     }
+    let (objects, sequences) =
+        if version >= WITH_OBJECTS { read_objects(&mut input, next_id)? } else { Default::default() };
     if !input.bytes.is_empty() {
         return Err(damaged(format!("{} bytes are left over", input.bytes.len())));
     }
-    Ok(CatalogImage { next_id, tables })
+    Ok(CatalogImage { next_id, tables, objects, sequences })
 }
 
 fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
@@ -157,7 +173,10 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
     }
     let checks = input.pairs()?;
     let primary_key = input.optional()?;
-    if defaults.len() != schema.visible().len() {
+    if version < WITH_OBJECTS && schema.hidden_row_id {
+        defaults.push(None);
+    }
+    if defaults.len() != schema.columns.len() {
         return Err(damaged(format!("table {name} has {} defaults", defaults.len())));
     }
     let mut foreign_keys = Vec::new();
@@ -174,9 +193,16 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
             expressions.push(Expr::decode(input.take(length)?)?);
         }
     }
+    let mut schema = schema;
+    let Rest { oid, namespace, properties, evolution } =
+        if version >= WITH_OBJECTS { read_rest(input, &schema)? } else { Rest { oid: id.0, ..Rest::default() } };
+    schema.evolution = evolution;
     let schema = Arc::new(schema);
     Ok(TableDef {
         id,
+        oid,
+        namespace,
+        properties,
         name,
         schema,
         method,
@@ -226,10 +252,10 @@ fn read_schema(input: &mut Input<'_>) -> Result<Schema> {
         }
         key.push(ordinal);
     }
-    if key.is_empty() || (hidden_row_id && key != [columns.len() - 1]) {
+    if key.is_empty() || (hidden_row_id && key.len() != 1) {
         return Err(damaged(format!("the key {key:?} does not fit {} columns", columns.len())));
     }
-    Ok(Schema { columns, key, hidden_row_id, version })
+    Ok(Schema { columns, key, hidden_row_id, version, evolution: Evolution::default() })
 }
 
 fn put_u32(bytes: &mut Vec<u8>, value: u32) {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use weft_expr::Expr;
 use weft_format::{Predicate, Schema, TableId};
 
+use super::objects::SchemaId;
+
 /// What happens to the rows that refer to a row that goes, or whose referenced values change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FkAction {
@@ -62,6 +64,11 @@ impl ForeignKey {
 pub struct TableDef {
     /// Never used again after a drop.
     pub id: TableId,
+    /// The number of the relation among all relations and objects: its first id. It stays when the rows are stored anew
+    /// under another id (TRUNCATE, a new primary key).
+    pub oid: u32,
+    /// The schema that its name is in.
+    pub namespace: SchemaId,
     /// Name, folded to lower case unless it was quoted.
     pub name: String,
     /// Stored columns and key.
@@ -70,7 +77,7 @@ pub struct TableDef {
     pub method: String,
     /// The options of WITH.
     pub options: BTreeMap<String, String>,
-    /// Per visible column: the DEFAULT expression as SQL text, if any.
+    /// Per stored column: the DEFAULT expression as SQL text, if any.
     pub defaults: Vec<Option<String>>,
     /// CHECK constraints: name and expression as SQL text.
     pub checks: Vec<(String, String)>,
@@ -82,11 +89,17 @@ pub struct TableDef {
     pub predicate: Vec<Predicate>,
     /// Of an index on expressions: they, over the columns of its table; immutable.
     pub expressions: Vec<Expr>,
+    /// What the layers above note of it; the kernel does not look.
+    pub properties: BTreeMap<String, String>,
 }
 
 /// A table to be made: a [`TableDef`] that has no id yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTable {
+    /// The number of the relation that it replaces; none: its id.
+    pub oid: Option<u32>,
+    /// The schema that its name is in.
+    pub namespace: SchemaId,
     /// Name, folded to lower case unless it was quoted.
     pub name: String,
     /// Stored columns and key.
@@ -95,7 +108,7 @@ pub struct NewTable {
     pub method: String,
     /// The options of WITH.
     pub options: BTreeMap<String, String>,
-    /// Per visible column: the DEFAULT expression as SQL text, if any.
+    /// Per stored column: the DEFAULT expression as SQL text, if any.
     pub defaults: Vec<Option<String>>,
     /// CHECK constraints: name and expression as SQL text.
     pub checks: Vec<(String, String)>,
@@ -107,13 +120,17 @@ pub struct NewTable {
     pub predicate: Vec<Predicate>,
     /// Of an index on expressions: they, over the columns of its table; immutable.
     pub expressions: Vec<Expr>,
+    /// What the layers above note of it; the kernel does not look.
+    pub properties: BTreeMap<String, String>,
 }
 
 impl NewTable {
     /// A table with a name, a schema and a method, and nothing else.
     pub fn new(name: impl Into<String>, schema: Schema, method: impl Into<String>) -> NewTable {
-        let defaults = vec![None; schema.visible().len()];
+        let defaults = vec![None; schema.columns.len()];
         NewTable {
+            oid: None,
+            namespace: SchemaId::PUBLIC,
             name: name.into(),
             schema,
             method: method.into(),
@@ -124,6 +141,26 @@ impl NewTable {
             foreign_keys: Vec::new(),
             predicate: Vec::new(),
             expressions: Vec::new(),
+            properties: BTreeMap::new(),
+        }
+    }
+
+    /// What it takes to store a table anew: a definition without its id.
+    pub fn of(def: &TableDef) -> NewTable {
+        NewTable {
+            oid: Some(def.oid),
+            namespace: def.namespace,
+            name: def.name.clone(),
+            schema: (*def.schema).clone(),
+            method: def.method.clone(),
+            options: def.options.clone(),
+            defaults: def.defaults.clone(),
+            checks: def.checks.clone(),
+            primary_key: def.primary_key.clone(),
+            foreign_keys: def.foreign_keys.clone(),
+            predicate: def.predicate.clone(),
+            expressions: def.expressions.clone(),
+            properties: def.properties.clone(),
         }
     }
 
@@ -134,6 +171,8 @@ impl NewTable {
         }
         TableDef {
             id,
+            oid: self.oid.unwrap_or(id.0),
+            namespace: self.namespace,
             name: self.name,
             schema: Arc::new(self.schema),
             method: self.method,
@@ -144,6 +183,7 @@ impl NewTable {
             foreign_keys: self.foreign_keys,
             predicate: self.predicate,
             expressions: self.expressions,
+            properties: self.properties,
         }
     }
 }

@@ -4,6 +4,8 @@
 //!   name      created  dropped
 //!   flights        3       40      a snapshot at 39 sees this one,
 //!   flights       41        ∞      a snapshot at 41 this one, a snapshot at 40 none
+//!   t (a)              5       60      ALTER TABLE t ADD b: another definition of the same table
+//!   t (a, b)          60        ∞
 //! ```
 //!
 //! 1. Of one name, at most one version is alive at any timestamp; the lock on the name keeps creators apart.
@@ -13,16 +15,24 @@
 //! 4. A table is forgotten by the manifest only after a catalog edit without it is durable, and after no snapshot sees
 //!    it.
 //!
+//! 5. Definitions of one table follow each other without a gap; who alters it holds its lock alone, so nobody writes
+//!    under an older one.
+//!
 //! Concurrency: one RwLock, held for map operations only. Crash: redo applies the CREATE and DROP records after the
 //! cut.
 
 mod codec;
 mod def;
+mod objects;
+mod sequence;
 mod versions;
 
 pub use codec::{decode_def, encode_def};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, TableDef};
+pub use objects::{Object, ObjectKind, SchemaId};
+pub use sequence::{SequenceOptions, SequenceValue};
 pub use versions::TableRef;
 
-pub(crate) use codec::{decode_image, encode_image};
+pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};
+pub(crate) use sequence::Sequence;
 pub(crate) use versions::{Catalog, TableShared};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
@@ -11,6 +11,8 @@ use weft_format::{Result, TableId, Timestamp, Value};
 
 use super::codec::CatalogImage;
 use super::def::TableDef;
+use super::objects::{Object, Objects, SchemaId};
+use super::sequence::Sequences;
 use crate::fault::{Fault, active};
 use crate::index::{Index, scan_by_index};
 use crate::lock::ColumnSet;
@@ -45,6 +47,8 @@ pub(crate) struct TableShared {
     next_row_id: AtomicI64,
     /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
     drop_ts: AtomicU64,
+    /// The version of the newest schema that is committed.
+    schema_version: AtomicU32,
 }
 
 impl TableRef {
@@ -58,8 +62,25 @@ impl TableRef {
             is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
             drop_ts: AtomicU64::new(Timestamp::MAX.0),
+            schema_version: AtomicU32::new(def.schema.version),
         });
         TableRef { def, table, codec, keys, shared, as_index: None }
+    }
+
+    /// The same table under a later definition.
+    pub(crate) fn with_def(&self, def: Arc<TableDef>) -> TableRef {
+        let codec = Arc::new(RowCodec::new(&def.schema));
+        TableRef { def, codec, ..self.clone() }
+    }
+
+    /// The table as it would be under another definition: to plan with, not to write.
+    pub fn redefined(&self, def: TableDef) -> TableRef {
+        self.with_def(Arc::new(def))
+    }
+
+    /// The version of the newest schema that is committed: another than that of `def` when the table was altered since.
+    pub(crate) fn committed_version(&self) -> u32 {
+        self.shared.schema_version.load(Ordering::Acquire)
     }
 
     /// A reference to an index, a relation of its own.
@@ -110,7 +131,7 @@ impl TableRef {
         }
         match scan_by_index(self, &request, known)? {
             Some(output) => Ok(output),
-            None => self.table.scan(request),
+            None => self.table.scan(&self.def.schema, request),
         }
     }
 
@@ -130,6 +151,11 @@ impl TableRef {
         let is_tested = |index: &&Arc<Index>| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
         let indexes = relations.iter().filter_map(|relation| relation.as_index.as_ref());
         columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
+    }
+
+    /// Reads some columns of a row visible at a timestamp; see [`Write::read`](crate::table::Write::read).
+    pub fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+        self.table.read(&self.codec, key, read_ts, columns, values)
     }
 
     /// The table's id.
@@ -170,6 +196,12 @@ fn columns_beside<'a>(lists: impl Iterator<Item = &'a [usize]>, writes: ColumnSe
 }
 
 impl TableShared {
+    /// An index has another definition.
+    fn replace_index(&self, index: &TableRef) {
+        let mut indexes = self.indexes.write();
+        *indexes = indexes.iter().map(|known| if known.id() == index.id() { index } else { known }.clone()).collect();
+    }
+
     /// Installations no longer feed this index.
     pub(crate) fn remove_index(&self, id: TableId) {
         let mut indexes = self.indexes.write();
@@ -206,16 +238,21 @@ impl std::fmt::Debug for TableRef {
     }
 }
 
-/// One table and when it was created.
+/// One definition of a table, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) table: TableRef,
     pub(crate) create_ts: Timestamp,
+    pub(crate) end_ts: Timestamp,
 }
 
 impl Entry {
     fn visible(&self, read_ts: Timestamp) -> bool {
-        self.create_ts <= read_ts && read_ts < self.table.drop_ts()
+        self.create_ts <= read_ts && read_ts < self.end_ts && read_ts < self.table.drop_ts()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.end_ts == Timestamp::MAX && self.table.drop_ts() == Timestamp::MAX
     }
 }
 
@@ -225,12 +262,16 @@ pub(crate) struct Catalog {
     state: RwLock<State>,
     /// Timestamp of the last DDL installed.
     last_ddl: AtomicU64,
+    /// Schemas, views, sequences and the like.
+    pub(crate) objects: Objects,
+    pub(crate) sequences: Sequences,
 }
 
 #[derive(Default)]
 struct State {
-    by_name: HashMap<String, Vec<Entry>>,
-    by_id: BTreeMap<TableId, Entry>,
+    by_name: HashMap<SchemaId, HashMap<String, Vec<Entry>>>,
+    /// The definitions of each table, oldest first.
+    by_id: BTreeMap<TableId, Vec<Entry>>,
     /// Timestamps of DDL commits, ascending.
     ddl: Vec<Timestamp>,
     next_id: u32,
@@ -247,39 +288,46 @@ impl Catalog {
     }
 
     /// The table of a name at a timestamp.
-    pub(crate) fn find(&self, name: &str, read_ts: Timestamp) -> Option<TableRef> {
+    pub(crate) fn find(&self, namespace: SchemaId, name: &str, read_ts: Timestamp) -> Option<TableRef> {
         let state = self.state.read();
-        let versions = state.by_name.get(name)?;
+        let versions = state.by_name.get(&namespace)?.get(name)?;
         versions.iter().rev().find(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone())
     }
 
     /// The newest version of a name that is alive now.
-    pub(crate) fn newest(&self, name: &str) -> Option<Entry> {
+    pub(crate) fn newest(&self, namespace: SchemaId, name: &str) -> Option<Entry> {
         let state = self.state.read();
-        let newest = state.by_name.get(name)?.last()?;
-        (newest.table.drop_ts() == Timestamp::MAX).then(|| newest.clone())
+        let newest = state.by_name.get(&namespace)?.get(name)?.last()?;
+        newest.is_alive().then(|| newest.clone())
     }
 
-    /// The table of an id, dropped or not, as long as something may still need it.
+    /// The table of an id under its newest definition, dropped or not, as long as something may still need it.
     pub(crate) fn by_id(&self, id: TableId) -> Option<Entry> {
-        self.state.read().by_id.get(&id).cloned()
+        self.state.read().by_id.get(&id)?.last().cloned()
+    }
+
+    /// The table of an id as a snapshot sees it.
+    pub(crate) fn by_id_at(&self, id: TableId, read_ts: Timestamp) -> Option<TableRef> {
+        let state = self.state.read();
+        let mut versions = state.by_id.get(&id)?.iter().rev();
+        versions.find(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone())
     }
 
     /// The tables visible at a timestamp, by id.
     pub(crate) fn visible(&self, read_ts: Timestamp) -> Vec<TableRef> {
         let state = self.state.read();
-        state.by_id.values().filter(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone()).collect()
+        let versions = state.by_id.values().flatten();
+        versions.filter(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone()).collect()
     }
 
     /// All tables that jobs, redo or readers may need, dropped ones too.
     pub(crate) fn all(&self) -> Vec<TableRef> {
-        self.state.read().by_id.values().map(|entry| entry.table.clone()).collect()
+        self.state.read().by_id.values().filter_map(|versions| Some(versions.last()?.table.clone())).collect()
     }
 
     /// The dropped tables that no snapshot at or above `horizon` sees.
     pub(crate) fn unseen(&self, horizon: Timestamp) -> Vec<TableRef> {
-        let state = self.state.read();
-        state.by_id.values().filter(|entry| entry.table.drop_ts() <= horizon).map(|e| e.table.clone()).collect()
+        self.all().into_iter().filter(|table| table.drop_ts() <= horizon).collect()
     }
 
     /// An id that was never used.
@@ -295,28 +343,63 @@ impl Catalog {
         if let Some(index) = &table.as_index {
             index.set_ready(ts);
         }
-        let entry = Entry { table, create_ts: ts };
+        let entry = Entry { table, create_ts: ts, end_ts: Timestamp::MAX };
         let mut state = self.state.write();
-        let name = entry.table.def.name.clone();
-        let versions = state.by_name.entry(name.clone()).or_default();
-        assert!(versions.last().is_none_or(|last| last.table.drop_ts() <= ts), "two tables {name} at {ts} (catalog 1)");
-        versions.push(entry.clone());
+        state.add_name(ts, &entry);
         state.next_id = state.next_id.max(entry.table.def.id.0 + 1);
         let def = entry.table.def.clone();
-        state.by_id.insert(def.id, entry);
+        state.by_id.insert(def.id, vec![entry]);
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
 
+    /// A table has another definition for snapshots from `ts` on (catalog 5).
+    pub(crate) fn install_alter(&self, ts: Timestamp, table: TableRef) {
+        let def = table.def.clone();
+        let mut state = self.state.write();
+        let before = state.end_definition(ts, def.id);
+        if let Some(index) = &table.as_index
+            && let Some(owner) = state.newest_of(index.table())
+        {
+            owner.table.shared.replace_index(&table);
+        }
+        table.shared.schema_version.store(def.schema.version, Ordering::Release);
+        let entry = Entry { table, create_ts: ts, end_ts: Timestamp::MAX };
+        state.add_name(ts, &entry);
+        state.by_id.entry(def.id).or_default().push(entry);
+        state.each_parent(&before, |parent| parent.shared.unlink(def.id));
+        state.each_parent(&def, |parent| parent.shared.link(def.id));
+        state.note_ddl(ts);
+        self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// An object is there, or is another, from `ts` on.
+    pub(crate) fn install_object(&self, ts: Timestamp, object: Arc<Object>) {
+        let mut state = self.state.write();
+        state.next_id = state.next_id.max(object.id + 1);
+        self.objects.install(ts, object);
+        state.note_ddl(ts);
+        self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// An object is gone from `ts` on; false when it is not there.
+    pub(crate) fn install_object_drop(&self, ts: Timestamp, id: u32) -> bool {
+        let mut state = self.state.write();
+        let was_there = self.objects.install_drop(ts, id);
+        state.note_ddl(ts);
+        self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+        was_there
+    }
+
     /// A table is invisible to snapshots from `ts` on.
     pub(crate) fn install_drop(&self, ts: Timestamp, id: TableId) {
         let mut state = self.state.write();
-        let entry = state.by_id.get(&id).expect("a table that is dropped was created");
+        let entry = state.newest_of(id).expect("a table that is dropped was created");
         assert_eq!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is dropped twice (catalog 1)");
         entry.table.shared.drop_ts.store(ts.0, Ordering::Release);
         if let Some(index) = &entry.table.as_index
-            && let Some(owner) = state.by_id.get(&index.table())
+            && let Some(owner) = state.newest_of(index.table())
         {
             owner.table.shared.remove_index(id);
         }
@@ -329,14 +412,9 @@ impl Catalog {
     /// Lets go of a dropped table.
     pub(crate) fn remove(&self, id: TableId) {
         let mut state = self.state.write();
-        let Some(entry) = state.by_id.remove(&id) else { return };
-        assert_ne!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is alive");
-        let name = &entry.table.def.name;
-        if let Some(versions) = state.by_name.get_mut(name) {
-            versions.retain(|version| version.table.def.id != id);
-            if versions.is_empty() {
-                state.by_name.remove(name);
-            }
+        for entry in state.by_id.remove(&id).unwrap_or_default() {
+            assert_ne!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is alive");
+            state.retain_name(&entry, |version| version.table.def.id != id);
         }
     }
 
@@ -361,15 +439,30 @@ impl Catalog {
         let mut state = self.state.write();
         let keep_from = state.ddl.partition_point(|&ts| ts <= horizon).saturating_sub(1);
         state.ddl.drain(..keep_from);
+        let is_gone = |entry: &Entry| entry.end_ts <= horizon;
+        let gone: Vec<Entry> = state.by_id.values().flatten().filter(|entry| is_gone(entry)).cloned().collect();
+        for entry in gone {
+            if let Some(versions) = state.by_id.get_mut(&entry.table.def.id) {
+                versions.retain(|version| !is_gone(version));
+            }
+            state.retain_name(&entry, |version| !is_gone(version));
+        }
+        drop(state);
+        self.objects.prune(horizon);
     }
 
     /// What the manifest stores: the tables alive at `cut` (catalog 3).
     pub(crate) fn image(&self, cut: Timestamp) -> CatalogImage {
+        let sequences = self.sequences.image();
         let state = self.state.read();
-        let tables = state.by_id.values().filter(|entry| entry.visible(cut));
+        let mut tables: Vec<&Entry> = state.by_id.values().flatten().filter(|entry| entry.visible(cut)).collect();
+        // An index comes behind its table, which may have been stored anew since.
+        tables.sort_by_key(|entry| (entry.table.as_index.is_some(), entry.table.def.id));
         CatalogImage {
             next_id: state.next_id,
-            tables: tables.map(|entry| (entry.create_ts, entry.table.def.clone())).collect(),
+            tables: tables.into_iter().map(|entry| (entry.create_ts, entry.table.def.clone())).collect(),
+            objects: self.objects.image(cut),
+            sequences,
         }
     }
 
@@ -393,10 +486,52 @@ impl Catalog {
 }
 
 impl State {
+    fn newest_of(&self, id: TableId) -> Option<&Entry> {
+        self.by_id.get(&id)?.last()
+    }
+
+    /// A definition's name is taken from `ts` on.
+    fn add_name(&mut self, ts: Timestamp, entry: &Entry) {
+        let def = &entry.table.def;
+        let versions = self.by_name.entry(def.namespace).or_default().entry(def.name.clone()).or_default();
+        let is_free = versions.last().is_none_or(|last| last.table.drop_ts().min(last.end_ts) <= ts);
+        assert!(is_free, "two tables {} at {ts} (catalog 1)", def.name);
+        versions.push(entry.clone());
+    }
+
+    /// The newest definition of a table ends at `ts`; returns it.
+    fn end_definition(&mut self, ts: Timestamp, id: TableId) -> Arc<TableDef> {
+        let versions = self.by_id.get_mut(&id).expect("a table that is altered was created");
+        let last = versions.last_mut().expect("a table has a definition");
+        last.end_ts = ts;
+        let def = last.table.def.clone();
+        // Altered twice by one transaction.
+        versions.retain(|version| version.create_ts < version.end_ts);
+        if let Some(versions) = self.by_name.get_mut(&def.namespace).and_then(|names| names.get_mut(&def.name)) {
+            for version in versions.iter_mut().filter(|version| version.table.def.id == id) {
+                version.end_ts = version.end_ts.min(ts);
+            }
+            versions.retain(|version| version.create_ts < version.end_ts);
+        }
+        def
+    }
+
+    /// Keeps those of the versions under the name of a definition.
+    fn retain_name(&mut self, entry: &Entry, keep: impl FnMut(&Entry) -> bool) {
+        let def = &entry.table.def;
+        let Some(names) = self.by_name.get_mut(&def.namespace) else { return };
+        if let Some(versions) = names.get_mut(&def.name) {
+            versions.retain(keep);
+            if versions.is_empty() {
+                names.remove(&def.name);
+            }
+        }
+    }
+
     /// The tables that a definition's foreign keys refer to.
     fn each_parent(&self, def: &TableDef, visit: impl Fn(&TableRef)) {
         for foreign_key in &def.foreign_keys {
-            if let Some(parent) = self.by_id.get(&foreign_key.parent) {
+            if let Some(parent) = self.newest_of(foreign_key.parent) {
                 visit(&parent.table);
             }
         }

@@ -12,7 +12,7 @@ use weft_env::Env;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
 use super::core::{Methods, method};
-use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image};
+use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
@@ -44,6 +44,8 @@ impl Redo<'_> {
             let table = self.open_table(def)?;
             self.catalog.install_create(create_ts, table);
         }
+        image.objects.into_iter().for_each(|(since, object)| self.catalog.install_object(since, object));
+        image.sequences.into_iter().for_each(|(id, value)| self.catalog.sequences.recover(id, value));
         self.catalog.set_durable_cut(recovered.cut);
         Ok(())
     }
@@ -129,6 +131,34 @@ impl Redo<'_> {
                 }
                 LoggedChange::CreateTable { definition } => self.create(ts, &definition)?,
                 LoggedChange::DropTable { table } => self.drop(ts, table)?,
+                LoggedChange::InsertUncounted { table, key, row } => {
+                    if let Some(entry) = self.catalog.by_id(table) {
+                        let def = &entry.table.def;
+                        let first = def.schema.evolution.first_columns;
+                        let count = if first == 0 { def.schema.columns.len() } else { first };
+                        let row = entry.table.codec.with_count(&row, count)?;
+                        self.change(ts, table, 1, &Change::Insert { key, row })?;
+                    }
+                }
+                LoggedChange::AlterTable { definition } => self.alter(ts, &definition)?,
+                LoggedChange::PutObject { object } => {
+                    let object = decode_object(&object)?;
+                    if ts > self.catalog.durable_cut() {
+                        self.catalog.install_object(ts, Arc::new(object));
+                    }
+                }
+                LoggedChange::DropObject { id } => {
+                    if ts > self.catalog.durable_cut() && !self.catalog.install_object_drop(ts, id) {
+                        return Err(Error::corrupt(format!("commit {ts} drops object {id}, which does not exist")));
+                    }
+                }
+                LoggedChange::SetSequence { id, value } => {
+                    if ts > self.catalog.durable_cut() {
+                        // Its number may be that of a sequence whose creation was lost: it is not given again.
+                        self.catalog.raise_next_id(id.saturating_add(1));
+                        self.catalog.sequences.recover(id, value);
+                    }
+                }
             }
         }
         Ok(())
@@ -140,7 +170,7 @@ impl Redo<'_> {
             return if ts <= self.catalog.durable_cut() { Ok(()) } else { Err(unknown_table(ts, id)) };
         };
         let table = &entry.table;
-        if schema_version != table.def.schema.version {
+        if schema_version > table.def.schema.version {
             let name = &table.def.name;
             return Err(Error::corrupt(format!(
                 "commit {ts} changes table {name:?} under schema version {schema_version}"
@@ -170,11 +200,29 @@ impl Redo<'_> {
         if ts <= self.catalog.durable_cut() {
             return Ok(());
         }
-        if self.catalog.newest(&def.name).is_some() || self.catalog.by_id(def.id).is_some() {
+        if self.catalog.newest(def.namespace, &def.name).is_some() || self.catalog.by_id(def.id).is_some() {
             return Err(Error::corrupt(format!("commit {ts} creates table {:?} ({}), which exists", def.name, def.id)));
         }
         let table = self.open_table(Arc::new(def))?;
         self.catalog.install_create(ts, table);
+        Ok(())
+    }
+
+    fn alter(&mut self, ts: Timestamp, mut definition: &[u8]) -> Result<()> {
+        let def = Arc::new(decode_def(&mut definition)?);
+        if ts <= self.catalog.durable_cut() {
+            return Ok(());
+        }
+        let entry = self.catalog.by_id(def.id).filter(|entry| entry.table.drop_ts() == Timestamp::MAX);
+        let before = entry.ok_or_else(|| unknown_table(ts, def.id))?.table;
+        let is_other = before.def.namespace != def.namespace || before.def.name != def.name;
+        let is_taken = is_other && self.catalog.newest(def.namespace, &def.name).is_some();
+        if is_taken || before.def.schema.key != def.schema.key || def.schema.version <= before.def.schema.version {
+            let (name, id) = (&def.name, def.id);
+            return Err(Error::corrupt(format!("commit {ts} alters table {name:?} ({id}) to what it cannot be")));
+        }
+        before.table.evolve(&def);
+        self.catalog.install_alter(ts, before.with_def(def));
         Ok(())
     }
 

@@ -138,6 +138,7 @@ impl Source {
 #[derive(Clone)]
 pub(crate) struct IndexedRows {
     pub(crate) table: Weak<dyn Table>,
+    pub(crate) schema: Arc<Schema>,
     pub(crate) codec: Arc<RowCodec>,
     pub(crate) keys: Arc<KeyCodec>,
     sources: Vec<Source>,
@@ -155,6 +156,7 @@ impl IndexedRows {
     ) -> IndexedRows {
         IndexedRows {
             table: Arc::downgrade(&t.table),
+            schema: t.def.schema.clone(),
             codec: t.codec.clone(),
             keys: t.keys.clone(),
             sources: parts.iter().map(Source::new).collect(),

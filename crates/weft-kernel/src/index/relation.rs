@@ -25,7 +25,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
-use weft_format::{Code, Column, DataType, Error, FileId, Predicate, Result, Schema, TableId, Timestamp, Value};
+use weft_env::sync::RwLock;
+use weft_format::{
+    Code, Column, DataType, Error, FileId, Predicate, Result, RowCodec, Schema, TableId, Timestamp, Value,
+};
 
 use super::batch::Batch;
 use super::build::BuiltFiles;
@@ -65,6 +68,8 @@ pub struct NewIndex {
     pub include: Vec<usize>,
     /// Only rows that satisfy all of these are indexed, and unique among each other.
     pub predicate: Vec<Predicate>,
+    /// The number of the index that it replaces; none: its id.
+    pub oid: Option<u32>,
 }
 
 impl NewIndex {
@@ -75,7 +80,28 @@ impl NewIndex {
 
     /// An index of all rows on columns and expressions, made by no constraint.
     pub fn on(name: impl Into<String>, parts: Vec<IndexPart>, unique: bool) -> NewIndex {
-        NewIndex { name: name.into(), parts, unique, constraint: false, include: Vec::new(), predicate: Vec::new() }
+        NewIndex {
+            name: name.into(),
+            parts,
+            unique,
+            constraint: false,
+            include: Vec::new(),
+            predicate: Vec::new(),
+            oid: None,
+        }
+    }
+
+    /// What it takes to make an index again for a table that is stored anew.
+    pub fn of(def: &TableDef, index: &Index) -> NewIndex {
+        NewIndex {
+            name: def.name.clone(),
+            parts: index.parts().to_vec(),
+            unique: index.is_unique(),
+            constraint: index.is_constraint(),
+            include: index.included().to_vec(),
+            predicate: index.predicate().to_vec(),
+            oid: Some(def.oid),
+        }
     }
 
     /// Tests that a table with this schema can have the index.
@@ -155,6 +181,8 @@ fn damaged(def: &TableDef) -> Error {
 /// An index of a table.
 pub struct Index {
     def: Arc<TableDef>,
+    /// ALTER INDEX ... RENAME changes it.
+    name: RwLock<Arc<str>>,
     table: TableId,
     table_name: String,
     parts: Vec<IndexPart>,
@@ -215,6 +243,7 @@ impl Index {
         Ok(Arc::new(Index {
             table: t.def.id,
             table_name: t.def.name.clone(),
+            name: RwLock::new(def.name.as_str().into()),
             def,
             columns: parts.iter().map(column).collect(),
             can_fail: parts.iter().any(|part| matches!(part, IndexPart::Expression(expr) if expr.can_fail())),
@@ -235,8 +264,8 @@ impl Index {
     }
 
     /// Its name.
-    pub fn name(&self) -> &str {
-        &self.def.name
+    pub fn name(&self) -> Arc<str> {
+        self.name.read().clone()
     }
 
     /// The table it belongs to.
@@ -459,7 +488,7 @@ impl Index {
     fn missing_rows(&self, table: &dyn Table, read_ts: Timestamp) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let mut value = Vec::new();
-        super::scan_rows::for_each_row(table, read_ts, self.rows.codec.column_count(), |batch| {
+        super::scan_rows::for_each_row(table, &self.rows.schema, read_ts, |batch| {
             let rows = self.rows.codec.encode_columns(batch.columns());
             for row in rows.iter().filter(|row| self.has_row(row)) {
                 let key = self.rows.keys.of_row(&self.rows.codec, row);
@@ -490,12 +519,12 @@ pub(crate) fn fold(payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
     fold_payloads(payloads)
 }
 
-fn not_a_table(name: &str) -> Error {
+fn not_a_table(name: Arc<str>) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{name:?} is an index")).hint("name its table")
 }
 
 impl Scan for Index {
-    fn scan(&self, _: ScanRequest) -> Result<ScanOutput> {
+    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
         Err(not_a_table(self.name()))
     }
 
@@ -505,7 +534,7 @@ impl Scan for Index {
 }
 
 impl Write for Index {
-    fn read(&self, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
+    fn read(&self, _: &RowCodec, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
         Err(not_a_table(self.name()))
     }
 
@@ -549,6 +578,11 @@ impl Maintain for Index {
 
     fn durable_cut(&self) -> Timestamp {
         self.store.durable_cut()
+    }
+
+    /// What an index has of its definition does not change but for its name, which the catalog knows.
+    fn evolve(&self, def: &Arc<TableDef>) {
+        *self.name.write() = def.name.as_str().into();
     }
 
     fn drop_files(&self) {

@@ -76,7 +76,7 @@ pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTe
     if let Some(own) = &view.own {
         rows.extend(own.rows.values().filter_map(|staged| staged.row.clone()).filter(|row| matches(row)));
     }
-    output(t, request, &rows, index.name()).map(Some)
+    output(t, request, &rows, &index.name()).map(Some)
 }
 
 /// The keys of the entries in some stretches; none when there are more than `limit`.

@@ -2,12 +2,17 @@
 //!
 //! ```text
 //!   change = table u32 | schema version u32 | op u8 | body
-//!   01 insert   key | row             (bytes = length u32 + bytes)
+//!   01 insert   key | row             (bytes = length u32 + bytes; of a release before rows said how many columns they have)
 //!   02 update   key | count u16 | count x (column u16, value)
 //!   03 delete   key
 //!   04 attach   count u32 | count x file u64 | payload
+//!   05 insert   key | row
 //!   16 create   definition            (schema version 0, table 0)
 //!   17 drop                           (the table is the one that goes)
+//!   18 alter    definition            (schema version 0, table 0: the definition names it)
+//!   19 object   object                (schema version 0, table 0)
+//!   20 object goes                    (the table is the object's number)
+//!   21 sequence last i64 | called u8  (the table is the sequence's number)
 //!
 //!   value = tag u8 | 0 null  1 false  2 true  3 int i64  4 float bits u64  5 decimal i128  6 text bytes
 //! ```
@@ -20,14 +25,20 @@
 
 use weft_format::{Error, FileId, Result, TableId, Value, ValueRef};
 
+use crate::catalog::SequenceValue;
 use crate::table::Change;
 
-const INSERT: u8 = 1;
+const INSERT_UNCOUNTED: u8 = 1;
 const UPDATE: u8 = 2;
 const DELETE: u8 = 3;
 const ATTACH: u8 = 4;
+const INSERT: u8 = 5;
 const CREATE_TABLE: u8 = 16;
 const DROP_TABLE: u8 = 17;
+const ALTER_TABLE: u8 = 18;
+const PUT_OBJECT: u8 = 19;
+const DROP_OBJECT: u8 = 20;
+const SET_SEQUENCE: u8 = 21;
 
 const TAG_NULL: u8 = 0;
 const TAG_FALSE: u8 = 1;
@@ -40,12 +51,17 @@ const TAG_TEXT: u8 = 6;
 /// Names and values of the op and tag bytes, for the snapshot of on-disk constants.
 #[cfg(test)]
 pub(crate) const CODES: &[(&str, u8)] = &[
+    ("op insert of rows without their number of columns", INSERT_UNCOUNTED),
     ("op insert", INSERT),
     ("op update", UPDATE),
     ("op delete", DELETE),
     ("op attach", ATTACH),
     ("op create table", CREATE_TABLE),
     ("op drop table", DROP_TABLE),
+    ("op alter table", ALTER_TABLE),
+    ("op put object", PUT_OBJECT),
+    ("op drop object", DROP_OBJECT),
+    ("op set sequence", SET_SEQUENCE),
     ("value null", TAG_NULL),
     ("value false", TAG_FALSE),
     ("value true", TAG_TRUE),
@@ -76,6 +92,38 @@ pub enum LoggedChange {
     DropTable {
         /// Which table.
         table: TableId,
+    },
+    /// A key gets a row of all first columns of its table, which does not say how many these are: written by the release
+    /// before rows did.
+    InsertUncounted {
+        /// Which table.
+        table: TableId,
+        /// Key bytes.
+        key: Vec<u8>,
+        /// The row without the number of its columns.
+        row: Vec<u8>,
+    },
+    /// A table gets another definition.
+    AlterTable {
+        /// The encoded definition (catalog), which names the table.
+        definition: Vec<u8>,
+    },
+    /// An object is there, or is another.
+    PutObject {
+        /// The encoded object (catalog), which names itself.
+        object: Vec<u8>,
+    },
+    /// An object goes.
+    DropObject {
+        /// Its number.
+        id: u32,
+    },
+    /// Where a sequence goes on.
+    SetSequence {
+        /// Its number.
+        id: u32,
+        /// The last number.
+        value: SequenceValue,
     },
 }
 
@@ -166,12 +214,45 @@ impl ChangeEncoder {
         self.begin(table, 0, DROP_TABLE);
     }
 
+    /// A table gets another definition, in the catalog's encoding.
+    pub fn alter_table(&mut self, definition: &[u8]) {
+        self.begin(TableId(0), 0, ALTER_TABLE);
+        self.put_bytes(definition);
+    }
+
+    /// An object is put, in the catalog's encoding.
+    pub fn put_object(&mut self, object: &[u8]) {
+        self.begin(TableId(0), 0, PUT_OBJECT);
+        self.put_bytes(object);
+    }
+
+    /// An object goes.
+    pub fn drop_object(&mut self, id: u32) {
+        self.begin(TableId(id), 0, DROP_OBJECT);
+    }
+
+    /// A sequence goes on at a value.
+    pub fn set_sequence(&mut self, id: u32, value: SequenceValue) {
+        self.begin(TableId(id), 0, SET_SEQUENCE);
+        self.bytes.extend_from_slice(&value.last.to_le_bytes());
+        self.bytes.push(u8::from(value.is_called));
+    }
+
     /// Adds a decoded change again.
     pub fn push(&mut self, change: &LoggedChange) {
         let (table, version, change) = match change {
             LoggedChange::Table { table, schema_version, change } => (*table, *schema_version, change),
             LoggedChange::CreateTable { definition } => return self.create_table(definition),
             LoggedChange::DropTable { table } => return self.drop_table(*table),
+            LoggedChange::AlterTable { definition } => return self.alter_table(definition),
+            LoggedChange::PutObject { object } => return self.put_object(object),
+            LoggedChange::DropObject { id } => return self.drop_object(*id),
+            LoggedChange::SetSequence { id, value } => return self.set_sequence(*id, *value),
+            LoggedChange::InsertUncounted { table, key, row } => {
+                self.begin(*table, 1, INSERT_UNCOUNTED);
+                self.put_bytes(key);
+                return self.put_bytes(row);
+            }
         };
         match change {
             Change::Insert { key, row } => self.insert(table, version, key, row),
@@ -233,6 +314,25 @@ impl<'a> ChangeDecoder<'a> {
                 return Ok(LoggedChange::CreateTable { definition: self.bytes()?.to_vec() });
             }
             DROP_TABLE if schema_version == 0 => return Ok(LoggedChange::DropTable { table }),
+            INSERT_UNCOUNTED if schema_version == 1 => {
+                let (key, row) = (self.bytes()?.to_vec(), self.bytes()?.to_vec());
+                return Ok(LoggedChange::InsertUncounted { table, key, row });
+            }
+            ALTER_TABLE if table.0 == 0 && schema_version == 0 => {
+                return Ok(LoggedChange::AlterTable { definition: self.bytes()?.to_vec() });
+            }
+            PUT_OBJECT if table.0 == 0 && schema_version == 0 => {
+                return Ok(LoggedChange::PutObject { object: self.bytes()?.to_vec() });
+            }
+            DROP_OBJECT if schema_version == 0 => return Ok(LoggedChange::DropObject { id: table.0 }),
+            SET_SEQUENCE if schema_version == 0 => {
+                let last = i64::from_le_bytes(self.array()?);
+                let is_called = match self.u8()? {
+                    flag @ (0 | 1) => flag == 1,
+                    other => return Err(Error::corrupt(format!("the flag of a logged sequence is {other}"))),
+                };
+                return Ok(LoggedChange::SetSequence { id: table.0, value: SequenceValue { last, is_called } });
+            }
             op => {
                 return Err(Error::corrupt(format!("a logged change of table {table} has the unknown operation {op}")));
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::{FileId, Result, Timestamp, Value};
+use weft_format::{FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::job::JobOffer;
 use super::scan::{ScanOutput, ScanRequest, TableStatistics};
@@ -14,7 +14,8 @@ use crate::services::Services;
 /// Reads for statements that look at many rows.
 pub trait Scan: Send + Sync {
     /// Starts a scan: pins the present layout and splits it. The view's timestamp is registered already (invariant 1).
-    fn scan(&self, request: ScanRequest) -> Result<ScanOutput>;
+    /// The ordinals of the request are columns of `schema`, the version of the table's schema that the reader knows.
+    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput>;
     /// Estimates for the planner.
     fn statistics(&self) -> TableStatistics;
 }
@@ -31,9 +32,17 @@ pub struct Newest {
 /// Point reads, and the installation of committed writes.
 pub trait Write: Send + Sync {
     /// Reads some columns of the version of `key` visible at `read_ts` into `values` (cleared first; one value per
-    /// ordinal in `columns`). False: no version is visible. Own writes are the caller's business.
-    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool>;
-    /// Reads the whole row (row codec) of `key` visible at `read_ts`; at [`Timestamp::MAX`] the one that is alive.
+    /// ordinal in `columns`, which are those of the reader's `codec`). False: no version is visible. Own writes are the
+    /// caller's business.
+    fn read(
+        &self,
+        codec: &RowCodec,
+        key: &[u8],
+        read_ts: Timestamp,
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<bool>;
+    /// Reads the whole row (row codec, of any version of the schema) of `key` visible at `read_ts`; at [`Timestamp::MAX`] the one that is alive.
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).
@@ -66,6 +75,9 @@ pub trait Maintain: Send + Sync {
     /// Every change with a timestamp up to this one is in files named by a durable manifest; [`Timestamp::MAX`] when
     /// nothing is waiting. The log before the lowest of these can go.
     fn durable_cut(&self) -> Timestamp;
+    /// From now on the table has this definition: a later version of the schema with the same key (ALTER TABLE, called
+    /// before its commit is published, and by redo). What is written from here on has its columns; what is there stays.
+    fn evolve(&self, def: &Arc<TableDef>);
     /// Marks the table dropped: its files go when the last reader lets go.
     fn drop_files(&self);
     /// Reads all files of the table and tests every checksum and invariant; returns what is wrong, one line each.

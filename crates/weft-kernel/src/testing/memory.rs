@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_env::OpenMode;
-use weft_env::sync::Mutex;
+use weft_env::sync::{Mutex, RwLock};
 use weft_format::row_arrays::column_of_rows;
-use weft_format::{Code, Error, FileId, Result, Timestamp, Value, ValueRef};
+use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRef};
 
 use crate::catalog::TableDef;
 use crate::manifest::Edit;
@@ -35,7 +35,7 @@ impl Method for MemoryMethod {
     }
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
-        let codec = RowCodec::new(&context.def.schema);
+        let codec = RwLock::new(Arc::new(RowCodec::new(&context.def.schema)));
         let keys = KeyCodec::new(&context.def.schema);
         let table = MemoryTable { context, codec, keys, state: Mutex::default() };
         {
@@ -46,7 +46,7 @@ impl Method for MemoryMethod {
             state.file = recovered.files.first().copied();
             if let Some(file) = state.file {
                 for (ts, row) in table.read_file(file)? {
-                    state.insert(table.keys.of_row(&table.codec, &row), ts, row);
+                    state.insert(table.keys.of_row(&table.codec.read().clone(), &row), ts, row);
                 }
             }
         }
@@ -79,7 +79,7 @@ struct State {
 
 struct MemoryTable {
     context: TableContext,
-    codec: RowCodec,
+    codec: RwLock<Arc<RowCodec>>,
     keys: KeyCodec,
     state: Mutex<State>,
 }
@@ -160,7 +160,7 @@ impl MemoryTable {
     fn attach(&self, state: &mut State, ts: Timestamp, files: &[FileId]) -> Result<()> {
         for &file in files {
             for (_, row) in self.read_file(file)? {
-                state.insert(self.keys.of_row(&self.codec, &row), ts, row);
+                state.insert(self.keys.of_row(&self.codec.read().clone(), &row), ts, row);
             }
             state.attached.push((ts, file));
         }
@@ -194,20 +194,20 @@ impl Partition for OneBatch {
 
 impl Scan for MemoryTable {
     /// One batch.
-    fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         let ScanRequest { view, projection, predicates, .. } = request;
         let state = self.state.lock();
-        let matches = |row: &Arc<[u8]>| {
-            predicates.iter().all(|predicate| predicate.matches(self.codec.get(row, predicate.column())))
-        };
+        let codec = RowCodec::new(schema);
+        let matches =
+            |row: &Arc<[u8]>| predicates.iter().all(|predicate| predicate.matches(codec.get(row, predicate.column())));
         let own = view.own.unwrap_or_default();
         let committed = state.versions.keys().filter(|key| !own.rows.contains_key(&key[..]));
         let committed = committed.filter_map(|key| state.find(key, view.read_ts));
         let staged = own.rows.values().filter_map(|staged| staged.row.clone());
         let rows: Vec<Arc<[u8]>> = committed.chain(staged).filter(matches).collect();
         let columns = projection.iter().map(|&column| {
-            let data_type = self.def().schema.columns[column].data_type;
-            (column.to_string(), column_of_rows(&self.codec, data_type, column, rows.iter().map(|row| &row[..])))
+            let data_type = schema.columns[column].data_type;
+            (column.to_string(), column_of_rows(&codec, data_type, column, rows.iter().map(|row| &row[..])))
         });
         let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
         Ok(ScanOutput { partitions: vec![Box::new(OneBatch(Some(batch)))], metrics: Arc::default() })
@@ -219,10 +219,17 @@ impl Scan for MemoryTable {
 }
 
 impl Write for MemoryTable {
-    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+    fn read(
+        &self,
+        codec: &RowCodec,
+        key: &[u8],
+        read_ts: Timestamp,
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<bool> {
         values.clear();
         let Some(row) = self.read_row(key, read_ts)? else { return Ok(false) };
-        values.extend(columns.iter().map(|&column| self.codec.get(&row, column).to_value()));
+        values.extend(columns.iter().map(|&column| codec.get(&row, column).to_value()));
         Ok(true)
     }
 
@@ -247,12 +254,12 @@ impl Write for MemoryTable {
             let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
             for i in 0..batch.num_rows() {
                 let row =
-                    self.codec.encode(
+                    self.codec.read().clone().encode(
                         columns.iter().map(|column| {
                             if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
                         }),
                     );
-                if self.newest(&self.keys.of_row(&self.codec, &row))?.is_some() {
+                if self.newest(&self.keys.of_row(&self.codec.read().clone(), &row))?.is_some() {
                     return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
                 }
                 rows.push((Timestamp(0), row.into()));
@@ -339,6 +346,10 @@ impl Maintain for MemoryTable {
         if state.cut < state.last { state.cut } else { Timestamp::MAX }
     }
 
+    fn evolve(&self, def: &Arc<TableDef>) {
+        *self.codec.write() = Arc::new(RowCodec::new(&def.schema));
+    }
+
     fn drop_files(&self) {
         self.state.lock().dropped = true;
     }
@@ -364,9 +375,9 @@ impl Replay for MemoryTable {
                 state.insert(key.clone(), ts, row[..].into());
             }
             Change::Update { key, values } => {
-                let mut row = self.codec.decode(&state.delete(key, ts));
+                let mut row = self.codec.read().clone().decode(&state.delete(key, ts));
                 values.iter().for_each(|(column, value)| row[*column] = value.clone());
-                let row = self.codec.encode(row.iter().map(Value::as_ref));
+                let row = self.codec.read().clone().encode(row.iter().map(Value::as_ref));
                 state.charge(&self.context, row.len() as u64);
                 state.insert(key.clone(), ts, row.into());
             }

@@ -16,7 +16,7 @@ use super::ddl::OwnDdl;
 use super::journal::TableState;
 use super::recent::{CommittedWrites, TableCommit};
 use super::transaction::Transaction;
-use crate::catalog::encode_def;
+use crate::catalog::{encode_def, encode_object};
 use crate::engine::{Core, Durability};
 use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
@@ -193,25 +193,29 @@ impl Transaction {
     /// Encodes the write set; all but the last piece go to the log as chunks.
     fn encode(&mut self, encoder: &mut ChangeEncoder) -> Result<()> {
         let mut definition = Vec::new();
-        for ddl in &self.ddl {
-            if let OwnDdl::Create(table) = ddl
-                && !OwnDdl::drops(&self.ddl, table.def.id)
-            {
-                definition.clear();
-                encode_def(&table.def, &mut definition);
-                encoder.create_table(&definition);
+        for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
+            definition.clear();
+            match ddl {
+                OwnDdl::Create(table) => {
+                    encode_def(&table.def, &mut definition);
+                    encoder.create_table(&definition);
+                }
+                OwnDdl::Alter(_, table) => {
+                    encode_def(&table.def, &mut definition);
+                    encoder.alter_table(&definition);
+                }
+                OwnDdl::Drop(table) => encoder.drop_table(table.def.id),
+                OwnDdl::Object(_, Some(object)) => {
+                    encode_object(object, &mut definition);
+                    encoder.put_object(&definition);
+                }
+                OwnDdl::Object(Some(object), None) => encoder.drop_object(object.id),
+                OwnDdl::Object(None, None) => {}
             }
         }
         for state in &self.journal.tables {
             if !OwnDdl::drops(&self.ddl, state.table.def.id) {
                 self.chunked |= self.encode_table(state, encoder)?;
-            }
-        }
-        for ddl in &self.ddl {
-            if let OwnDdl::Drop(table) = ddl
-                && !OwnDdl::creates(&self.ddl, table.def.id)
-            {
-                encoder.drop_table(table.def.id);
             }
         }
         Ok(())
@@ -269,15 +273,19 @@ impl Transaction {
                 }
             }
         }
-        for ddl in &self.ddl {
+        for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
             match ddl {
-                OwnDdl::Create(table) if !OwnDdl::drops(&self.ddl, table.def.id) => {
-                    core.catalog.install_create(ts, table.clone());
+                OwnDdl::Create(table) => core.catalog.install_create(ts, table.clone()),
+                OwnDdl::Drop(table) => core.catalog.install_drop(ts, table.def.id),
+                OwnDdl::Alter(_, table) => {
+                    table.table.evolve(&table.def);
+                    core.catalog.install_alter(ts, table.clone());
                 }
-                OwnDdl::Drop(table) if !OwnDdl::creates(&self.ddl, table.def.id) => {
-                    core.catalog.install_drop(ts, table.def.id);
+                OwnDdl::Object(_, Some(object)) => core.catalog.install_object(ts, object.clone()),
+                OwnDdl::Object(Some(object), None) => {
+                    core.catalog.install_object_drop(ts, object.id);
                 }
-                _ => {}
+                OwnDdl::Object(None, None) => {}
             }
         }
         Ok(())

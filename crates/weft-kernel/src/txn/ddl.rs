@@ -1,4 +1,10 @@
-//! Creating and dropping tables inside a transaction.
+//! Creating, altering and dropping tables inside a transaction.
+//!
+//! ```text
+//!   ALTER TABLE   the table's lock alone: whoever writes is done, nobody begins ─ another definition ─ commit
+//!                 a transaction that planned under the older one meets a conflict when it comes to write
+//!   stored anew   the old table dropped, a new one made under the same name and number; its rows are the caller's
+//! ```
 
 use std::sync::Arc;
 
@@ -6,7 +12,7 @@ use weft_format::{Code, Error, Result, TableId};
 
 use super::journal::Step;
 use super::transaction::{Transaction, undefined_table};
-use crate::catalog::{NewTable, TableRef};
+use crate::catalog::{ForeignKey, NewTable, Object, ObjectKind, SchemaId, TableDef, TableRef};
 use crate::lock::{LockMode, LockName};
 use crate::table::{RecoveredTable, TableContext};
 
@@ -14,14 +20,27 @@ use crate::table::{RecoveredTable, TableContext};
 pub(super) enum OwnDdl {
     Create(TableRef),
     Drop(TableRef),
+    /// The table under its definition before and after.
+    Alter(TableRef, TableRef),
+    /// An object before and after; none: it was or is not there.
+    Object(Option<Arc<Object>>, Option<Arc<Object>>),
 }
 
 impl OwnDdl {
     /// What the transaction's own DDL says of a name: nothing, a table, or that there is none.
-    pub(super) fn find(ddl: &[OwnDdl], name: &str) -> Option<Option<TableRef>> {
+    pub(super) fn find(ddl: &[OwnDdl], namespace: SchemaId, name: &str) -> Option<Option<TableRef>> {
+        let has_name = |table: &TableRef| table.def.namespace == namespace && table.def.name == name;
         ddl.iter().rev().find_map(|ddl| match ddl {
-            OwnDdl::Create(table) if table.def.name == name => Some(Some(table.clone())),
-            OwnDdl::Drop(table) if table.def.name == name => Some(None),
+            OwnDdl::Create(table) | OwnDdl::Alter(_, table) if has_name(table) => Some(Some(table.clone())),
+            OwnDdl::Drop(table) | OwnDdl::Alter(table, _) if has_name(table) => Some(None),
+            _ => None,
+        })
+    }
+
+    /// The newest definition that the transaction's own DDL gave a table.
+    pub(super) fn by_id(ddl: &[OwnDdl], id: TableId) -> Option<TableRef> {
+        ddl.iter().rev().find_map(|ddl| match ddl {
+            OwnDdl::Create(table) | OwnDdl::Alter(_, table) if table.def.id == id => Some(table.clone()),
             _ => None,
         })
     }
@@ -35,6 +54,21 @@ impl OwnDdl {
     pub(super) fn creates(ddl: &[OwnDdl], id: TableId) -> bool {
         ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Create(table) if table.def.id == id))
     }
+
+    /// Whether the transaction alters a table.
+    pub(in crate::txn) fn alters(ddl: &[OwnDdl], id: TableId) -> bool {
+        ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Alter(_, table) if table.def.id == id))
+    }
+
+    /// What is about a table that the transaction makes and drops: others never hear of it.
+    pub(super) fn is_never_there(&self, ddl: &[OwnDdl]) -> bool {
+        match self {
+            OwnDdl::Create(table) | OwnDdl::Drop(table) | OwnDdl::Alter(_, table) => {
+                OwnDdl::drops(ddl, table.def.id) && OwnDdl::creates(ddl, table.def.id)
+            }
+            OwnDdl::Object(..) => false,
+        }
+    }
 }
 
 impl Transaction {
@@ -44,7 +78,7 @@ impl Transaction {
         let method = self.core().method(&new.method)?.clone();
         method.check_options(&new.options)?;
         check_definition(&new)?;
-        self.lock_free_name(&new.name)?;
+        self.lock_free_name(new.namespace, &new.name)?;
         self.check_foreign_keys(&new)?;
         let def = Arc::new(new.into_def(self.core().catalog.allocate_id()));
         let core = self.core();
@@ -55,48 +89,160 @@ impl Transaction {
         Ok(table)
     }
 
+    /// Gives a table another definition: the same key and, in their places, the same columns, perhaps dropped ones and
+    /// more at the end. Others see it from the commit on. Waits for the transactions that write to the table. New
+    /// constraints are the caller's to test, when this returned: then nobody else writes.
+    pub fn alter_table(&mut self, t: &TableRef, change: impl FnOnce(&mut TableDef) -> Result<()>) -> Result<TableRef> {
+        self.core().check_writable()?;
+        self.lock_definition(t)?;
+        let mut def = (*t.def).clone();
+        change(&mut def)?;
+        let mut schema = (*def.schema).clone();
+        schema.version = t.def.schema.version + 1;
+        def.schema = Arc::new(schema);
+        check_successor(&t.def, &def)?;
+        if (def.namespace, &def.name) != (t.def.namespace, &t.def.name) {
+            self.lock_relation_name(t.def.namespace, &t.def.name)?;
+            self.lock_free_name(def.namespace, &def.name)?;
+        }
+        let added = def.foreign_keys.iter().filter(|key| !t.def.foreign_keys.contains(key)).cloned();
+        let mut referring = NewTable::of(&def);
+        referring.foreign_keys = added.collect();
+        referring.foreign_keys.iter_mut().filter(|key| key.parent == t.id()).for_each(|key| {
+            key.parent = ForeignKey::ITSELF;
+        });
+        self.check_foreign_keys(&referring)?;
+        let altered = t.with_def(Arc::new(def));
+        self.ddl.push(OwnDdl::Alter(t.clone(), altered.clone()));
+        self.journal.note(|| Step::Ddl);
+        self.journal.redefine(&altered);
+        Ok(altered)
+    }
+
+    /// Waits for the transactions that write to a table and keeps others from it until the end; fails when it is not
+    /// what this transaction sees any more.
+    pub fn lock_definition(&mut self, t: &TableRef) -> Result<()> {
+        match &t.as_index {
+            Some(index) => {
+                let owner = self.current(index.table()).ok_or_else(|| undefined_table(&t.def.name))?;
+                self.lock_table(&owner, LockMode::EXCLUSIVE)?;
+                self.check_alive(t)
+            }
+            None => self.lock_table(t, LockMode::EXCLUSIVE),
+        }
+    }
+
+    /// Keeps a table from being altered and dropped by others until the end.
+    pub fn lock_against_ddl(&mut self, t: &TableRef) -> Result<()> {
+        self.lock_table(t, LockMode::SHARED)
+    }
+
+    /// Stores a table anew, without rows: under another id, with the same name and number. Tables with foreign keys to
+    /// it refer to the new one. Its indexes are gone.
+    pub fn replace_table(&mut self, t: &TableRef, new: NewTable) -> Result<TableRef> {
+        self.core().check_writable()?;
+        self.lock_definition(t)?;
+        let children = self.references_to(t);
+        self.push_drop(t);
+        let mut made = new;
+        made.oid = Some(t.def.oid);
+        made.schema.version = t.def.schema.version + 1;
+        made.foreign_keys.iter_mut().filter(|key| key.parent == t.id()).for_each(|key| {
+            key.parent = ForeignKey::ITSELF;
+        });
+        let made = self.create_table(made)?;
+        let mut done = Vec::new();
+        for (child, _) in children {
+            if child.id() == t.id() || done.contains(&child.id()) {
+                continue;
+            }
+            done.push(child.id());
+            let (old, new) = (t.id(), made.id());
+            self.redirect(&child, old, new)?;
+        }
+        Ok(made)
+    }
+
+    /// The foreign keys of a table to another refer to the one that took its place.
+    fn redirect(&mut self, child: &TableRef, old: TableId, new: TableId) -> Result<()> {
+        self.lock_definition(child)?;
+        let child = self.current(child.id()).ok_or_else(|| undefined_table(&child.def.name))?;
+        let mut def = (*child.def).clone();
+        let mut schema = (*def.schema).clone();
+        schema.version += 1;
+        def.schema = Arc::new(schema);
+        def.foreign_keys.iter_mut().filter(|key| key.parent == old).for_each(|key| key.parent = new);
+        let altered = child.with_def(Arc::new(def));
+        self.ddl.push(OwnDdl::Alter(child, altered.clone()));
+        self.journal.note(|| Step::Ddl);
+        self.journal.redefine(&altered);
+        Ok(())
+    }
+
+    /// A table as this transaction defines it, or as it is committed now.
+    pub(super) fn current(&self, id: TableId) -> Option<TableRef> {
+        OwnDdl::by_id(&self.ddl, id).or_else(|| Some(self.core().catalog.by_id(id)?.table))
+    }
+
     /// Locks the name of a relation that is to be made; it must be free.
-    pub(super) fn lock_free_name(&mut self, name: &str) -> Result<()> {
-        self.lock_name(name)?;
-        let taken = match OwnDdl::find(&self.ddl, name) {
+    pub(super) fn lock_free_name(&mut self, namespace: SchemaId, name: &str) -> Result<()> {
+        self.lock_relation_name(namespace, name)?;
+        let taken = match OwnDdl::find(&self.ddl, namespace, name) {
             Some(own) => own,
-            None => self.core().catalog.newest(name).map(|entry| entry.table),
+            None => self.core().catalog.newest(namespace, name).map(|entry| entry.table),
         };
-        let Some(taken) = taken else { return Ok(()) };
-        let what = if taken.as_index.is_some() { "index" } else { "table" };
+        let what = match taken {
+            Some(taken) if taken.as_index.is_some() => "index",
+            Some(_) => "table",
+            None => match self.newest_relation_object(namespace, name) {
+                Some(object) if object.kind == ObjectKind::View => "view",
+                Some(_) => "sequence",
+                None => return Ok(()),
+            },
+        };
         let message = format!("{what} {name:?} exists already");
         Err(Error::new(Code::DuplicateTable, message).about(name, None, None))
     }
 
-    pub(super) fn lock_name(&mut self, name: &str) -> Result<()> {
-        self.lock(LockName::table_name(name), LockMode::EXCLUSIVE, self.lock_wait(), &|| format!("the name {name:?}"))
+    pub(super) fn lock_relation_name(&mut self, namespace: SchemaId, name: &str) -> Result<()> {
+        let lock = match namespace {
+            SchemaId::PUBLIC => LockName::table_name(name),
+            SchemaId(id) => LockName::table_name(&format!("{id}\0{name}")),
+        };
+        self.lock(lock, LockMode::EXCLUSIVE, self.lock_wait(), &|| format!("the name {name:?}"))
     }
 
     /// Drops a table; others see it until commit. Waits for the transactions that write to it.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
-        self.core().check_writable()?;
         let table = self.table(name)?;
+        self.drop_relation(&table, &[])
+    }
+
+    /// Drops a table, to which others may refer that go with it.
+    pub fn drop_relation(&mut self, table: &TableRef, with: &[TableId]) -> Result<()> {
+        self.core().check_writable()?;
         if !OwnDdl::creates(&self.ddl, table.def.id) {
-            self.lock_name(name)?;
+            let name = &table.def.name;
+            self.lock_relation_name(table.def.namespace, name)?;
             self.lock(LockName::table(table.def.id), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
                 format!("table {name:?}")
             })?;
-            let newest = self.core().catalog.newest(name);
-            if newest.is_none_or(|newest| newest.table.def.id != table.def.id) {
-                let message = format!("table {name:?} was dropped by a concurrent transaction");
-                return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
-            }
+            self.check_alive(table)?;
         }
-        self.check_unreferenced(&table)?;
+        self.check_unreferenced(table, with)?;
+        self.push_drop(table);
+        Ok(())
+    }
+
+    fn push_drop(&mut self, table: &TableRef) {
         for index in table.index_relations().iter() {
             if !OwnDdl::drops(&self.ddl, index.id()) {
                 self.ddl.push(OwnDdl::Drop(index.clone()));
                 self.journal.note(|| Step::Ddl);
             }
         }
-        self.ddl.push(OwnDdl::Drop(table));
+        self.ddl.push(OwnDdl::Drop(table.clone()));
         self.journal.note(|| Step::Ddl);
-        Ok(())
     }
 
     /// Fails when a table is no longer there to be written to. The caller holds its lock.
@@ -107,12 +253,36 @@ impl Transaction {
         if table.drop_ts() <= self.read_ts {
             return Err(undefined_table(&table.def.name));
         }
-        if table.drop_ts() != weft_format::Timestamp::MAX {
-            let message = format!("table {:?} was dropped by a concurrent transaction", table.def.name);
-            return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
-        }
-        Ok(())
+        let what = if table.drop_ts() != weft_format::Timestamp::MAX {
+            "dropped"
+        } else if table.def.schema.version == self.current_version(table) {
+            return Ok(());
+        } else {
+            "altered"
+        };
+        let message = format!("table {:?} was {what} by a concurrent transaction", table.def.name);
+        Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"))
     }
+
+    fn current_version(&self, table: &TableRef) -> u32 {
+        let own = if self.ddl.is_empty() { None } else { OwnDdl::by_id(&self.ddl, table.def.id) };
+        own.map_or_else(|| table.committed_version(), |own| own.def.schema.version)
+    }
+}
+
+/// What the kernel relies on in the next definition of a table.
+fn check_successor(before: &TableDef, after: &TableDef) -> Result<()> {
+    let (old, new) = (&before.schema, &after.schema);
+    let is_one = (before.id, before.oid, &before.method) == (after.id, after.oid, &after.method);
+    let is_prefix = new.columns.len() >= old.columns.len()
+        && (0..old.columns.len()).all(|at| {
+            let (old, new) = (old.columns[at].data_type, new.columns[at].data_type);
+            old == new || old.slot_bytes() == new.slot_bytes() && old.arrow() == new.arrow()
+        });
+    if !is_one || !is_prefix || old.key != new.key || old.hidden_row_id != new.hidden_row_id {
+        return Err(Error::internal(format!("table {:?} cannot become what was asked for", before.name)));
+    }
+    check_definition(&NewTable::of(after))
 }
 
 /// What the kernel relies on in a definition.
@@ -131,8 +301,8 @@ fn check_definition(new: &NewTable) -> Result<()> {
     if schema.key.iter().any(|&ordinal| !schema.columns.get(ordinal).is_some_and(|column| column.not_null)) {
         return bad(format!("a key column of table {:?} does not exist or is nullable", new.name));
     }
-    if new.defaults.len() != schema.visible().len() {
-        let (defaults, columns) = (new.defaults.len(), schema.visible().len());
+    if new.defaults.len() != schema.columns.len() {
+        let (defaults, columns) = (new.defaults.len(), schema.columns.len());
         return bad(format!("table {:?} has {defaults} defaults for {columns} columns", new.name));
     }
     Ok(())

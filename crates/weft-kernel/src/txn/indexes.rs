@@ -21,7 +21,7 @@ use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 use super::ddl::OwnDdl;
 use super::journal::Step;
 use super::transaction::Transaction;
-use crate::catalog::TableRef;
+use crate::catalog::{NewTable, SchemaId, TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::{LockMode, LockName};
@@ -43,10 +43,11 @@ impl Transaction {
             return Err(Error::new(Code::FeatureNotSupported, message).hint("commit first, or make the index before"));
         }
         new.check(&t.def.schema)?;
-        self.lock_free_name(&new.name)?;
+        self.lock_free_name(t.def.namespace, &new.name)?;
         let own = OwnDdl::creates(&self.ddl, t.id());
         self.lock_table(t, LockMode::SHARED)?;
-        let def = Arc::new(new.relation(t.id()).into_def(self.core().catalog.allocate_id()));
+        let relation = NewTable { namespace: t.def.namespace, oid: new.oid, ..new.relation(t.id()) };
+        let def = Arc::new(relation.into_def(self.core().catalog.allocate_id()));
         let context =
             TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
         let index = Index::open(context, &RecoveredTable::default(), t)?;
@@ -78,7 +79,7 @@ impl Transaction {
         let mut value = Vec::new();
         if index.met_failure() {
             let read_ts = timeline.register();
-            let tested = for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
+            let tested = for_each_row(&*t.table, &t.def.schema, read_ts, |batch| {
                 let rows = t.codec.encode_columns(batch.columns());
                 let mut indexed = rows.iter().filter(|row| index.has_row(row));
                 indexed.try_for_each(|row| index.put_row(row, &mut value).map(|_| ()))
@@ -118,7 +119,7 @@ impl Transaction {
     fn build_entries(&self, t: &TableRef, index: &Index, read_ts: Timestamp) -> Result<Attachment> {
         let mut build = index.store().builder(read_ts);
         let (mut value, mut key) = (Vec::new(), Vec::new());
-        for_each_row(&*t.table, read_ts, t.codec.column_count(), |batch| {
+        for_each_row(&*t.table, &t.def.schema, read_ts, |batch| {
             if let Some(cancel) = &self.cancel {
                 cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
             }
@@ -184,17 +185,23 @@ impl Transaction {
         }
     }
 
-    /// Drops an index; others use it until commit. Waits for the transactions that write to its table.
+    /// Drops an index of the schema `public`; others use it until commit. Waits for the transactions that write to its
+    /// table.
     pub fn drop_index(&mut self, name: &str) -> Result<()> {
+        self.drop_index_in(SchemaId::PUBLIC, name)
+    }
+
+    /// Drops an index of a schema.
+    pub fn drop_index_in(&mut self, namespace: SchemaId, name: &str) -> Result<()> {
         self.core().check_writable()?;
-        let Some(relation) = self.relation(name).filter(|relation| relation.as_index.is_some()) else {
+        let Some(relation) = self.relation(namespace, name).filter(|relation| relation.as_index.is_some()) else {
             return Err(Error::new(Code::UndefinedObject, format!("index {name:?} does not exist")));
         };
         if !OwnDdl::creates(&self.ddl, relation.id()) {
-            self.lock_name(name)?;
+            self.lock_relation_name(namespace, name)?;
             let table = relation.as_index.as_ref().map(|index| index.table());
-            if let Some(entry) = table.and_then(|table| self.core().catalog.by_id(table)) {
-                self.lock_table(&entry.table, LockMode::EXCLUSIVE)?;
+            if let Some(table) = table.and_then(|table| self.current(table)) {
+                self.lock_table(&table, LockMode::EXCLUSIVE)?;
             }
             if relation.drop_ts() != Timestamp::MAX {
                 let message = format!("index {name:?} was dropped by a concurrent transaction");
@@ -207,15 +214,33 @@ impl Transaction {
         Ok(())
     }
 
-    /// An index by its exact name, with its table; own DDL included.
+    /// An index of the schema `public` by its exact name, with its table; own DDL included.
     pub fn index(&self, name: &str) -> Option<(TableRef, Arc<Index>)> {
-        let index = self.relation(name)?.as_index?;
-        let own = self.ddl.iter().find_map(|ddl| match ddl {
-            OwnDdl::Create(table) if table.id() == index.table() => Some(table.clone()),
-            _ => None,
-        });
-        let table = own.or_else(|| Some(self.core().catalog.by_id(index.table())?.table))?;
+        self.index_in(SchemaId::PUBLIC, name)
+    }
+
+    /// An index by its schema and exact name, with its table; own DDL included.
+    pub fn index_in(&self, namespace: SchemaId, name: &str) -> Option<(TableRef, Arc<Index>)> {
+        let index = self.relation(namespace, name)?.as_index?;
+        let table = self.table_of(index.table()).or_else(|| self.current(index.table()))?;
         Some((table, index))
+    }
+
+    /// The relation of an index, by its schema and exact name.
+    pub fn index_relation(&self, namespace: SchemaId, name: &str) -> Option<TableRef> {
+        self.relation(namespace, name).filter(|relation| relation.as_index.is_some())
+    }
+
+    /// The indexes of a table as this transaction sees them: those that it did not drop, with their numbers.
+    pub fn indexes_of(&self, t: &TableRef) -> Vec<(Arc<TableDef>, Arc<Index>)> {
+        let relations = t.index_relations();
+        let alive = relations.iter().filter(|relation| !OwnDdl::drops(&self.ddl, relation.id()));
+        let current = |relation: &TableRef| {
+            let own = OwnDdl::by_id(&self.ddl, relation.id());
+            let def = own.map_or_else(|| relation.def.clone(), |own| own.def);
+            Some((def, relation.as_index.clone()?))
+        };
+        alive.filter_map(current).collect()
     }
 
     /// Whether this transaction finds all rows of the table through the index: it was ready before the snapshot, or is
@@ -321,7 +346,7 @@ impl Transaction {
                 let row = t.table.read_row(entry.key, self.read_ts)?;
                 row.is_some_and(|row| index.has_row_by(&row, entry.value, &mut value))
             } else {
-                t.table.read(entry.key, self.read_ts, index.columns(), &mut values)?
+                t.read(entry.key, self.read_ts, index.columns(), &mut values)?
                     && index.prefix(&values).is_some_and(|value| value == entry.value)
             };
             if is_there {
@@ -486,7 +511,7 @@ impl Transaction {
         values.sort_unstable();
         if values.windows(2).any(|pair| pair[0] == pair[1]) {
             let message = format!("rows to load have the same values in unique index {:?}", index.name());
-            return Err(Error::new(Code::UniqueViolation, message).about(&t.def.name, None, Some(index.name())));
+            return Err(Error::new(Code::UniqueViolation, message).about(&t.def.name, None, Some(&index.name())));
         }
         Ok(attachment(build.finish()?))
     }
@@ -514,5 +539,5 @@ fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {
     let message = format!("duplicate key value violates unique constraint \"{}\"", index.name());
     Error::new(Code::UniqueViolation, message)
         .hint(format!("Key ({})=({}) already exists.", names.join(", "), printed.collect::<Vec<_>>().join(", ")))
-        .about(&t.def.name, None, Some(index.name()))
+        .about(&t.def.name, None, Some(&index.name()))
 }

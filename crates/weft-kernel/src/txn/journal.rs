@@ -89,7 +89,18 @@ impl Journal {
             self.tables.push(TableState { table: table.clone(), writes: Arc::default(), locked: false });
             self.tables.len() - 1
         });
+        // Noted under an older definition, by a statement that was run again.
+        if self.tables[at].table.def.schema.version < table.def.schema.version {
+            self.tables[at].table = table.clone();
+        }
         &mut self.tables[at]
+    }
+
+    /// The table has another definition from here on.
+    pub(super) fn redefine(&mut self, table: &TableRef) {
+        if let Some(state) = self.tables.iter_mut().find(|state| state.table.def.id == table.def.id) {
+            state.table = table.clone();
+        }
     }
 
     /// Stages a key.

@@ -16,6 +16,7 @@ use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
 use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
 
+use super::ddl::OwnDdl;
 use super::indexes::IndexFiles;
 use super::journal::Journal;
 use super::level::IsolationLevel;
@@ -204,6 +205,11 @@ impl Transaction {
         if let Err(error) = self.check_unwritten(t) {
             return Err(error.hint("run the bulk statement first, or insert row by row"));
         }
+        if OwnDdl::alters(&self.ddl, t.id()) {
+            let message = format!("table {:?} was altered by this transaction", t.def.name);
+            let error = Error::new(Code::FeatureNotSupported, message).about(&t.def.name, None, None);
+            return Err(error.hint("insert row by row, or commit first"));
+        }
         self.check_buildable(t)?;
         self.check_built(t, batches)?;
         let (files, of_indexes) = self.build_files(t, batches);
@@ -250,7 +256,7 @@ impl Transaction {
     /// Whether [`Transaction::build`] can be used: the transaction has not staged rows of the table, and no foreign key
     /// of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
-        self.check_buildable(t).is_ok() && self.check_unwritten(t).is_ok()
+        !OwnDdl::alters(&self.ddl, t.id()) && self.check_buildable(t).is_ok() && self.check_unwritten(t).is_ok()
     }
 
     /// Whether [`Transaction::build`] can be used several times: the table finds a key in what was built before, unique

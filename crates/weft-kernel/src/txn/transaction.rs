@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
 use super::ddl::OwnDdl;
@@ -14,7 +15,7 @@ use super::speculation::Speculation;
 use super::stage::overlay;
 use crate::CancelToken;
 use crate::admission::Slot;
-use crate::catalog::{TableDef, TableRef};
+use crate::catalog::{SchemaId, TableDef, TableRef};
 use crate::engine::LogHold;
 use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
@@ -62,6 +63,10 @@ pub struct Transaction {
     /// Chunks were appended to the log and need an Abort record when the commit fails.
     pub(super) chunked: bool,
     ended: bool,
+    /// Where names without a schema are looked for, in this order; the first is where things are made.
+    search_path: Arc<[SchemaId]>,
+    /// The last number taken from each sequence, in the order in which they were asked last.
+    pub(super) numbers_taken: Mutex<Vec<(u32, i64)>>,
 }
 
 /// A locked row.
@@ -105,6 +110,8 @@ impl Transaction {
             checked_steps: 0,
             chunked: false,
             ended: false,
+            search_path: Arc::new([SchemaId::PUBLIC]),
+            numbers_taken: Mutex::default(),
         })
     }
 
@@ -126,6 +133,16 @@ impl Transaction {
     /// Whether the commit waits until it is on disk.
     pub fn set_durability(&mut self, durability: Durability) {
         self.durability = durability;
+    }
+
+    /// Where names without a schema are looked for.
+    pub fn search_path(&self) -> &Arc<[SchemaId]> {
+        &self.search_path
+    }
+
+    /// Says where names without a schema are looked for. The kernel's own look-ups do not use it.
+    pub fn set_search_path(&mut self, path: Arc<[SchemaId]>) {
+        self.search_path = path;
     }
 
     /// The isolation level.
@@ -228,9 +245,14 @@ impl Transaction {
         self.ddl.is_empty().then(|| self.core().catalog.version_at(self.read_ts).0)
     }
 
-    /// A table by its exact name, own DDL included.
+    /// A table of the schema `public` by its exact name, own DDL included.
     pub fn table(&self, name: &str) -> Result<TableRef> {
-        match self.relation(name) {
+        self.table_in(SchemaId::PUBLIC, name)
+    }
+
+    /// A table by its schema and exact name, own DDL included.
+    pub fn table_in(&self, namespace: SchemaId, name: &str) -> Result<TableRef> {
+        match self.relation(namespace, name) {
             Some(found) if found.as_index.is_none() => Ok(found),
             Some(_) => Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table")),
             None => Err(undefined_table(name)),
@@ -238,24 +260,44 @@ impl Transaction {
     }
 
     /// A table or an index by its exact name, own DDL included.
-    pub(super) fn relation(&self, name: &str) -> Option<TableRef> {
-        match OwnDdl::find(&self.ddl, name) {
+    pub(super) fn relation(&self, namespace: SchemaId, name: &str) -> Option<TableRef> {
+        match OwnDdl::find(&self.ddl, namespace, name) {
             Some(own) => own,
-            None => self.core().catalog.find(name, self.read_ts),
+            None => self.core().catalog.find(namespace, name, self.read_ts),
         }
+    }
+
+    /// A table by its id as this transaction sees it, own DDL included.
+    pub fn table_of(&self, id: TableId) -> Option<TableRef> {
+        if OwnDdl::drops(&self.ddl, id) {
+            return None;
+        }
+        OwnDdl::by_id(&self.ddl, id).or_else(|| self.core().catalog.by_id_at(id, self.read_ts))
     }
 
     /// All tables, by id, own DDL included.
     pub fn tables(&self) -> Vec<Arc<TableDef>> {
+        let mut tables = self.relations();
+        tables.retain(|def| def.method != INDEX_METHOD);
+        tables
+    }
+
+    /// All tables and indexes, by id, own DDL included.
+    pub fn relations(&self) -> Vec<Arc<TableDef>> {
         let mut tables: Vec<Arc<TableDef>> =
             self.core().catalog.visible(self.read_ts).into_iter().map(|table| table.def).collect();
         for ddl in &self.ddl {
             match ddl {
                 OwnDdl::Create(table) => tables.push(table.def.clone()),
                 OwnDdl::Drop(table) => tables.retain(|def| def.id != table.def.id),
+                OwnDdl::Alter(_, table) => {
+                    for def in tables.iter_mut().filter(|def| def.id == table.def.id) {
+                        *def = table.def.clone();
+                    }
+                }
+                OwnDdl::Object(..) => {}
             }
         }
-        tables.retain(|def| def.method != INDEX_METHOD);
         tables
     }
 
@@ -266,7 +308,7 @@ impl Transaction {
             reads.note_key(t.def.id, key, columns.iter().copied().collect());
         }
         let Some(staged) = self.shown_row(t, key)? else {
-            return t.table.read(key, self.read_ts, columns, values);
+            return t.read(key, self.read_ts, columns, values);
         };
         values.clear();
         if let Some(row) = &staged.row {
@@ -323,6 +365,16 @@ impl Transaction {
         ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads: self.reads.clone() }
     }
 
+    /// What is committed of a table now, and this transaction's own writes, whatever its snapshot shows: for who holds
+    /// the table's lock alone ([`Transaction::lock_definition`]) and looks at all rows.
+    pub fn newest_view(&self, t: &TableRef) -> Result<ReadView> {
+        let timeline = &self.core().timeline;
+        timeline.settle()?;
+        // The own snapshot, which is registered, is at or before it.
+        let own = self.journal.find(t.def.id).map(|state| &state.writes).filter(|writes| !writes.is_empty());
+        Ok(ReadView { read_ts: timeline.published(), own: own.cloned(), reads: None })
+    }
+
     /// A hidden row id that no row had; numbers of transactions that roll back are left out.
     pub fn next_row_id(&self, t: &TableRef) -> i64 {
         self.next_row_ids(t, 1)
@@ -345,11 +397,13 @@ impl Transaction {
         }
         self.checked_steps = self.checked_steps.min(mark.step_count);
         let ddl = &mut self.ddl;
-        self.journal.rollback_to(mark, || {
-            if let Some(OwnDdl::Create(table)) = ddl.pop() {
-                table.table.drop_files();
-            }
+        let mut redefined = Vec::new();
+        self.journal.rollback_to(mark, || match ddl.pop() {
+            Some(OwnDdl::Create(table)) => table.table.drop_files(),
+            Some(OwnDdl::Alter(before, _)) => redefined.push(before),
+            _ => {}
         });
+        redefined.iter().for_each(|table| self.journal.redefine(table));
         self.last_read = None;
     }
 

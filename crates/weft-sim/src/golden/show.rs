@@ -147,6 +147,11 @@ fn changes_of(bytes: &[u8]) -> Result<String> {
         let (table, what) = match change? {
             LoggedChange::CreateTable { .. } => ("a table".to_owned(), "create"),
             LoggedChange::DropTable { table } => (format!("t{table}"), "drop"),
+            LoggedChange::InsertUncounted { table, .. } => (format!("t{table}"), "insert"),
+            LoggedChange::AlterTable { .. } => ("a table".to_owned(), "alter"),
+            LoggedChange::PutObject { .. } => ("an object".to_owned(), "put"),
+            LoggedChange::DropObject { id } => (format!("o{id}"), "drop"),
+            LoggedChange::SetSequence { id, .. } => (format!("s{id}"), "set"),
             LoggedChange::Table { table, change, .. } => (
                 format!("t{table}"),
                 match change {

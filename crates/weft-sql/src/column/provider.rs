@@ -53,6 +53,8 @@ pub(crate) struct WeftTable {
     name: Arc<str>,
     stored: Arc<Schema>,
     schema: SchemaRef,
+    /// Which stored column each of `schema` is.
+    ordinals: Vec<usize>,
     indexed: Vec<Indexed>,
     rows: AtomicU64,
     bytes: AtomicU64,
@@ -62,12 +64,14 @@ impl WeftTable {
     /// The table as it is defined now; with `hidden`, a hidden row id is a column too.
     fn new(table: &TableRef, hidden: bool) -> WeftTable {
         let stored = Arc::clone(&table.def.schema);
-        let width = if hidden { stored.columns.len() } else { stored.visible().len() };
+        let is_shown = |&ordinal: &usize| hidden || stored.is_visible(ordinal);
+        let ordinals: Vec<usize> = (0..stored.columns.len()).filter(is_shown).collect();
         let statistics = table.table.statistics();
         WeftTable {
             id: table.def.id,
             name: table.def.name.as_str().into(),
-            schema: stored.arrow(&(0..width).collect::<Vec<_>>()),
+            schema: stored.arrow(&ordinals),
+            ordinals,
             stored,
             indexed: indexed(table),
             rows: AtomicU64::new(statistics.row_count),
@@ -100,8 +104,8 @@ impl TableProvider for WeftTable {
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let projection: Vec<usize> = match projection {
-            Some(columns) => columns.clone(),
-            None => (0..self.schema.fields().len()).collect(),
+            Some(columns) => columns.iter().map(|&column| self.ordinals[column]).collect(),
+            None => self.ordinals.clone(),
         };
         let mut predicates = Vec::with_capacity(filters.len());
         let mut known = Vec::new();
@@ -197,11 +201,10 @@ impl<'a> PlanningContext<'a> {
     fn find(&self, reference: &TableReference) -> weft_format::Result<(TableRef, bool)> {
         match (reference.schema(), &self.target) {
             (None, Some(target)) if reference.table() == TARGET => return Ok((target.clone(), true)),
-            (None | Some("public"), _) => {}
+            (None, _) => {}
             (Some(schema), _) => {
-                let name = format!("{schema}.{}", reference.table());
-                return Err(Error::new(Code::UndefinedTable, format!("relation \"{name}\" does not exist"))
-                    .hint("the only schema is public"));
+                let name = crate::resolve::qualified(schema, reference.table());
+                return Ok((self.tables.table(&name)?, false));
             }
         }
         Ok((self.tables.table(reference.table())?, false))

@@ -206,7 +206,7 @@ fn indexes(engine: &Engine) -> Vec<Vec<Value>> {
         };
         let statistics = index.statistics();
         vec![
-            text(index.name()),
+            text(&*index.name()),
             text(table.def.name.as_str()),
             text(index.parts().iter().map(|part| part.text(schema)).collect::<Vec<_>>().join(", ")),
             Value::Bool(index.is_unique()),

@@ -127,7 +127,7 @@ impl Expander<'_> {
                     Some(names) => names?,
                     None => {
                         let table = self.tables.table(&folded).ok()?;
-                        table.def.schema.visible().iter().map(|column| column.name.clone()).collect()
+                        table.def.schema.visible().map(|(_, column)| column.name.clone()).collect()
                     }
                 };
                 (names, alias, Some(Ident::with_quote('"', folded)))

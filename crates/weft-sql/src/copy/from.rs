@@ -61,7 +61,7 @@ pub(super) fn copy_from(
 
 fn ordinals(shape: &TableShape, columns: &[Ident]) -> Result<Vec<usize>> {
     if columns.is_empty() {
-        return Ok((0..shape.columns().len()).collect());
+        return Ok(shape.visible());
     }
     let mut ordinals = Vec::with_capacity(columns.len());
     for column in columns {
@@ -135,7 +135,7 @@ impl Input<'_> {
                 }
             }
             for &ordinal in &defaults {
-                builders[ordinal].append(self.shape.default_value(ordinal, &context.eval_context())?);
+                builders[ordinal].append(self.shape.default_value(context.txn, ordinal, &context.eval_context())?);
             }
             rows += 1;
         }

@@ -71,7 +71,7 @@ fn forced(query: &PreparedQuery, options: &CopyOptions) -> Result<Vec<bool>> {
 fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) -> Result<Query> {
     let shape = context.shape(name)?;
     let names: Vec<String> = match columns {
-        [] => shape.columns().iter().map(|column| column.name.clone()).collect(),
+        [] => shape.table.def.schema.visible().map(|(_, column)| column.name.clone()).collect(),
         some => {
             let mut names = Vec::with_capacity(some.len());
             for column in some {

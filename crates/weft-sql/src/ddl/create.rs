@@ -1,17 +1,19 @@
 //! Definitions of tables.
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, CreateTable, CreateTableOptions, DataType as SqlType, Expr as SqlExpr,
+    ColumnDef, ColumnOption, CreateTable, CreateTableOptions, DataType as SqlType, Expr as SqlExpr, GeneratedAs,
     PrimaryKeyConstraint, Spanned, SqlOption, TableConstraint, Value as SqlValue,
 };
 use std::collections::BTreeMap;
 use weft_format::schema::ROW_ID_COLUMN;
-use weft_format::{Code, Column, Error, Result, Schema};
-use weft_kernel::{NewTable, Transaction};
+use weft_format::{Code, Column, DataType, Error, Result, Schema};
+use weft_kernel::{NewTable, TableDef, Transaction};
 
 use super::foreign_keys::{self, NewForeignKey};
 use super::index::{check_unique, unique_columns};
-use crate::expr::{Scope, data_type_of};
+use super::sequence::NewSequence;
+use crate::expr::{Scope, data_type_of, sequence_call};
+use crate::notice::Notice;
 use crate::outcome::OutputColumn;
 use crate::parse::{fold, span_position, table_name};
 use crate::row::{bind_check, bind_default};
@@ -31,16 +33,21 @@ pub(crate) struct NewUnique {
     pub(crate) columns: Vec<usize>,
 }
 
+/// What a CREATE TABLE asks for.
+pub(crate) struct Asked {
+    pub(crate) table: NewTable,
+    pub(crate) uniques: Vec<NewUnique>,
+    /// Of serial and identity columns.
+    pub(crate) sequences: Vec<NewSequence>,
+    pub(crate) notices: Vec<Notice>,
+}
+
 /// The definition that a CREATE TABLE with columns asks for, and its UNIQUE constraints. The transaction knows the
 /// tables that it refers to.
-pub(crate) fn new_table(
-    txn: &Transaction,
-    create: &CreateTable,
-    method: Option<&str>,
-    source: &str,
-) -> Result<(NewTable, Vec<NewUnique>)> {
+pub(crate) fn new_table(txn: &Transaction, create: &CreateTable, method: Option<&str>, source: &str) -> Result<Asked> {
     refuse_clauses(create)?;
-    let mut building = Building::new(table_name(&create.name)?, source);
+    let (namespace, name) = crate::resolve::creation(txn, &table_name(&create.name)?)?;
+    let mut building = Building::new(name, source);
     check_length(&building.name)?;
     if create.columns.len() > COLUMNS_MAX {
         let (name, count) = (&building.name, create.columns.len());
@@ -54,17 +61,44 @@ pub(crate) fn new_table(
     for constraint in &create.constraints {
         building.constraint(constraint)?;
     }
-    let uniques = building.take_uniques();
+    let (uniques, sequences) = (building.take_uniques(), building.take_sequences());
     let foreign_keys = std::mem::take(&mut building.foreign_keys);
     let mut table = building.finish()?;
-    table.method = method.unwrap_or(DEFAULT_METHOD).into();
-    table.options = options_of(&create.table_options)?;
+    table.namespace = namespace;
+    let (method, options, notices) = storage_of(create, method)?;
+    (table.method, table.options) = (method, options);
     foreign_keys::resolve(txn, &mut table, &uniques, foreign_keys)?;
-    Ok((table, uniques))
+    Ok(Asked { table, uniques, sequences, notices })
+}
+
+/// Makes a table with its sequences and unique indexes.
+pub(crate) fn create_asked(txn: &mut Transaction, asked: Asked) -> Result<()> {
+    let Asked { mut table, uniques, sequences, .. } = asked;
+    let mut made = Vec::with_capacity(sequences.len());
+    for new in &sequences {
+        let column = table.schema.columns[new.ordinal].name.clone();
+        let sequence = super::sequence::make(txn, table.namespace, &table.name, &column, new)?;
+        table.defaults[new.ordinal] = Some(super::sequence::default_text(txn, &sequence));
+        if let Some(always) = new.identity {
+            let (key, value) = super::sequence::identity_property(new.ordinal, always);
+            table.properties.insert(key, value);
+        }
+        made.push(sequence);
+    }
+    let table = txn.create_table(table)?;
+    for (new, sequence) in sequences.iter().zip(&made) {
+        super::sequence::own(txn, sequence, &table.def, new.ordinal)?;
+    }
+    super::index::create_uniques(txn, &table, uniques)
 }
 
 /// The definition that a CREATE TABLE AS asks for: the query's columns, with the names given before AS.
-pub(crate) fn table_of_query(create: &CreateTable, method: Option<&str>, query: &[OutputColumn]) -> Result<NewTable> {
+pub(crate) fn table_of_query(
+    txn: &Transaction,
+    create: &CreateTable,
+    method: Option<&str>,
+    query: &[OutputColumn],
+) -> Result<(NewTable, Vec<Notice>)> {
     refuse_clauses(create)?;
     let is_bare = |column: &ColumnDef| column.data_type == SqlType::Unspecified && column.options.is_empty();
     if !create.columns.iter().all(is_bare) || !create.constraints.is_empty() {
@@ -82,13 +116,24 @@ pub(crate) fn table_of_query(create: &CreateTable, method: Option<&str>, query: 
         check_column_name(&name, &columns)?;
         columns.push(Column { name, data_type: output.data_type, not_null: false });
     }
-    let method = method.unwrap_or(DEFAULT_METHOD);
-    let mut table = NewTable::new(table_name(&create.name)?, Schema::new(columns, Vec::new()), method);
-    table.options = options_of(&create.table_options)?;
-    Ok(table)
+    let (namespace, name) = crate::resolve::creation(txn, &table_name(&create.name)?)?;
+    let (method, options, notices) = storage_of(create, method)?;
+    let mut table = NewTable::new(name, Schema::new(columns, Vec::new()), method);
+    (table.options, table.namespace) = (options, namespace);
+    Ok((table, notices))
 }
 
-struct Building<'a> {
+/// What a column definition or a constraint adds to a table that is there.
+pub(super) struct Added {
+    pub(super) column: Column,
+    pub(super) default: Option<String>,
+    pub(super) checks: Vec<(Option<String>, Option<String>, String)>,
+    pub(super) key: Option<(Option<String>, Vec<usize>)>,
+    pub(super) uniques: Vec<NewUnique>,
+    pub(super) foreign_keys: Vec<NewForeignKey>,
+}
+
+pub(super) struct Building<'a> {
     source: &'a str,
     name: String,
     columns: Vec<Column>,
@@ -98,28 +143,103 @@ struct Building<'a> {
     key: Option<(Option<String>, Vec<usize>)>,
     uniques: Vec<NewUnique>,
     foreign_keys: Vec<NewForeignKey>,
+    sequences: Vec<NewSequence>,
 }
 
 impl<'a> Building<'a> {
     fn new(name: String, source: &'a str) -> Building<'a> {
-        let (columns, defaults, checks, uniques, foreign_keys) = Default::default();
-        Building { source, name, columns, defaults, checks, key: None, uniques, foreign_keys }
+        let (columns, defaults, checks, uniques, foreign_keys, sequences) = Default::default();
+        Building { source, name, columns, defaults, checks, key: None, uniques, foreign_keys, sequences }
     }
 
-    fn column(&mut self, column: &ColumnDef) -> Result<()> {
+    /// What is added to a table: its columns are known, hidden ones under names that nobody writes.
+    pub(super) fn of(def: &TableDef, source: &'a str) -> Building<'a> {
+        let mut building = Building::new(def.name.clone(), source);
+        building.columns = def.schema.columns.clone();
+        if let Some(row_id) = def.schema.row_id() {
+            building.columns[row_id].name.clear();
+        }
+        building.defaults = vec![None; building.columns.len()];
+        building
+    }
+
+    pub(super) fn take_sequences(&mut self) -> Vec<NewSequence> {
+        std::mem::take(&mut self.sequences)
+    }
+
+    /// What was added to a table that had so many columns.
+    pub(super) fn added(mut self, count: usize) -> Added {
+        let uniques = self.take_uniques();
+        let none = || Column { name: String::new(), data_type: weft_format::DataType::Text, not_null: false };
+        Added {
+            column: self.columns.get(count).cloned().unwrap_or_else(none),
+            default: self.defaults.get(count).cloned().flatten(),
+            checks: self.checks,
+            key: self.key,
+            uniques,
+            foreign_keys: self.foreign_keys,
+        }
+    }
+
+    /// A column takes its numbers from a sequence.
+    fn number(
+        &mut self,
+        ordinal: usize,
+        options: &[sqlparser::ast::SequenceOptions],
+        identity: Option<bool>,
+    ) -> Result<()> {
+        let Column { name, data_type, .. } = self.columns[ordinal].clone();
+        if !matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
+            let message = "identity column type must be smallint, integer, or bigint";
+            return Err(Error::new(Code::InvalidParameterValue, message).about(&self.name, Some(&name), None));
+        }
+        let is_numbered = self.sequences.iter().any(|sequence| sequence.ordinal == ordinal);
+        if is_numbered || self.defaults[ordinal].is_some() {
+            let what = if identity.is_some() { "both default and identity" } else { "multiple default values" };
+            let message = format!("{what} specified for column \"{name}\" of table \"{}\"", self.name);
+            return Err(Error::new(Code::SyntaxError, message));
+        }
+        self.columns[ordinal].not_null = true;
+        self.sequences.push(NewSequence { ordinal, data_type, options: options.to_vec(), identity });
+        Ok(())
+    }
+
+    pub(super) fn column(&mut self, column: &ColumnDef) -> Result<()> {
         let name = fold(&column.name);
         check_column_name(&name, &self.columns).map_err(|error| self.place(error, column.name.span))?;
-        let data_type = data_type_of(&column.data_type).map_err(|error| self.place(error, column.name.span))?;
+        let serial = serial_type(&column.data_type);
+        let data_type = match serial {
+            Some(data_type) => data_type,
+            None => data_type_of(&column.data_type).map_err(|error| self.place(error, column.name.span))?,
+        };
         let ordinal = self.columns.len();
         self.columns.push(Column { name: name.clone(), data_type, not_null: false });
         self.defaults.push(None);
+        if serial.is_some() {
+            self.number(ordinal, &[], None)?;
+        }
         let mut nullable = false;
         for option in &column.options {
             let constraint_name = option.name.as_ref().map(fold);
             match &option.option {
                 ColumnOption::Null => nullable = true,
                 ColumnOption::NotNull => self.columns[ordinal].not_null = true,
+                ColumnOption::Default(_) if self.sequences.iter().any(|sequence| sequence.ordinal == ordinal) => {
+                    let message =
+                        format!("multiple default values specified for column \"{name}\" of table \"{}\"", self.name);
+                    return Err(self.place(Error::new(Code::SyntaxError, message), column.name.span));
+                }
                 ColumnOption::Default(expr) => self.defaults[ordinal] = Some(expr.to_string()),
+                ColumnOption::Generated {
+                    generated_as: generated_as @ (GeneratedAs::Always | GeneratedAs::ByDefault),
+                    sequence_options,
+                    generation_expr: None,
+                    ..
+                } => {
+                    let always = matches!(generated_as, GeneratedAs::Always);
+                    self.number(ordinal, sequence_options.as_deref().unwrap_or_default(), Some(always))
+                        .map_err(|error| self.place(error, column.name.span))?;
+                }
                 ColumnOption::PrimaryKey(key) => {
                     let name = constraint_name.or_else(|| key.name.as_ref().map(fold));
                     self.primary_key(name, vec![ordinal])?;
@@ -149,7 +269,7 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    fn constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
+    pub(super) fn constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 let ordinals = self.key_columns(key)?;
@@ -198,10 +318,11 @@ impl<'a> Building<'a> {
     ) -> Result<Vec<usize>> {
         let mut ordinals = Vec::new();
         for name in names {
-            let ordinal = self.columns.iter().position(|known| known.name == name).ok_or_else(|| {
-                let message = format!("column \"{name}\" named in key does not exist");
-                self.place(Error::new(Code::UndefinedColumn, message), span)
-            })?;
+            let ordinal =
+                self.columns.iter().position(|known| known.name == name && !name.is_empty()).ok_or_else(|| {
+                    let message = format!("column \"{name}\" named in key does not exist");
+                    self.place(Error::new(Code::UndefinedColumn, message), span)
+                })?;
             if ordinals.contains(&ordinal) {
                 let message = format!("column \"{name}\" appears twice in {kind} constraint");
                 return Err(self.place(Error::new(Code::DuplicateColumn, message), span));
@@ -241,7 +362,7 @@ impl<'a> Building<'a> {
             return Err(Error::new(Code::InvalidTableDefinition, message).hint("give it at least one"));
         }
         for (column, default) in self.columns.iter().zip(&self.defaults) {
-            if let Some(default) = default {
+            if let Some(default) = default.as_deref().filter(|default| sequence_call(default).is_none()) {
                 bind_default(default, column)?;
             }
         }
@@ -256,7 +377,7 @@ impl<'a> Building<'a> {
                     return Err(Error::new(Code::InvalidTableDefinition, message));
                 }
                 Some(name) => name,
-                None => free_name(&self.name, column.as_deref(), &checks),
+                None => free_check_name(&self.name, column.as_deref(), &checks),
             };
             checks.push((name, condition));
         }
@@ -265,7 +386,7 @@ impl<'a> Building<'a> {
             None => (None, Vec::new()),
         };
         let mut table = NewTable::new(self.name, Schema::new(self.columns, key), DEFAULT_METHOD);
-        table.defaults = self.defaults;
+        table.defaults[..self.defaults.len()].clone_from_slice(&self.defaults);
         table.checks = checks;
         table.primary_key = key_name;
         Ok(table)
@@ -289,7 +410,7 @@ impl<'a> Building<'a> {
 }
 
 /// `t_price_check`, `t_check`, with a number when it is taken.
-fn free_name(table: &str, column: Option<&str>, checks: &[(String, String)]) -> String {
+pub(super) fn free_check_name(table: &str, column: Option<&str>, checks: &[(String, String)]) -> String {
     let base = column.map_or_else(|| format!("{table}_check"), |column| format!("{table}_{column}_check"));
     let is_free = |name: &str| checks.iter().all(|(known, _)| known != name);
     let numbered = (1..).map(|number| format!("{base}{number}"));
@@ -305,7 +426,7 @@ pub(super) fn check_length(name: &str) -> Result<()> {
     Err(Error::new(Code::ProgramLimit, message).hint("choose a shorter one"))
 }
 
-fn check_column_name(name: &str, columns: &[Column]) -> Result<()> {
+pub(super) fn check_column_name(name: &str, columns: &[Column]) -> Result<()> {
     check_length(name)?;
     if columns.iter().any(|known| known.name == name) {
         return Err(Error::new(Code::DuplicateColumn, format!("column \"{name}\" specified more than once")));
@@ -341,6 +462,59 @@ fn options_of(options: &CreateTableOptions) -> Result<BTreeMap<String, String>> 
     Ok(map)
 }
 
+/// Parameters of PostgreSQL's storage, which mean nothing here.
+const FOREIGN_OPTIONS: &[&str] =
+    &["fillfactor", "parallel_workers", "user_catalog_table", "vacuum_index_cleanup", "vacuum_truncate"];
+
+type Storage = (String, BTreeMap<String, String>, Vec<Notice>);
+
+/// Method and options of a table; what is PostgreSQL's alone is left out, with a notice.
+fn storage_of(create: &CreateTable, method: Option<&str>) -> Result<Storage> {
+    let mut notices = Vec::new();
+    let method = match method {
+        Some(heap @ "heap") => {
+            notices.push(Notice::notice(format!("table method \"{heap}\" is \"{DEFAULT_METHOD}\" here")));
+            DEFAULT_METHOD
+        }
+        other => other.unwrap_or(DEFAULT_METHOD),
+    };
+    let mut options = options_of(&create.table_options)?;
+    options.retain(|name, _| {
+        let is_foreign = FOREIGN_OPTIONS.contains(&name.as_str())
+            || ["autovacuum_", "toast.", "toast_", "log_autovacuum"].iter().any(|prefix| name.starts_with(prefix));
+        if is_foreign {
+            notices.push(Notice::notice(format!("storage parameter \"{name}\" has no effect")));
+        }
+        !is_foreign
+    });
+    Ok((method.to_owned(), options, notices))
+}
+
+/// Tests a DEFAULT for a column.
+pub(super) fn check_default(txn: &Transaction, default: &str, column: &Column) -> Result<()> {
+    match sequence_call(default) {
+        Some(name) => match crate::resolve::object(txn, weft_kernel::ObjectKind::Sequence, &name) {
+            Some(_) => Ok(()),
+            None => Err(crate::resolve::undefined(&name)),
+        },
+        None => bind_default(default, column).map(|_| ()),
+    }
+}
+
+/// The type of a serial column.
+fn serial_type(name: &SqlType) -> Option<DataType> {
+    let SqlType::Custom(name, arguments) = name else { return None };
+    if !arguments.is_empty() {
+        return None;
+    }
+    match name.to_string().to_lowercase().as_str() {
+        "smallserial" | "serial2" => Some(DataType::SmallInt),
+        "serial" | "serial4" => Some(DataType::Integer),
+        "bigserial" | "serial8" => Some(DataType::BigInt),
+        _ => None,
+    }
+}
+
 pub(super) fn unsupported(what: &str) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE TABLE"))
 }
@@ -348,7 +522,6 @@ pub(super) fn unsupported(what: &str) -> Error {
 fn refuse_clauses(create: &CreateTable) -> Result<()> {
     let clauses = [
         (create.or_replace, "OR REPLACE"),
-        (create.temporary, "TEMPORARY"),
         (create.external, "EXTERNAL"),
         (create.transient || create.volatile || create.global.is_some(), "a kind of table other than plain"),
         (create.like.is_some(), "LIKE"),

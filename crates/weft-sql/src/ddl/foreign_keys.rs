@@ -75,7 +75,12 @@ pub(super) fn resolve(
     foreign_keys: Vec<NewForeignKey>,
 ) -> Result<()> {
     for new in foreign_keys {
-        let to_itself = new.parent == table.name;
+        let to_itself = match crate::resolve::split(&new.parent) {
+            (None, name) => name == table.name && txn.search_path().contains(&table.namespace),
+            (Some(schema), name) => {
+                name == table.name && crate::resolve::schema_of(txn, schema) == Some(table.namespace)
+            }
+        };
         let parent = if to_itself { None } else { Some(parent_of(txn, &new.parent)?) };
         let schema = parent.as_ref().map_or(&table.schema, |parent| &*parent.def.schema);
         let parent_columns = parent_columns(&new, schema)?;
@@ -114,11 +119,15 @@ pub(super) fn resolve(
 }
 
 fn parent_of(txn: &Transaction, name: &str) -> Result<TableRef> {
-    if txn.index(name).is_some() {
-        let message = format!("referenced relation \"{name}\" is not a table");
-        return Err(Error::new(Code::WrongObjectType, message).about(name, None, None));
+    match crate::resolve::relation(txn, name) {
+        Some(crate::resolve::Relation::Table(table)) => Ok(table),
+        Some(_) => {
+            let name = crate::resolve::shown(name);
+            let message = format!("referenced relation \"{name}\" is not a table");
+            Err(Error::new(Code::WrongObjectType, message).about(&name, None, None))
+        }
+        None => Err(crate::resolve::undefined(name)),
     }
-    txn.table(name)
 }
 
 fn parent_columns(new: &NewForeignKey, schema: &Schema) -> Result<Vec<usize>> {
@@ -131,7 +140,7 @@ fn parent_columns(new: &NewForeignKey, schema: &Schema) -> Result<Vec<usize>> {
     }
     let mut ordinals = Vec::with_capacity(new.parent_columns.len());
     for name in &new.parent_columns {
-        let found = schema.visible().iter().position(|column| column.name == *name);
+        let found = schema.visible_ordinal(name);
         let ordinal = found.ok_or_else(|| {
             let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
             Error::new(Code::UndefinedColumn, message).about(&new.parent, Some(name), None)
@@ -152,8 +161,7 @@ fn refuse_untested_checks(table: &NewTable, new: &NewForeignKey) -> Result<()> {
         return Ok(());
     }
     let columns: ColumnSet = new.columns.iter().copied().collect();
-    let names = table.schema.visible().iter().map(|column| (column.name.as_str(), column.data_type));
-    let scope = crate::expr::Scope::empty().with(&table.name, names);
+    let scope = crate::row::table_scope(&table.name, &table.schema, crate::expr::Scope::empty());
     for (name, condition) in &table.checks {
         if bind_check(condition, &scope)?.columns().into_iter().any(|column| columns.contains(column)) {
             let error = unsupported("SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint");

@@ -3,10 +3,10 @@
 use sqlparser::ast::{CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint};
 use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
-use weft_kernel::TableRef;
 use weft_kernel::index::NewIndex;
+use weft_kernel::{TableRef, Transaction};
 
-use super::create::check_length;
+use super::create::{NewUnique, check_length};
 use super::index_parts::{part_name, part_of};
 use crate::parse::{fold, span_position, table_name};
 use crate::row::{TableShape, index_predicate};
@@ -58,7 +58,7 @@ pub(super) fn place(error: Error, source: &str, span: Span) -> Error {
 
 /// The ordinal of a visible column.
 pub(super) fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
-    table.def.schema.visible().iter().position(|known| known.name == name).ok_or_else(|| {
+    table.def.schema.visible_ordinal(name).ok_or_else(|| {
         let message = format!("column \"{name}\" does not exist");
         Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(name), None)
     })
@@ -170,4 +170,25 @@ pub(super) fn check_unique(unique: &UniqueConstraint) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Makes the indexes of UNIQUE constraints.
+pub(crate) fn create_uniques(txn: &mut Transaction, table: &TableRef, uniques: Vec<NewUnique>) -> Result<()> {
+    let namespace = table.def.namespace;
+    for NewUnique { name, columns } in uniques {
+        let name = name.unwrap_or_else(|| {
+            let schema = &table.def.schema;
+            let names: Vec<&str> = columns.iter().map(|&ordinal| schema.columns[ordinal].name.as_str()).collect();
+            let is_taken = |name: &str| {
+                crate::resolve::is_taken(txn, namespace, name) || table.def.primary_key.as_deref() == Some(name)
+            };
+            free_name(&format!("{}_{}", table.def.name, names.join("_")), "key", &is_taken)
+        });
+        if crate::resolve::is_taken(txn, namespace, &name) {
+            let message = format!("relation \"{name}\" already exists");
+            return Err(Error::new(Code::DuplicateTable, message).about(&name, None, None));
+        }
+        txn.create_index(table, NewIndex { constraint: true, ..NewIndex::new(name, columns, true) })?;
+    }
+    Ok(())
 }

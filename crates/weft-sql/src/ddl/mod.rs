@@ -15,10 +15,15 @@
 //! DEFAULT and CHECK are kept as SQL text and bound once here, so that a table never holds an expression that cannot be
 //! evaluated. What PostgreSQL has and Weft does not is refused by name.
 
+mod alter;
+pub(crate) mod comment;
 mod create;
+pub(crate) mod dependents;
 mod foreign_keys;
 mod index;
 mod index_parts;
+pub(crate) mod sequence;
 
-pub(crate) use create::{NewUnique, new_table, table_of_query};
-pub(crate) use index::{free_name, new_index};
+pub(crate) use alter::{Altering, move_object, move_table, rename_relation, truncate};
+pub(crate) use create::{NewUnique, create_asked, new_table, table_of_query};
+pub(crate) use index::{create_uniques, new_index};

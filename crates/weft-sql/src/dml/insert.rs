@@ -1,7 +1,7 @@
 //! INSERT from a query, as a query of new rows.
 
 use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject};
-use weft_format::{Code, DataType, Error, Result, Schema};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
@@ -11,7 +11,8 @@ use super::syntax::{
 };
 use crate::binding::Tables;
 use crate::column::{ColumnEngine, MARKER};
-use crate::expr::check_assignable;
+use crate::expr::{check_assignable, sequence_call};
+use crate::row::{check_generated, row_columns};
 
 /// Plans an INSERT.
 pub(super) fn prepare(
@@ -29,8 +30,9 @@ pub(super) fn prepare(
     let name = crate::parse::table_name(name)?;
     let table = tables.table(&name)?;
     let schema = &table.def.schema;
-    let shown = insert.table_alias.as_ref().map_or_else(|| exact(&name), |alias| alias.alias.clone());
-    let named = insert.columns.iter().map(|c| visible_ordinal(c, schema, &name)).collect::<Result<Vec<_>>>()?;
+    let shown = insert.table_alias.as_ref().map_or_else(|| exact(&table.def.name), |alias| alias.alias.clone());
+    let named =
+        insert.columns.iter().map(|c| visible_ordinal(c, schema, &table.def.name)).collect::<Result<Vec<_>>>()?;
     if let Some(twice) = (1..named.len()).find(|&at| named[..at].contains(&named[at])) {
         let column = &schema.columns[named[twice]].name;
         return Err(Error::new(Code::DuplicateColumn, format!("column \"{column}\" specified more than once")));
@@ -38,10 +40,17 @@ pub(super) fn prepare(
     let (source, given) = source(engine, tables, insert, &table, &named, text)?;
     let query = new_rows(source, &given, &table)?;
 
+    let ordinals = 0..row_columns(schema).len();
+    let numbered: Vec<usize> =
+        ordinals.filter(|ordinal| !given.contains(ordinal) && is_numbered(&table, *ordinal)).collect();
+    given.iter().try_for_each(|&ordinal| check_generated(&table.def, ordinal, insert))?;
     let returns = returns(insert.returning.as_ref());
+    if returns && !numbered.is_empty() {
+        return Err(unsupported("RETURNING of an INSERT from a query into a table that takes numbers from a sequence"));
+    }
     let query = if returns {
         let mut outer: Vec<SelectItem> = Vec::new();
-        for (ordinal, stored) in schema.visible().iter().enumerate() {
+        for (ordinal, stored) in row_columns(schema).iter().enumerate() {
             outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
         }
         outer.extend(returning(insert.returning.as_deref().unwrap_or(&[]), schema, &shown));
@@ -51,9 +60,9 @@ pub(super) fn prepare(
     };
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, None)?,
-        write: Write::Insert,
+        write: Write::Insert { numbered },
         key_columns: 0,
-        row_columns: schema.visible().len(),
+        row_columns: row_columns(schema).len(),
         returns,
         table,
     }))
@@ -69,7 +78,8 @@ fn source(
     text: &str,
 ) -> Result<(Query, Vec<usize>)> {
     let schema = &table.def.schema;
-    let all: Vec<usize> = if named.is_empty() { (0..schema.visible().len()).collect() } else { named.to_vec() };
+    let all: Vec<usize> =
+        if named.is_empty() { schema.visible().map(|(ordinal, _)| ordinal).collect() } else { named.to_vec() };
     let Some(source) = &insert.source else {
         let query = select(vec![SelectItem::UnnamedExpr(default_of(&table.def, 0)?)], Vec::new(), None)?;
         return Ok((query, vec![0]));
@@ -77,7 +87,7 @@ fn source(
     let mut query = (**source).clone();
     if let SetExpr::Values(values) = &mut *query.body {
         let width = values.rows.first().map_or(0, |row| row.content.len());
-        check_width(width, &all, named, schema)?;
+        check_width(width, &all, named)?;
         for row in &mut values.rows {
             for (expr, &ordinal) in row.content.iter_mut().zip(&all) {
                 if is_default(expr) {
@@ -89,7 +99,7 @@ fn source(
     }
     let prepared = engine.prepare_query(tables, &query, text, None)?;
     let columns = prepared.columns();
-    check_width(columns.len(), &all, named, schema)?;
+    check_width(columns.len(), &all, named)?;
     for (from, &ordinal) in columns.iter().zip(&all) {
         let to = &schema.columns[ordinal];
         if from.data_type != DataType::Text {
@@ -99,8 +109,8 @@ fn source(
     Ok((query, all[..columns.len()].to_vec()))
 }
 
-fn check_width(width: usize, all: &[usize], named: &[usize], schema: &Schema) -> Result<()> {
-    if width > all.len() || schema.visible().is_empty() {
+fn check_width(width: usize, all: &[usize], named: &[usize]) -> Result<()> {
+    if width > all.len() || all.is_empty() {
         return Err(Error::new(Code::SyntaxError, "INSERT has more expressions than target columns"));
     }
     if width < all.len() && !named.is_empty() {
@@ -109,14 +119,20 @@ fn check_width(width: usize, all: &[usize], named: &[usize], schema: &Schema) ->
     Ok(())
 }
 
+/// Whether a column takes numbers from a sequence.
+fn is_numbered(table: &TableRef, ordinal: usize) -> bool {
+    table.def.defaults[ordinal].as_deref().and_then(sequence_call).is_some()
+}
+
 /// `SELECT CAST(v0 AS ...) AS a, DEFAULT of b AS b, ... FROM (source) AS s (v0, ...)`
 fn new_rows(source: Query, given: &[usize], table: &TableRef) -> Result<Query> {
     let from = exact(&format!("{MARKER}source"));
     let names: Vec<String> = (0..given.len()).map(|place| hidden('v', place)).collect();
     let mut items = Vec::new();
-    for (ordinal, stored) in table.def.schema.visible().iter().enumerate() {
+    for (ordinal, stored) in row_columns(&table.def.schema).iter().enumerate() {
         let value: Expr = match given.iter().position(|&known| known == ordinal) {
             Some(place) => column(&from, &names[place]),
+            None if is_numbered(table, ordinal) => crate::parse::parse_expression("NULL")?,
             None => default_of(&table.def, ordinal)?,
         };
         items.push(aliased(cast_to(value, stored.data_type)?, &stored.name));

@@ -18,7 +18,10 @@ use crate::row::Load;
 
 /// What happens to each row that was read.
 pub(super) enum Write {
-    Insert,
+    Insert {
+        /// Columns that take numbers from sequences.
+        numbered: Vec<usize>,
+    },
     Update {
         changes_key: bool,
         may_repeat: bool,
@@ -106,18 +109,18 @@ impl PreparedWrite {
             let count = rows.batches.iter().map(|batch| batch.num_rows() as u64).sum();
             return self.shown(Tag::Select(count), rows);
         }
-        if matches!(self.write, Write::Insert) && !self.returns && context.txn.can_build_in_parts(&self.table) {
+        if matches!(self.write, Write::Insert { .. }) && !self.returns && context.txn.can_build_in_parts(&self.table) {
             return self.load(context);
         }
         // New rows may go to files of their own; changed ones are staged in memory.
         let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
-        let bytes_max = if matches!(self.write, Write::Insert) { u64::MAX } else { row_memory_bytes };
+        let bytes_max = if matches!(self.write, Write::Insert { .. }) { u64::MAX } else { row_memory_bytes };
         let read = context.engine.collect_within(&self.query, bytes_max, || context.binding(self.query.tables()))?;
         let mut rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&rows.batches)?;
         let tag = match self.write {
-            Write::Insert => Tag::Insert(count),
+            Write::Insert { .. } => Tag::Insert(count),
             Write::Update { .. } => Tag::Update(count),
             Write::Delete { .. } => Tag::Delete(count),
             Write::Lock(_) => unreachable!("returned above"),
@@ -159,11 +162,11 @@ impl PreparedWrite {
 
     fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
         let (what, remedy) = match self.write {
-            Write::Insert => ("inserts", "insert"),
+            Write::Insert { .. } => ("inserts", "insert"),
             Write::Delete { .. } => ("deletes", "delete"),
             _ => ("changes", "change"),
         };
-        let (of, bytes) = if matches!(self.write, Write::Insert) || query_memory_bytes < row_memory_bytes {
+        let (of, bytes) = if matches!(self.write, Write::Insert { .. }) || query_memory_bytes < row_memory_bytes {
             ("the memory of queries", query_memory_bytes)
         } else {
             ("row memory", row_memory_bytes)

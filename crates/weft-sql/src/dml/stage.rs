@@ -38,7 +38,7 @@ impl<'a, 'b> Stage<'a, 'b> {
         let distinct = if may_repeat { Some(self.distinct(batches)?) } else { None };
         let rows = distinct.as_deref().unwrap_or(batches);
         if let Write::Update { changes_key, reads, writes, .. } = self.plan.write {
-            let shape = self.context.shape(&self.plan.table.def.name)?;
+            let shape = self.context.shapes.shape(&self.plan.table)?;
             rows.iter().try_for_each(|batch| self.check(batch, &shape))?;
             self.update(rows, changes_key, shape.write_mode(reads, writes))?;
         } else {
@@ -71,14 +71,34 @@ impl<'a, 'b> Stage<'a, 'b> {
 
     /// Columns after the new row (RETURNING) are left out; row ids come from the table's counter.
     fn insert(&mut self, batches: &[RecordBatch]) -> Result<u64> {
-        let shape = self.context.shape(&self.plan.table.def.name)?;
+        let shape = self.context.shapes.shape(&self.plan.table)?;
         let visible: Vec<usize> = (0..shape.columns().len()).collect();
+        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros };
         let mut rows = Vec::with_capacity(batches.len());
         for batch in batches {
-            rows.push(batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?);
+            let batch = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
+            rows.push(self.numbered(batch, &shape, &eval)?);
         }
-        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros };
         insert_batches(&shape, self.context.txn, &rows, &eval, self.context.cancel)
+    }
+
+    /// Puts numbers of sequences into the columns that no value was given for.
+    fn numbered(&self, batch: RecordBatch, shape: &TableShape, eval: &EvalContext<'_>) -> Result<RecordBatch> {
+        let Write::Insert { numbered } = &self.plan.write else { return Ok(batch) };
+        if numbered.is_empty() {
+            return Ok(batch);
+        }
+        let mut arrays = batch.columns().to_vec();
+        for &ordinal in numbered {
+            let numbers = (0..batch.num_rows()).map(|_| shape.default_value(self.context.txn, ordinal, eval));
+            let numbers = numbers.collect::<Result<Vec<_>>>()?;
+            arrays[ordinal] = crate::values::array_of(numbers.iter(), shape.columns()[ordinal].data_type);
+        }
+        let fields = batch.schema();
+        let fields = fields.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
+        RecordBatch::try_new(std::sync::Arc::new(schema), arrays)
+            .map_err(|error| Error::internal(format!("new rows: {error}")))
     }
 
     fn update(&mut self, batches: &[RecordBatch], changes_key: bool, mode: LockMode) -> Result<()> {

@@ -167,7 +167,7 @@ pub(super) fn assignments(list: &[Assignment], schema: &Schema, table: &str) -> 
 /// The ordinal of a column that users see.
 pub(super) fn visible_ordinal(name: &ObjectName, schema: &Schema, table: &str) -> Result<usize> {
     let last = name.0.last().and_then(|part| part.as_ident()).map(crate::parse::fold).unwrap_or_default();
-    schema.visible().iter().position(|column| column.name == last).ok_or_else(|| {
+    schema.visible_ordinal(&last).ok_or_else(|| {
         Error::new(Code::UndefinedColumn, format!("column \"{last}\" of relation \"{table}\" does not exist")).about(
             table,
             Some(&last),
@@ -189,7 +189,7 @@ pub(super) fn returning(items: &[SelectItem], schema: &Schema, shown: &Ident) ->
             _ => false,
         };
         if all {
-            let each = schema.visible().iter().map(|c| SelectItem::UnnamedExpr(column(shown, &c.name)));
+            let each = schema.visible().map(|(_, c)| SelectItem::UnnamedExpr(column(shown, &c.name)));
             out.extend(each);
         } else {
             out.push(item.clone());

@@ -6,6 +6,8 @@ use weft_format::{Code, DataType, Error, Result};
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     columns: Vec<ScopeColumn>,
+    /// How many values the rows have so far, those without a name too.
+    width: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -26,9 +28,26 @@ impl Scope {
     #[must_use]
     pub fn with<'a>(mut self, table: &str, columns: impl Iterator<Item = (&'a str, DataType)>) -> Scope {
         for (name, data_type) in columns {
-            let position = self.columns.len();
+            let position = self.width;
+            self.width += 1;
             self.columns.push(ScopeColumn { table: table.into(), name: name.into(), data_type, position });
         }
+        self
+    }
+
+    /// Adds some of the values of a row of `width`, by position, under a name.
+    #[must_use]
+    pub fn with_some<'a>(
+        mut self,
+        table: &str,
+        width: usize,
+        columns: impl Iterator<Item = (usize, &'a str, DataType)>,
+    ) -> Scope {
+        for (ordinal, name, data_type) in columns {
+            let position = self.width + ordinal;
+            self.columns.push(ScopeColumn { table: table.into(), name: name.into(), data_type, position });
+        }
+        self.width += width;
         self
     }
 

@@ -15,6 +15,7 @@ use weft_format::{Code, Error, Result};
 /// What the condition is called in the tree.
 const ROWS: &str = "rows_in_conflict";
 /// What a list that is not of columns alone is called in the tree.
+const OVERRIDING: &str = "overriding";
 const PARTS: &str = "parts_in_conflict";
 
 /// What was taken out of the tokens of a statement.
@@ -132,6 +133,28 @@ pub(super) fn put_conflict(statement: &mut Statement, rows: Option<Expr>, parts:
 fn setting<'a>(insert: &'a Insert, key: &str) -> Option<&'a Expr> {
     let settings = insert.settings.as_deref().unwrap_or_default();
     settings.iter().find(|setting| setting.key.value == key).map(|setting| &setting.value)
+}
+
+/// Notes OVERRIDING SYSTEM VALUE or USER VALUE at an INSERT.
+pub(super) fn put_overriding(statement: &mut Statement, what: Option<&str>) {
+    match statement {
+        Statement::Insert(insert) if what.is_some() => {
+            let value = Expr::Identifier(Ident::new(what.unwrap_or_default()));
+            insert.settings.get_or_insert_default().push(Setting { key: Ident::new(OVERRIDING), value });
+        }
+        Statement::Explain { statement, .. } => put_overriding(statement, what),
+        _ => {}
+    }
+}
+
+/// Whether an INSERT says OVERRIDING.
+pub fn has_overriding(insert: &Insert) -> bool {
+    setting(insert, OVERRIDING).is_some()
+}
+
+/// Whether an INSERT says OVERRIDING SYSTEM VALUE.
+pub fn overriding(insert: &Insert) -> bool {
+    matches!(setting(insert, OVERRIDING), Some(Expr::Identifier(word)) if word.value == "system")
 }
 
 /// The condition behind the list of an ON CONFLICT.

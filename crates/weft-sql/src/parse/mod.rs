@@ -13,12 +13,14 @@
 mod conflict;
 mod constraints;
 mod names;
+mod own;
 mod position;
 mod tokens;
 mod values;
 
-pub use conflict::{conflict_parts, conflict_rows};
+pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use names::{fold, table_name};
+pub use own::{AlterSequence, Own};
 pub use position::{position_of, span_position};
 pub use values::{LiteralKind, Literals, scan_literals};
 
@@ -43,8 +45,8 @@ pub enum Parsed {
     },
     /// CHECKPOINT
     Checkpoint,
-    /// VACUUM, of all tables or one.
-    Vacuum(Option<String>),
+    /// A statement that the SQL parser does not know.
+    Own(Own),
     /// SET CONSTRAINTS
     SetConstraints {
         /// The constraints, folded; none: ALL.
@@ -85,15 +87,19 @@ fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
 }
 
 fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
+    tokens::check_chains(source, statement)?;
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);
     }
-    tokens::check_chains(source, statement)?;
+    if let Some(own) = own::own_statement(source, statement)? {
+        return Ok(Parsed::Own(own));
+    }
     if constraints::is_set_constraints(statement) {
         return constraints::set_constraints(source, parser(statement));
     }
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
+    let (tokens, overriding) = own::take_overriding(tokens);
     let (tokens, taken) = conflict::take_conflict(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
@@ -104,6 +110,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         taken.rows.map(expression).transpose()?,
         taken.parts.map(expression).transpose()?,
     )?;
+    conflict::put_overriding(&mut tree, overriding);
     Ok(Parsed::Sql { statement: Box::new(tree), method })
 }
 

@@ -1,4 +1,4 @@
-//! Names: folded to lower case unless quoted; the only schema is `public`.
+//! Names: folded to lower case unless quoted; a schema before the name travels with it.
 
 use sqlparser::ast::{Ident, ObjectName};
 use weft_format::{Code, Error, Result};
@@ -74,7 +74,7 @@ const RESERVED: &[&str] = &[
     "with",
 ];
 
-/// The table of a possibly qualified name.
+/// The name of a relation; with its schema when it has one, as `resolve` knows it.
 pub fn table_name(name: &ObjectName) -> Result<String> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
@@ -88,8 +88,9 @@ pub fn table_name(name: &ObjectName) -> Result<String> {
     }
     match parts.as_slice() {
         [table] => Ok(table.clone()),
-        [schema, table] if schema == "public" => Ok(table.clone()),
-        _ => Err(Error::new(Code::UndefinedTable, format!("relation \"{name}\" does not exist"))
-            .hint("all tables are in the schema public")),
+        [schema, table] => Ok(crate::resolve::qualified(schema, table)),
+        _ => {
+            Err(Error::new(Code::FeatureNotSupported, format!("cross-database references are not implemented: {name}")))
+        }
     }
 }

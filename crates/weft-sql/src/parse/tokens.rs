@@ -25,7 +25,7 @@ pub(super) fn tokenize(source: &str) -> Result<Vec<TokenWithSpan>> {
     })
 }
 
-/// Statements that the SQL parser does not know.
+/// Statements of one word that the SQL parser does not know.
 pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     let words: Vec<&Token> =
         tokens.iter().map(|token| &token.token).filter(|t| !matches!(t, Token::Whitespace(_))).take(3).collect();
@@ -35,14 +35,6 @@ pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     };
     match words.as_slice() {
         [only] if is(only, "checkpoint") => Some(Parsed::Checkpoint),
-        [only] if is(only, "vacuum") => Some(Parsed::Vacuum(None)),
-        [verb, Token::Word(name)] if is(verb, "vacuum") && name.keyword != Keyword::FULL => {
-            let folded = match name.quote_style {
-                Some(_) => name.value.clone(),
-                None => name.value.to_lowercase(),
-            };
-            Some(Parsed::Vacuum(Some(folded)))
-        }
         _ => None,
     }
 }

@@ -225,7 +225,7 @@ impl IndexAccess {
     }
 
     /// The name of the index.
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn name(&self) -> Arc<str> {
         self.index.name()
     }
 

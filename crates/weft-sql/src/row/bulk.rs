@@ -91,7 +91,7 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Inserts batches of the visible columns in their storage types; tests every row. Returns how many rows.
+/// Inserts batches of rows' values in their storage types; tests every row. Returns how many rows.
 pub(crate) fn insert_batches(
     shape: &TableShape,
     txn: &mut Transaction,
@@ -143,10 +143,14 @@ fn insert_rows(shape: &TableShape, txn: &mut Transaction, batch: &RecordBatch, c
 fn with_row_ids(shape: &TableShape, txn: &Transaction, batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = &shape.table.def.schema;
     let mut arrays: Vec<ArrayRef> = batch.columns().to_vec();
-    if schema.hidden_row_id {
+    if let Some(row_id) = schema.row_id() {
         let count = batch.num_rows();
         let first = txn.next_row_ids(&shape.table, count as u64);
-        arrays.push(Arc::new(Int64Array::from_iter_values(first..first + count as i64)));
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(first..first + count as i64));
+        match arrays.get_mut(row_id) {
+            Some(array) => *array = ids,
+            None => arrays.push(ids),
+        }
     }
     let all: Vec<usize> = (0..schema.columns.len()).collect();
     RecordBatch::try_new(schema.arrow(&all), arrays)

@@ -181,7 +181,7 @@ pub(super) fn column_ordinal(expr: &SqlExpr, shape: &TableShape, table: &str) ->
         SqlExpr::Nested(inner) => return column_ordinal(inner, shape, table),
         _ => return None,
     };
-    shape.columns().iter().position(|column| column.name == name)
+    shape.table.def.schema.visible_ordinal(&name)
 }
 
 /// Literals, parameters, and casts and signs of them.

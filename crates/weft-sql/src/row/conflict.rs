@@ -81,8 +81,7 @@ impl Conflict {
                 return Err(error.hint("write ON CONFLICT (columns of a primary or unique key)").into());
             }
             OnConflictAction::DoUpdate(update) => {
-                let columns = || shape.columns().iter().map(|column| (column.name.as_str(), column.data_type));
-                let scope = shape.scope(known_as).with("excluded", columns());
+                let scope = shape.scope_behind("excluded", shape.scope(known_as));
                 let binder = &mut planner.binder;
                 let assignments = bind_assignments(&update.assignments, shape, &scope, binder)?;
                 let filter = update.selection.as_ref().map(|expr| binder.bind_condition(expr, &scope)).transpose()?;
@@ -103,7 +102,8 @@ impl Conflict {
             ConflictAction::Replace => "replace without reading",
         };
         let primary = self.by_primary_key.then_some("primary key");
-        let keys: Vec<&str> = primary.into_iter().chain(self.indexes.iter().map(|index| index.name())).collect();
+        let primary = primary.into_iter().map(Arc::<str>::from);
+        let keys: Vec<Arc<str>> = primary.chain(self.indexes.iter().map(|index| index.name())).collect();
         let keys = if keys.is_empty() { format!("nothing: {} has no key", shape.name()) } else { keys.join(", ") };
         format!("On conflict: {what}, found by {keys}")
     }
@@ -133,7 +133,7 @@ impl Conflict {
     /// Inserts the proposed row; nothing that the snapshot shows is in its way.
     pub(super) fn insert(&self, shape: &TableShape, row: &[u8], context: &mut RowContext<'_>) -> Result<()> {
         context.txn.insert(&shape.table, row).map_err(|error| {
-            let is_arbiter = |name: &str| self.indexes.iter().any(|index| index.name() == name);
+            let is_arbiter = |name: &str| self.indexes.iter().any(|index| *index.name() == *name);
             if error.code() == Code::UniqueViolation && error.constraint().is_some_and(is_arbiter) {
                 let message = "could not serialize access due to a concurrent insert of the same key";
                 return Error::new(Code::SerializationFailure, message).hint("run the transaction again");
@@ -302,7 +302,7 @@ fn arbiters(
                 return Ok((true, Vec::new()));
             }
             let named: Vec<Arc<Index>> =
-                unique.filter(|index| index.is_constraint() && Some(index.name()) == constraint.as_deref()).collect();
+                unique.filter(|index| index.is_constraint() && Some(&*index.name()) == constraint.as_deref()).collect();
             if named.is_empty() {
                 let message = format!("constraint \"{name}\" for table \"{}\" does not exist", shape.name());
                 return Err(Error::new(Code::UndefinedObject, message));
@@ -324,5 +324,6 @@ fn sets_all_as_proposed(assignments: &[(usize, Option<Expr>)], shape: &TableShap
     // -0.0 and 0.0 are one key and two values: the present row keeps its own.
     let key_is_kept = !schema.key.iter().any(is_float);
     let sets_key = |(ordinal, _): &(usize, Option<Expr>)| schema.key.contains(ordinal) && !proposed(*ordinal);
-    key_is_kept && schema.columns_beside_key().into_iter().all(proposed) && !assignments.iter().any(sets_key)
+    let mut set = schema.visible().map(|(ordinal, _)| ordinal).filter(|ordinal| !schema.key.contains(ordinal));
+    key_is_kept && set.all(proposed) && !assignments.iter().any(sets_key)
 }

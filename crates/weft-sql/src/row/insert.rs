@@ -8,10 +8,11 @@ use weft_format::{Code, Error, Result, Value};
 use super::conflict::{Conflict, ConflictAction, Touched, update};
 use super::literal::literal_value;
 use super::plan::{Planner, RowContext};
+use super::shape::check_generated;
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Literals, conflict_parts, conflict_rows, fold};
+use crate::parse::{Literals, conflict_parts, conflict_rows, fold, has_overriding};
 
 /// Rows between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
@@ -19,7 +20,7 @@ const CHECK_ROWS: usize = 1024;
 /// An INSERT of rows of expressions.
 pub(super) struct Insert {
     shape: Arc<TableShape>,
-    /// Per visible column: its place in the rows, or none for its default.
+    /// Per value of a row: its place in the rows given, or none for its default.
     sources: Vec<Option<usize>>,
     /// Per row and target column; none is DEFAULT. For an INSERT from a query there is one: over the query's columns.
     rows: Vec<Vec<Option<Expr>>>,
@@ -56,13 +57,18 @@ impl Insert {
         }
         let listed = !targets.is_empty();
         if !listed && insert.source.is_some() {
-            targets.extend(0..shape.columns().len());
+            targets.extend(shape.visible());
         }
         let rows = match query {
             Some(columns) => vec![query_row(columns, &shape, &targets, listed)?],
             None => plan_rows(insert, &shape, &targets, listed, &mut planner.binder)?,
         };
         let width = rows.first().map_or(0, Vec::len);
+        for (place, &ordinal) in targets.iter().take(width).enumerate() {
+            if rows.iter().any(|row| row[place].is_some()) {
+                check_generated(&shape.table.def, ordinal, insert)?;
+            }
+        }
         let mut sources = vec![None; shape.columns().len()];
         for (index, &ordinal) in targets.iter().take(width).enumerate() {
             sources[ordinal] = Some(index);
@@ -122,7 +128,7 @@ impl Insert {
             for (ordinal, source) in self.sources.iter().enumerate() {
                 values.push(match source {
                     Some(source) => std::mem::take(&mut tuple[*source]),
-                    None => self.shape.default_value(ordinal, &context.eval)?,
+                    None => self.shape.default_value(context.txn, ordinal, &context.eval)?,
                 });
             }
             writing.values(values, context)?;
@@ -176,7 +182,7 @@ impl<'a> Writing<'a> {
         for (ordinal, source) in self.insert.sources.iter().enumerate() {
             values.push(match source.and_then(|source| row[source].as_ref()) {
                 Some(expr) => expr.eval(input, &context.eval)?,
-                None => self.insert.shape.default_value(ordinal, &context.eval)?,
+                None => self.insert.shape.default_value(context.txn, ordinal, &context.eval)?,
             });
         }
         self.values(values, context)
@@ -252,7 +258,7 @@ pub(super) fn apply_assignments(
     for (ordinal, expr) in assignments {
         new[*ordinal] = match expr {
             Some(expr) => expr.eval(values, &context.eval)?,
-            None => shape.default_value(*ordinal, &context.eval)?,
+            None => shape.default_value(context.txn, *ordinal, &context.eval)?,
         };
     }
     Ok(new)
@@ -269,7 +275,10 @@ fn check_clauses(insert: &sqlparser::ast::Insert) -> BindResult<()> {
         || insert.replace_into
         || insert.priority.is_some()
         || insert.insert_alias.is_some()
-        || (insert.settings.is_some() && conflict_rows(insert).is_none() && conflict_parts(insert).is_none())
+        || (insert.settings.is_some()
+            && conflict_rows(insert).is_none()
+            && conflict_parts(insert).is_none()
+            && !has_overriding(insert))
         || insert.format_clause.is_some()
         || insert.multi_table_insert_type.is_some();
     if is_foreign {

@@ -38,8 +38,8 @@ pub(crate) use bulk::{Load, insert_batches};
 pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
 pub(crate) use predicate::{index_predicate, predicate_text};
 pub use projection::Projection;
-pub use shape::{ShapeCache, TableShape};
-pub(crate) use shape::{bind_check, bind_default};
+pub use shape::{RowDefault, ShapeCache, TableShape};
+pub(crate) use shape::{bind_check, bind_default, check_generated, row_columns, table_scope};
 
 #[cfg(test)]
 mod tests;

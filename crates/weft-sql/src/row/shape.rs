@@ -6,20 +6,30 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use sqlparser::ast::SelectItem;
 use weft_env::sync::Mutex;
-use weft_format::{Code, Column, DataType, Error, Result, TableId, Value, ValueRef};
-use weft_kernel::{ColumnSet, LockMode, TableRef, Transaction};
+use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Value, ValueRef};
+use weft_kernel::{ColumnSet, LockMode, ObjectKind, TableDef, TableRef, Transaction};
 
 use super::Projection;
-use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope};
+use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, sequence_call};
 use crate::parse::parse_expression;
+use crate::resolve;
 use crate::values::value_at;
 
-/// A table's constraints, ready to be evaluated on the values of its visible columns.
+/// What a column gets that a statement says nothing about.
+pub enum RowDefault {
+    /// The value of an expression without columns.
+    Expr(Expr),
+    /// The next number of a sequence.
+    NextOf(String),
+}
+
+/// A table's constraints, ready to be evaluated on the values of its rows: one per stored column, in their order, without
+/// a hidden row id at the end. Dropped columns are NULL there, and so is a hidden row id among them.
 pub struct TableShape {
     /// The table.
     pub table: TableRef,
-    /// Per visible column: DEFAULT, cast to the column's type.
-    pub defaults: Vec<Option<Expr>>,
+    /// Per value of a row: DEFAULT, cast to the column's type.
+    pub defaults: Vec<Option<RowDefault>>,
     /// CHECK constraints: name and condition.
     pub checks: Vec<(String, Expr)>,
 }
@@ -28,11 +38,14 @@ impl TableShape {
     /// Binds the stored expressions of a table.
     pub fn bind(table: &TableRef) -> Result<TableShape> {
         let def = &table.def;
-        let scope = table_scope(&def.name, def.schema.visible());
+        let scope = table_scope(&def.name, &def.schema, Scope::empty());
         let mut defaults = Vec::with_capacity(def.defaults.len());
-        for (column, default) in def.schema.visible().iter().zip(&def.defaults) {
+        for (column, default) in row_columns(&def.schema).iter().zip(&def.defaults) {
             defaults.push(match default {
-                Some(source) => Some(bind_default(source, column)?),
+                Some(source) => Some(match sequence_call(source) {
+                    Some(sequence) => RowDefault::NextOf(sequence),
+                    None => RowDefault::Expr(bind_default(source, column)?),
+                }),
                 None => None,
             });
         }
@@ -63,36 +76,59 @@ impl TableShape {
         &self.table.def.name
     }
 
-    /// The columns a user sees.
+    /// The columns of the values of a row: those a user sees, and what lies between them.
     pub fn columns(&self) -> &[Column] {
-        self.table.def.schema.visible()
+        row_columns(&self.table.def.schema)
+    }
+
+    /// The ordinals of the columns a user sees.
+    pub fn visible(&self) -> Vec<usize> {
+        self.table.def.schema.visible().map(|(ordinal, _)| ordinal).collect()
     }
 
     /// The scope of the visible columns behind a name (the table's, or its alias).
     pub fn scope(&self, name: &str) -> Scope {
-        table_scope(name, self.columns())
+        self.scope_behind(name, Scope::empty())
+    }
+
+    /// The visible columns behind a name and behind those of another scope.
+    pub fn scope_behind(&self, name: &str, before: Scope) -> Scope {
+        table_scope(name, &self.table.def.schema, before)
     }
 
     /// The ordinal of a visible column.
     pub fn ordinal(&self, name: &str) -> Result<usize> {
-        self.columns().iter().position(|column| column.name == name).ok_or_else(|| {
+        self.table.def.schema.visible_ordinal(name).ok_or_else(|| {
             let message = format!("column \"{name}\" of relation \"{}\" does not exist", self.name());
             Error::new(Code::UndefinedColumn, message).about(self.name(), Some(name), None)
         })
     }
 
     /// The value of a column that a statement says nothing about.
-    pub fn default_value(&self, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
+    pub fn default_value(&self, txn: &Transaction, column: usize, eval: &EvalContext<'_>) -> Result<Value> {
         match &self.defaults[column] {
-            Some(expr) => expr.eval(&[], eval),
+            Some(RowDefault::Expr(expr)) => expr.eval(&[], eval),
+            Some(RowDefault::NextOf(name)) => {
+                let sequence = resolve::object(txn, ObjectKind::Sequence, name);
+                let next = txn.next_value(&*sequence.ok_or_else(|| resolve::undefined(name))?)?;
+                let column = &self.columns()[column];
+                weft_expr::assign(Value::Int(next), DataType::BigInt, column.data_type, &column.name)
+            }
             None => Ok(Value::Null),
         }
     }
 
-    /// Tests NOT NULL and CHECK on the values of the visible columns.
+    /// The ordinals of the columns that take numbers from sequences.
+    pub fn numbered(&self) -> Vec<usize> {
+        let is_numbered = |&ordinal: &usize| matches!(self.defaults[ordinal], Some(RowDefault::NextOf(_)));
+        (0..self.defaults.len()).filter(is_numbered).collect()
+    }
+
+    /// Tests NOT NULL and CHECK on the values of a row.
     pub fn check_row(&self, values: &[Value], eval: &EvalContext<'_>) -> Result<()> {
-        for (column, value) in self.columns().iter().zip(values) {
-            if column.not_null && value.is_null() {
+        let row_id = self.table.def.schema.row_id();
+        for (ordinal, (column, value)) in self.columns().iter().zip(values).enumerate() {
+            if column.not_null && value.is_null() && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
             }
         }
@@ -107,27 +143,39 @@ impl TableShape {
     /// Tests a new row's values, and encodes them; a hidden row id is taken from the table's counter.
     pub fn complete(&self, txn: &Transaction, values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
         self.check_row(values, eval)?;
-        let hidden = self.table.def.schema.hidden_row_id.then(|| Value::Int(txn.next_row_id(&self.table)));
-        Ok(self.table.codec.encode(values.iter().chain(&hidden).map(Value::as_ref)))
+        let row_id = self.table.def.schema.row_id();
+        let hidden = row_id.map(|_| Value::Int(txn.next_row_id(&self.table)));
+        Ok(self.encode(values, hidden.as_ref().map_or(ValueRef::Null, Value::as_ref)))
+    }
+
+    /// A row of these values and a hidden row id, if it has one.
+    fn encode(&self, values: &[Value], hidden: ValueRef<'_>) -> Vec<u8> {
+        let row_id = self.table.def.schema.row_id();
+        let value = |ordinal| match row_id == Some(ordinal) {
+            true => hidden,
+            false => values[ordinal].as_ref(),
+        };
+        self.table.codec.encode((0..self.table.codec.column_count()).map(value))
     }
 
     /// Tests a changed row's values, and encodes them; `old` gives a hidden row id.
     pub fn complete_update(&self, old: &[u8], values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
         self.check_row(values, eval)?;
-        let hidden = self.table.def.schema.hidden_row_id.then(|| self.table.codec.get(old, values.len()));
-        Ok(self.table.codec.encode(values.iter().map(Value::as_ref).chain(hidden)))
+        let row_id = self.table.def.schema.row_id();
+        Ok(self.encode(values, row_id.map_or(ValueRef::Null, |row_id| self.table.codec.get(old, row_id))))
     }
 
-    /// The values of the visible columns of a row.
+    /// The values of a row.
     pub fn decode(&self, row: &[u8], values: &mut Vec<Value>) {
         let codec = &self.table.codec;
         values.extend((0..self.columns().len()).map(|column| codec.get(row, column).to_value()));
     }
 
-    /// Tests NOT NULL, varchar lengths and CHECK on a batch of the visible columns, in their storage types.
+    /// Tests NOT NULL, varchar lengths and CHECK on a batch of rows' values, in their storage types.
     pub fn check_batch(&self, batch: &RecordBatch, eval: &EvalContext<'_>) -> Result<()> {
-        for (column, array) in self.columns().iter().zip(batch.columns()) {
-            if column.not_null && array.null_count() > 0 {
+        let row_id = self.table.def.schema.row_id();
+        for (ordinal, (column, array)) in self.columns().iter().zip(batch.columns()).enumerate() {
+            if column.not_null && array.null_count() > 0 && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
             }
             if let DataType::Varchar(limit) = column.data_type {
@@ -181,8 +229,28 @@ impl TableShape {
     }
 }
 
-fn table_scope(name: &str, columns: &[Column]) -> Scope {
-    Scope::empty().with(name, columns.iter().map(|column| (column.name.as_str(), column.data_type)))
+/// Fails when an INSERT gives a value to a column that is always generated.
+pub(crate) fn check_generated(def: &TableDef, ordinal: usize, insert: &sqlparser::ast::Insert) -> Result<()> {
+    let is_always = def.properties.get(&format!("identity.{ordinal}")).is_some_and(|kind| kind == "always");
+    if !is_always || crate::parse::overriding(insert) {
+        return Ok(());
+    }
+    let name = &def.schema.columns[ordinal].name;
+    let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+    Err(Error::new(Code::GeneratedAlways, message)
+        .hint("Use OVERRIDING SYSTEM VALUE to override: the column is an identity column defined as GENERATED ALWAYS.")
+        .about(&def.name, Some(name), None))
+}
+
+/// The columns of the values of a row.
+pub(crate) fn row_columns(schema: &Schema) -> &[Column] {
+    let count = schema.columns.len();
+    &schema.columns[..count - usize::from(schema.row_id() == Some(count - 1))]
+}
+
+pub(crate) fn table_scope(name: &str, schema: &Schema, before: Scope) -> Scope {
+    let columns = schema.visible().map(|(ordinal, column)| (ordinal, column.name.as_str(), column.data_type));
+    before.with_some(name, row_columns(schema).len(), columns)
 }
 
 /// Binds a DEFAULT expression to its column; an error when the expression is more than the row engine knows.

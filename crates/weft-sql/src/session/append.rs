@@ -11,27 +11,33 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Schema as ArrowSchema};
 use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::Transaction;
 
 use super::Session;
 use crate::expr::EvalContext;
-use crate::row::{TableShape, insert_batches};
+use crate::row::{RowDefault, TableShape, insert_batches};
 use crate::values::array_of;
 
 pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]) -> Result<u64> {
     session.in_statement(|work| {
         work.check_writable("append")?;
-        let shape = work.db.shapes().shape(&work.txn.table(table)?)?;
+        let shape = work.db.shapes().shape(&crate::resolve::table(work.txn, table)?)?;
         let eval = EvalContext { params: &[], now_micros: work.now_micros };
         let mut stored = Vec::with_capacity(batches.len());
         for batch in batches {
-            stored.push(to_storage(batch, &shape, &eval)?);
+            stored.push(to_storage(work.txn, batch, &shape, &eval)?);
         }
         insert_batches(&shape, work.txn, &stored, &eval, work.cancel)
     })
 }
 
 /// The visible columns of the table, in their storage types.
-fn to_storage(batch: &RecordBatch, shape: &TableShape, eval: &EvalContext<'_>) -> Result<RecordBatch> {
+fn to_storage(
+    txn: &Transaction,
+    batch: &RecordBatch,
+    shape: &TableShape,
+    eval: &EvalContext<'_>,
+) -> Result<RecordBatch> {
     let schema = batch.schema();
     for field in schema.fields() {
         shape.ordinal(field.name())?;
@@ -45,7 +51,7 @@ fn to_storage(batch: &RecordBatch, shape: &TableShape, eval: &EvalContext<'_>) -
                 let message = format!("column \"{}\" is in the batch twice", column.name);
                 return Err(Error::new(Code::DuplicateColumn, message));
             }
-            (None, _) => default_array(shape, ordinal, batch.num_rows(), eval)?,
+            (None, _) => default_array(txn, shape, ordinal, batch.num_rows(), eval)?,
         });
     }
     let visible: Vec<usize> = (0..arrays.len()).collect();
@@ -56,10 +62,21 @@ fn to_storage(batch: &RecordBatch, shape: &TableShape, eval: &EvalContext<'_>) -
         .map_err(|error| Error::internal(format!("a batch for \"{}\" does not fit together: {error}", shape.name())))
 }
 
-fn default_array(shape: &TableShape, ordinal: usize, rows: usize, eval: &EvalContext<'_>) -> Result<ArrayRef> {
-    let value = shape.default_value(ordinal, eval)?;
+fn default_array(
+    txn: &Transaction,
+    shape: &TableShape,
+    ordinal: usize,
+    rows: usize,
+    eval: &EvalContext<'_>,
+) -> Result<ArrayRef> {
+    let data_type = shape.columns()[ordinal].data_type;
+    if matches!(shape.defaults[ordinal], Some(RowDefault::NextOf(_))) {
+        let numbers = (0..rows).map(|_| shape.default_value(txn, ordinal, eval));
+        return Ok(array_of(numbers.collect::<Result<Vec<Value>>>()?.iter(), data_type));
+    }
+    let value = shape.default_value(txn, ordinal, eval)?;
     let values: Vec<&Value> = std::iter::repeat_n(&value, rows).collect();
-    Ok(array_of(values.into_iter(), shape.columns()[ordinal].data_type))
+    Ok(array_of(values.into_iter(), data_type))
 }
 
 fn cast_array(array: &ArrayRef, to: DataType, column: &str) -> Result<ArrayRef> {

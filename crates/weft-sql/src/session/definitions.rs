@@ -1,16 +1,21 @@
-//! Statements that define: CREATE and DROP of tables and indexes.
+//! Statements that define: CREATE and ALTER TABLE, CREATE and DROP INDEX.
 
-use sqlparser::ast::{CreateIndex, CreateTable, ObjectName, Statement};
+use sqlparser::ast::{
+    AlterTable, AlterTableOperation, CreateIndex, CreateTable, ObjectName, RenameTableNameKind, Statement,
+};
 use weft_format::{Code, Error, Result};
-use weft_kernel::index::NewIndex;
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::{ObjectKind, SchemaId, Transaction};
 
 use super::Session;
 use super::utility::with_context;
-use crate::ddl;
+use super::views::expand_views;
+use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
+use crate::expr::EvalContext;
+use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, table_name};
+use crate::resolve::{self, Relation};
 use crate::settings::EngineChoice;
 
 pub(super) fn create_table(
@@ -22,15 +27,20 @@ pub(super) fn create_table(
     let engine = session.settings.engine;
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
-        let name = table_name(&create.name)?;
-        if create.if_not_exists && is_taken(work.txn, &name) {
+        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        if create.temporary {
+            return Err(Error::new(Code::FeatureNotSupported, "TEMPORARY is not supported in CREATE TABLE"));
+        }
+        if create.if_not_exists && resolve::is_taken(work.txn, namespace, &name) {
+            let message = format!("relation \"{name}\" already exists, skipping");
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(message) });
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         }
         let Some(query) = &create.query else {
-            let (table, uniques) = ddl::new_table(work.txn, create, method, source)?;
-            check_free(work.txn, &table.name)?;
-            let table = work.txn.create_table(table)?;
-            create_uniques(work.txn, &table, uniques)?;
+            let asked = ddl::new_table(work.txn, create, method, source)?;
+            check_free(work.txn, namespace, &name)?;
+            work.notices.extend(asked.notices.iter().cloned());
+            create_asked(work.txn, asked)?;
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         };
         if engine == EngineChoice::Row {
@@ -38,11 +48,16 @@ pub(super) fn create_table(
                 .hint("SET engine = auto"));
         }
         let columns_engine = work.db.columns()?;
-        let prepared = columns_engine.prepare(&*work.txn, &Statement::Query(query.clone()), source)?;
-        check_free(work.txn, &name)?;
+        let reading = Statement::Query(query.clone());
+        let reading = expand_views(work.txn, &reading)?;
+        let prepared = columns_engine.prepare(&*work.txn, &reading, source)?;
+        check_free(work.txn, namespace, &name)?;
         // The query's snapshot is taken before the new table is there, so it cannot read it.
-        let table = work.txn.create_table(ddl::table_of_query(create, method, prepared.columns())?)?;
-        let insert = insert_of_query(&table.def.name, query)?;
+        let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
+        work.notices.extend(notices);
+        let table = work.txn.create_table(table)?;
+        let insert = insert_of_query(&resolve::full_name(work.txn, &table.def), query)?;
+        let insert = expand_views(work.txn, &insert)?;
         let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source)?;
         let filled = with_context(work, |context| filling.execute(context))?;
         Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
@@ -51,55 +66,106 @@ pub(super) fn create_table(
 
 /// `INSERT INTO "table" query`
 fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
-    let quoted = table.replace('"', "\"\"");
-    match crate::parse::parse(&format!("INSERT INTO \"{quoted}\" {query}"))?.pop() {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let name: Vec<String> = table.split(resolve::QUALIFIER).map(quoted).collect();
+    match crate::parse::parse(&format!("INSERT INTO {} {query}", name.join(".")))?.pop() {
         Some(Parsed::Sql { statement, .. }) => Ok(*statement),
         _ => Err(Error::internal("an INSERT made from a query is one statement")),
     }
 }
 
-pub(super) fn drop_tables(session: &mut Session, names: &[ObjectName], if_exists: bool) -> Result<Outcome> {
+/// ALTER TABLE
+pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &str) -> Result<Outcome> {
     session.in_statement(|work| {
-        work.check_writable("DROP TABLE")?;
-        let mut names = names.iter().map(table_name).collect::<Result<Vec<String>>>()?;
-        // A table is younger than those that it refers to.
-        names.sort_by_key(|name| work.txn.table(name).ok().map(|table| std::cmp::Reverse(table.id())));
-        for name in names {
-            if work.txn.index(&name).is_some() {
-                let error = Error::new(Code::WrongObjectType, format!("\"{name}\" is not a table"));
-                return Err(error.hint("use DROP INDEX to remove an index"));
+        work.check_writable("ALTER TABLE")?;
+        let name = table_name(&alter.name)?;
+        let table = match resolve::relation(work.txn, &name) {
+            Some(Relation::Table(table)) => table,
+            None if alter.if_exists => {
+                let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
+                work.notices.push(Notice::notice(message));
+                return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
             }
-            match work.txn.drop_table(&name) {
-                Err(error) if if_exists && error.code() == Code::UndefinedTable => {}
-                result => result?,
+            None => return Err(resolve::undefined(&name)),
+            Some(_) => {
+                // ALTER TABLE renames any relation.
+                if let [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(new) }] =
+                    alter.operations.as_slice()
+                {
+                    ddl::rename_relation(work.txn, &alter.name, new)?;
+                    return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
+                }
+                let message = format!("\"{}\" is not a table", resolve::shown(&name));
+                return Err(Error::new(Code::WrongObjectType, message));
             }
-        }
-        Ok(Outcome::done(Tag::Done("DROP TABLE")))
+        };
+        let eval = EvalContext { params: &[], now_micros: work.now_micros };
+        ddl::Altering { txn: work.txn, table, source, eval, notices: work.notices }.run(alter)?;
+        Ok(Outcome::done(Tag::Done("ALTER TABLE")))
     })
 }
 
-/// Makes the indexes of UNIQUE constraints.
-fn create_uniques(txn: &mut Transaction, table: &TableRef, uniques: Vec<ddl::NewUnique>) -> Result<()> {
-    for ddl::NewUnique { name, columns } in uniques {
-        let name = name.unwrap_or_else(|| {
-            let schema = &table.def.schema;
-            let names: Vec<&str> = columns.iter().map(|&ordinal| schema.columns[ordinal].name.as_str()).collect();
-            let is_taken = |name: &str| is_taken(txn, name) || table.def.primary_key.as_deref() == Some(name);
-            ddl::free_name(&format!("{}_{}", table.def.name, names.join("_")), "key", &is_taken)
-        });
-        check_free(txn, &name)?;
-        txn.create_index(table, NewIndex { constraint: true, ..NewIndex::new(name, columns, true) })?;
-    }
-    Ok(())
+/// RENAME TO of any relation.
+pub(super) fn rename(
+    session: &mut Session,
+    name: &ObjectName,
+    if_exists: bool,
+    new: &ObjectName,
+    tag: &'static str,
+) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable(tag)?;
+        let known_as = table_name(name)?;
+        if if_exists && resolve::relation(work.txn, &known_as).is_none() {
+            let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));
+            work.notices.push(Notice::notice(message));
+            return Ok(Outcome::done(Tag::Done(tag)));
+        }
+        if !ddl::rename_relation(work.txn, name, new)? {
+            let table = resolve::table(work.txn, &known_as)?;
+            let eval = EvalContext { params: &[], now_micros: work.now_micros };
+            let kind = RenameTableNameKind::To(new.clone());
+            ddl::Altering { txn: work.txn, table, source: "", eval, notices: work.notices }.rename(&kind)?;
+        }
+        Ok(Outcome::done(Tag::Done(tag)))
+    })
 }
 
-fn is_taken(txn: &Transaction, name: &str) -> bool {
-    txn.table(name).is_ok() || txn.index(name).is_some()
+/// SET SCHEMA of a table, a view or a sequence.
+pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bool, schema: &str) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("ALTER TABLE")?;
+        let name = table_name(name)?;
+        let done = Ok(Outcome::done(Tag::Done("ALTER TABLE")));
+        let Some(relation) = resolve::relation(work.txn, &name) else {
+            if !if_exists {
+                return Err(resolve::undefined(&name));
+            }
+            let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
+            work.notices.push(Notice::notice(message));
+            return done;
+        };
+        let to = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
+        let own = resolve::split(&name).1.to_owned();
+        if resolve::is_taken(work.txn, to, &own) {
+            let message = format!("relation \"{own}\" already exists in schema \"{schema}\"");
+            return Err(Error::new(Code::DuplicateTable, message));
+        }
+        match relation {
+            Relation::Table(table) => ddl::move_table(work.txn, &table, to)?,
+            Relation::Index(..) => {
+                let message = format!("\"{own}\" is not a table, view or sequence");
+                return Err(Error::new(Code::WrongObjectType, message));
+            }
+            Relation::Object(object) => ddl::move_object(work.txn, &object, to)?,
+        }
+        done
+    })
 }
 
-/// An error when a table or an index has the name.
-fn check_free(txn: &Transaction, name: &str) -> Result<()> {
-    if !is_taken(txn, name) {
+/// An error when a relation has the name.
+fn check_free(txn: &Transaction, namespace: SchemaId, name: &str) -> Result<()> {
+    if !resolve::is_taken(txn, namespace, name) {
         return Ok(());
     }
     Err(Error::new(Code::DuplicateTable, format!("relation \"{name}\" already exists")).about(name, None, None))
@@ -119,16 +185,29 @@ pub(super) fn create_index(
     session.in_statement(|work| {
         work.check_writable("CREATE INDEX")?;
         let name = table_name(&create.table_name)?;
-        if work.txn.index(&name).is_some() {
-            let error = Error::new(Code::WrongObjectType, format!("cannot create index on relation \"{name}\""));
-            return Err(error.hint("this operation is not supported for indexes"));
-        }
-        let table = work.txn.table(&name)?;
-        let new = ddl::new_index(create, method, &table, source, &|name| is_taken(work.txn, name))?;
-        if create.if_not_exists && is_taken(work.txn, &new.name) {
+        let table = match resolve::relation(work.txn, &name) {
+            Some(Relation::Table(table)) => table,
+            Some(other) => {
+                let what = match other {
+                    Relation::Index(..) => "indexes",
+                    Relation::Object(object) if object.kind == ObjectKind::View => "views",
+                    _ => "sequences",
+                };
+                let name = resolve::shown(&name);
+                let error = Error::new(Code::WrongObjectType, format!("cannot create index on relation \"{name}\""));
+                return Err(error.hint(format!("this operation is not supported for {what}")));
+            }
+            None => return Err(resolve::undefined(&name)),
+        };
+        let namespace = table.def.namespace;
+        let is_taken = |name: &str| resolve::is_taken(work.txn, namespace, name);
+        let new = ddl::new_index(create, method, &table, source, &is_taken)?;
+        if create.if_not_exists && is_taken(&new.name) {
+            let message = format!("relation \"{}\" already exists, skipping", new.name);
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(message) });
             return Ok(Outcome::done(Tag::Done("CREATE INDEX")));
         }
-        check_free(work.txn, &new.name)?;
+        check_free(work.txn, namespace, &new.name)?;
         work.txn.create_index(&table, new)?;
         Ok(Outcome::done(Tag::Done("CREATE INDEX")))
     })
@@ -139,27 +218,34 @@ pub(super) fn drop_indexes(session: &mut Session, names: &[ObjectName], if_exist
         work.check_writable("DROP INDEX")?;
         for name in names {
             let name = table_name(name)?;
-            match work.txn.index(&name) {
-                Some((table, index)) if index.is_constraint() => return Err(of_constraint(&name, &table.def.name)),
-                Some(_) => work.txn.drop_index(&name)?,
-                None => check_no_index(work.txn, &name, if_exists)?,
+            match resolve::index(work.txn, &name) {
+                Some((table, index)) if index.is_constraint() => {
+                    return Err(of_constraint(&index.name(), &table.def.name));
+                }
+                Some((table, index)) => work.txn.drop_index_in(table.def.namespace, &index.name())?,
+                None if check_no_index(work.txn, &name, if_exists)? => {
+                    let message = format!("index \"{}\" does not exist, skipping", resolve::shown(&name));
+                    work.notices.push(Notice::notice(message));
+                }
+                None => {}
             }
         }
         Ok(Outcome::done(Tag::Done("DROP INDEX")))
     })
 }
 
-/// What DROP INDEX says of a name that is no index.
-fn check_no_index(txn: &Transaction, name: &str, if_exists: bool) -> Result<()> {
-    if txn.table(name).is_ok() {
-        let error = Error::new(Code::WrongObjectType, format!("\"{name}\" is not an index"));
+/// What DROP INDEX says of a name that is no index; true when it need not be.
+fn check_no_index(txn: &Transaction, name: &str, if_exists: bool) -> Result<bool> {
+    if resolve::relation(txn, name).is_some() {
+        let error = Error::new(Code::WrongObjectType, format!("\"{}\" is not an index", resolve::shown(name)));
         return Err(error.hint("use DROP TABLE to remove a table"));
     }
+    let name = resolve::split(name).1;
     if let Some(def) = txn.tables().iter().find(|def| def.primary_key.as_deref() == Some(name)) {
         return Err(of_constraint(name, &def.name));
     }
     if if_exists {
-        return Ok(());
+        return Ok(true);
     }
     Err(Error::new(Code::UndefinedObject, format!("index \"{name}\" does not exist")))
 }

@@ -17,16 +17,21 @@
 //! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
 mod append;
+mod calls;
 mod client;
 mod definitions;
 mod explain;
+mod maintenance;
+mod objects;
 mod plan;
 mod run;
+mod schemas;
 mod script;
 mod statement;
 mod transaction;
 mod typed;
 mod utility;
+mod views;
 
 pub use client::{Client, CopyFormat};
 pub use statement::Prepared;
@@ -40,9 +45,11 @@ use weft_kernel::PendingWatch;
 
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
+use crate::notice::Notice;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
 use crate::settings::Settings;
+use calls::Numbers;
 use client::Embedded;
 use transaction::Block;
 
@@ -57,6 +64,10 @@ pub struct Session {
     pub(self) cancel: CancelToken,
     /// PREPARE name AS ...
     pub(self) named: HashMap<String, Arc<Prepared>>,
+    /// What statements told since somebody took it.
+    pub(self) notices: Vec<Notice>,
+    /// The numbers taken from sequences.
+    pub(self) numbers: Numbers,
 }
 
 impl Session {
@@ -71,7 +82,14 @@ impl Session {
             pending: None,
             cancel,
             named: HashMap::new(),
+            notices: Vec::new(),
+            numbers: Numbers::default(),
         }
+    }
+
+    /// What the statements so far told beside their answers, oldest first; they are forgotten here.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
     }
 
     /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{Insert, SetExpr, Statement};
 use weft_env::sync::Mutex;
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::Transaction;
+use weft_kernel::{SchemaId, Transaction};
 
 use crate::column::PreparedQuery;
 use crate::dml::PreparedWrite;
@@ -19,6 +19,8 @@ use crate::settings::EngineChoice;
 pub(super) struct Plan {
     /// The catalog it was made for; none when the transaction had DDL of its own.
     pub(super) version: Option<u64>,
+    /// Where names without a schema were looked for.
+    pub(super) path: Arc<[SchemaId]>,
     /// The setting it was made under.
     pub(super) engine: EngineChoice,
     pub(super) columns: Arc<[OutputColumn]>,
@@ -36,14 +38,17 @@ pub(super) enum Action {
     Upsert(PreparedQuery, RowPlan),
 }
 
+/// What a plan is good for.
+type Key = (Option<u64>, Arc<[SchemaId]>, EngineChoice);
+
 impl Plan {
     fn new(
-        (version, engine): (Option<u64>, EngineChoice),
+        (version, path, engine): Key,
         columns: Arc<[OutputColumn]>,
         param_types: Vec<DataType>,
         action: Action,
     ) -> Plan {
-        Plan { version, engine, columns, param_types, action, by_columns: Mutex::new(None) }
+        Plan { version, path, engine, columns, param_types, action, by_columns: Mutex::new(None) }
     }
 
     /// The plan of the same statement by the column engine.
@@ -80,12 +85,12 @@ pub(super) fn plan(
     txn: &Transaction,
     engine: EngineChoice,
 ) -> Result<Plan> {
-    let version = txn.catalog_version();
+    let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Column || is_insert_values(statement) {
         match row::plan(statement, txn, db.shapes(), source) {
             Ok(plan) => {
                 let (columns, param_types) = (Arc::clone(&plan.columns), plan.param_types.clone());
-                return Ok(Plan::new((version, engine), columns, param_types, Action::Row(plan)));
+                return Ok(Plan::new(key(), columns, param_types, Action::Row(plan)));
             }
             Err(BindError::Wrong(error)) => return Err(error),
             Err(BindError::Unsupported(what)) if engine == EngineChoice::Row => {
@@ -101,18 +106,18 @@ pub(super) fn plan(
         Statement::Query(query) if query.locks.is_empty() => {
             let query = columns_engine.prepare(txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
-            Plan::new((version, engine), columns, param_types, Action::Query(query))
+            Plan::new(key(), columns, param_types, Action::Query(query))
         }
         Statement::Insert(insert @ Insert { on: Some(_), source: Some(reading), .. }) => {
             let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
-            Plan::new((version, engine), columns, param_types, Action::Upsert(query, row))
+            Plan::new(key(), columns, param_types, Action::Upsert(query, row))
         }
         _ => {
             let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source)?;
             let (columns, param_types) = (Arc::clone(prepared.columns()), known(prepared.param_types()));
-            Plan::new((version, engine), columns, param_types, Action::Dml(prepared))
+            Plan::new(key(), columns, param_types, Action::Dml(prepared))
         }
     })
 }

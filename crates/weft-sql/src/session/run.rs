@@ -9,7 +9,8 @@ use weft_kernel::Transaction;
 
 use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
-use super::{Client, Prepared, Session, utility};
+use super::views::expand_views;
+use super::{Client, Prepared, Session, calls, utility};
 use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
@@ -39,6 +40,16 @@ impl Session {
         };
         let engine = self.settings.engine;
         self.in_statement(|work| {
+            if prepared.has_calls() {
+                let called = calls::substitute(work, statement, prepared.source(), params)?;
+                let called = expand_views(work.txn, &called)?.into_owned();
+                let plan = plan(work.db, &called, prepared.source(), work.txn, engine)?;
+                if !plan.is_read_only() {
+                    work.check_writable(first_word(statement))?;
+                }
+                let run = Run { statement: &called, source: prepared.source(), params, literals };
+                return execute(&plan, &run, work, client);
+            }
             let plan = current_plan(work.db, prepared, statement, work.txn, engine);
             let plan = plan.map_err(|error| in_whole_text(error, literals))?;
             if !plan.is_read_only() {
@@ -55,7 +66,16 @@ impl Session {
             return Ok(());
         }
         let engine = self.settings.engine;
-        self.in_statement(|work| current_plan(work.db, prepared, statement, work.txn, engine).map(|_| ()))
+        self.in_statement(|work| {
+            if !prepared.has_calls() {
+                return current_plan(work.db, prepared, statement, work.txn, engine).map(|_| ());
+            }
+            let called = calls::described(statement)?;
+            let called = expand_views(work.txn, &called)?;
+            let made = Arc::new(plan(work.db, called.as_ref(), prepared.source(), work.txn, engine)?);
+            *prepared.plan.write() = Some(made);
+            Ok(())
+        })
     }
 }
 
@@ -86,10 +106,12 @@ fn current_plan(
         && let Some(kept) = &*prepared.plan.read()
         && kept.version == version
         && kept.engine == engine
+        && kept.path == *txn.search_path()
     {
         return Ok(Arc::clone(kept));
     }
-    let made = Arc::new(plan(db, statement, prepared.source(), txn, engine)?);
+    let expanded = expand_views(txn, statement)?;
+    let made = Arc::new(plan(db, expanded.as_ref(), prepared.source(), txn, engine)?);
     // Kept even when it is good for this transaction only: Prepared::columns tells of it, and the version keeps it
     // apart.
     *prepared.plan.write() = Some(Arc::clone(&made));
@@ -123,7 +145,8 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
             let message = "the row engine cannot run this statement: its index is newer than the snapshot";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
         }
-        let other = plan.by_columns(work.db, run.statement, run.source, work.txn)?;
+        let expanded = expand_views(work.txn, run.statement)?;
+        let other = plan.by_columns(work.db, expanded.as_ref(), run.source, work.txn)?;
         return execute(&other, run, work, client);
     }
     let cancel = work.cancel.kernel();

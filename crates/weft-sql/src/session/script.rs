@@ -14,7 +14,7 @@ use super::client::Embedded;
 use super::typed::write_casts;
 use super::{Client, Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn};
-use crate::parse::{Parsed, parse};
+use crate::parse::{Own, Parsed, parse};
 
 impl Session {
     /// Runs the statements of a text for a client; several are one transaction, unless they say otherwise. Each outcome
@@ -109,8 +109,8 @@ impl Session {
     /// Whether a statement must not be part of a transaction that others began.
     pub fn runs_outside_transactions(prepared: &Prepared) -> bool {
         match &prepared.parsed {
-            Parsed::Vacuum(_) | Parsed::Checkpoint => true,
-            Parsed::SetConstraints { .. } => false,
+            Parsed::Checkpoint | Parsed::Own(Own::Vacuum(_)) => true,
+            Parsed::Own(_) | Parsed::SetConstraints { .. } => false,
             Parsed::Sql { statement, .. } => match &**statement {
                 Statement::CreateIndex(create) => create.concurrently,
                 _ => false,

@@ -15,11 +15,19 @@ pub struct Prepared {
     source: Arc<str>,
     pub(super) parsed: Parsed,
     pub(super) plan: RwLock<Option<Arc<Plan>>>,
+    /// It may call functions that depend on the session.
+    has_calls: bool,
 }
 
 impl Prepared {
     pub(super) fn new(source: Arc<str>, parsed: Parsed) -> Prepared {
-        Prepared { source, parsed, plan: RwLock::new(None) }
+        let has_calls = super::calls::may_have_calls(&source);
+        Prepared { source, parsed, plan: RwLock::new(None), has_calls }
+    }
+
+    /// Whether it may call functions that depend on the session: then it is planned for each execution.
+    pub(super) fn has_calls(&self) -> bool {
+        self.has_calls
     }
 
     /// The text (of all statements of the string that this one came in).

@@ -7,8 +7,11 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::{IsolationLevel, Mark, Transaction};
 
 use super::Session;
+use super::calls::Numbers;
+use super::schemas::set_search_path;
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
+use crate::notice::Notice;
 use crate::settings::Settings;
 
 /// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
@@ -31,6 +34,10 @@ pub(super) struct Block {
     /// The time of the transaction: microseconds since 1970 UTC.
     pub(super) now_micros: i64,
     pub(super) savepoints: Vec<(String, Mark)>,
+    /// The settings when it began: those after a rollback.
+    pub(super) before: Arc<Settings>,
+    /// After SET LOCAL: the settings after the commit.
+    pub(super) after: Option<Arc<Settings>>,
 }
 
 /// What BEGIN and SET TRANSACTION say.
@@ -49,7 +56,10 @@ struct Restarted<'a, F> {
 impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
     fn run(&mut self, given: &mut Work<'_>) -> Result<T> {
         let mark = given.txn.mark();
+        let told = given.notices.len();
         loop {
+            given.notices.truncate(told);
+            set_search_path(given.txn, &given.settings.search_path);
             let result = (self.work)(given).and_then(|done| given.txn.check_constraints().map(|()| done));
             match result {
                 Err(error)
@@ -79,6 +89,10 @@ pub(super) struct Work<'a> {
     pub(super) read_only: bool,
     /// It has taken or given what cannot be taken or given again, so it is not run again after a conflict.
     pub(super) is_final: bool,
+    /// What the statement tells beside its answer.
+    pub(super) notices: &'a mut Vec<Notice>,
+    /// The numbers that the session took from sequences.
+    pub(super) numbers: &'a mut Numbers,
 }
 
 impl Work<'_> {
@@ -126,12 +140,15 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            now_micros: self.now_micros(),
+            now_micros: self.db.kernel().env().clock.wall_micros(),
             read_only: self.settings.read_only,
             is_final: false,
+            notices: &mut self.notices,
+            numbers: &mut self.numbers,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
+        self.numbers.note(&txn);
         let result = result?;
         // What was read speculatively counts only when it can be committed.
         if txn.is_read_only() && !txn.is_speculative() {
@@ -167,7 +184,10 @@ impl Session {
             now_micros: block.now_micros,
             read_only: block.read_only,
             is_final: false,
+            notices: &mut self.notices,
+            numbers: &mut self.numbers,
         });
+        self.numbers.note(txn);
         if result.is_err() {
             txn.rollback_to(mark);
             self.fail_block();
@@ -195,7 +215,7 @@ impl Session {
         }
     }
 
-    /// BEGIN; inside a transaction it does nothing, as in PostgreSQL (which warns).
+    /// BEGIN; inside a transaction it does nothing and warns, as in PostgreSQL.
     pub(super) fn begin(&mut self, modes: Modes) -> Result<()> {
         if let Some(block) = &mut self.block {
             if block.failed {
@@ -205,6 +225,7 @@ impl Session {
             if std::mem::take(&mut block.implicit) {
                 return self.set_transaction(modes);
             }
+            self.notices.push(Notice::warning("25001", "there is already a transaction in progress"));
             return Ok(());
         }
         self.open_block(modes, false)
@@ -238,13 +259,18 @@ impl Session {
             started: false,
             now_micros: self.now_micros(),
             savepoints: Vec::new(),
+            before: Arc::clone(&self.settings),
+            after: None,
         });
         Ok(())
     }
 
-    /// SET TRANSACTION; outside of a transaction it does nothing, as in PostgreSQL (which warns).
+    /// SET TRANSACTION; outside of a transaction it does nothing and warns, as in PostgreSQL.
     pub(super) fn set_transaction(&mut self, modes: Modes) -> Result<()> {
-        let Some(block) = &mut self.block else { return Ok(()) };
+        let Some(block) = &mut self.block else {
+            self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
+            return Ok(());
+        };
         if let Some(level) = modes.level
             && let Some(txn) = &mut block.txn
             && txn.level() != level
@@ -282,10 +308,14 @@ impl Session {
     }
 
     /// COMMIT; false when the transaction had failed and was rolled back instead. Outside of a transaction it does
-    /// nothing, as in PostgreSQL (which warns).
+    /// nothing, as in PostgreSQL and warns.
     pub(super) fn commit(&mut self) -> Result<bool> {
-        let Some(block) = self.block.take() else { return Ok(true) };
+        let Some(block) = self.block.take() else {
+            self.notices.push(no_transaction());
+            return Ok(true);
+        };
         let (Some(mut txn), false) = (block.txn, block.failed) else {
+            self.settings = block.before;
             self.db.forget();
             return Ok(false);
         };
@@ -296,12 +326,21 @@ impl Session {
         if had_ddl {
             self.db.forget();
         }
+        match (&committed, block.after) {
+            (Err(_), _) => self.settings = block.before,
+            (Ok(_), Some(after)) => self.settings = after,
+            (Ok(_), None) => {}
+        }
         committed.map(|_| true)
     }
 
-    /// ROLLBACK; outside of a transaction it does nothing, as in PostgreSQL (which warns).
+    /// ROLLBACK; outside of a transaction it does nothing and warns, as in PostgreSQL.
     pub(super) fn rollback(&mut self) -> Result<()> {
-        let Some(block) = self.block.take() else { return Ok(()) };
+        let Some(block) = self.block.take() else {
+            self.notices.push(no_transaction());
+            return Ok(());
+        };
+        self.settings = block.before;
         if let Some(txn) = block.txn {
             let had_ddl = txn.catalog_version().is_none();
             txn.rollback();
@@ -355,6 +394,10 @@ impl Session {
         let longest = BACKOFF.as_nanos() as u64 * (1 << tries.min(7));
         env.clock.sleep(Duration::from_nanos(longest / 2 + env.rng.next_u64() % (longest / 2)));
     }
+}
+
+fn no_transaction() -> Notice {
+    Notice::warning("25P01", "there is no transaction in progress")
 }
 
 /// Turns speculative reads on or off where that is still possible.

@@ -3,28 +3,30 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode, TransactionIsolationLevel,
-    TransactionMode, Value as SqlValue,
+    AlterIndexOperation, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
+    TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
 
-use super::definitions::{create_index, create_table, drop_indexes, drop_tables};
+use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
+use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session};
+use super::{Client, Prepared, Session, maintenance, objects, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
+use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Parsed, fold};
-use crate::settings::parse_isolation;
+use crate::parse::{Own, Parsed, fold};
+use crate::settings::{Settings, parse_isolation};
 
 /// Runs a statement that is not planned.
 pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn Client) -> Result<Outcome> {
     let source = Arc::clone(prepared.source());
     let (statement, method) = match &prepared.parsed {
-        Parsed::Checkpoint => return checkpoint(session),
-        Parsed::Vacuum(table) => return vacuum(session, table.as_deref()),
+        Parsed::Checkpoint => return maintenance::checkpoint(session),
+        Parsed::Own(own) => return run_own(session, own),
         Parsed::SetConstraints { names, deferred } => return set_constraints(session, names.as_deref(), *deferred),
         Parsed::Sql { statement, method, .. } => (&**statement, method.as_deref()),
     };
@@ -40,9 +42,32 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
         Statement::Drop { object_type: ObjectType::Index, if_exists, names, table: None, temporary: false, .. } => {
             drop_indexes(session, names, *if_exists)
         }
-        Statement::Drop {
-            object_type: ObjectType::Table, if_exists, names, cascade: false, temporary: false, ..
-        } => drop_tables(session, names, *if_exists),
+        Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
+            match object_type {
+                ObjectType::Table => objects::drop_relations(session, Kind::Table, names, *if_exists, *cascade),
+                ObjectType::View => objects::drop_relations(session, Kind::View, names, *if_exists, *cascade),
+                ObjectType::Sequence => objects::drop_relations(session, Kind::Sequence, names, *if_exists, *cascade),
+                ObjectType::Schema => schemas::drop(session, names, *if_exists, *cascade),
+                _ => Err(session.fail(unsupported_statement(statement))),
+            }
+        }
+        Statement::AlterTable(alter) => alter_table(session, alter, &source),
+        Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { index_name } } => {
+            rename(session, name, false, index_name, "ALTER INDEX")
+        }
+        Statement::CreateView(create) => views::create(session, create, &source),
+        Statement::CreateSchema { schema_name, if_not_exists, .. } => {
+            schemas::create(session, schema_name, *if_not_exists)
+        }
+        Statement::CreateSequence { temporary: false, if_not_exists, name, data_type, sequence_options, owned_by } => {
+            let (data_type, owned_by) = (data_type.as_ref(), owned_by.as_ref());
+            objects::create_sequence(session, name, data_type, sequence_options, owned_by, *if_not_exists)
+        }
+        Statement::Comment { object_type, object_name, comment, .. } => {
+            objects::comment_on(session, object_type, object_name, comment.as_deref())
+        }
+        Statement::Truncate(truncate) => maintenance::truncate(session, truncate),
+        Statement::Discard { object_type } => maintenance::discard(session, object_type),
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
             work.is_final = copy::reads_client(statement);
@@ -194,15 +219,14 @@ fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outco
 fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
     match set {
         Set::SingleAssignment { scope, variable, values, .. } => {
-            if scope.as_ref().is_some_and(|scope| scope.to_string().trim().eq_ignore_ascii_case("local")) {
-                return Err(unsupported("SET LOCAL").hint("SET lasts until the session ends; RESET takes it back"));
-            }
+            let local = scope.as_ref().is_some_and(|scope| scope.to_string().trim().eq_ignore_ascii_case("local"));
             let name = variable.to_string().to_lowercase();
-            let value = values.iter().map(setting_text).collect::<Result<Vec<String>>>()?.join(", ");
-            change(session, &name, &value)?;
+            let text = if name == "search_path" { path_text } else { setting_text };
+            let value = values.iter().map(text).collect::<Result<Vec<String>>>()?.join(", ");
+            change(session, &name, &value, local)?;
         }
-        Set::SetTimeZone { local: false, value } => change(session, "timezone", &setting_text(value)?)?,
-        Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value)?,
+        Set::SetTimeZone { local, value } => change(session, "timezone", &setting_text(value)?, *local)?,
+        Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value, false)?,
         Set::SetTransaction { modes, snapshot: None, session: for_session } => {
             let modes = modes_of(modes)?;
             if !for_session {
@@ -218,10 +242,19 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
     Ok(Outcome::done(Tag::Done("SET")))
 }
 
-fn change(session: &mut Session, name: &str, value: &str) -> Result<()> {
-    let settings = Arc::make_mut(&mut session.settings);
-    if value.eq_ignore_ascii_case("default") {
-        return settings.reset(name, &session.defaults);
+/// Sets a setting, until the end of the transaction when `local`.
+fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result<()> {
+    if local {
+        let Some(block) = &mut session.block else {
+            let message = "SET LOCAL can only be used in transaction blocks";
+            session.notices.push(Notice::warning("25P01", message));
+            return Ok(());
+        };
+        block.after.get_or_insert_with(|| Arc::clone(&session.settings));
+    } else if let Some(after) = session.block.as_mut().and_then(|block| block.after.as_mut())
+        && name != "transaction_isolation"
+    {
+        change_in(Arc::make_mut(after), &session.defaults, name, value)?;
     }
     if name == "transaction_isolation" {
         let level = parse_isolation(&value.trim().to_lowercase()).ok_or_else(|| {
@@ -231,7 +264,20 @@ fn change(session: &mut Session, name: &str, value: &str) -> Result<()> {
         })?;
         return session.set_transaction(Modes { level: Some(level), read_only: None });
     }
-    settings.set(name, value)
+    change_in(Arc::make_mut(&mut session.settings), &session.defaults, name, value)
+}
+
+fn change_in(settings: &mut Settings, defaults: &Settings, name: &str, value: &str) -> Result<()> {
+    if value.eq_ignore_ascii_case("default") { settings.reset(name, defaults) } else { settings.set(name, value) }
+}
+
+/// One schema of a search path, in quotes when it was.
+fn path_text(expr: &SqlExpr) -> Result<String> {
+    match expr {
+        SqlExpr::Identifier(ident) if ident.quote_style.is_some() => Ok(format!("\"{}\"", ident.value)),
+        SqlExpr::Identifier(ident) => Ok(ident.value.to_lowercase()),
+        other => Ok(setting_text(other)?),
+    }
 }
 
 fn setting_text(expr: &SqlExpr) -> Result<String> {
@@ -333,24 +379,19 @@ fn execute_named(
     session.run(&prepared, &values, None, client)
 }
 
-fn checkpoint(session: &mut Session) -> Result<Outcome> {
-    session.db.kernel().checkpoint()?;
-    Ok(Outcome::done(Tag::Done("CHECKPOINT")))
-}
-
-/// Freezes what is in memory and runs all jobs that are offered.
-fn vacuum(session: &mut Session, table: Option<&str>) -> Result<Outcome> {
-    if session.in_transaction() {
-        let message = "VACUUM cannot run inside a transaction block";
-        return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
+/// Runs a statement that the SQL parser does not know.
+fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
+    if session.is_failed() {
+        return Err(failed_transaction());
     }
-    if let Some(name) = table {
-        session.in_statement(|work| work.txn.table(name).map(|_| ()))?;
+    match own {
+        Own::Vacuum(tables) => maintenance::vacuum(session, tables),
+        Own::Analyze(tables) => maintenance::analyze(session, tables),
+        Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
+        Own::SetSchema(name, if_exists, schema) => set_schema(session, name, *if_exists, schema),
+        Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),
+        Own::RenameSchema(name, new) => schemas::rename(session, name, new),
     }
-    let kernel = session.db.kernel();
-    kernel.freeze()?;
-    kernel.run_jobs()?;
-    Ok(Outcome::done(Tag::Done("VACUUM")))
 }
 
 fn no_prepared(name: &str) -> Error {

@@ -42,7 +42,7 @@ type Found = (Vec<u8>, AlivePlace);
 /// Merges the keys of all parts.
 pub(crate) struct AliveKeys<'a> {
     keys: &'a KeyCodec,
-    key_columns: &'a [usize],
+    key_columns: Vec<usize>,
     sources: Vec<Source<'a>>,
     /// The next key of each source, or a bound below it.
     heads: BinaryHeap<Reverse<Head>>,
@@ -61,7 +61,7 @@ impl Store {
     pub(crate) fn alive_keys<'a>(&'a self, layout: &'a Layout) -> AliveKeys<'a> {
         let mut alive = AliveKeys {
             keys: &self.keys,
-            key_columns: &self.schema().key,
+            key_columns: self.schema().key.clone(),
             sources: Vec::new(),
             heads: BinaryHeap::new(),
         };
@@ -89,7 +89,7 @@ impl<'a> AliveKeys<'a> {
     /// The next key, equal ones one after the other.
     pub(crate) fn next(&mut self) -> Result<Option<Found>> {
         while let Some(Reverse((key, place, source))) = self.heads.pop() {
-            if let Some((key, place)) = self.sources[source].next(self.keys, self.key_columns)? {
+            if let Some((key, place)) = self.sources[source].next(self.keys, &self.key_columns)? {
                 self.heads.push(Reverse((key, Some(place), source)));
             }
             if let Some(place) = place {
@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn keys_come_in_order_and_equal_ones_together() {
         let keys = KeyCodec::new(&conformance::schema());
-        let mut alive = AliveKeys { keys: &keys, key_columns: &[], sources: Vec::new(), heads: BinaryHeap::new() };
+        let mut alive =
+            AliveKeys { keys: &keys, key_columns: Vec::new(), sources: Vec::new(), heads: BinaryHeap::new() };
         for (number, (bound, keys)) in
             [(0, &[2, 7, 7][..]), (1, &[1, 4, 9]), (5, &[7]), (0, &[])].into_iter().enumerate()
         {

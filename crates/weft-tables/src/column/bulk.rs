@@ -25,7 +25,7 @@ use super::key_probe::KeyProbe;
 use super::key_rows::KeyRows;
 use super::output::FileWriter;
 use super::part::Part;
-use super::store::Store;
+use super::store::{Shape, Store};
 
 /// Rows on their way into files, in key order.
 struct Rows {
@@ -88,7 +88,7 @@ impl Store {
                 return Err(Error::internal(format!("a batch of {found} columns for a table that stores {expected}")));
             }
             let key_columns: Vec<ArrayRef> = schema.key.iter().map(|&ordinal| batch.column(ordinal).clone()).collect();
-            keys.push_columns(schema, &key_columns)?;
+            keys.push_columns(&schema, &key_columns)?;
             rows.firsts.push(rows.count);
             rows.count += batch.num_rows();
             rows.batches.push(batch.clone());
@@ -151,11 +151,12 @@ impl Store {
     }
 
     fn write_files(&self, rows: Rows) -> Result<Attachment> {
-        let (file_rows, first) = self.file_rows(&rows)?;
+        let shape = self.shape();
+        let (file_rows, first) = self.file_rows(&shape, &rows)?;
         let row_count = rows.count as u64;
         let file_count = rows.count.div_ceil(file_rows);
         let (next, built) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(file_count)));
-        let (writer, first) = (self.writer.clone(), Mutex::new(first));
+        let (writer, first) = (shape.writer.clone(), Mutex::new(first));
         let load = Arc::new(Load { rows, writer, file_rows, file_count, first, next, built });
         let spawn = &self.context.env.spawn;
         let mut handles = Vec::new();
@@ -180,7 +181,7 @@ impl Store {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        if let Err(error) = failure.map_or_else(|| self.writer.sync_dir(), Err) {
+        if let Err(error) = failure.map_or_else(|| shape.writer.sync_dir(), Err) {
             parts.iter().for_each(|part| part.set_obsolete());
             return Err(error);
         }
@@ -192,8 +193,8 @@ impl Store {
     }
 
     /// How many rows make a file: as many as reach the size, found by encoding the first; it, too, when these are all.
-    fn file_rows(&self, rows: &Rows) -> Result<(usize, Option<ColumnTableBuilder>)> {
-        let mut builder = self.writer.builder();
+    fn file_rows(&self, shape: &Shape, rows: &Rows) -> Result<(usize, Option<ColumnTableBuilder>)> {
+        let mut builder = shape.writer.builder();
         let mut end = 0;
         while end < rows.count && (builder.estimated_bytes() as u64) < self.options.column_table_bytes {
             let next = (end + BLOCK_ROWS / 8).min(rows.count);

@@ -45,6 +45,7 @@ impl Store {
 
     fn check_row_table(&self, table: &RowTable, wrong: &mut Vec<String>) {
         let to = table.frozen_at().unwrap_or(Timestamp::MAX);
+        let shape = self.shape();
         table.for_each(|key, place| {
             let (from, until) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
             if from < table.from || from > to {
@@ -54,7 +55,7 @@ impl Store {
                 wrong.push(format!("a version of {from} ended at {until}"));
             }
             let row = place.chunk.row(place.slot);
-            if self.codec.check(row).is_err() || self.keys.of_row(&self.codec, row) != key {
+            if shape.codec.check(row).is_err() || self.keys.of_row(&shape.codec, row) != key {
                 wrong.push(format!("a row of row table {} does not fit its key", table.number));
             }
         });

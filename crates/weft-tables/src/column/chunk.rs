@@ -116,14 +116,14 @@ impl Chunk {
         Some(words)
     }
 
-    /// The cached array of a column, if some scan built it.
+    /// The cached array of a column, if some scan built it; columns that are younger than the chunk are not kept.
     pub(crate) fn column(&self, ordinal: usize) -> Option<&ArrayRef> {
-        self.columns[ordinal].get()
+        self.columns.get(ordinal)?.get()
     }
 
     /// Keeps the array of a column of a complete chunk; false when another scan was faster.
     pub(crate) fn keep_column(&self, ordinal: usize, array: ArrayRef) -> bool {
         assert_eq!(array.len(), self.len(), "a cached column covers the complete chunk (chunk 2)");
-        self.columns[ordinal].set(array).is_ok()
+        self.columns.get(ordinal).is_some_and(|column| column.set(array).is_ok())
     }
 }

@@ -13,8 +13,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
+use weft_format::row_arrays::missing_column;
 use weft_format::table::NoCache;
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 
@@ -23,7 +24,7 @@ use super::key_rows::KeyRows;
 use super::output::{Output, Written};
 use super::part::Part;
 use super::publish::Outcome;
-use super::store::Store;
+use super::store::{Shape, Store};
 
 /// An output row that is none: the row was dropped.
 const DROPPED: u32 = u32::MAX;
@@ -52,6 +53,20 @@ struct Window {
     blocks: Vec<Vec<ArrayRef>>,
 }
 
+impl Window {
+    /// Has the blocks of the rows from one position to another decoded, and none before them (compact 4).
+    fn slide(&mut self, first: usize, last: usize, decode: impl Fn(usize) -> Result<Vec<ArrayRef>>) -> Result<()> {
+        let (first, last) = (first / BLOCK_ROWS, last / BLOCK_ROWS);
+        assert!(first >= self.first, "rows leave an input in the order of its positions (compact 4)");
+        self.blocks.drain(..(first - self.first).min(self.blocks.len()));
+        self.first = first;
+        for block in first + self.blocks.len()..=last {
+            self.blocks.push(decode(block)?);
+        }
+        Ok(())
+    }
+}
+
 impl Store {
     /// Merges parts; fine when another job has one of them or it is gone.
     pub(crate) fn compact(&self, inputs: &[Arc<Part>]) -> Result<()> {
@@ -74,13 +89,14 @@ impl Store {
 
     fn merge(&self, parts: &[Arc<Part>]) -> Result<()> {
         let limit = self.droppable(self.cut());
+        let shape = self.shape();
         let snapshots: Vec<Vec<(u32, Timestamp)>> = {
             let _marking = self.marking.lock();
             parts.iter().map(|part| part.marks.begin_carry()).collect()
         };
         let mut inputs = Vec::with_capacity(parts.len());
         for (part, marks) in parts.iter().zip(snapshots) {
-            inputs.push(self.read_input(part.clone(), marks)?);
+            inputs.push(self.read_input(&shape, part.clone(), marks)?);
         }
         JobSteps::Compact.reached(JobStep::InputsRead);
         let mut places: Vec<Vec<u32>> = parts.iter().map(|part| vec![DROPPED; part.row_count() as usize]).collect();
@@ -88,7 +104,7 @@ impl Store {
         for (n, source) in sources.iter().enumerate() {
             places[source.input as usize][source.position as usize] = n as u32;
         }
-        let written = self.write_merged(&inputs, &sources)?;
+        let written = self.write_merged(shape, &inputs, &sources)?;
         for (input, places) in inputs.iter().zip(&places) {
             let alive_for_some = input.marks.iter().filter(|&&(_, ts)| ts > limit);
             alive_for_some.for_each(|&(position, ts)| carry_mark(&written, places, position, ts, limit));
@@ -111,28 +127,45 @@ impl Store {
     }
 
     /// Reads the keys of an input past the cache.
-    fn read_input(&self, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
-        let schema = self.schema();
+    fn read_input(&self, shape: &Shape, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
+        let schema = &shape.schema;
+        let horizon = self.context.services.horizon();
         let mut pacer = self.context.services.pacer();
         let mut keys = KeyRows::default();
         for block in 0..part.table.block_count() {
-            keys.push_columns(schema, &self.decode(&part, &schema.key, block)?)?;
+            keys.push_columns(schema, &self.decode(shape, &part, &schema.key, block, horizon)?)?;
             pacer.step();
         }
         Ok(Input { part, marks, keys })
     }
 
     /// Some columns of a block, past the cache: each block is read once and goes.
-    fn decode(&self, part: &Part, ordinals: &[usize], block: usize) -> Result<Vec<ArrayRef>> {
+    fn decode(
+        &self,
+        shape: &Shape,
+        part: &Part,
+        ordinals: &[usize],
+        block: usize,
+        horizon: Timestamp,
+    ) -> Result<Vec<ArrayRef>> {
+        let rows = part.table.block_rows(block);
         let decode = |&ordinal: &usize| {
-            let encoded = part.table.block(&NoCache, ordinal, block)?;
-            Ok(encoded.decode(self.schema().columns[ordinal].data_type))
+            let data_type = shape.schema.columns[ordinal].data_type;
+            Ok(if shape.is_forgotten(ordinal, horizon) {
+                new_null_array(&data_type.arrow(), rows)
+            } else if ordinal < part.table.column_count() {
+                part.table.block(&NoCache, ordinal, block)?.decode(data_type)
+            } else {
+                missing_column(&shape.codec, data_type, ordinal, rows)
+            })
         };
         ordinals.iter().map(decode).collect()
     }
 
-    fn write_merged(&self, inputs: &[Input], sources: &[Source]) -> Result<Written> {
-        let mut output = Output::new(self, JobSteps::Compact);
+    fn write_merged(&self, shape: Arc<Shape>, inputs: &[Input], sources: &[Source]) -> Result<Written> {
+        let horizon = self.context.services.horizon();
+        let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
+        let mut output = Output::new(self, Arc::clone(&shape), JobSteps::Compact);
         let mut pacer = self.context.services.pacer();
         let mut windows: Vec<Window> = inputs.iter().map(|_| Window::default()).collect();
         for batch in sources.chunks(BLOCK_ROWS) {
@@ -143,25 +176,13 @@ impl Store {
                     continue;
                 };
                 let last = of_input.next_back().unwrap_or(first);
-                self.slide(window, &input.part, first.position as usize, last.position as usize)?;
+                let decode = |block| self.decode(&shape, &input.part, &all, block, horizon);
+                window.slide(first.position as usize, last.position as usize, decode)?;
             }
-            output.push_batch(&gather(&windows, batch, self.schema().columns.len())?, &stamps(batch))?;
+            output.push_batch(&gather(&windows, batch, all.len())?, &stamps(batch))?;
             pacer.step();
         }
         output.finish()
-    }
-
-    /// Has the blocks of the rows from one position to another decoded, and none before them (compact 4).
-    fn slide(&self, window: &mut Window, part: &Part, first: usize, last: usize) -> Result<()> {
-        let (first, last) = (first / BLOCK_ROWS, last / BLOCK_ROWS);
-        assert!(first >= window.first, "rows leave an input in the order of its positions (compact 4)");
-        window.blocks.drain(..(first - window.first).min(window.blocks.len()));
-        window.first = first;
-        let all: Vec<usize> = (0..self.schema().columns.len()).collect();
-        for block in first + window.blocks.len()..=last {
-            window.blocks.push(self.decode(part, &all, block)?);
-        }
-        Ok(())
     }
 }
 

@@ -54,7 +54,7 @@ impl Store {
         let mut rows = Rows {
             table,
             limit,
-            output: Output::new(self, JobSteps::Convert),
+            output: Output::new(self, self.shape(), JobSteps::Convert),
             places: vec![DROPPED; table.slot_count()],
             marks: Vec::new(),
             count: 0,
@@ -94,7 +94,7 @@ fn carry_over(table: &RowTable, written: &Written, places: &[u32], limit: Timest
 struct Rows<'a> {
     table: &'a RowTable,
     limit: Timestamp,
-    output: Output<'a>,
+    output: Output,
     /// By slot: which output row it became.
     places: Vec<u32>,
     /// Output rows that are dead already.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_format::{Result, Timestamp};
+use weft_kernel::TableDef;
 use weft_kernel::table::{JobKind, JobOffer, Maintain, Price};
 
 use super::layout::Layout;
@@ -68,6 +69,10 @@ impl Maintain for Store {
         let _marking = self.marking.lock();
         let cut = self.cut();
         if self.last_change() > cut && !self.is_dropped() { cut } else { Timestamp::MAX }
+    }
+
+    fn evolve(&self, def: &Arc<TableDef>) {
+        self.set_definition(def);
     }
 
     fn drop_files(&self) {

@@ -71,7 +71,7 @@ impl Options {
         let mut ordinals = Vec::with_capacity(self.bloom_columns.len());
         for name in &self.bloom_columns {
             let ordinal = schema.ordinal(name).ok_or_else(|| {
-                let names: Vec<&str> = schema.visible().iter().map(|column| column.name.as_str()).collect();
+                let names: Vec<&str> = schema.visible().map(|(_, column)| column.name.as_str()).collect();
                 Error::new(
                     Code::InvalidParameterValue,
                     format!("bloom_columns names \"{name}\", which is not a column"),

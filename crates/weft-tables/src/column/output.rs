@@ -20,14 +20,14 @@ use weft_kernel::table::TableContext;
 
 use super::job_steps::{JobStep, JobSteps};
 use super::part::Part;
-use super::store::Store;
+use super::store::{Shape, Store};
 
 /// Rows between two looks at the size.
 const SIZE_CHECK_ROWS: u32 = 256;
 
 /// Column tables being written.
-pub(crate) struct Output<'a> {
-    writer: &'a FileWriter,
+pub(crate) struct Output {
+    shape: Arc<Shape>,
     bytes_max: u64,
     job: JobSteps,
     builder: ColumnTableBuilder,
@@ -50,10 +50,12 @@ impl Written {
     }
 }
 
-impl<'a> Output<'a> {
-    pub(crate) fn new(store: &'a Store, job: JobSteps) -> Output<'a> {
-        let (writer, bytes_max) = (&store.writer, store.options.column_table_bytes);
-        Output { writer, bytes_max, job, builder: writer.paced_builder(), parts: Vec::new(), finished: false }
+impl Output {
+    /// Files of a definition of the store's table.
+    pub(crate) fn new(store: &Store, shape: Arc<Shape>, job: JobSteps) -> Output {
+        let bytes_max = store.options.column_table_bytes;
+        let builder = shape.writer.paced_builder();
+        Output { shape, bytes_max, job, builder, parts: Vec::new(), finished: false }
     }
 
     /// Adds an encoded row.
@@ -83,8 +85,8 @@ impl<'a> Output<'a> {
         if self.builder.row_count() == 0 {
             return Ok(());
         }
-        let builder = std::mem::replace(&mut self.builder, self.writer.paced_builder());
-        let part = self.writer.write(builder, None)?;
+        let builder = std::mem::replace(&mut self.builder, self.shape.writer.paced_builder());
+        let part = self.shape.writer.write(builder, None)?;
         if full {
             part.set_full();
         }
@@ -97,7 +99,7 @@ impl<'a> Output<'a> {
     pub(crate) fn finish(mut self) -> Result<Written> {
         self.cut(false)?;
         if !self.parts.is_empty() {
-            self.writer.sync_dir()?;
+            self.shape.writer.sync_dir()?;
         }
         self.job.reached(JobStep::FilesSynced);
         self.finished = true;
@@ -112,7 +114,7 @@ impl<'a> Output<'a> {
     }
 }
 
-impl Drop for Output<'_> {
+impl Drop for Output {
     fn drop(&mut self) {
         if !self.finished {
             self.parts.iter().for_each(|part| part.set_obsolete());

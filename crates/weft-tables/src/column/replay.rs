@@ -32,14 +32,16 @@ impl Replay for Store {
             Change::Update { key, values } => {
                 let Some(old) = self.version_before(&layout, ts, key)? else { return Ok(()) };
                 let row = self.row_of(&old)?;
+                let shape = self.shape();
+                let codec = &shape.codec;
                 let mut new: Vec<ValueRef<'_>> =
-                    (0..self.codec.column_count()).map(|column| self.codec.get(&row, column)).collect();
+                    (0..codec.column_count()).map(|column| codec.get(&row, column)).collect();
                 for (column, value) in values {
                     let slot =
                         new.get_mut(*column).ok_or_else(|| self.damaged(ts, "updates a column that is not there"))?;
                     *slot = value.as_ref();
                 }
-                layout.row_table_of(ts).insert(key, ts, self.codec.encode(new).into());
+                layout.row_table_of(ts).insert(key, ts, codec.encode(new).into());
                 self.end(&old, ts);
             }
             Change::Delete { key } => {
@@ -56,7 +58,7 @@ impl Replay for Store {
 
 impl Store {
     fn redo_insert(&self, layout: &Layout, ts: Timestamp, key: &[u8], row: &[u8]) -> Result<()> {
-        self.codec.check(row)?;
+        self.shape().codec.check(row)?;
         if layout.row_table_of(ts).contains(key, ts) {
             return Ok(());
         }

@@ -33,6 +33,7 @@ use weft_env::OpenMode;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
+use weft_kernel::TableDef;
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::table::{RecoveredTable, TableContext};
 
@@ -43,14 +44,36 @@ use super::part::Part;
 use super::payload::PartSet;
 use super::row_table::RowTable;
 
+/// The table's newest definition, and what follows from it: what is written has its columns (schema 1).
+pub(crate) struct Shape {
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) codec: RowCodec,
+    pub(crate) writer: FileWriter,
+    /// Snapshots before it may know columns that are dropped in it.
+    pub(crate) since: Timestamp,
+}
+
+impl Shape {
+    fn new(context: &TableContext, options: &Options, since: Timestamp) -> Result<Shape> {
+        let schema = context.def.schema.clone();
+        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(&schema)? };
+        let codec = RowCodec::new(&schema);
+        Ok(Shape { codec, writer: FileWriter::new(context.clone(), file_options), schema, since })
+    }
+
+    /// Whether the values of a column need not be kept: it was dropped, and no snapshot knows it any more.
+    pub(crate) fn is_forgotten(&self, ordinal: usize, horizon: Timestamp) -> bool {
+        self.schema.is_dropped(ordinal) && self.since <= horizon
+    }
+}
+
 /// One table stored by method `column`.
 pub(crate) struct Store {
     pub(crate) context: TableContext,
     pub(crate) options: Options,
     /// A row table of this size is frozen.
     pub(crate) row_table_bytes: u64,
-    pub(crate) writer: FileWriter,
-    pub(crate) codec: RowCodec,
+    shape: RwLock<Arc<Shape>>,
     pub(crate) keys: KeyCodec,
     layout: RwLock<Arc<Layout>>,
     /// The mark lock: whoever ends versions, puts versions in or switches the layout.
@@ -76,8 +99,8 @@ impl Store {
     pub(crate) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<Store> {
         let options = Options::parse(&context.def.options)?;
         let row_table_bytes = options.row_table_bytes.unwrap_or(context.services.options().row_table_bytes);
-        let schema = &context.def.schema;
-        let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(schema)? };
+        let schema = context.def.schema.clone();
+        let shape = RwLock::new(Arc::new(Shape::new(&context, &options, Timestamp(0))?));
         let set = PartSet::from_payloads(&recovered.payloads)?;
         let mut files: Vec<FileId> = recovered.files.clone();
         files.sort_unstable();
@@ -94,13 +117,12 @@ impl Store {
             schema.columns.len(),
             context.services.row_budget().clone(),
         );
-        let (codec, keys) = (RowCodec::new(schema), KeyCodec::new(schema));
+        let keys = KeyCodec::new(&schema);
         let empty = Arc::new(Layout::new(0, Arc::new(active), Vec::new(), Vec::new()));
         let store = Store {
             options,
             row_table_bytes,
-            writer: FileWriter::new(context.clone(), file_options),
-            codec,
+            shape,
             keys,
             layout: RwLock::new(empty.clone()),
             marking: Mutex::new(()),
@@ -130,8 +152,23 @@ impl Store {
         Ok(store)
     }
 
-    pub(crate) fn schema(&self) -> &Arc<Schema> {
-        &self.context.def.schema
+    /// The newest definition.
+    pub(crate) fn shape(&self) -> Arc<Shape> {
+        self.shape.read().clone()
+    }
+
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        self.shape().schema.clone()
+    }
+
+    /// See [`Maintain::evolve`](weft_kernel::table::Maintain::evolve).
+    pub(crate) fn set_definition(&self, def: &Arc<TableDef>) {
+        let context = TableContext { def: def.clone(), ..self.context.clone() };
+        // Options that name a column that is gone are those of no column.
+        let options = Options { bloom_columns: Vec::new(), ..self.options.clone() };
+        let since = self.context.services.last_sequenced();
+        let shape = Shape::new(&context, &self.options, since).or_else(|_| Shape::new(&context, &options, since));
+        *self.shape.write() = Arc::new(shape.expect("a table without options has a shape"));
     }
 
     /// Opens a file of this table.
@@ -142,7 +179,7 @@ impl Store {
             Error::io(format_args!("opening {} of table \"{}\"", path.display(), self.context.def.name), &error)
                 .hint("restore the file from a backup")
         })?;
-        let table = ColumnTable::open(opened, self.context.def.id, file, self.schema())?;
+        let table = ColumnTable::open(opened, self.context.def.id, file, &self.schema())?;
         Ok(Part::new(table, attached_at, &self.context, path))
     }
 

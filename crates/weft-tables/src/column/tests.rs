@@ -94,7 +94,7 @@ fn small_engine(env: &Env) -> (Arc<Engine>, TableRef) {
 
 fn count(engine: &Arc<Engine>, table: &TableRef) -> usize {
     let txn = engine.begin().unwrap();
-    scan_rows(&*table.table, txn.view(table), &[], &[], 2, 8192).unwrap().len()
+    scan_rows(table, txn.view(table), &[], &[], 2, 8192).unwrap().len()
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn check_names_the_damaged_file_and_reads_of_it_are_errors() {
         assert!(wrong.iter().any(|line| line.contains("column table file")), "{wrong:?}");
         let txn = engine.begin().unwrap();
         let all: Vec<usize> = (0..9).collect();
-        let rows = scan_rows(&*table.table, txn.view(&table), &all, &[], 1, 8192);
+        let rows = scan_rows(&table, txn.view(&table), &all, &[], 1, 8192);
         let Err(error) = rows else { panic!("a damaged block became an answer") };
         assert_eq!(error.code(), Code::DataCorrupted, "{error}");
     });
@@ -145,7 +145,7 @@ fn row_memory_is_given_back_after_conversion() {
         assert!(engine.status().row_memory_bytes > 0);
         let all: Vec<usize> = (0..9).collect();
         let txn = engine.begin().unwrap();
-        scan_rows(&*table.table, txn.view(&table), &all, &[], 1, 8192).unwrap();
+        scan_rows(&table, txn.view(&table), &all, &[], 1, 8192).unwrap();
         engine.run_jobs().unwrap();
         assert_eq!(engine.status().row_memory_bytes, 0);
         drop(txn);

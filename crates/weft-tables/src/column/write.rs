@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
-use weft_format::{Error, Result, Timestamp, Value};
+use weft_format::{Error, Result, RowCodec, Timestamp, Value};
 use weft_kernel::table::{Attachment, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
@@ -22,18 +22,29 @@ use super::store::Store;
 const YOUNG_MARKS_MAX: usize = 4096;
 
 impl Write for Store {
-    fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+    fn read(
+        &self,
+        codec: &RowCodec,
+        key: &[u8],
+        read_ts: Timestamp,
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<bool> {
         values.clear();
         let layout = self.layout();
         match layout.find(key, read_ts)? {
             None => return Ok(false),
             Some(Site::Row(_, place)) => {
                 let row = place.chunk.row(place.slot);
-                values.extend(columns.iter().map(|&column| self.codec.get(row, column).to_value()));
+                values.extend(columns.iter().map(|&column| codec.get(row, column).to_value()));
             }
             Some(Site::Column(part, position)) => {
                 for &column in columns {
-                    values.push(part.table.value(part.cache(), column, position)?);
+                    values.push(if column < part.table.column_count() {
+                        part.table.value(part.cache(), column, position)?
+                    } else {
+                        codec.missing(column).to_value()
+                    });
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   steps: commit of some inserts, updates, deletes · rollback · bulk load · freeze · one job · checkpoint · reopen ·
-//!          a snapshot is taken and kept · a snapshot is let go
+//!          a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
 //! ```
 
@@ -141,6 +141,7 @@ impl Suite {
             33 => self.engine.checkpoint().expect("checkpoints"),
             34 if self.random.below(3) == 0 => self.reopen(),
             35 | 36 => self.bulk(),
+            39 if self.random.below(2) == 0 => self.alter(),
             37 | 38 if self.snapshots.len() < 4 => {
                 let txn = self.engine.begin().expect("begins");
                 self.snapshots.push(txn);
@@ -161,7 +162,7 @@ impl Suite {
         let count = 1 + self.random.below(self.options.rows_max);
         for _ in 0..count {
             let k = self.random.below(self.options.keys);
-            let values = row_values(k, &mut self.random);
+            let values = values_for(&table.def.schema, k, &mut self.random);
             let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
             let key = table.keys.of_row(&table.codec, &row);
             let new = match state.contains_key(&key) {
@@ -203,7 +204,7 @@ impl Suite {
         let mut rows: Vec<Arc<[u8]>> = Vec::new();
         let first = self.random.below(self.options.keys);
         for k in first..(first + 1 + self.random.below(self.options.rows_max * 8)) {
-            let values = row_values(k, &mut self.random);
+            let values = values_for(&table.def.schema, k, &mut self.random);
             let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
             if !state.contains_key(&table.keys.of_row(&table.codec, &row)) {
                 rows.push(row);
@@ -247,6 +248,49 @@ impl Suite {
         });
     }
 
+    /// A column more, or one less; sometimes with rows written before and after by the same transaction.
+    fn alter(&mut self) {
+        let (mut txn, table) = self.begin();
+        let schema = &table.def.schema;
+        let added: Vec<usize> = schema.visible().map(|(ordinal, _)| ordinal).filter(|&ordinal| ordinal >= 9).collect();
+        let drops = !added.is_empty() && (added.len() > 12 || self.random.below(3) == 0);
+        let random = &mut self.random;
+        let table = txn.alter_table(&table, |def| {
+            let mut schema = (*def.schema).clone();
+            if drops {
+                schema.drop_column(added[random.below(added.len() as u64) as usize]);
+            } else {
+                let ordinal = schema.columns.len();
+                let column = Column { name: format!("n{ordinal}"), data_type: added_type(ordinal), not_null: false };
+                let missing = if random.below(2) == 0 { Value::Null } else { added_value(ordinal, random) };
+                schema.add_column(column, &missing);
+                def.defaults.push(None);
+            }
+            def.schema = Arc::new(schema);
+            Ok(())
+        });
+        let table = table.expect("alters");
+        let mut state = self.model.rows(txn.read_ts());
+        let k = self.random.below(self.options.keys);
+        let values = values_for(&table.def.schema, k, &mut self.random);
+        let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
+        let key = table.keys.of_row(&table.codec, &row);
+        let written = state.contains_key(&key);
+        if written {
+            txn.update(&table, &key, &row).expect("updates");
+            state.insert(key.clone(), row.clone());
+        }
+        self.look_at(&table, txn.view(&table), &state);
+        if self.random.below(5) == 0 {
+            txn.rollback();
+            return;
+        }
+        let ts = txn.commit().expect("commits");
+        if written {
+            self.model.set(ts, &key, Some(row));
+        }
+    }
+
     fn reopen(&mut self) {
         self.snapshots.clear();
         self.engine.flush().expect("flushes");
@@ -265,6 +309,8 @@ impl Suite {
         let (now, table) = self.begin();
         for txn in snapshots.iter().chain([&now]) {
             let state = self.model.rows(txn.read_ts());
+            let table =
+                if txn.read_ts() < now.read_ts() { txn.table(TABLE).expect("was there") } else { table.clone() };
             self.look_at(&table, txn.view(&table), &state);
             let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
             for key in keys {
@@ -278,22 +324,34 @@ impl Suite {
     fn look_at_key(&mut self, table: &TableRef, ts: Timestamp, key: &[u8]) {
         let expected = self.model.get(ts, key);
         let found = table.table.read_row(key, ts).expect("reads");
-        assert_eq!(found.as_ref(), expected, "row of {key:?} at {ts}");
-        let columns = random_columns(&mut self.random);
+        let visible = |row: &Arc<[u8]>| -> Vec<Value> {
+            table.def.schema.visible().map(|(ordinal, _)| table.codec.get(row, ordinal).to_value()).collect()
+        };
+        assert_eq!(found.as_ref().map(visible), expected.map(visible), "row of {key:?} at {ts}");
+        let columns = random_columns(&table.def.schema, &mut self.random);
         let mut values = vec![Value::Null];
-        let there = table.table.read(key, ts, &columns, &mut values).expect("reads");
+        let there = table.read(key, ts, &columns, &mut values).expect("reads");
         let expected: Option<Vec<Value>> =
             expected.map(|row| columns.iter().map(|&column| table.codec.get(row, column).to_value()).collect());
         assert_eq!(there.then_some(values), expected, "columns {columns:?} of {key:?} at {ts}");
     }
 
     fn look_at(&mut self, table: &TableRef, view: weft_kernel::table::ReadView, state: &BTreeMap<Vec<u8>, Arc<[u8]>>) {
-        let projection = random_columns(&mut self.random);
-        let predicates = random_predicates(&mut self.random);
+        let projection = random_columns(&table.def.schema, &mut self.random);
+        let mut predicates = random_predicates(&mut self.random);
+        if let Some(&column) = projection.iter().find(|&&column| column >= 9)
+            && self.random.below(2) == 0
+        {
+            let (op, value) = (CompareOp::Eq, added_value(column, &mut self.random));
+            predicates.push(match self.random.below(3) {
+                0 => Predicate::IsNull { column },
+                1 => Predicate::IsNotNull { column },
+                _ => Predicate::Compare { column, op, value },
+            });
+        }
         let (partitions, batch_rows) = (self.random.below(3) as usize + 1, [7, 8192][self.random.below(2) as usize]);
         let ts = view.read_ts;
-        let mut found =
-            scan_rows(&*table.table, view, &projection, &predicates, partitions, batch_rows).expect("scans");
+        let mut found = scan_rows(table, view, &projection, &predicates, partitions, batch_rows).expect("scans");
         let mut expected: Vec<Vec<Value>> = state
             .values()
             .filter(|row| {
@@ -314,12 +372,38 @@ fn compare_rows(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
     a.iter().zip(b).map(order).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
 }
 
-fn random_columns(random: &mut Prng) -> Vec<usize> {
+fn random_columns(schema: &Schema, random: &mut Prng) -> Vec<usize> {
+    let all: Vec<usize> = schema.visible().map(|(ordinal, _)| ordinal).collect();
     match random.below(4) {
         0 => Vec::new(),
-        1 => (0..9).collect(),
-        _ => (0..1 + random.below(4)).map(|_| random.below(9) as usize).collect(),
+        1 => all,
+        _ => (0..1 + random.below(4)).map(|_| all[random.below(all.len() as u64) as usize]).collect(),
     }
+}
+
+/// The type of a column that was added.
+fn added_type(ordinal: usize) -> DataType {
+    let types = [DataType::Integer, DataType::Text, DataType::Numeric { precision: 9, scale: 1 }, DataType::Boolean];
+    types[ordinal % types.len()]
+}
+
+fn added_value(ordinal: usize, random: &mut Prng) -> Value {
+    match ordinal % 4 {
+        0 => Value::Int(random.below(3) as i64),
+        1 => Value::Text(["", "added", "a longer text than twelve bytes"][random.below(3) as usize].into()),
+        2 => Value::Decimal(random.below(3).into()),
+        _ => Value::Bool(random.below(2) == 0),
+    }
+}
+
+/// As [`row_values`], with values for the columns that were added; NULL in dropped ones.
+fn values_for(schema: &Schema, k: u64, random: &mut Prng) -> Vec<Value> {
+    let mut values = row_values(k, random);
+    for ordinal in values.len()..schema.columns.len() {
+        let is_null = schema.is_dropped(ordinal) || random.below(4) == 0;
+        values.push(if is_null { Value::Null } else { added_value(ordinal, random) });
+    }
+    values
 }
 
 fn random_predicates(random: &mut Prng) -> Vec<Predicate> {

@@ -7,11 +7,12 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as ArrowType;
 use weft_format::{Predicate, Result, Value};
-use weft_kernel::table::{ReadView, ScanRequest, Table};
+use weft_kernel::TableRef;
+use weft_kernel::table::{ReadView, ScanRequest};
 
 /// All rows of a scan, one partition after the other.
 pub fn scan_rows(
-    table: &dyn Table,
+    table: &TableRef,
     view: ReadView,
     projection: &[usize],
     predicates: &[Predicate],

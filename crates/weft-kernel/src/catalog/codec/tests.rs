@@ -1,6 +1,7 @@
 use weft_expr::{Function, Node};
 use weft_format::{CompareOp, Predicate, Value};
 
+use super::super::objects::{ObjectKind, SchemaId};
 use super::*;
 
 fn sample() -> TableDef {
@@ -20,11 +21,19 @@ fn sample() -> TableDef {
     ];
     let column =
         |(i, &data_type): (usize, &DataType)| Column { name: format!("c{i}"), data_type, not_null: i % 2 == 0 };
-    let schema = Schema::new(types.iter().enumerate().map(column).collect(), vec![3, 7]);
-    let mut defaults = vec![None; 12];
+    let mut schema = Schema::new(types.iter().enumerate().map(column).collect(), vec![3, 7]);
+    schema.add_column(
+        Column { name: "later".into(), data_type: DataType::Text, not_null: false },
+        &Value::Text("x".into()),
+    );
+    schema.drop_column(1);
+    let mut defaults = vec![None; 13];
     defaults[4] = Some("1.5 * 2".into());
     TableDef {
         id: TableId(9),
+        oid: 7,
+        namespace: SchemaId(4),
+        properties: BTreeMap::from([("owner".into(), "weft".into())]),
         name: "naïve".into(),
         schema: Arc::new(schema),
         method: "column".into(),
@@ -77,15 +86,28 @@ fn the_documented_bytes() {
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "05 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 64 03 \
-         00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 00 00 \
-         00 00 00 00 00 00 00 00 00 00 00 00"
+        "06 05 00 00 00 01 00 00 00 74 06 00 00 00 63 6f 6c 75 6d 6e 01 00 00 00 01 02 00 00 00 02 00 00 00 69 \
+         64 03 00 07 00 00 00 5f 5f 72 6f 77 69 64 04 01 01 00 00 00 01 00 00 00 00 00 00 00 02 00 00 00 00 00 \
+         00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 \
+         00 00 00 00 00 00 00"
     );
 }
 
 #[test]
 fn definitions_of_the_versions_before_have_less() {
     let mut def = sample();
+    (def.oid, def.namespace) = (9, SchemaId::PUBLIC);
+    def.properties.clear();
+    Arc::make_mut(&mut def.schema).evolution = Evolution::default();
+    let encode_def = |def: &TableDef, bytes: &mut Vec<u8>| {
+        encode_def(def, bytes);
+        // Number, schema, no properties, nothing dropped, nothing added.
+        bytes.truncate(bytes.len() - 24);
+    };
+    let mut bytes = Vec::new();
+    encode_def(&def, &mut bytes);
+    bytes[0] = 5;
+    assert_eq!(decode_def(&mut &bytes[..]).unwrap(), def, "no numbers");
     def.expressions.clear();
     let mut bytes = Vec::new();
     encode_def(&def, &mut bytes);
@@ -127,7 +149,19 @@ fn the_documented_bytes_of_a_predicate() {
 
 #[test]
 fn damaged_bytes_are_errors() {
-    let image = CatalogImage { next_id: 10, tables: vec![(Timestamp(3), Arc::new(sample()))] };
+    let mut view = Object::new(ObjectKind::View, SchemaId(4), "v");
+    view.id = 8;
+    view.properties.insert("query".into(), "SELECT 1".into());
+    view.needs = vec![7];
+    let image = CatalogImage {
+        next_id: 10,
+        tables: vec![(Timestamp(3), Arc::new(sample()))],
+        objects: vec![(Timestamp(4), Arc::new(view.clone()))],
+        sequences: vec![(5, SequenceValue { last: -3, is_called: true })],
+    };
+    let mut encoded = Vec::new();
+    encode_object(&view, &mut encoded);
+    assert_eq!(decode_object(&encoded).unwrap(), view);
     let bytes = encode_image(&image);
     assert_eq!(decode_image(&bytes).unwrap(), image);
     for len in 0..bytes.len() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_format::{Code, DataType, Error, Result, Schema};
+use weft_format::{Code, DataType, Error, Result, Schema, TableId};
 
 use super::super::ddl::OwnDdl;
 use super::super::transaction::Transaction;
@@ -24,25 +24,16 @@ impl Transaction {
                 check_columns(new, foreign_key, &new.schema)?;
                 continue;
             }
-            let own = self.ddl.iter().find_map(|ddl| match ddl {
-                OwnDdl::Create(table) if table.id() == foreign_key.parent => Some(table.clone()),
-                _ => None,
-            });
-            let parent = match own {
-                Some(own) => own,
-                None => {
-                    let entry = self.core().catalog.by_id(foreign_key.parent);
-                    let parent = entry.map(|entry| entry.table).ok_or_else(|| {
-                        Error::internal(format!("foreign key \"{}\" refers to no table", foreign_key.name))
-                    })?;
-                    self.lock_table(&parent, LockMode::EXCLUSIVE)?;
-                    parent
-                }
-            };
+            let parent = self
+                .current(foreign_key.parent)
+                .ok_or_else(|| Error::internal(format!("foreign key \"{}\" refers to no table", foreign_key.name)))?;
+            if !OwnDdl::creates(&self.ddl, parent.id()) {
+                self.lock_table(&parent, LockMode::EXCLUSIVE)?;
+            }
             check_columns(new, foreign_key, &parent.def.schema)?;
             let dropped = self.ddl.iter().filter_map(|ddl| match ddl {
                 OwnDdl::Drop(relation) => Some(relation.id()),
-                OwnDdl::Create(_) => None,
+                _ => None,
             });
             if !is_unique(&parent, &foreign_key.parent_columns, &dropped.collect()) {
                 return Err(not_unique(&parent.def.name));
@@ -51,14 +42,22 @@ impl Transaction {
         Ok(())
     }
 
-    /// Fails when other tables refer to a table that is to be dropped.
-    pub(in crate::txn) fn check_unreferenced(&self, t: &TableRef) -> Result<()> {
+    /// Fails when other tables refer to a table that is to be dropped, and do not go with it.
+    pub(in crate::txn) fn check_unreferenced(&self, t: &TableRef, with: &[TableId]) -> Result<()> {
         let references = self.references_to(t);
-        let Some((child, foreign_key)) = references.iter().find(|(child, _)| child.id() != t.id()) else {
+        let stays = |child: &TableRef| child.id() != t.id() && !with.contains(&child.id());
+        let Some((child, foreign_key)) = references.iter().find(|(child, _)| stays(child)) else {
             return Ok(());
         };
         Err(depended_upon("table", &t.def.name, child, foreign_key)
             .hint(format!("drop table \"{}\" before, or in the same statement", child.def.name)))
+    }
+
+    /// The foreign keys to some of a table's columns, each with the table that has it; those of the table itself too.
+    pub fn referring_to(&self, t: &TableRef, columns: &[usize]) -> Vec<(TableRef, ForeignKey)> {
+        let mut references = self.references_to(t);
+        references.retain(|(_, key)| key.parent_columns.iter().any(|column| columns.contains(column)));
+        references
     }
 
     /// Fails when a foreign key needs the index.
@@ -66,16 +65,11 @@ impl Transaction {
         let Some(index) = relation.as_index.as_ref().filter(|index| index.is_unique() && !index.is_partial()) else {
             return Ok(());
         };
-        let own = self.ddl.iter().find_map(|ddl| match ddl {
-            OwnDdl::Create(table) if table.id() == index.table() => Some(table.clone()),
-            _ => None,
-        });
-        let table = own.or_else(|| self.core().catalog.by_id(index.table()).map(|entry| entry.table));
-        let Some(table) = table else { return Ok(()) };
+        let Some(table) = self.current(index.table()) else { return Ok(()) };
         let without = BTreeSet::from([index.id()]);
         let references = self.references_to(&table);
         match references.iter().find(|(_, foreign_key)| !is_unique(&table, &foreign_key.parent_columns, &without)) {
-            Some((child, foreign_key)) => Err(depended_upon("index", index.name(), child, foreign_key)
+            Some((child, foreign_key)) => Err(depended_upon("index", &index.name(), child, foreign_key)
                 .hint(format!("drop table \"{}\" before", child.def.name))),
             None => Ok(()),
         }

@@ -19,9 +19,9 @@ use weft_format::{Code, Error, Result, TableId};
 
 use super::super::journal::Step;
 use super::super::transaction::Transaction;
-use crate::catalog::{Deferrable, ForeignKey, TableDef, TableRef};
+use crate::catalog::{Deferrable, ForeignKey, TableDef};
 use crate::fault::{Fault, active};
-use crate::index::Index;
+use crate::index::INDEX_METHOD;
 
 /// What SET CONSTRAINTS has said in a transaction.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +107,9 @@ impl Transaction {
             }
             others |= def.primary_key.as_deref() == Some(name) || def.checks.iter().any(|(check, _)| check == name);
         }
-        others |= self.relation(name).as_ref().and_then(index_of).is_some_and(Index::is_constraint);
+        let relations = self.relations();
+        let named = relations.iter().filter(|def| def.name == name && def.method == INDEX_METHOD);
+        others |= named.into_iter().any(|def| def.options.contains_key("constraint"));
         match (is_known, others) {
             (_, true) if deferred => Err(not_deferrable(name)),
             (false, false) => Err(Error::new(Code::UndefinedObject, format!("constraint \"{name}\" does not exist"))),
@@ -119,10 +121,6 @@ impl Transaction {
     pub(super) fn defers(&self, child: TableId, foreign_key: &ForeignKey) -> bool {
         self.journal.constraint_modes.defers(child, foreign_key)
     }
-}
-
-fn index_of(relation: &TableRef) -> Option<&Index> {
-    relation.as_index.as_deref()
 }
 
 fn not_deferrable(name: &str) -> Error {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{Code, Error, KeyCodec, Result, RowCodec, Schema, Value};
+use weft_format::{Code, Error, Evolution, KeyCodec, Result, RowCodec, Schema, Value};
 
 use super::super::ddl::OwnDdl;
 use super::super::transaction::Transaction;
@@ -58,12 +58,8 @@ impl Transaction {
         if fk.parent == child.id() {
             return Ok(child.clone());
         }
-        let own = self.ddl.iter().find_map(|ddl| match ddl {
-            OwnDdl::Create(table) if table.id() == fk.parent => Some(table.clone()),
-            _ => None,
-        });
-        let parent = own.or_else(|| self.core().catalog.by_id(fk.parent).map(|entry| entry.table));
-        parent.ok_or_else(|| Error::internal(format!("foreign key \"{}\" refers to table {}", fk.name, fk.parent)))
+        self.current(fk.parent)
+            .ok_or_else(|| Error::internal(format!("foreign key \"{}\" refers to table {}", fk.name, fk.parent)))
     }
 
     /// The first values that no row has; the rows of the others are locked.
@@ -212,21 +208,30 @@ impl Transaction {
         if active(Fault::SkipForeignKeys) {
             return Ok(());
         }
-        for fk in &t.def.foreign_keys {
-            let (schema, codec) = projected(t, &fk.columns);
-            let columns: Vec<usize> = (0..fk.columns.len()).collect();
-            let mut points = Points::new();
-            for batch in batches {
-                let batch = batch.project(&fk.columns).map_err(|error| Error::internal(format!("rows: {error}")))?;
-                for row in codec.encode_columns(batch.columns()).iter() {
-                    if let Some(point) = point_of(&codec, &schema, &columns, row) {
-                        points.insert(point.bytes, point.values);
-                    }
+        t.def.foreign_keys.iter().try_for_each(|fk| self.check_rows(t, fk, batches))
+    }
+
+    /// Tests rows of a table against one of its foreign keys; batches have the stored columns in schema order.
+    pub fn check_foreign_key(&mut self, t: &TableRef, name: &str, batches: &[RecordBatch]) -> Result<()> {
+        match t.def.foreign_keys.iter().find(|fk| fk.name == name) {
+            Some(fk) => self.check_rows(t, fk, batches),
+            None => Err(Error::internal(format!("table {:?} has no foreign key \"{name}\"", t.def.name))),
+        }
+    }
+
+    fn check_rows(&mut self, t: &TableRef, fk: &ForeignKey, batches: &[RecordBatch]) -> Result<()> {
+        let (schema, codec) = projected(t, &fk.columns);
+        let columns: Vec<usize> = (0..fk.columns.len()).collect();
+        let mut points = Points::new();
+        for batch in batches {
+            let batch = batch.project(&fk.columns).map_err(|error| Error::internal(format!("rows: {error}")))?;
+            for row in codec.encode_columns(batch.columns()).iter() {
+                if let Some(point) = point_of(&codec, &schema, &columns, row) {
+                    points.insert(point.bytes, point.values);
                 }
             }
-            self.require_parents(t, fk, points)?;
         }
-        Ok(())
+        self.require_parents(t, fk, points)
     }
 }
 
@@ -272,7 +277,13 @@ fn is_at(parent: &TableRef, fk: &ForeignKey, row: &[u8], point: &[u8]) -> bool {
 /// The schema and the codec of some columns of a table, in this order.
 pub(super) fn projected(t: &TableRef, columns: &[usize]) -> (Schema, RowCodec) {
     let columns = columns.iter().map(|&column| t.def.schema.columns[column].clone()).collect();
-    let schema = Schema { columns, key: Vec::new(), hidden_row_id: false, version: t.def.schema.version };
+    let schema = Schema {
+        columns,
+        key: Vec::new(),
+        hidden_row_id: false,
+        version: t.def.schema.version,
+        evolution: Evolution::default(),
+    };
     let codec = RowCodec::new(&schema);
     (schema, codec)
 }

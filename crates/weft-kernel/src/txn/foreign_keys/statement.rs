@@ -1,6 +1,6 @@
 //! The end of a statement: which rows it touched, what they were, what must hold now.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
@@ -90,20 +90,25 @@ impl Transaction {
     }
 
     fn is_parent(&self, t: &TableRef) -> bool {
-        t.is_referenced() || self.ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Create(child) if refers(child, t)))
+        t.is_referenced()
+            || self
+                .ddl
+                .iter()
+                .any(|ddl| matches!(ddl, OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child, t)))
     }
 
     /// The foreign keys to a table, each with the table that has it: committed or own, and not dropped.
-    pub(super) fn references_to(&self, t: &TableRef) -> Vec<(TableRef, ForeignKey)> {
+    pub(in crate::txn) fn references_to(&self, t: &TableRef) -> Vec<(TableRef, ForeignKey)> {
         let committed = t.referencing();
-        let committed = committed.iter().filter_map(|&id| Some(self.core().catalog.by_id(id)?.table));
         let own = self.ddl.iter().filter_map(|ddl| match ddl {
-            OwnDdl::Create(child) if refers(child, t) => Some(child.clone()),
+            OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child, t) => Some(child.id()),
             _ => None,
         });
+        let ids: BTreeSet<TableId> = committed.iter().copied().chain(own).collect();
+        let children = ids.into_iter().filter_map(|id| self.current(id));
         let alive = |child: &TableRef| child.drop_ts() == Timestamp::MAX && !OwnDdl::drops(&self.ddl, child.id());
         let mut found = Vec::new();
-        for child in committed.chain(own).filter(alive) {
+        for child in children.filter(alive) {
             let keys = child.def.foreign_keys.iter().filter(|foreign_key| foreign_key.parent == t.id());
             found.extend(keys.map(|foreign_key| (child.clone(), foreign_key.clone())));
         }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
 
 use super::partition::{arrow_filter, filtered};
@@ -16,13 +17,13 @@ impl Plan {
     pub(super) fn read_block(&self, scan: &PartScan, block: usize) -> Result<Option<RecordBatch>> {
         let table = &scan.part.table;
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
-        if !table.block_may_match(block, &self.request.predicates) {
+        if !table.block_may_match(block, &scan.predicates) {
             self.metrics.blocks_pruned.fetch_add(1, Ordering::Relaxed);
             return Ok(None);
         }
         let rows = table.block_rows(block);
         let mut mask = self.visible_rows(scan, block)?;
-        for predicate in &self.request.predicates {
+        for predicate in &scan.predicates {
             let encoded = table.block(scan.part.cache(), predicate.column(), block)?;
             encoded.filter(predicate, mask.get_or_insert_with(|| Mask::all(rows)));
         }
@@ -81,8 +82,12 @@ impl Plan {
         let positions = if dense.is_none() { mask.map(Mask::positions) } else { None };
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
-            let encoded = table.block(scan.part.cache(), ordinal, block)?;
             let data_type = self.schema.columns[ordinal].data_type;
+            if ordinal >= table.column_count() {
+                columns.push(missing_column(&self.codec, data_type, ordinal, selected));
+                continue;
+            }
+            let encoded = table.block(scan.part.cache(), ordinal, block)?;
             columns.push(match (&filter, &positions) {
                 (Some(filter), _) => filtered(filter, &encoded.decode(data_type))?,
                 (None, Some(positions)) => encoded.decode_selected(data_type, positions),

@@ -20,7 +20,7 @@ mod row_chunk;
 
 use std::sync::Arc;
 
-use weft_format::Result;
+use weft_format::{Result, Schema};
 use weft_kernel::table::{Partition, Scan, ScanOutput, ScanRequest, TableStatistics};
 
 use self::partition::StorePartition;
@@ -28,9 +28,9 @@ use self::plan::Plan;
 use super::store::Store;
 
 impl Scan for Store {
-    fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         let count = request.partition_count;
-        let plan = Arc::new(Plan::new(self, request)?);
+        let plan = Arc::new(Plan::new(self, schema, request)?);
         let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;
         Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
     }

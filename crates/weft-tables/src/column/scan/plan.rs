@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Result, RowCodec, Schema, Timestamp};
+use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::table::{ScanMetrics, ScanRequest, TableStatistics, TableWrites};
 
 use super::super::chunk::Chunk;
@@ -34,6 +34,8 @@ pub(super) struct PartScan {
     /// Built by the own transaction: every row is visible, though it was not inserted yet for anybody else.
     pub(super) own: bool,
     pub(super) hidden: Hidden,
+    /// Those on columns that the part has; all its rows satisfy the others.
+    pub(super) predicates: Vec<Predicate>,
     /// The marks as of the snapshot, copied once.
     pub(super) dead: OnceLock<Option<Vec<u64>>>,
 }
@@ -62,7 +64,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(store: &Store, request: ScanRequest) -> Result<Plan> {
+    pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
         // Scan 1: whatever happens next happens in later layouts.
         let layout = store.layout_for_scan();
         let read_ts = request.view.read_ts;
@@ -73,9 +75,9 @@ impl Plan {
             .map_or(Ok(HiddenRows::default()), |own| HiddenRows::find(&layout, &own_parts, own, read_ts))?;
         let metrics = Arc::new(ScanMetrics::default());
         let mut plan = Plan {
-            schema: store.schema().clone(),
-            codec: store.codec.clone(),
-            arrow: store.schema().arrow(&request.projection),
+            schema: schema.clone(),
+            codec: RowCodec::new(schema),
+            arrow: schema.arrow(&request.projection),
             parts: Vec::new(),
             chunks: Vec::new(),
             units: Vec::new(),
@@ -106,13 +108,17 @@ impl Plan {
     }
 
     fn add_part(&mut self, part: Arc<Part>, own: bool, hidden: Hidden) {
-        if !part.table.may_match(&self.request.predicates) {
+        let stored = part.table.column_count();
+        let (missing, predicates): (Vec<_>, Vec<_>) =
+            self.request.predicates.iter().cloned().partition(|predicate| predicate.column() >= stored);
+        let is_missing_matched = |predicate: &Predicate| predicate.matches(self.codec.missing(predicate.column()));
+        if !missing.iter().all(is_missing_matched) || !part.table.may_match(&predicates) {
             self.metrics.parts_pruned.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let place = self.parts.len();
         self.units.extend((0..part.table.block_count()).map(|block| Unit::Block(place, block)));
-        self.parts.push(PartScan { part, own, hidden, dead: OnceLock::new() });
+        self.parts.push(PartScan { part, own, hidden, predicates, dead: OnceLock::new() });
     }
 
     fn add_row_table(&mut self, table: &Arc<RowTable>, published: Timestamp, hidden: &Arc<Hidden>) {
@@ -183,20 +189,23 @@ fn built_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
 pub(super) fn statistics(store: &Store) -> TableStatistics {
     let layout = store.layout();
     let mut statistics = TableStatistics::default();
+    // Columns that some part does not have have no range.
+    let mut merged_columns = usize::MAX;
     let mut merged: Vec<ColumnStats> = store.schema().columns.iter().map(|_| ColumnStats::empty()).collect();
     for part in &layout.parts {
         statistics.row_count += u64::from(part.row_count() - part.marks.count());
         statistics.bytes += part.table.file_bytes();
-        for (ordinal, stats) in merged.iter_mut().enumerate() {
-            stats.merge(part.table.stats(ordinal));
-        }
+        let stored = part.table.column_count().min(merged.len());
+        merged[..stored].iter_mut().enumerate().for_each(|(ordinal, stats)| stats.merge(part.table.stats(ordinal)));
+        merged_columns = merged_columns.min(stored);
     }
     for table in layout.row_tables() {
         statistics.row_count += table.row_count().saturating_sub(table.dead_count());
         statistics.bytes += table.bytes();
     }
     let range = |stats: ColumnStats| (!stats.min.is_null() && !stats.max.is_null()).then_some((stats.min, stats.max));
-    statistics.ranges = merged.into_iter().map(range).collect();
+    let range = |(ordinal, stats)| if ordinal < merged_columns { range(stats) } else { None };
+    statistics.ranges = merged.into_iter().enumerate().map(range).collect();
     statistics
 }
 

@@ -1,0 +1,150 @@
+//! What definitions and catalogs have from format version 6 on: numbers, schemas, dropped and added columns, objects,
+//! sequences.
+//!
+//! ```text
+//!   rest of a definition   number, schema, properties, dropped columns, first columns, missing values
+//!   object                 id, kind, schema, name, properties, needs
+//!   sequence               id, last i64, called
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_format::{Evolution, Result, RowCodec, Schema, Timestamp};
+
+use super::super::def::TableDef;
+use super::super::objects::{Object, ObjectKind, SchemaId};
+use super::super::sequence::SequenceValue;
+use super::{CatalogImage, Input, damaged, put_count, put_pairs, put_text, put_u32};
+
+/// What a definition ends with.
+#[derive(Default)]
+pub(super) struct Rest {
+    pub(super) oid: u32,
+    pub(super) namespace: SchemaId,
+    pub(super) properties: BTreeMap<String, String>,
+    pub(super) evolution: Evolution,
+}
+
+pub(super) fn put_rest(bytes: &mut Vec<u8>, def: &TableDef) {
+    put_u32(bytes, def.oid);
+    put_u32(bytes, def.namespace.0);
+    put_pairs(bytes, def.properties.iter());
+    let Evolution { dropped, first_columns, missing } = &def.schema.evolution;
+    put_count(bytes, dropped.len());
+    dropped.iter().for_each(|&ordinal| put_count(bytes, ordinal));
+    put_count(bytes, *first_columns);
+    let missing = missing.as_deref().unwrap_or_default();
+    put_count(bytes, missing.len());
+    bytes.extend(missing);
+}
+
+/// Reads the end of a definition whose schema is known up to it.
+pub(super) fn read_rest(input: &mut Input<'_>, schema: &Schema) -> Result<Rest> {
+    let oid = input.u32()?;
+    let namespace = SchemaId(input.u32()?);
+    let properties = input.pairs()?.into_iter().collect();
+    let mut dropped = Vec::new();
+    for _ in 0..input.count()? {
+        let ordinal = input.u32()? as usize;
+        if ordinal >= schema.columns.len() || schema.key.contains(&ordinal) || dropped.last() >= Some(&ordinal) {
+            return Err(damaged(format!("column {ordinal} cannot have been dropped")));
+        }
+        dropped.push(ordinal);
+    }
+    let first_columns = input.u32()? as usize;
+    let length = input.count()?;
+    let missing = input.take(length)?;
+    if first_columns > schema.columns.len() {
+        return Err(damaged(format!("{first_columns} columns were there at first, of {}", schema.columns.len())));
+    }
+    if !missing.is_empty() {
+        RowCodec::new(schema).check(missing).map_err(|error| damaged(error.message().to_owned()))?;
+    }
+    let missing = (!missing.is_empty()).then(|| missing.into());
+    Ok(Rest { oid, namespace, properties, evolution: Evolution { dropped, first_columns, missing } })
+}
+
+/// Appends an object.
+pub(crate) fn encode_object(object: &Object, bytes: &mut Vec<u8>) {
+    put_u32(bytes, object.id);
+    bytes.push(match object.kind {
+        ObjectKind::Schema => 1,
+        ObjectKind::View => 2,
+        ObjectKind::Sequence => 3,
+        ObjectKind::Comment => 4,
+        ObjectKind::Other => 5,
+    });
+    put_u32(bytes, object.namespace.0);
+    put_text(bytes, &object.name);
+    put_pairs(bytes, object.properties.iter());
+    put_count(bytes, object.needs.len());
+    object.needs.iter().for_each(|&id| put_u32(bytes, id));
+}
+
+/// Reads an object that is all of some bytes.
+pub(crate) fn decode_object(bytes: &[u8]) -> Result<Object> {
+    let mut input = Input { bytes };
+    let object = read_object(&mut input)?;
+    if !input.bytes.is_empty() {
+        return Err(damaged(format!("{} bytes are left over", input.bytes.len())));
+    }
+    Ok(object)
+}
+
+fn read_object(input: &mut Input<'_>) -> Result<Object> {
+    let id = input.u32()?;
+    let kind = match input.u8()? {
+        1 => ObjectKind::Schema,
+        2 => ObjectKind::View,
+        3 => ObjectKind::Sequence,
+        4 => ObjectKind::Comment,
+        5 => ObjectKind::Other,
+        other => return Err(damaged(format!("object {id} is of kind {other}"))),
+    };
+    let namespace = SchemaId(input.u32()?);
+    let name = input.text()?;
+    let properties = input.pairs()?.into_iter().collect();
+    let mut needs = Vec::new();
+    for _ in 0..input.count()? {
+        needs.push(input.u32()?);
+    }
+    if id == 0 {
+        return Err(damaged(format!("object {name} has no number")));
+    }
+    Ok(Object { id, kind, namespace, name, properties, needs })
+}
+
+pub(super) fn put_objects(bytes: &mut Vec<u8>, image: &CatalogImage) {
+    put_count(bytes, image.objects.len());
+    for (since, object) in &image.objects {
+        bytes.extend(since.0.to_le_bytes());
+        encode_object(object, bytes);
+    }
+    put_count(bytes, image.sequences.len());
+    for (id, value) in &image.sequences {
+        put_u32(bytes, *id);
+        bytes.extend(value.last.to_le_bytes());
+        bytes.push(u8::from(value.is_called));
+    }
+}
+
+type Objects = (Vec<(Timestamp, Arc<Object>)>, Vec<(u32, SequenceValue)>);
+
+pub(super) fn read_objects(input: &mut Input<'_>, next_id: u32) -> Result<Objects> {
+    let (mut objects, mut sequences) = (Vec::new(), Vec::new());
+    for _ in 0..input.count()? {
+        let since = Timestamp(input.u64()?);
+        let object = read_object(input)?;
+        if object.id >= next_id {
+            return Err(damaged(format!("object {} has the id {} of {next_id}", object.name, object.id)));
+        }
+        objects.push((since, Arc::new(object)));
+    }
+    for _ in 0..input.count()? {
+        let id = input.u32()?;
+        let last = input.u64()?.cast_signed();
+        sequences.push((id, SequenceValue { last, is_called: input.flag()? }));
+    }
+    Ok((objects, sequences))
+}

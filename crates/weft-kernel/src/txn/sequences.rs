@@ -1,0 +1,113 @@
+//! Numbers of sequences: taken from memory, logged ahead.
+//!
+//! ```text
+//!   nextval   under the sequence's lock: reserved? ─ yes: the next number
+//!                                                  ─ no: a commit of its own says where to go on after a crash: 32 on
+//! ```
+//!
+//! A commit of its own waits for nothing but its turn; that it is durable in time follows from the order of the log
+//! (sequence 1). The numbers of a sequence that this transaction made are logged before it is: recovery keeps them for a
+//! sequence that it meets later, and never gives its number to another.
+
+use std::sync::Arc;
+
+use weft_format::{Code, Error, Result};
+
+use super::recent::CommittedWrites;
+use super::transaction::Transaction;
+use crate::catalog::{Object, Sequence, SequenceOptions, SequenceValue};
+use crate::engine::Core;
+use crate::log::{ChangeEncoder, Record};
+
+/// So many numbers are logged ahead.
+const LOGGED_AHEAD: u64 = 32;
+
+impl Transaction {
+    /// The next number of a sequence, which no one else gets.
+    pub fn next_value(&self, sequence: &Object) -> Result<i64> {
+        let options = SequenceOptions::of(sequence)?;
+        let shared = self.sequence_state(sequence, &options);
+        let mut state = shared.lock();
+        let next = options.next(state.value).ok_or_else(|| exhausted(sequence, &options))?;
+        let value = SequenceValue { last: next, is_called: true };
+        if state.reserved == 0 {
+            let core = self.core();
+            core.check_writable()?;
+            core.log_sequence(sequence.id, options.advanced(value, LOGGED_AHEAD))?;
+            state.reserved = LOGGED_AHEAD;
+        } else {
+            state.reserved -= 1;
+        }
+        state.value = value;
+        drop(state);
+        let mut taken = self.numbers_taken.lock();
+        taken.retain(|(id, _)| *id != sequence.id);
+        taken.push((sequence.id, next));
+        Ok(next)
+    }
+
+    /// The last number that this transaction took from each sequence since it was asked this, the latest last.
+    pub fn take_numbers(&self) -> Vec<(u32, i64)> {
+        std::mem::take(&mut *self.numbers_taken.lock())
+    }
+
+    /// Where a sequence is.
+    pub fn sequence_value(&self, sequence: &Object) -> Result<SequenceValue> {
+        let options = SequenceOptions::of(sequence)?;
+        Ok(self.sequence_state(sequence, &options).lock().value)
+    }
+
+    /// Sets where a sequence goes on; at once, and whatever becomes of this transaction.
+    pub fn set_sequence(&self, sequence: &Object, value: SequenceValue) -> Result<()> {
+        let options = SequenceOptions::of(sequence)?;
+        if !(options.min..=options.max).contains(&value.last) {
+            let (name, SequenceOptions { min, max, .. }) = (&sequence.name, options);
+            let message =
+                format!("setval: value {} is out of bounds for sequence \"{name}\" ({min}..{max})", value.last);
+            return Err(Error::new(Code::NumericOutOfRange, message));
+        }
+        let shared = self.sequence_state(sequence, &options);
+        let mut state = shared.lock();
+        let core = self.core();
+        core.check_writable()?;
+        core.log_sequence(sequence.id, value)?;
+        (state.value, state.reserved) = (value, 0);
+        Ok(())
+    }
+
+    fn sequence_state(&self, sequence: &Object, options: &SequenceOptions) -> Arc<Sequence> {
+        self.core().catalog.sequences.get(sequence.id, options.begin())
+    }
+}
+
+impl Core {
+    /// Logs where a sequence goes on, as a commit of its own.
+    fn log_sequence(&self, id: u32, value: SequenceValue) -> Result<()> {
+        let mut encoder = ChangeEncoder::new();
+        encoder.set_sequence(id, value);
+        let ts = {
+            let _latch = self.sequencer.lock();
+            self.check_writable()?;
+            let ts = self.timeline.last_sequenced().next();
+            let record = Record::Commit { txn: self.next_txn(), ts, changes: encoder.bytes() };
+            self.log.append(&record).map_err(|error| self.poison_if_stopped(error))?;
+            self.recent.push(ts, &self.timeline, || CommittedWrites {
+                ts,
+                tables: Vec::new(),
+                mixed: false,
+                has_ddl: false,
+                void: Arc::default(),
+            });
+            self.timeline.sequence(ts);
+            ts
+        };
+        self.async_commits.note();
+        self.timeline.publish(ts)
+    }
+}
+
+fn exhausted(sequence: &Object, options: &SequenceOptions) -> Error {
+    let (what, limit) = if options.increment > 0 { ("maximum", options.max) } else { ("minimum", options.min) };
+    let message = format!("nextval: reached {what} value of sequence \"{}\" ({limit})", sequence.name);
+    Error::new(Code::SequenceLimit, message)
+}

@@ -1,0 +1,265 @@
+//! ADD, DROP and VALIDATE CONSTRAINT.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use sqlparser::ast::{Ident, TableConstraint};
+use weft_format::schema::ROW_ID_COLUMN;
+use weft_format::{Code, Column, DataType, Error, Predicate, Result};
+use weft_kernel::{ForeignKey, NewTable, TableRef};
+
+use super::columns::{fresh, nulls};
+use super::rows::{contains_nulls, each_batch, has_row, rewrite};
+use super::{Altering, unsupported};
+use crate::ddl::create::{Building, free_check_name};
+use crate::ddl::foreign_keys::{NewForeignKey, resolve};
+use crate::notice::Notice;
+use crate::parse::fold;
+use crate::row::{bind_check, table_scope};
+
+impl Altering<'_> {
+    /// ADD CONSTRAINT
+    pub(super) fn add_constraint(&mut self, constraint: &TableConstraint, not_valid: bool) -> Result<()> {
+        let mut building = Building::of(&self.table.def, self.source);
+        building.constraint(constraint)?;
+        let added = building.added(self.table.def.schema.columns.len());
+        if let Some((name, columns)) = added.key {
+            return self.add_primary_key(name, columns);
+        }
+        for (given, column, condition) in added.checks {
+            self.add_check(given, column.as_deref(), condition, not_valid)?;
+        }
+        for unique in added.uniques {
+            if let Some(name) = unique.name.as_deref().filter(|name| self.has_constraint(name)) {
+                return Err(self.taken(name));
+            }
+            crate::ddl::create_uniques(self.txn, &self.table, vec![unique])?;
+        }
+        self.add_foreign_keys(added.foreign_keys, not_valid)
+    }
+
+    /// ADD PRIMARY KEY: the rows are stored anew, in its order.
+    pub(super) fn add_primary_key(&mut self, name: Option<String>, key: Vec<usize>) -> Result<()> {
+        let schema = &self.table.def.schema;
+        let Some(row_id) = schema.row_id() else {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", self.name());
+            return Err(Error::new(Code::InvalidTableDefinition, message));
+        };
+        for &column in &key {
+            if has_row(self.txn, &self.table, vec![Predicate::IsNull { column }])? {
+                return Err(contains_nulls(&self.table, &schema.columns[column].name));
+            }
+        }
+        let name = name.unwrap_or_else(|| format!("{}_pkey", self.name()));
+        let is_relation = crate::resolve::is_taken(self.txn, self.table.def.namespace, &name);
+        if self.has_constraint(&name) || is_relation {
+            let message = format!("relation \"{name}\" already exists");
+            return Err(Error::new(Code::DuplicateTable, message));
+        }
+        let mut new = fresh(&self.table.def);
+        new.schema.hidden_row_id = false;
+        key.iter().for_each(|&ordinal| new.schema.columns[ordinal].not_null = true);
+        new.schema.key = key;
+        new.schema.drop_column(row_id);
+        new.primary_key = Some(name);
+        self.rewrite_with(new, |batch| {
+            let mut arrays = batch.columns().to_vec();
+            arrays[row_id] = nulls(DataType::BigInt, batch);
+            arrays
+        })
+    }
+
+    /// The primary key goes: the rows are stored anew, in the order of a hidden row id.
+    pub(super) fn drop_primary_key(&mut self) -> Result<()> {
+        let mut new = fresh(&self.table.def);
+        let row_id = Column { name: ROW_ID_COLUMN.into(), data_type: DataType::BigInt, not_null: true };
+        let ordinal = new.schema.columns.len();
+        new.schema.columns.push(row_id);
+        new.schema.key = vec![ordinal];
+        new.schema.hidden_row_id = true;
+        new.defaults.push(None);
+        new.primary_key = None;
+        let mut next = 1;
+        self.rewrite_with(new, |batch| {
+            let mut arrays = batch.columns().to_vec();
+            let count = batch.num_rows() as i64;
+            arrays.push(Arc::new(Int64Array::from_iter_values(next..next + count)));
+            next += count;
+            arrays
+        })?;
+        // Rows that come get numbers behind these.
+        self.txn.next_row_ids(&self.table, u64::try_from(next).unwrap_or_default());
+        Ok(())
+    }
+
+    fn rewrite_with(&mut self, new: NewTable, mut change: impl FnMut(&RecordBatch) -> Vec<ArrayRef>) -> Result<()> {
+        self.table = rewrite(self.txn, &self.table, new, |_, batch| Ok(change(batch)))?;
+        Ok(())
+    }
+
+    /// Adds a CHECK constraint.
+    pub(super) fn add_check(
+        &mut self,
+        given: Option<String>,
+        column: Option<&str>,
+        condition: String,
+        not_valid: bool,
+    ) -> Result<()> {
+        let scope = table_scope(self.name(), &self.table.def.schema, crate::expr::Scope::empty());
+        bind_check(&condition, &scope)?;
+        let name = match given {
+            Some(name) if self.has_constraint(&name) => return Err(self.taken(&name)),
+            Some(name) => name,
+            None => free_check_name(self.name(), column, &self.table.def.checks),
+        };
+        if !not_valid {
+            self.test_check(&name, &condition)?;
+        }
+        self.alter(|def| {
+            def.checks.push((name, condition));
+            Ok(())
+        })
+    }
+
+    /// Adds foreign keys, each tested against the rows that are there.
+    pub(super) fn add_foreign_keys(&mut self, foreign_keys: Vec<NewForeignKey>, not_valid: bool) -> Result<()> {
+        if foreign_keys.is_empty() {
+            return Ok(());
+        }
+        let mut table = NewTable::of(&self.table.def);
+        let known = table.foreign_keys.len();
+        let uniques: Vec<crate::ddl::NewUnique> = self.uniques();
+        resolve(self.txn, &mut table, &uniques, foreign_keys)?;
+        let mut added = table.foreign_keys.split_off(known);
+        added.iter_mut().filter(|key| key.parent == ForeignKey::ITSELF).for_each(|key| key.parent = self.table.id());
+        if let Some(key) = added.iter().find(|key| self.has_constraint(&key.name)) {
+            return Err(self.taken(&key.name));
+        }
+        let names: Vec<String> = added.iter().map(|key| key.name.clone()).collect();
+        self.alter(|def| {
+            def.foreign_keys.extend(added);
+            Ok(())
+        })?;
+        if not_valid { Ok(()) } else { names.iter().try_for_each(|name| self.test_foreign_key(name)) }
+    }
+
+    fn test_foreign_key(&mut self, name: &str) -> Result<()> {
+        let all: Vec<usize> = (0..self.table.def.schema.columns.len()).collect();
+        let mut batches: Vec<RecordBatch> = Vec::new();
+        each_batch(self.txn, &self.table, &all, Vec::new(), |batch| {
+            batches.push(batch);
+            Ok(true)
+        })?;
+        self.txn.check_foreign_key(&self.table, name, &batches)
+    }
+
+    /// The unique keys of the table.
+    fn uniques(&self) -> Vec<crate::ddl::NewUnique> {
+        let indexes = self.txn.indexes_of(&self.table);
+        let unique = indexes.iter().filter(|(_, index)| index.is_unique() && !index.is_partial());
+        let key = |(def, index): &(Arc<weft_kernel::TableDef>, Arc<weft_kernel::index::Index>)| crate::ddl::NewUnique {
+            name: Some(def.name.clone()),
+            columns: index.columns().to_vec(),
+        };
+        unique.map(key).collect()
+    }
+
+    /// DROP CONSTRAINT
+    pub(super) fn drop_constraint(&mut self, name: &Ident, if_exists: bool, cascade: bool) -> Result<()> {
+        let name = fold(name);
+        let def = self.table.def.clone();
+        let of = |name: &str| format!("constraint {name} on table {}", def.name);
+        if def.primary_key.as_deref() == Some(&name) {
+            let references = self.txn.referring_to(&self.table, &def.schema.key);
+            self.drop_references(references, &of(&name), cascade)?;
+            return self.drop_primary_key();
+        }
+        if def.checks.iter().any(|(known, _)| *known == name) {
+            return self.alter(|def| {
+                def.checks.retain(|(known, _)| *known != name);
+                Ok(())
+            });
+        }
+        if def.foreign_keys.iter().any(|key| key.name == name) {
+            return self.alter(|def| {
+                def.foreign_keys.retain(|key| key.name != name);
+                Ok(())
+            });
+        }
+        let indexes = self.txn.indexes_of(&self.table);
+        if let Some((index_def, index)) =
+            indexes.iter().find(|(known, index)| known.name == name && index.is_constraint())
+        {
+            let references = self.txn.referring_to(&self.table, index.columns());
+            self.drop_references(references, &of(&name), cascade)?;
+            return self.txn.drop_index_in(index_def.namespace, &name);
+        }
+        let error = self.no_constraint(&name);
+        if !if_exists {
+            return Err(error);
+        }
+        self.notices.push(Notice::notice(format!("{}, skipping", error.message())));
+        Ok(())
+    }
+
+    /// Drops foreign keys that others have to this table, or refuses.
+    pub(super) fn drop_references(
+        &mut self,
+        references: Vec<(TableRef, ForeignKey)>,
+        what: &str,
+        cascade: bool,
+    ) -> Result<()> {
+        for (child, key) in references {
+            if !cascade {
+                let message = format!("cannot drop {what} because other objects depend on it");
+                let detail = format!("constraint {} on table {} depends on {what}", key.name, child.def.name);
+                let error = Error::new(Code::DependentObjects, message);
+                return Err(error.hint(format!("{detail}; use DROP ... CASCADE to drop it, too")));
+            }
+            let message = format!("drop cascades to constraint {} on table {}", key.name, child.def.name);
+            self.notices.push(Notice::notice(message));
+            let altered = self.txn.alter_table(&child, |def| {
+                def.foreign_keys.retain(|known| known.name != key.name);
+                Ok(())
+            })?;
+            if altered.id() == self.table.id() {
+                self.table = altered;
+            }
+        }
+        Ok(())
+    }
+
+    /// VALIDATE CONSTRAINT: tests the rows again.
+    pub(super) fn validate_constraint(&mut self, name: &Ident) -> Result<()> {
+        let name = fold(name);
+        if let Some((_, condition)) = self.table.def.checks.iter().find(|(known, _)| *known == name) {
+            return self.test_check(&name, &condition.clone());
+        }
+        if self.table.def.foreign_keys.iter().any(|key| key.name == name) {
+            return self.test_foreign_key(&name);
+        }
+        if self.has_constraint(&name) {
+            return Err(unsupported("VALIDATE CONSTRAINT of another kind than CHECK and FOREIGN KEY"));
+        }
+        Err(self.no_constraint(&name))
+    }
+
+    /// Whether the table has a constraint of a name.
+    pub(super) fn has_constraint(&self, name: &str) -> bool {
+        let def = &self.table.def;
+        def.primary_key.as_deref() == Some(name)
+            || def.checks.iter().any(|(known, _)| known == name)
+            || def.foreign_keys.iter().any(|key| key.name == name)
+            || self.txn.indexes_of(&self.table).iter().any(|(def, index)| def.name == name && index.is_constraint())
+    }
+
+    pub(super) fn taken(&self, name: &str) -> Error {
+        let message = format!("constraint \"{name}\" for relation \"{}\" already exists", self.name());
+        Error::new(Code::DuplicateObject, message).about(self.name(), None, Some(name))
+    }
+
+    pub(super) fn no_constraint(&self, name: &str) -> Error {
+        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", self.name());
+        Error::new(Code::UndefinedObject, message).about(self.name(), None, Some(name))
+    }
+}

@@ -1,0 +1,94 @@
+//! What depends on a relation: the views over it.
+//!
+//! ```text
+//!   v over t, w over v     DROP TABLE t            2BP01: view v depends on table t
+//!                          DROP TABLE t CASCADE    v and w go, too
+//! ```
+
+use std::sync::Arc;
+
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Object, ObjectKind, TableDef, Transaction};
+
+use crate::notice::Notice;
+
+/// The views that name a relation.
+pub(crate) fn views_on(txn: &Transaction, id: u32) -> Vec<Arc<Object>> {
+    let objects = txn.objects().into_iter();
+    objects.filter(|object| object.kind == ObjectKind::View && object.needs.contains(&id)).collect()
+}
+
+/// Whether a view's query may mean a column.
+fn mentions(view: &Object, column: &str) -> bool {
+    let query = view.property("query").unwrap_or_default().to_lowercase();
+    let column = column.to_lowercase();
+    let is_word = |c: char| c == '_' || c.is_alphanumeric();
+    query.split(|c| !is_word(c)).any(|word| word == column) || query.contains('*')
+}
+
+/// Drops the views over a table (those that mention a column, when it is one that goes), or refuses.
+pub(crate) fn check_views(
+    txn: &mut Transaction,
+    table: &TableDef,
+    column: Option<&str>,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    let what = match column {
+        Some(column) => format!("column {column} of table {}", table.name),
+        None => format!("table {}", table.name),
+    };
+    for view in views_on(txn, table.oid) {
+        if column.is_none_or(|column| mentions(&view, column)) {
+            drop_dependent(txn, &view, &what, cascade, notices)?;
+        }
+    }
+    Ok(())
+}
+
+/// Drops a view that depends on something that goes, and what depends on the view; or refuses.
+pub(crate) fn drop_dependent(
+    txn: &mut Transaction,
+    view: &Arc<Object>,
+    what: &str,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    if !cascade {
+        let message = format!("cannot drop {what} because other objects depend on it");
+        let error = Error::new(Code::DependentObjects, message);
+        return Err(error.hint(format!("view {} depends on {what}; use DROP ... CASCADE to drop it, too", view.name)));
+    }
+    if txn.object_of(view.id).is_none() {
+        return Ok(());
+    }
+    for other in views_on(txn, view.id) {
+        drop_dependent(txn, &other, &format!("view {}", view.name), true, notices)?;
+    }
+    notices.push(Notice::notice(format!("drop cascades to view {}", view.name)));
+    super::comment::drop_of(txn, view.id, None)?;
+    txn.drop_object(view)
+}
+
+/// Views keep the names of what they read as text.
+pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<&str>) -> Result<()> {
+    let views = views_on(txn, table.oid);
+    let view = views.iter().find(|view| column.is_none_or(|column| mentions(view, column)));
+    match view {
+        Some(view) => Err(in_view(&view.name)),
+        None => Ok(()),
+    }
+}
+
+/// As [`refuse_rename`], of a view.
+pub(crate) fn refuse_rename_of_view(txn: &Transaction, view: &Object) -> Result<()> {
+    match views_on(txn, view.id).first() {
+        Some(other) => Err(in_view(&other.name)),
+        None => Ok(()),
+    }
+}
+
+fn in_view(view: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("renaming what view \"{view}\" reads is not supported"))
+        .hint("drop the view, and make it again")
+}

@@ -1,0 +1,208 @@
+//! Statements and clauses of PostgreSQL that the SQL parser does not know.
+//!
+//! ```text
+//!   VACUUM (ANALYZE, VERBOSE) a, b      ANALYZE a (x)      ALTER SEQUENCE s RESTART WITH 7 OWNED BY t.id
+//!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
+//! ```
+
+use sqlparser::ast::{Expr, ObjectName, SequenceOptions};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+use weft_format::Result;
+
+use super::{expect_end, parser, syntax_error};
+
+/// A statement that the SQL parser does not know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Own {
+    /// VACUUM, of all tables or some.
+    Vacuum(Vec<ObjectName>),
+    /// ANALYZE, of all tables or some.
+    Analyze(Vec<ObjectName>),
+    /// ALTER SEQUENCE
+    AlterSequence(AlterSequence),
+    /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA: which, IF EXISTS, the schema.
+    SetSchema(ObjectName, bool, String),
+    /// ALTER VIEW or SEQUENCE ... RENAME TO: which, IF EXISTS, the new name.
+    Rename(ObjectName, bool, ObjectName),
+    /// ALTER SCHEMA ... RENAME TO
+    RenameSchema(String, String),
+}
+
+/// ALTER SEQUENCE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterSequence {
+    /// Which.
+    pub name: ObjectName,
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// Options that change.
+    pub options: Vec<SequenceOptions>,
+    /// RESTART, perhaps WITH a number.
+    pub restart: Option<Option<Expr>>,
+    /// OWNED BY a column, or NONE.
+    pub owned_by: Option<Option<ObjectName>>,
+}
+
+/// Parses such a statement; none when it is another.
+pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Option<Own>> {
+    let mut parser = parser(tokens);
+    let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
+    if parsed.is_some() {
+        expect_end(source, &parser)?;
+    }
+    Ok(parsed)
+}
+
+fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, ParserError> {
+    if parser.parse_keyword(Keyword::VACUUM) {
+        skip_options(parser, &["full", "freeze", "verbose", "analyze"])?;
+        return Ok(Some(Own::Vacuum(tables(parser)?)));
+    }
+    if parser.parse_keyword(Keyword::ANALYZE) || word(parser, "analyse") {
+        skip_options(parser, &["verbose"])?;
+        return Ok(Some(Own::Analyze(tables(parser)?)));
+    }
+    if !parser.parse_keyword(Keyword::ALTER) {
+        return Ok(None);
+    }
+    if parser.parse_keyword(Keyword::SCHEMA) {
+        let name = parser.parse_identifier()?;
+        if !parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
+            return Ok(None);
+        }
+        let new = parser.parse_identifier()?;
+        return Ok(Some(Own::RenameSchema(super::fold(&name), super::fold(&new))));
+    }
+    let is_sequence = parser.parse_keyword(Keyword::SEQUENCE);
+    if !is_sequence && !parser.parse_keyword(Keyword::VIEW) && !parser.parse_keyword(Keyword::TABLE) {
+        return Ok(None);
+    }
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
+    if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+        let schema = super::fold(&parser.parse_identifier()?);
+        return Ok(Some(Own::SetSchema(name, if_exists, schema)));
+    }
+    if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
+        let new = parser.parse_object_name(false)?;
+        return Ok(Some(Own::Rename(name, if_exists, new)));
+    }
+    if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
+}
+
+fn alter_sequence(parser: &mut Parser<'_>, name: ObjectName, if_exists: bool) -> std::result::Result<Own, ParserError> {
+    let mut alter = AlterSequence { name, if_exists, options: Vec::new(), restart: None, owned_by: None };
+    loop {
+        if parser.parse_keyword(Keyword::RESTART) {
+            let with = parser.parse_keyword(Keyword::WITH);
+            let is_number = matches!(parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
+            alter.restart = Some(if with || is_number { Some(parser.parse_expr()?) } else { None });
+        } else if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
+            let none = parser.parse_keyword(Keyword::NONE);
+            alter.owned_by = Some(if none { None } else { Some(parser.parse_object_name(false)?) });
+        } else if parser.parse_keyword(Keyword::AS) {
+            parser.parse_data_type()?;
+        } else {
+            let option = sequence_option(parser)?;
+            match option {
+                Some(option) => alter.options.push(option),
+                None => return Ok(Own::AlterSequence(alter)),
+            }
+        }
+    }
+}
+
+fn sequence_option(parser: &mut Parser<'_>) -> std::result::Result<Option<SequenceOptions>, ParserError> {
+    let no = parser.parse_keyword(Keyword::NO);
+    Ok(Some(if parser.parse_keyword(Keyword::INCREMENT) {
+        let by = parser.parse_keyword(Keyword::BY);
+        SequenceOptions::IncrementBy(parser.parse_expr()?, by)
+    } else if parser.parse_keyword(Keyword::MINVALUE) {
+        SequenceOptions::MinValue(if no { None } else { Some(parser.parse_expr()?) })
+    } else if parser.parse_keyword(Keyword::MAXVALUE) {
+        SequenceOptions::MaxValue(if no { None } else { Some(parser.parse_expr()?) })
+    } else if parser.parse_keyword(Keyword::START) {
+        let with = parser.parse_keyword(Keyword::WITH);
+        SequenceOptions::StartWith(parser.parse_expr()?, with)
+    } else if parser.parse_keyword(Keyword::CACHE) {
+        SequenceOptions::Cache(parser.parse_expr()?)
+    } else if parser.parse_keyword(Keyword::CYCLE) {
+        SequenceOptions::Cycle(no)
+    } else {
+        return Ok(None);
+    }))
+}
+
+/// Skips `(a, b on)`, or some words without parentheses.
+fn skip_options(parser: &mut Parser<'_>, words: &[&str]) -> std::result::Result<(), ParserError> {
+    if parser.consume_token(&Token::LParen) {
+        while !parser.consume_token(&Token::RParen) {
+            if parser.next_token().token == Token::EOF {
+                return parser.expected("the end of the options", parser.peek_token());
+            }
+        }
+        return Ok(());
+    }
+    while words.iter().any(|text| word(parser, text)) {}
+    Ok(())
+}
+
+/// Takes an unquoted word.
+fn word(parser: &mut Parser<'_>, text: &str) -> bool {
+    let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    if is_it {
+        parser.next_token();
+    }
+    is_it
+}
+
+/// Tables, each perhaps with columns, which do not matter.
+fn tables(parser: &mut Parser<'_>) -> std::result::Result<Vec<ObjectName>, ParserError> {
+    let mut names = Vec::new();
+    if parser.peek_token_ref().token == Token::EOF {
+        return Ok(names);
+    }
+    loop {
+        names.push(parser.parse_object_name(false)?);
+        if parser.consume_token(&Token::LParen) {
+            parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.expect_token(&Token::RParen)?;
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Ok(names);
+        }
+    }
+}
+
+/// The places of the tokens that are not blank.
+fn words(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    (0..tokens.len()).filter(|&at| !matches!(tokens[at].token, Token::Whitespace(_))).collect()
+}
+
+fn is_word(token: &TokenWithSpan, text: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+}
+
+/// Takes OVERRIDING SYSTEM VALUE or USER VALUE out of an INSERT.
+pub(super) fn take_overriding(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, Option<&'static str>) {
+    let words = words(&tokens);
+    let is_insert = words.iter().take(16).any(|&at| is_word(&tokens[at], "insert"));
+    if !is_insert {
+        return (tokens, None);
+    }
+    for window in words.windows(3) {
+        let [first, second, third] = [window[0], window[1], window[2]];
+        if !is_word(&tokens[first], "overriding") || !is_word(&tokens[third], "value") {
+            continue;
+        }
+        let what = ["system", "user"].into_iter().find(|what| is_word(&tokens[second], what));
+        if what.is_some() {
+            tokens.drain(first..=third);
+            return (tokens, what);
+        }
+    }
+    (tokens, None)
+}

@@ -1,0 +1,296 @@
+//! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval,
+//! current_schema, obj_description, col_description.
+//!
+//! ```text
+//!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
+//!   INSERT INTO t VALUES (nextval('s'))    each call stands for one row: it is made once
+//!   SELECT nextval('s') FROM t             refused: it would be called for each row
+//! ```
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, VisitMut, VisitorMut};
+use weft_format::{Code, Error, Result, Value};
+use weft_kernel::{Object, ObjectKind, SequenceValue, Transaction};
+
+use super::client::Embedded;
+use super::plan::plan;
+use super::run::{Run, execute};
+use super::transaction::Work;
+use crate::ddl::comment::{self, About};
+use crate::expr::{arguments, function_name, relation_argument, relation_name};
+use crate::parse::parse_expression;
+use crate::resolve::{self, Relation};
+use crate::settings::EngineChoice;
+
+const CALLS: &[&str] =
+    &["nextval", "currval", "setval", "lastval", "current_schema", "obj_description", "col_description"];
+
+/// The numbers that a session took from sequences.
+#[derive(Default)]
+pub(super) struct Numbers {
+    by_id: HashMap<u32, i64>,
+    last: Option<u32>,
+}
+
+impl Numbers {
+    /// Notes what a transaction took.
+    pub(super) fn note(&mut self, txn: &Transaction) {
+        for (id, number) in txn.take_numbers() {
+            self.by_id.insert(id, number);
+            self.last = Some(id);
+        }
+    }
+
+    /// DISCARD SEQUENCES
+    pub(super) fn forget(&mut self) {
+        *self = Numbers::default();
+    }
+}
+
+/// Whether a text may call one of the functions.
+pub(super) fn may_have_calls(source: &str) -> bool {
+    // Most texts are short, and none of the names is in them.
+    let bytes = source.as_bytes();
+    CALLS.iter().any(|name| bytes.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name.as_bytes())))
+}
+
+/// A statement with the values of its calls in their places.
+pub(super) fn substitute(
+    work: &mut Work<'_>,
+    statement: &Statement,
+    source: &str,
+    params: &[Value],
+) -> Result<Statement> {
+    let mut called = statement.clone();
+    let mut caller = Caller { work: Some(work), source, params, in_rows: 0 };
+    match VisitMut::visit(&mut called, &mut caller) {
+        ControlFlow::Continue(()) => Ok(called),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// The same for who asks for columns and types only: nothing is called.
+pub(super) fn described(statement: &Statement) -> Result<Statement> {
+    let mut called = statement.clone();
+    match VisitMut::visit(&mut called, &mut Caller { work: None, source: "", params: &[], in_rows: 0 }) {
+        ControlFlow::Continue(()) => Ok(called),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Caller<'a, 'w> {
+    /// None: nothing is called.
+    work: Option<&'a mut Work<'w>>,
+    source: &'a str,
+    params: &'a [Value],
+    /// How many SELECTs with FROM are around.
+    in_rows: usize,
+}
+
+impl VisitorMut for Caller<'_, '_> {
+    type Break = Error;
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<Error> {
+        if matches!(statement, Statement::Update(_) | Statement::Delete(_)) {
+            self.in_rows += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        self.in_rows += usize::from(!select.from.is_empty());
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) = item
+                && let Some(name) = called_name(expr)
+            {
+                let alias = sqlparser::ast::Ident::new(name);
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        self.in_rows -= usize::from(!select.from.is_empty());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut SqlExpr) -> ControlFlow<Error> {
+        let Some(name) = called_name(expr) else { return ControlFlow::Continue(()) };
+        match self.value(&name, expr) {
+            Ok(value) => {
+                *expr = value;
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// The name of a function of ours that an expression calls.
+fn called_name(expr: &SqlExpr) -> Option<String> {
+    match expr {
+        SqlExpr::Function(function) => Some(function_name(function)).filter(|name| CALLS.contains(&name.as_str())),
+        SqlExpr::Identifier(ident)
+            if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("current_schema") =>
+        {
+            Some("current_schema".into())
+        }
+        _ => None,
+    }
+}
+
+impl Caller<'_, '_> {
+    fn value(&mut self, name: &str, expr: &SqlExpr) -> Result<SqlExpr> {
+        let is_text = matches!(name, "current_schema" | "obj_description" | "col_description");
+        let data_type = if is_text { "text" } else { "bigint" };
+        if !is_text && name != "currval" && name != "lastval" && self.in_rows > 0 {
+            let message = format!("{name}() for each row of a query is not supported");
+            return Err(Error::new(Code::FeatureNotSupported, message)
+                .hint("call it in a SELECT without FROM or in VALUES; a column's DEFAULT is called for each row"));
+        }
+        if self.work.is_none() {
+            return parse_expression(&format!("CAST(NULL AS {data_type})"));
+        }
+        let text = match expr {
+            SqlExpr::Function(function) => self.call(name, function)?,
+            _ => self.call_schema()?,
+        };
+        let literal = match text {
+            None => "NULL".to_owned(),
+            Some(text) if is_text => format!("'{}'", text.replace('\'', "''")),
+            Some(text) => text,
+        };
+        parse_expression(&format!("CAST({literal} AS {data_type})"))
+    }
+
+    fn call_schema(&mut self) -> Result<Option<String>> {
+        let Some(work) = &self.work else { return Ok(None) };
+        Ok(work.txn.search_path().first().map(|id| resolve::schema_name(work.txn, *id)))
+    }
+
+    fn call(&mut self, name: &str, function: &Function) -> Result<Option<String>> {
+        let args = arguments(function).unwrap_or_default();
+        match (name, args.as_slice()) {
+            ("current_schema", []) => self.call_schema(),
+            ("lastval", []) => {
+                let Some(work) = &mut self.work else { return Ok(None) };
+                work.numbers.note(work.txn);
+                let last = work.numbers.last.and_then(|id| work.numbers.by_id.get(&id));
+                let last = last.ok_or_else(|| not_yet("lastval is not yet defined in this session"))?;
+                Ok(Some(last.to_string()))
+            }
+            ("nextval", [which]) => {
+                let sequence = self.sequence(which)?;
+                let Some(work) = &mut self.work else { return Ok(None) };
+                work.check_writable("nextval()")?;
+                Ok(Some(work.txn.next_value(&sequence)?.to_string()))
+            }
+            ("currval", [which]) => {
+                let sequence = self.sequence(which)?;
+                let Some(work) = &mut self.work else { return Ok(None) };
+                work.numbers.note(work.txn);
+                let number = work.numbers.by_id.get(&sequence.id).ok_or_else(|| {
+                    not_yet(&format!("currval of sequence \"{}\" is not yet defined in this session", sequence.name))
+                })?;
+                Ok(Some(number.to_string()))
+            }
+            ("setval", [which, value, rest @ ..]) if rest.len() <= 1 => {
+                let sequence = self.sequence(which)?;
+                let last = match self.evaluate(value)? {
+                    Value::Int(last) => last,
+                    Value::Null => return Ok(None),
+                    other => {
+                        let text = format!("{other:?}");
+                        return Err(Error::new(Code::DatatypeMismatch, format!("setval takes a bigint, not {text}")));
+                    }
+                };
+                let is_called = match rest.first() {
+                    Some(flag) => self.evaluate(flag)? != Value::Bool(false),
+                    None => true,
+                };
+                let Some(work) = &mut self.work else { return Ok(None) };
+                work.check_writable("setval()")?;
+                work.txn.set_sequence(&sequence, SequenceValue { last, is_called })?;
+                if is_called {
+                    work.numbers.by_id.insert(sequence.id, last);
+                }
+                Ok(Some(last.to_string()))
+            }
+            ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
+            _ => {
+                let message = format!("function {name} does not exist with {} arguments", args.len());
+                Err(Error::new(Code::UndefinedFunction, message))
+            }
+        }
+    }
+
+    fn sequence(&mut self, which: &SqlExpr) -> Result<std::sync::Arc<Object>> {
+        let name = match relation_argument(which) {
+            Some(name) => name?,
+            None => match self.evaluate(which)? {
+                Value::Text(text) => relation_name(&text)?,
+                _ => return Err(Error::new(Code::DatatypeMismatch, "a sequence is named by a text")),
+            },
+        };
+        let Some(work) = &self.work else { return Err(Error::internal("nothing is called while it is described")) };
+        match resolve::relation(work.txn, &name) {
+            Some(Relation::Object(object)) if object.kind == ObjectKind::Sequence => Ok(object),
+            Some(_) => {
+                let name = resolve::shown(&name);
+                Err(Error::new(Code::WrongObjectType, format!("\"{name}\" is not a sequence")))
+            }
+            None => Err(resolve::undefined(&name)),
+        }
+    }
+
+    /// The comment on a relation ('t'::regclass), or on one of its columns, which are numbered from 1.
+    fn description(&mut self, which: &SqlExpr, column: Option<&&SqlExpr>) -> Result<Option<String>> {
+        let Some(name) = relation_argument(which) else {
+            let message = "a description is asked for by name: 't'::regclass";
+            return Err(Error::new(Code::FeatureNotSupported, message));
+        };
+        let name = name?;
+        let number = match column {
+            Some(column) => match self.evaluate(column)? {
+                Value::Int(number) => Some(number),
+                _ => None,
+            },
+            None => None,
+        };
+        let Some(work) = &self.work else { return Ok(None) };
+        let id = match resolve::relation(work.txn, &name) {
+            Some(Relation::Table(table)) => table.def.oid,
+            Some(Relation::Index(_, index)) => index.id().0,
+            Some(Relation::Object(object)) => object.id,
+            None => return Err(resolve::undefined(&name)),
+        };
+        let about = match number.and_then(|number| usize::try_from(number - 1).ok()) {
+            Some(ordinal) => About::Column(id, ordinal),
+            None => About::Relation(id),
+        };
+        let text = comment::find(work.txn, about);
+        Ok(text.and_then(|text| text.property("text").map(str::to_owned)))
+    }
+
+    /// The value of an argument: a query of its own.
+    fn evaluate(&mut self, expr: &SqlExpr) -> Result<Value> {
+        let Some(work) = &mut self.work else { return Ok(Value::Null) };
+        let item = SelectItem::UnnamedExpr(expr.clone());
+        let query = crate::dml::select(vec![item], Vec::new(), None)?;
+        debug_assert!(matches!(*query.body, SetExpr::Select(_)), "the query is a SELECT");
+        let statement = Statement::Query(Box::new(query));
+        let plan = plan(work.db, &statement, self.source, work.txn, EngineChoice::Auto)?;
+        let count = plan.param_types.len().min(self.params.len());
+        let run = Run { statement: &statement, source: self.source, params: &self.params[..count], literals: None };
+        let outcome = execute(&plan, &run, work, &mut Embedded)?;
+        let row = outcome.rows.iter().next();
+        Ok(row.and_then(|row| row.first().cloned()).unwrap_or_default())
+    }
+}
+
+fn not_yet(message: &str) -> Error {
+    Error::new(Code::NotInPrerequisiteState, message)
+}

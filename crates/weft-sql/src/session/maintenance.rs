@@ -1,0 +1,121 @@
+//! TRUNCATE, VACUUM, ANALYZE, DISCARD, CHECKPOINT.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{CascadeOption, DiscardObject, ObjectName, Truncate, TruncateIdentityOption};
+use weft_format::{Code, Error, Result, TableId};
+use weft_kernel::TableRef;
+
+use super::Session;
+use super::utility::unsupported;
+use crate::ddl::{self, sequence};
+use crate::notice::Notice;
+use crate::outcome::{Outcome, Tag};
+use crate::parse::table_name;
+use crate::resolve;
+
+/// TRUNCATE: the tables are stored anew, without rows.
+pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Outcome> {
+    if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
+        return Err(session.fail(unsupported("this form of TRUNCATE")));
+    }
+    session.in_statement(|work| {
+        work.check_writable("TRUNCATE TABLE")?;
+        let mut tables: Vec<TableRef> = Vec::new();
+        for target in &truncate.table_names {
+            let name = table_name(&target.name)?;
+            let table = resolve::table(work.txn, &name)?;
+            if !tables.iter().any(|known| known.id() == table.id()) {
+                tables.push(table);
+            }
+        }
+        let cascade = truncate.cascade == Some(CascadeOption::Cascade);
+        let mut at = 0;
+        while let Some(table) = tables.get(at).cloned() {
+            let all: Vec<usize> = (0..table.def.schema.columns.len()).collect();
+            for (child, _) in work.txn.referring_to(&table, &all) {
+                if tables.iter().any(|known| known.id() == child.id()) {
+                    continue;
+                }
+                if !cascade {
+                    let (child, name) = (&child.def.name, &table.def.name);
+                    let hint = format!(
+                        "Table \"{child}\" references \"{name}\". Truncate table \"{child}\" at the same time, or use \
+                         TRUNCATE ... CASCADE."
+                    );
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
+                }
+                work.notices.push(Notice::notice(format!("truncate cascades to table \"{}\"", child.def.name)));
+                tables.push(child);
+            }
+            at += 1;
+        }
+        let ids: Vec<TableId> = tables.iter().map(TableRef::id).collect();
+        for id in ids {
+            // Another one's turn may have changed its foreign keys.
+            let Some(table) = work.txn.table_of(id) else { continue };
+            if truncate.identity == Some(TruncateIdentityOption::Restart) {
+                sequence::restart_owned(work.txn, table.def.oid)?;
+            }
+            ddl::truncate(work.txn, &table)?;
+        }
+        Ok(Outcome::done(Tag::Done("TRUNCATE TABLE")))
+    })
+}
+
+/// Freezes what is in memory and runs all jobs that are offered.
+pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
+    if session.in_transaction() {
+        let message = "VACUUM cannot run inside a transaction block";
+        return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
+    }
+    check_tables(session, tables)?;
+    let kernel = session.db.kernel();
+    kernel.freeze()?;
+    kernel.run_jobs()?;
+    Ok(Outcome::done(Tag::Done("VACUUM")))
+}
+
+/// Statistics are kept as rows are written: there is nothing to do.
+pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
+    check_tables(session, tables)?;
+    Ok(Outcome::done(Tag::Done("ANALYZE")))
+}
+
+fn check_tables(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
+    session.in_statement(|work| {
+        tables.iter().try_for_each(|name| resolve::table(work.txn, &table_name(name)?).map(|_| ()))
+    })
+}
+
+pub(super) fn checkpoint(session: &mut Session) -> Result<Outcome> {
+    session.db.kernel().checkpoint()?;
+    Ok(Outcome::done(Tag::Done("CHECKPOINT")))
+}
+
+/// DISCARD
+pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Outcome> {
+    let tag = match what {
+        DiscardObject::ALL => {
+            if session.in_transaction() {
+                let message = "DISCARD ALL cannot run inside a transaction block";
+                return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
+            }
+            session.settings = Arc::clone(&session.defaults);
+            session.named.clear();
+            session.numbers.forget();
+            "DISCARD ALL"
+        }
+        DiscardObject::PLANS => {
+            session.db.forget();
+            "DISCARD PLANS"
+        }
+        DiscardObject::SEQUENCES => {
+            session.numbers.forget();
+            "DISCARD SEQUENCES"
+        }
+        DiscardObject::TEMP => "DISCARD TEMP",
+    };
+    Ok(Outcome::done(Tag::Done(tag)))
+}

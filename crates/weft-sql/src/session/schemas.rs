@@ -1,0 +1,163 @@
+//! Schemas: CREATE, DROP and ALTER SCHEMA, and the search path.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{ObjectName, SchemaName};
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
+
+use super::Session;
+use super::objects::{drop_object, drop_table};
+use crate::ddl::comment::{self, About};
+use crate::notice::Notice;
+use crate::outcome::{Outcome, Tag};
+use crate::parse::fold;
+use crate::resolve;
+use crate::settings::SEARCH_PATH;
+
+/// Who every session is.
+const USER: &str = "weft";
+
+/// Looks up the schemas of a search path; those that are not there are left out.
+pub(super) fn set_search_path(txn: &mut Transaction, path: &str) {
+    let is_usual = matches!(**txn.search_path(), [SchemaId::PUBLIC]);
+    if path == SEARCH_PATH && !txn.has_objects() {
+        if !is_usual {
+            txn.set_search_path(Arc::new([SchemaId::PUBLIC]));
+        }
+        return;
+    }
+    let mut schemas: Vec<SchemaId> = Vec::new();
+    for name in path.split(',').map(str::trim) {
+        let name = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(quoted) => quoted.to_owned(),
+            None => name.to_lowercase(),
+        };
+        let name = if name == "$user" { USER } else { &name };
+        if let Some(id) = resolve::schema_of(txn, name).filter(|id| !schemas.contains(id)) {
+            schemas.push(id);
+        }
+    }
+    if **txn.search_path() != *schemas {
+        txn.set_search_path(schemas.into());
+    }
+}
+
+/// A schema's name: one word, or with the database before it.
+fn schema_name(name: &ObjectName) -> Result<String> {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.map(fold).ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a schema name")))
+}
+
+fn is_reserved(name: &str) -> bool {
+    name.starts_with("pg_") || name == "information_schema"
+}
+
+pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bool) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("CREATE SCHEMA")?;
+        let name = match name {
+            SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => schema_name(name)?,
+            SchemaName::UnnamedAuthorization(user) => fold(user),
+        };
+        if is_reserved(&name) {
+            let error = Error::new(Code::ReservedName, format!("unacceptable schema name \"{name}\""));
+            return Err(error.hint("the prefix \"pg_\" is reserved for system schemas"));
+        }
+        if resolve::schema_of(work.txn, &name).is_some() {
+            let message = format!("schema \"{name}\" already exists");
+            if !if_not_exists {
+                return Err(Error::new(Code::DuplicateSchema, message));
+            }
+            work.notices.push(Notice { sqlstate: "42P06", ..Notice::notice(format!("{message}, skipping")) });
+            return Ok(Outcome::done(Tag::Done("CREATE SCHEMA")));
+        }
+        work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
+        Ok(Outcome::done(Tag::Done("CREATE SCHEMA")))
+    })
+}
+
+pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("DROP SCHEMA")?;
+        for name in names {
+            let name = schema_name(name)?;
+            let Some(id) = resolve::schema_of(work.txn, &name) else {
+                if !if_exists {
+                    return Err(resolve::no_schema(&name));
+                }
+                work.notices.push(Notice::notice(format!("schema \"{name}\" does not exist, skipping")));
+                continue;
+            };
+            if id == SchemaId::PUBLIC {
+                let message = "the schema public cannot be dropped";
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("drop what is in it"));
+            }
+            drop_contents(work.txn, id, &name, cascade, work.notices)?;
+            comment::set(work.txn, About::Schema(id), None)?;
+            if let Some(schema) = work.txn.object(ObjectKind::Schema, SchemaId::PUBLIC, &name) {
+                work.txn.drop_object(&schema)?;
+            }
+        }
+        Ok(Outcome::done(Tag::Done("DROP SCHEMA")))
+    })
+}
+
+/// Drops what is in a schema, or refuses when something is.
+fn drop_contents(
+    txn: &mut Transaction,
+    id: SchemaId,
+    name: &str,
+    cascade: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<()> {
+    let is_in = |object: &Arc<Object>| object.namespace == id && object.kind.is_relation();
+    let objects: Vec<Arc<Object>> = txn.objects().into_iter().filter(is_in).collect();
+    let tables: Vec<_> = txn.tables().into_iter().filter(|def| def.namespace == id).collect();
+    let first = tables.first().map(|def| format!("table {name}.{}", def.name));
+    let first = first.or_else(|| objects.first().map(|object| format!("{name}.{}", object.name)));
+    let Some(first) = first else { return Ok(()) };
+    if !cascade {
+        let message = format!("cannot drop schema {name} because other objects depend on it");
+        let hint = format!("{first} depends on schema {name}; use DROP ... CASCADE to drop the dependent objects too");
+        return Err(Error::new(Code::DependentObjects, message).hint(hint));
+    }
+    let ids: Vec<_> = tables.iter().map(|def| def.id).collect();
+    for def in tables {
+        if let Some(table) = txn.table_of(def.id) {
+            notices.push(Notice::notice(format!("drop cascades to table {name}.{}", def.name)));
+            drop_table(txn, &table, &ids, true, notices)?;
+        }
+    }
+    for object in objects {
+        // It may have gone with a table.
+        if let Some(object) = txn.object_of(object.id) {
+            drop_object(txn, &object, true, notices)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn rename(session: &mut Session, name: &str, new: &str) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("ALTER SCHEMA")?;
+        let known = work.txn.object(ObjectKind::Schema, SchemaId::PUBLIC, name);
+        let known = known.ok_or_else(|| resolve::no_schema(name))?;
+        if is_reserved(new) {
+            return Err(Error::new(Code::ReservedName, format!("unacceptable schema name \"{new}\"")));
+        }
+        if resolve::schema_of(work.txn, new).is_some() {
+            return Err(Error::new(Code::DuplicateSchema, format!("schema \"{new}\" already exists")));
+        }
+        let views = work.txn.objects().into_iter().filter(|object| object.kind == ObjectKind::View);
+        let prefix = format!("{name}.");
+        if let Some(view) = views.into_iter().find(|view| view.property("query").is_some_and(|q| q.contains(&prefix))) {
+            let message = format!("renaming a schema that view \"{}\" names is not supported", view.name);
+            return Err(Error::new(Code::FeatureNotSupported, message));
+        }
+        let mut renamed = (*known).clone();
+        renamed.name = new.to_owned();
+        work.txn.put_object(renamed)?;
+        Ok(Outcome::done(Tag::Done("ALTER SCHEMA")))
+    })
+}

@@ -1,0 +1,276 @@
+//! Views: CREATE VIEW, and queries that name them.
+//!
+//! ```text
+//!   CREATE VIEW v (x) AS SELECT a FROM t    query: SELECT a FROM public.t     columns: a as x
+//!   SELECT * FROM v WHERE x > 1             SELECT * FROM (SELECT "a" AS "x" FROM (SELECT a FROM public.t) AS "v") AS v ...
+//! ```
+//!
+//! A view is its text, with the schemas of the relations that it names written out, and the columns that it had when it
+//! was made. Whoever names it gets it as a subquery.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    CreateView, Ident, ObjectName, Query, Statement, TableAlias, TableFactor, TableObject, VisitMut, VisitorMut,
+};
+use weft_format::{Code, Error, Result};
+use weft_kernel::{Object, ObjectKind, Transaction};
+
+use super::Session;
+use crate::notice::Notice;
+use crate::outcome::{Outcome, Tag};
+use crate::parse::{Parsed, fold, parse, table_name};
+use crate::resolve::{self, Relation};
+
+/// Between the names in a view's property.
+const SEPARATOR: char = '\u{1f}';
+
+/// How deep views may lie within views.
+const NESTING_MAX: usize = 64;
+
+/// A statement with the views that it reads as subqueries.
+pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> Result<Cow<'s, Statement>> {
+    if !txn.has_objects() {
+        return Ok(Cow::Borrowed(statement));
+    }
+    refuse_target(txn, statement)?;
+    let mut expanded = statement.clone();
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand };
+    match VisitMut::visit(&mut expanded, &mut names) {
+        ControlFlow::Continue(()) => Ok(Cow::Owned(expanded)),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Fails when a statement would change a view.
+fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
+    let name = match statement {
+        Statement::Insert(insert) => match &insert.table {
+            TableObject::TableName(name) => Some(("insert into", name)),
+            _ => None,
+        },
+        Statement::Update(update) => match &update.table.relation {
+            TableFactor::Table { name, .. } => Some(("update", name)),
+            _ => None,
+        },
+        Statement::Delete(delete) => {
+            let (sqlparser::ast::FromTable::WithFromKeyword(from) | sqlparser::ast::FromTable::WithoutKeyword(from)) =
+                &delete.from;
+            match from.first().map(|from| &from.relation) {
+                Some(TableFactor::Table { name, .. }) => Some(("delete from", name)),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    let Some((verb, name)) = name else { return Ok(()) };
+    match resolve::object(txn, ObjectKind::View, &table_name(name)?) {
+        Some(view) => {
+            let message = format!("cannot {verb} view \"{}\"", view.name);
+            Err(Error::new(Code::FeatureNotSupported, message).hint("change the tables that it reads"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is done with the names of relations.
+enum Use {
+    /// Views become subqueries.
+    Expand,
+    /// Schemas are written out; the numbers of what is named are noted.
+    Qualify(Vec<u32>),
+}
+
+struct Names<'a> {
+    txn: &'a Transaction,
+    /// The names of the WITH clauses in sight.
+    with: Vec<Vec<String>>,
+    depth: usize,
+    use_of: Use,
+}
+
+impl VisitorMut for Names<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.with.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        match self.factor(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+impl Names<'_> {
+    fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, args: None, .. } = factor else { return Ok(()) };
+        let Ok(known_as) = table_name(name) else { return Ok(()) };
+        if self.with.iter().flatten().any(|with| *with == known_as) {
+            return Ok(());
+        }
+        let Some(relation) = resolve::relation(self.txn, &known_as) else { return Ok(()) };
+        if let Use::Qualify(needs) = &mut self.use_of {
+            let (id, namespace, own) = match &relation {
+                Relation::Table(table) => (table.def.oid, table.def.namespace, table.def.name.clone()),
+                Relation::Object(object) => (object.id, object.namespace, object.name.clone()),
+                Relation::Index(..) => return Ok(()),
+            };
+            if !needs.contains(&id) {
+                needs.push(id);
+            }
+            let schema = resolve::schema_name(self.txn, namespace);
+            let quoted = |name: &str| match crate::ddl::sequence::quoted(name).starts_with('"') {
+                true => Ident::with_quote('"', name),
+                false => Ident::new(name),
+            };
+            if alias.is_none() {
+                *alias = Some(alias_of(&own));
+            }
+            *name = ObjectName::from(vec![quoted(&schema), quoted(&own)]);
+            return Ok(());
+        }
+        let Relation::Object(view) = relation else { return Ok(()) };
+        if view.kind != ObjectKind::View {
+            return Ok(());
+        }
+        let alias = alias.take().unwrap_or_else(|| alias_of(&view.name));
+        let subquery = Box::new(self.query_of(&view)?);
+        *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
+        Ok(())
+    }
+
+    /// The query of a view, with the views that it reads as subqueries.
+    fn query_of(&self, view: &Object) -> Result<Query> {
+        if self.depth == NESTING_MAX {
+            return Err(Error::new(Code::StatementTooComplex, "views lie too deep within views"));
+        }
+        let damaged = || Error::corrupt(format!("the catalog's entry of view \"{}\" is damaged", view.name));
+        let text = view.property("query").ok_or_else(damaged)?;
+        let (from, names) = (view.property("from").ok_or_else(damaged)?, view.property("columns").ok_or_else(damaged)?);
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let items = from.split(SEPARATOR).zip(names.split(SEPARATOR));
+        let items: Vec<String> = items.map(|(from, name)| format!("{} AS {}", quoted(from), quoted(name))).collect();
+        let sql = format!("SELECT {} FROM ({text}) AS {}", items.join(", "), quoted(&view.name));
+        let Some(Parsed::Sql { statement, .. }) = parse(&sql)?.pop() else { return Err(damaged()) };
+        let Statement::Query(mut query) = *statement else { return Err(damaged()) };
+        let mut names = Names { txn: self.txn, with: Vec::new(), depth: self.depth + 1, use_of: Use::Expand };
+        match VisitMut::visit(&mut *query, &mut names) {
+            ControlFlow::Continue(()) => Ok(*query),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+}
+
+fn alias_of(name: &str) -> TableAlias {
+    TableAlias { explicit: true, name: Ident::with_quote('"', name), columns: Vec::new(), at: None }
+}
+
+/// CREATE VIEW
+pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -> Result<Outcome> {
+    let refused = [
+        (create.materialized, "MATERIALIZED VIEW"),
+        (create.temporary, "TEMPORARY VIEW"),
+        (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "this CREATE VIEW"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(found, _)| *found) {
+        return Err(session.fail(super::utility::unsupported(what)));
+    }
+    session.in_statement(|work| {
+        work.check_writable("CREATE VIEW")?;
+        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        let known = work.txn.object(ObjectKind::View, namespace, &name);
+        if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
+            if create.if_not_exists && known.is_some() {
+                work.notices.push(Notice::notice(format!("relation \"{name}\" already exists, skipping")));
+                return Ok(Outcome::done(Tag::Done("CREATE VIEW")));
+            }
+            let (code, message) = match create.or_replace {
+                true => (Code::WrongObjectType, format!("\"{name}\" is not a view")),
+                false => (Code::DuplicateTable, format!("relation \"{name}\" already exists")),
+            };
+            return Err(Error::new(code, message));
+        }
+        let mut query = (*create.query).clone();
+        let mut names = Names { txn: work.txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };
+        if let ControlFlow::Break(error) = VisitMut::visit(&mut query, &mut names) {
+            return Err(error);
+        }
+        let Use::Qualify(needs) = names.use_of else { return Err(Error::internal("names were qualified")) };
+        let statement = Statement::Query(Box::new(query.clone()));
+        let statement = expand_views(work.txn, &statement)?;
+        let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source)?;
+        let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
+        let types: Vec<String> =
+            prepared.columns().iter().map(|column| crate::text::type_name(column.data_type).to_string()).collect();
+        let mut columns = from.clone();
+        if create.columns.len() > columns.len() {
+            return Err(Error::new(Code::SyntaxError, "CREATE VIEW specifies more column names than columns"));
+        }
+        for (given, column) in create.columns.iter().zip(&mut columns) {
+            *column = fold(&given.name);
+        }
+        if let Some(at) = (1..columns.len()).find(|&at| columns[..at].contains(&columns[at])) {
+            let message = format!("column \"{}\" specified more than once", columns[at]);
+            return Err(Error::new(Code::DuplicateColumn, message));
+        }
+        if let Some(known) = &known {
+            check_replacement(known, &columns, &types)?;
+            if needs.contains(&known.id) {
+                let message = format!("infinite recursion detected in rules for relation \"{name}\"");
+                return Err(Error::new(Code::InvalidObjectDefinition, message));
+            }
+        }
+        let separator = SEPARATOR.to_string();
+        let mut view = known.map_or_else(|| Object::new(ObjectKind::View, namespace, name), |known| (*known).clone());
+        let texts = [
+            ("query", query.to_string()),
+            ("from", from.join(&separator)),
+            ("columns", columns.join(&separator)),
+            ("types", types.join(&separator)),
+        ];
+        view.properties.extend(texts.into_iter().map(|(name, text)| (name.to_owned(), text)));
+        for id in &needs {
+            if let Some(table) = work.txn.tables().iter().find(|def| def.oid == *id).map(|def| def.id)
+                && let Some(table) = work.txn.table_of(table)
+            {
+                work.txn.lock_against_ddl(&table)?;
+            }
+        }
+        view.needs = needs;
+        work.txn.put_object(view)?;
+        Ok(Outcome::done(Tag::Done("CREATE VIEW")))
+    })
+}
+
+/// A view that is replaced keeps its columns; more may follow.
+fn check_replacement(known: &Object, columns: &[String], types: &[String]) -> Result<()> {
+    let list = |name: &str| -> Vec<String> {
+        known.property(name).unwrap_or_default().split(SEPARATOR).map(str::to_owned).collect()
+    };
+    let wrong = |message: String| Err(Error::new(Code::InvalidTableDefinition, message));
+    let (old, old_types) = (list("columns"), list("types"));
+    if columns.len() < old.len() {
+        return wrong("cannot drop columns from view".into());
+    }
+    for (at, name) in old.iter().enumerate() {
+        if columns[at] != *name {
+            return wrong(format!("cannot change name of view column \"{name}\" to \"{}\"", columns[at]));
+        }
+        if old_types.get(at).is_some_and(|old| *old != types[at]) {
+            let (old, new) = (&old_types[at], &types[at]);
+            return wrong(format!("cannot change data type of view column \"{name}\" from {old} to {new}"));
+        }
+    }
+    Ok(())
+}
