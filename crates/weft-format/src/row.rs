@@ -45,14 +45,21 @@ impl RowCodec {
 
     /// Encodes one value per column. Values must fit their types; the caller has cast and checked them.
     pub fn encode<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
-        let mut row = self.empty_row();
+        let mut row = Vec::with_capacity(self.fixed_bytes * 2);
+        self.encode_into(values, &mut row);
+        row
+    }
+
+    /// As [`RowCodec::encode`], into a buffer that is used again and again.
+    pub fn encode_into<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>, row: &mut Vec<u8>) {
+        row.clear();
+        row.resize(self.fixed_bytes, 0);
         let mut count = 0;
         for (column, value) in values.into_iter().enumerate() {
-            self.put(&mut row, column, value);
+            self.put(row, column, value);
             count += 1;
         }
         assert_eq!(count, self.types.len(), "a row has one value per column");
-        row
     }
 
     /// A row to which the value of each column is put, in order.

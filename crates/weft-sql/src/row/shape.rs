@@ -105,10 +105,17 @@ impl TableShape {
     }
 
     /// Tests a new row's values, and encodes them; a hidden row id is taken from the table's counter.
-    pub fn complete(&self, txn: &Transaction, values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
+    pub fn complete(
+        &self,
+        txn: &Transaction,
+        values: &[Value],
+        eval: &EvalContext<'_>,
+        row: &mut Vec<u8>,
+    ) -> Result<()> {
         self.check_row(values, eval)?;
         let hidden = self.table.def.schema.hidden_row_id.then(|| Value::Int(txn.next_row_id(&self.table)));
-        Ok(self.table.codec.encode(values.iter().chain(&hidden).map(Value::as_ref)))
+        self.table.codec.encode_into(values.iter().chain(&hidden).map(Value::as_ref), row);
+        Ok(())
     }
 
     /// Tests a changed row's values, and encodes them; `old` gives a hidden row id.
