@@ -10,8 +10,9 @@
 use std::cmp::Ordering;
 
 use weft_format::Timestamp;
+use weft_format::key::head;
 
-use super::entry::{EntryBuffer, head};
+use super::entry::EntryBuffer;
 
 /// Guesses of a search before it halves: values that are spread evenly are found in two or three.
 const GUESSES: usize = 4;
@@ -170,7 +171,8 @@ mod tests {
 
     #[test]
     fn searches_find_what_a_walk_finds() {
-        for (seed, count, spread) in [(1, 1, 9), (2, 15, 1 << 20), (3, 400, 1 << 30), (4, 5000, 1 << 40), (5, 3000, 40)] {
+        for (seed, count, spread) in [(1, 1, 9), (2, 15, 1 << 20), (3, 400, 1 << 30), (4, 5000, 1 << 40), (5, 3000, 40)]
+        {
             let mut rng = Prng(seed);
             let mut batch = Batch::default();
             for n in 0..count {

@@ -103,15 +103,6 @@ pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// The first 8 bytes as a number, zeros for those that are missing: of two strings whose heads differ the one with the
-/// smaller head is the smaller.
-pub(crate) fn head(bytes: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let len = bytes.len().min(8);
-    head[..len].copy_from_slice(&bytes[..len]);
-    u64::from_be_bytes(head)
-}
-
 /// How many bytes two strings have in common at their beginning.
 pub(crate) fn shared_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
@@ -120,15 +111,6 @@ pub(crate) fn shared_len(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn heads_are_in_the_order_of_strings() {
-        let ascending: [&[u8]; 7] =
-            [b"", b"\0", b"\0\0", b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\x01", b"a", b"abcdefgh"];
-        for pair in ascending.windows(2) {
-            assert!(head(pair[0]) <= head(pair[1]), "{pair:?}");
-        }
-    }
 
     #[test]
     fn bounds_become_stretches() {

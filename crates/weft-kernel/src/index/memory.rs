@@ -205,6 +205,11 @@ impl Memory {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn piece_count(&self) -> usize {
+        self.held.read().pieces.len()
+    }
+
     /// Copies up to `count` entries from `low` on and below `high`, from the end that the direction begins at.
     fn copy(&self, low: &[u8], high: Option<&[u8]>, direction: Direction, count: usize, to: &mut Batch) {
         to.clear();

@@ -50,24 +50,22 @@ impl<'a> Walk<'a> {
                 best = at;
             }
         }
-        let stretch = self.stretches.get(best)?;
-        let (batch, index, head) = (stretch.batch, stretch.next(self.direction), stretch.head);
+        let (direction, stretch) = (self.direction, self.stretches.get_mut(best)?);
+        let (batch, index, head) = (stretch.batch, stretch.next(direction), stretch.head);
         let mut ts = batch.ts(index);
-        let mut at = self.stretches.len();
-        while at > 0 {
-            at -= 1;
-            while let Some(stretch) = self.stretches.get_mut(at)
-                && stretch.head == head
-            {
-                let next = stretch.next(self.direction);
-                if batch.bytes(index) != stretch.batch.bytes(next) {
-                    break;
-                }
-                ts = ts.max(stretch.batch.ts(next));
-                if !stretch.pass(self.direction) {
-                    self.stretches.swap_remove(at);
-                    break;
-                }
+        if !stretch.pass(direction) {
+            self.stretches.swap_remove(best);
+        }
+        let mut at = 0;
+        while let Some(stretch) = self.stretches.get_mut(at) {
+            let next = stretch.next(direction);
+            if stretch.head != head || batch.bytes(index) != stretch.batch.bytes(next) {
+                at += 1;
+                continue;
+            }
+            ts = ts.max(stretch.batch.ts(next));
+            if !stretch.pass(direction) {
+                self.stretches.swap_remove(at);
             }
         }
         Some((batch, index, ts))

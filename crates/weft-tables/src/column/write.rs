@@ -33,7 +33,10 @@ impl Write for Store {
             }
             Some(Site::Column(part, position)) => {
                 for &column in columns {
-                    values.push(part.table.value(part.cache(), column, position)?);
+                    values.push(match self.keys.integer_of(key, column) {
+                        Some(value) => value,
+                        None => part.table.value(part.cache(), column, position)?,
+                    });
                 }
             }
         }
@@ -102,7 +105,7 @@ impl Store {
             self.attach(attached);
         }
         let layout = self.layout();
-        let row_table = layout.row_table_of(ts);
+        let mut row_table = layout.row_table_of(ts).filling();
         for (key, staged) in &writes.rows {
             self.end_base(ts, &layout, key, staged, attached)?;
             if let Some(row) = &staged.row {

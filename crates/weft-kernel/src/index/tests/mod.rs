@@ -3,6 +3,7 @@
 mod concurrent;
 mod crash;
 mod files;
+mod memory;
 mod model;
 #[cfg(feature = "faults")]
 mod planted;
