@@ -16,16 +16,10 @@ const ROW: u64 = 0x9e37_79b9_7f4a_7c15;
 const TABLE: u64 = 0xd1b5_4a32_d192_ed03;
 const TEXT: u64 = 0x8cb9_2ba7_2f3d_8dd7;
 
-/// The half of a name that says where a lock is kept.
-const UPPER: u64 = !0 << 32;
-
 impl LockName {
-    /// The lock of one key of a table. Keys that differ in their last byte only have the same upper half, which is what
-    /// decides where a lock is kept: rows that are written one after the other lie together.
+    /// The lock of one key of a table.
     pub fn key(table: TableId, key: &[u8]) -> LockName {
-        let seed = ROW ^ u64::from(table.0).wrapping_mul(TABLE);
-        let place = hash(seed, key.split_last().map_or(key, |(_, before)| before));
-        LockName(place & UPPER | hash(seed, key) & !UPPER)
+        LockName(hash(ROW ^ u64::from(table.0).wrapping_mul(TABLE), key))
     }
 
     /// The lock of a whole table.
