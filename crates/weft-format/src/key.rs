@@ -63,6 +63,27 @@ impl KeyCodec {
         }
         if key.is_empty() { Ok(values) } else { Err(Error::corrupt("a key has bytes left over")) }
     }
+
+    /// The value of a column of a key, if it is an integer, a date or a timestamp and none but such come before it: then
+    /// the key tells without a search what a row has.
+    pub fn integer_of(&self, mut key: &[u8], column: usize) -> Option<Value> {
+        for (&ordinal, data_type) in self.columns.iter().zip(&self.types) {
+            let is_integer = matches!(
+                data_type,
+                DataType::SmallInt
+                    | DataType::Integer
+                    | DataType::BigInt
+                    | DataType::Date
+                    | DataType::Timestamp
+                    | DataType::TimestampTz
+            );
+            let value = if is_integer { take(&mut key, *data_type) } else { None }?;
+            if ordinal == column {
+                return Some(value);
+            }
+        }
+        None
+    }
 }
 
 /// Appends one value in key order.
@@ -85,6 +106,18 @@ pub fn put(key: &mut Vec<u8>, data_type: DataType, value: ValueRef<'_>) {
         }
         (data_type, value) => panic!("key value {value:?} is not a {data_type}"),
     }
+}
+
+/// The first 8 bytes as a number, zeros for those that are missing: of two strings whose heads differ the one with the
+/// smaller head is the smaller.
+#[inline]
+pub fn head(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut head = [0; 8];
+    head[..bytes.len()].copy_from_slice(bytes);
+    u64::from_be_bytes(head)
 }
 
 fn float_bits(v: f64) -> u64 {
@@ -168,6 +201,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn heads_are_in_the_order_of_strings() {
+        let ascending: [&[u8]; 7] =
+            [b"", b"\0", b"\0\0", b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\x01", b"a", b"abcdefgh"];
+        for pair in ascending.windows(2) {
+            assert!(head(pair[0]) <= head(pair[1]), "{pair:?}");
+        }
+        assert_eq!(head(b"abcdefghi"), head(b"abcdefgh"));
+    }
+
+    #[test]
+    fn integers_are_read_off_keys() {
+        let types = [DataType::SmallInt, DataType::Timestamp, DataType::Text, DataType::Integer];
+        let codec = codec(&types);
+        let values = [Value::Int(-7), Value::Int(1 << 50), Value::Text("a".into()), Value::Int(3)];
+        let key = codec.encode(values.iter().map(Value::as_ref));
+        let found: Vec<Option<Value>> = (0..5).map(|column| codec.integer_of(&key, column)).collect();
+        assert_eq!(found, [Some(Value::Int(-7)), Some(Value::Int(1 << 50)), None, None, None]);
+        assert_eq!(codec.integer_of(&key[..5], 1), None);
     }
 
     #[test]

@@ -59,14 +59,20 @@ impl RowCodec {
 
     /// Encodes one value per column. Values must fit their types; the caller has cast and checked them.
     pub fn encode<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
-        let mut row = self.empty_row();
+        let mut row = Vec::new();
+        self.encode_into(values, &mut row);
+        row
+    }
+
+    /// As [`RowCodec::encode`], into a buffer that is used again and again.
+    pub fn encode_into<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>, row: &mut Vec<u8>) {
+        self.begin_row(self.types.len(), row);
         let mut count = 0;
         for (column, value) in values.into_iter().enumerate() {
-            self.put(&mut row, column, value);
+            self.put(row, column, value);
             count += 1;
         }
         assert_eq!(count, self.types.len(), "a row has one value per column");
-        row
     }
 
     /// A row to which the value of each column is put, in order.
@@ -76,12 +82,16 @@ impl RowCodec {
 
     /// A row of the first `count` columns.
     pub(crate) fn empty_row_of(&self, count: usize) -> Vec<u8> {
-        let fixed_bytes = slots_begin(count) + self.offsets[count];
-        let mut row = Vec::with_capacity(fixed_bytes * 2);
-        row.resize(fixed_bytes, 0);
+        let mut row = Vec::with_capacity((slots_begin(count) + self.offsets[count]) * 2);
+        self.begin_row(count, &mut row);
+        row
+    }
+
+    fn begin_row(&self, count: usize, row: &mut Vec<u8>) {
+        row.clear();
+        row.resize(slots_begin(count) + self.offsets[count], 0);
         let count = u16::try_from(count).expect("a table has at most 1,600 columns");
         row[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
-        row
     }
 
     /// Rows of logs from before rows said how many columns they have: the same bytes without that number.

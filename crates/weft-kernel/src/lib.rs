@@ -9,7 +9,7 @@
 //!     ├── sched/    picks the job with the best price; worker threads
 //!     ├── log/      records, blocks, segments, group commit: the truth
 //!     ├── manifest/ which files make which table up to which cut
-//!     ├── index/    entries of secondary indexes: skip lists, sorted runs, filters
+//!     ├── index/    entries of secondary indexes: memories, sorted runs, filters
 //!     ├── cache/    blocks of column tables and indexes, bounded in bytes;   budget: memory of row tables
 //!     └── table/    the contract a table method fulfils (weft-tables holds the methods)
 //! ```

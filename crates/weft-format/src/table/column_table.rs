@@ -13,7 +13,7 @@ use crate::bloom::{BloomFilter, hash_bytes, hash_value};
 use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
 use crate::error::{Code, Error, Result};
 use crate::ids::{FileId, TableId, Timestamp};
-use crate::key::{self, KeyCodec};
+use crate::key::{self, KeyCodec, head};
 use crate::predicate::{CompareOp, Predicate};
 use crate::row::RowCodec;
 use crate::schema::Schema;
@@ -33,6 +33,8 @@ pub struct ColumnTable {
     footer_bytes: u32,
     pub(crate) max_key: Vec<u8>,
     pub(crate) first_keys: Vec<Vec<u8>>,
+    /// Their first 8 bytes as numbers, zeros for those that are missing.
+    pub(crate) first_heads: Vec<u64>,
     pub(crate) key_filter: BloomFilter,
     pub(crate) min_insert_ts: Timestamp,
     pub(crate) max_insert_ts: Timestamp,
@@ -118,6 +120,7 @@ impl ColumnTable {
             file_bytes,
             footer_bytes: trailer.footer_bytes,
             max_key: footer.max_key,
+            first_heads: footer.first_keys.iter().map(|key| head(key)).collect(),
             first_keys: footer.first_keys,
             key_filter: footer.key_filter,
             min_insert_ts: footer.min_insert_ts,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::bloom::hash_bytes;
 use crate::encoding::{BLOCK_ROWS, Block};
 use crate::error::Result;
+use crate::key::head;
 use crate::table::cache::BlockCache;
 use crate::table::column_table::ColumnTable;
 use crate::table::layout::INDEX_ROWS;
@@ -127,7 +128,7 @@ impl ColumnTable {
     }
 
     fn first_at_least(&self, cache: &dyn BlockCache, key: &[u8], values: &[Value]) -> Result<(KeyBlocks, usize)> {
-        let unit = self.first_keys.partition_point(|first| first.as_slice() < key);
+        let unit = self.first_keys_below(key);
         if unit == 0 {
             return Ok((self.key_blocks(cache, 0)?, 0));
         }
@@ -136,6 +137,14 @@ impl ColumnTable {
         let guess = blocks.guess(&range, values);
         let position = blocks.partition(range, guess, values, Ordering::is_lt);
         Ok((blocks, position))
+    }
+
+    /// How many first keys are below `key`. Where their heads differ these decide, which lie side by side.
+    fn first_keys_below(&self, key: &[u8]) -> usize {
+        let wanted = head(key);
+        let low = self.first_heads.partition_point(|&first| first < wanted);
+        let same = self.first_heads[low..].partition_point(|&first| first == wanted);
+        low + self.first_keys[low..low + same].partition_point(|first| first.as_slice() < key)
     }
 
     /// The blocks of the key columns at a position.

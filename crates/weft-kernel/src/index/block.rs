@@ -14,9 +14,10 @@
 
 use std::cmp::Ordering;
 
+use weft_format::key::head;
 use weft_format::{Error, Result, Timestamp};
 
-use super::entry::{EntryBuffer, head, shared_len};
+use super::entry::{EntryBuffer, shared_len};
 use super::number::{Input, put_varint, unzigzag, zigzag};
 
 /// Entries from one whole entry to the next.

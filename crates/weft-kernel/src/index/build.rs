@@ -11,9 +11,10 @@
 
 use std::sync::Arc;
 
+use weft_format::key::head;
 use weft_format::{FileId, Result, Timestamp};
 
-use super::entry::{EntryBuffer, Span, head, shared_len};
+use super::entry::{EntryBuffer, Span, shared_len};
 use super::filter::FilterShape;
 use super::merged::{Merged, Source};
 use super::run::Run;

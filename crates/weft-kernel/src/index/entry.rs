@@ -10,14 +10,9 @@
 //!    entry's bytes decide its value's length.
 //! 2. A border is any byte string: entries below it and from it on. It need not be an entry, nor a whole value.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::ops::Bound;
 
 use weft_format::Timestamp;
-
-/// Entries of this size lie in the skip list's node itself.
-const INLINE_BYTES: usize = 29;
 
 /// An entry as a reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,75 +46,6 @@ impl EntryBuffer {
         self.ts = ts;
     }
 }
-
-/// The key of a skip list; short ones lie in place, so a comparison touches no other memory.
-pub(crate) enum EntryKey {
-    Inline { len: u8, value_len: u8, bytes: [u8; INLINE_BYTES] },
-    Boxed { value_len: u32, bytes: Box<[u8]> },
-}
-
-impl EntryKey {
-    pub(crate) fn new(value: &[u8], key: &[u8]) -> EntryKey {
-        let len = value.len() + key.len();
-        if len <= INLINE_BYTES {
-            let mut bytes = [0; INLINE_BYTES];
-            bytes[..value.len()].copy_from_slice(value);
-            bytes[value.len()..len].copy_from_slice(key);
-            return EntryKey::Inline { len: len as u8, value_len: value.len() as u8, bytes };
-        }
-        let value_len = u32::try_from(value.len()).expect("a value is shorter than 4 GiB");
-        EntryKey::Boxed { value_len, bytes: [value, key].concat().into() }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            EntryKey::Inline { len, bytes, .. } => &bytes[..usize::from(*len)],
-            EntryKey::Boxed { bytes, .. } => bytes,
-        }
-    }
-
-    pub(crate) fn value_len(&self) -> usize {
-        match self {
-            EntryKey::Inline { value_len, .. } => usize::from(*value_len),
-            EntryKey::Boxed { value_len, .. } => *value_len as usize,
-        }
-    }
-}
-
-impl Borrow<[u8]> for EntryKey {
-    fn borrow(&self) -> &[u8] {
-        self.bytes()
-    }
-}
-
-impl Ord for EntryKey {
-    #[inline]
-    fn cmp(&self, other: &EntryKey) -> Ordering {
-        // What is in place is padded with zeros: of two that differ in their first 8 bytes these decide.
-        if let (EntryKey::Inline { bytes: a, .. }, EntryKey::Inline { bytes: b, .. }) = (self, other) {
-            let head = |bytes: &[u8; INLINE_BYTES]| u64::from_be_bytes(*bytes.first_chunk().expect("29 bytes have 8"));
-            let (a, b) = (head(a), head(b));
-            if a != b {
-                return a.cmp(&b);
-            }
-        }
-        self.bytes().cmp(other.bytes())
-    }
-}
-
-impl PartialOrd for EntryKey {
-    fn partial_cmp(&self, other: &EntryKey) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for EntryKey {
-    fn eq(&self, other: &EntryKey) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-
-impl Eq for EntryKey {}
 
 /// A stretch of entries: from `low` on, below `high` (none: to the end).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,15 +103,6 @@ pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(after)
 }
 
-/// The first 8 bytes as a number, zeros for those that are missing: of two strings whose heads differ the one with the
-/// smaller head is the smaller.
-pub(crate) fn head(bytes: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let len = bytes.len().min(8);
-    head[..len].copy_from_slice(&bytes[..len]);
-    u64::from_be_bytes(head)
-}
-
 /// How many bytes two strings have in common at their beginning.
 pub(crate) fn shared_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
@@ -194,22 +111,6 @@ pub(crate) fn shared_len(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn entries_read_back_short_and_long() {
-        for (value, key) in [(&b"val"[..], &b"key"[..]), (b"", b""), (&[7; 29], b""), (&[7; 20], &[8; 500])] {
-            let entry = EntryKey::new(value, key);
-            assert_eq!(entry.bytes().split_at(entry.value_len()), (value, key));
-        }
-        assert!(EntryKey::new(b"b", b"") > EntryKey::new(b"a", &[255; 100]));
-        let ascending: [&[u8]; 7] =
-            [b"", b"\0", b"\0\0", b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\x01", b"a", b"abcdefgh"];
-        for pair in ascending.windows(2) {
-            assert!(EntryKey::new(pair[0], b"") < EntryKey::new(pair[1], b""), "{pair:?}");
-            assert!(head(pair[0]) <= head(pair[1]), "{pair:?}");
-        }
-        assert_eq!(size_of::<EntryKey>(), 32);
-    }
 
     #[test]
     fn bounds_become_stretches() {

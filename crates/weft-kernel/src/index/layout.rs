@@ -11,7 +11,7 @@
 //! 3. A run's file goes when no range of the newest layout reads it and the last reader of an older one is done.
 //!
 //! So a range splits without moving any data: two ranges read the same runs, and the next merge of each leaves its half
-//! behind. A memory's lists keep the borders it began with; the next memory has the new ones.
+//! behind. Memories know nothing of ranges.
 //!
 //! Concurrency: immutable; the store swaps one pointer, readers keep what they pinned.
 //!
@@ -107,11 +107,6 @@ impl Layout {
     /// Every run once.
     pub(crate) fn runs(&self) -> BTreeMap<FileId, Arc<Run>> {
         runs_of(&self.ranges)
-    }
-
-    /// The borders of its ranges.
-    pub(crate) fn borders(&self) -> Vec<Arc<[u8]>> {
-        self.ranges.iter().map(|range| range.low.clone()).collect()
     }
 }
 

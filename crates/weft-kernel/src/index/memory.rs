@@ -1,68 +1,96 @@
-//! The part of an index in memory: a skip list per value range, as the ranges were when it was begun.
+//! The part of an index in memory: sorted pieces that double as they grow old, and a few entries in no order.
 //!
 //! ```text
-//!   memory 4   from 40                                  everything up to 40 is in older memories or in files
-//!     ["", "m")   a1@41 c7@44 d2@41
-//!     ["m", ..)   n3@43
+//!   memory 4   from 40                             everything up to 40 is in older memories or in files
+//!     pieces   25,600 entries · 6,400 · 6,400 · 400 · 100 · 100          oldest first, each sorted
+//!     tail     n3@44 a1@45                                               at most 63 entries of small commits
+//!
+//!   a commit of 100 rows:   its entries, sorted, become a piece                  one allocation, no search
+//!   a commit of one row:    its entry joins the tail; the 64th makes it a piece
+//!   400 · 100 · 100 · 100 · 100:   from the fourth that is no larger than those behind it together: merge to 800
 //! ```
 //!
-//! 1. Entries with timestamps from `from` on come here, and repeated ones of any timestamp; the greatest is kept.
+//! 1. Entries with timestamps from `from` on come here, and repeated ones of any timestamp; the greatest is kept: by
+//!    who merges pieces, and by who reads an entry that several have.
 //! 2. A frozen memory takes no more: whoever adds holds the layout's lock for reading, whoever freezes for writing.
+//!    Pieces may still be merged then; that changes what lies where, not what is there.
 //! 3. What it charged to the row budget it gives back with its last reference.
-//! 4. A small Bloom filter knows the values: it never denies one that was added. So a lookup walks into few of the
+//! 4. A small Bloom filter knows the values: it never denies one that was added. So a lookup searches few of the
 //!    memories that wait to be written.
+//! 5. One thread at a time merges, a stretch of neighbours into one; others only put pieces behind it.
 //!
-//! Source: SG-ColBase, section 5 (partitions by value, skip lists).
+//! Concurrency: entries and pieces are put in, found and exchanged under one lock, for a short time; merges run outside
+//! of it, on pieces that nobody changes. The number of pieces is about thrice the logarithm of the size.
+//!
+//! Source: SG-ColBase, section 5, has a skip list per partition in this place; its nodes lie far from each other, so a
+//! search waits for memory at every step. Pieces are a log-structured merge tree's levels (O'Neil et al., 1996).
 
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_skiplist::SkipMap;
+use weft_env::sync::RwLock;
 use weft_format::Timestamp;
 
 use super::batch::Batch;
-use super::entry::{EntryBuffer, EntryKey, Span};
+use super::entry::{EntryBuffer, Span};
 use super::filter::value_hash;
 use super::run_scan::Direction;
+use super::walk::{Walk, merge};
 use crate::budget::RowBudget;
 
-/// What an entry costs besides its bytes: skip list node, allocation headers.
-const ENTRY_OVERHEAD_BYTES: u64 = 96;
+/// So many entries of small commits become a piece.
+const TAIL_ENTRIES: usize = 64;
+/// A commit of so many entries is a piece at once.
+const PIECE_ENTRIES_MIN: usize = 32;
+/// So many pieces, of which none is larger than those behind it together, are merged.
+const MERGED_MIN: usize = 4;
+/// Pieces are not merged into one larger than this: a committer does it.
+const PIECE_BYTES_MAX: usize = 2 << 20;
 /// Entries that a scan copies at first and at most at once.
 const BATCH_MIN: usize = 4;
 const BATCH_MAX: usize = 256;
+/// Words of the filter that lie side by side, in which all bits of a value are.
+const LINE_WORDS: u64 = 8;
 
 /// Entries in memory.
 pub(crate) struct Memory {
     /// Counts the index's memories.
     pub(crate) number: u64,
     from: AtomicU64,
-    /// Where lists begin; the first begins at "".
-    borders: Vec<Arc<[u8]>>,
-    lists: Vec<SkipMap<EntryKey, AtomicU64>>,
+    held: RwLock<Held>,
     filter: Box<[AtomicU64]>,
     entries: AtomicU64,
     bytes: AtomicU64,
     budget: Arc<RowBudget>,
 }
 
+#[derive(Default)]
+struct Held {
+    /// Sorted, oldest first.
+    pieces: Vec<Arc<Batch>>,
+    /// In the order in which they came.
+    tail: Batch,
+    /// Whether somebody merges pieces.
+    merging: bool,
+}
+
+/// What follows from adding entries.
+#[derive(Clone, Copy)]
+pub(crate) struct Added {
+    /// Bytes in use afterwards.
+    pub(crate) bytes: u64,
+    /// Whether the caller should merge pieces ([`Memory::merge_pieces`]), without locks.
+    pub(crate) can_merge: bool,
+}
+
 impl Memory {
-    /// An empty memory with a list from each border on, expected to reach about `bytes_max`.
-    pub(crate) fn new(
-        number: u64,
-        from: Timestamp,
-        borders: Vec<Arc<[u8]>>,
-        bytes_max: u64,
-        budget: Arc<RowBudget>,
-    ) -> Memory {
-        assert!(borders.first().is_some_and(|first| first.is_empty()), "the first range begins at the empty string");
-        let filter_words = (bytes_max / 512).clamp(16, 1 << 16).next_power_of_two();
+    /// An empty memory, expected to reach about `bytes_max`.
+    pub(crate) fn new(number: u64, from: Timestamp, bytes_max: u64, budget: Arc<RowBudget>) -> Memory {
+        let filter_words = (bytes_max / 256).clamp(16, 1 << 17).next_power_of_two();
         Memory {
             number,
             from: AtomicU64::new(from.0),
-            lists: borders.iter().map(|_| SkipMap::new()).collect(),
-            borders,
+            held: RwLock::default(),
             filter: (0..filter_words).map(|_| AtomicU64::new(0)).collect(),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -81,6 +109,7 @@ impl Memory {
         self.from.fetch_max(from.0, Ordering::AcqRel);
     }
 
+    /// Entries; one that was added several times may count several times.
     pub(crate) fn entry_count(&self) -> u64 {
         self.entries.load(Ordering::Acquire)
     }
@@ -90,14 +119,11 @@ impl Memory {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    fn list_of(&self, bytes: &[u8]) -> usize {
-        self.borders.partition_point(|border| **border <= *bytes) - 1
-    }
-
     fn filter_bits(&self, hash: u64) -> [(usize, u64); 3] {
-        let mask = self.filter.len() as u64 - 1;
-        let word = |shift: u32| ((hash >> shift & mask) as usize, 1u64 << (hash.rotate_left(shift + 7) & 63));
-        [word(0), word(17), word(34)]
+        let lines = self.filter.len() as u64 / LINE_WORDS;
+        let line = (hash & (lines - 1)) * LINE_WORDS;
+        let bit = |shift: u32| ((line + (hash >> shift) % LINE_WORDS) as usize, 1u64 << (hash >> (shift + 3) & 63));
+        [bit(37), bit(46), bit(55)]
     }
 
     /// Whether entries of the value with this hash ([`value_hash`]) may be here; false is certain.
@@ -105,43 +131,130 @@ impl Memory {
         self.filter_bits(hash).iter().all(|&(word, bit)| self.filter[word].load(Ordering::Acquire) & bit != 0)
     }
 
-    /// Adds an entry; returns the bytes in use afterwards.
-    pub(crate) fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) -> u64 {
-        let entry = EntryKey::new(value, key);
-        let len = entry.bytes().len() as u64;
-        let list = &self.lists[self.list_of(entry.bytes())];
+    fn note_value(&self, value: &[u8]) {
         for (word, bit) in self.filter_bits(value_hash(value)) {
             // Most bits of a value that comes often are set: a load spares the cache line the write.
             if self.filter[word].load(Ordering::Relaxed) & bit == 0 {
                 self.filter[word].fetch_or(bit, Ordering::Release);
             }
         }
-        let mut added = false;
-        let place = list.get_or_insert_with(entry, || {
-            added = true;
-            AtomicU64::new(ts.0)
-        });
-        place.value().fetch_max(ts.0, Ordering::AcqRel);
-        if !added {
-            return self.bytes();
-        }
-        let cost = len + ENTRY_OVERHEAD_BYTES;
-        self.entries.fetch_add(1, Ordering::Release);
-        self.budget.charge(cost);
-        self.bytes.fetch_add(cost, Ordering::Relaxed) + cost
     }
 
-    /// Copies up to `count` entries of a list between two bounds, from the end that the direction begins at.
-    fn copy(&self, list: usize, bounds: (Bound<&[u8]>, Bound<&[u8]>), walk: Direction, count: usize, to: &mut Batch) {
-        to.clear();
-        let range = self.lists[list].range::<[u8], _>(bounds);
-        let mut push = |key: &EntryKey, ts: &AtomicU64| {
-            to.push(key.bytes(), key.value_len(), Timestamp(ts.load(Ordering::Acquire)));
+    /// Adds an entry.
+    pub(crate) fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) -> Added {
+        self.note_value(value);
+        let can_merge = {
+            let mut held = self.held.write();
+            held.tail.push(value, key, ts);
+            held.end_tail() && held.mergeable().is_some()
         };
-        match walk {
-            Direction::Forward => range.take(count).for_each(|entry| push(entry.key(), entry.value())),
-            Direction::Backward => range.rev().take(count).for_each(|entry| push(entry.key(), entry.value())),
+        self.charge(1, value.len() + key.len() + Batch::PLACE_BYTES, can_merge)
+    }
+
+    /// Adds sorted entries.
+    pub(crate) fn add_sorted(&self, entries: Batch) -> Added {
+        let (count, size) = (entries.len(), entries.size());
+        (0..count).for_each(|index| self.note_value(entries.value(index)));
+        let can_merge = {
+            let mut held = self.held.write();
+            let grows = if count >= PIECE_ENTRIES_MIN {
+                held.pieces.push(Arc::new(entries));
+                true
+            } else {
+                (0..count).for_each(|index| held.tail.push_from(&entries, index, entries.ts(index)));
+                held.end_tail()
+            };
+            grows && held.mergeable().is_some()
+        };
+        self.charge(count, size, can_merge)
+    }
+
+    fn charge(&self, count: usize, size: usize, can_merge: bool) -> Added {
+        self.entries.fetch_add(count as u64, Ordering::Release);
+        self.budget.charge(size as u64);
+        Added { bytes: self.bytes.fetch_add(size as u64, Ordering::Relaxed) + size as u64, can_merge }
+    }
+
+    /// Merges pieces as long as there are some to merge and nobody else does. The caller holds no lock.
+    pub(crate) fn merge_pieces(&self) {
+        loop {
+            let (first, inputs) = {
+                let mut held = self.held.write();
+                let Some(first) = held.mergeable() else { return };
+                held.merging = true;
+                (first, held.pieces[first..].to_vec())
+            };
+            let batches: Vec<&Batch> = inputs.iter().map(|piece| &**piece).collect();
+            let merged = Arc::new(merge(&batches));
+            let before = inputs.iter().fold((0, 0), |sum, piece| (sum.0 + piece.len(), sum.1 + piece.size()));
+            let (count, size) = (before.0 - merged.len(), before.1 - merged.size());
+            // Pieces are freed outside of the lock.
+            let _merged_ones: Vec<Arc<Batch>> = {
+                let mut held = self.held.write();
+                held.merging = false;
+                let places = first..first + inputs.len();
+                assert!(
+                    held.pieces[places.clone()].iter().zip(&inputs).all(|(a, b)| Arc::ptr_eq(a, b)),
+                    "one thread at a time merges (index memory 5)"
+                );
+                held.pieces.splice(places, [merged]).collect()
+            };
+            self.entries.fetch_sub(count as u64, Ordering::Release);
+            self.bytes.fetch_sub(size as u64, Ordering::Relaxed);
+            self.budget.release(size as u64);
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn piece_count(&self) -> usize {
+        self.held.read().pieces.len()
+    }
+
+    /// Copies up to `count` entries from `low` on and below `high`, from the end that the direction begins at.
+    fn copy(&self, low: &[u8], high: Option<&[u8]>, direction: Direction, count: usize, to: &mut Batch) {
+        to.clear();
+        let held = self.held.read();
+        let tail = held.tail.selected(low, high);
+        let mut walk = Walk::new(direction);
+        for piece in held.pieces.iter().map(|piece| &**piece).chain([&tail]) {
+            let end = high.map_or(piece.len(), |high| piece.count_below(high));
+            walk.add(piece, piece.count_below(low), end);
+        }
+        while to.len() < count
+            && let Some((batch, index, ts)) = walk.next()
+        {
+            to.push_from(batch, index, ts);
+        }
+    }
+}
+
+impl Held {
+    /// Makes the tail a piece, if it is large enough.
+    fn end_tail(&mut self) -> bool {
+        if self.tail.len() < TAIL_ENTRIES {
+            return false;
+        }
+        let room = Batch::with_capacity(TAIL_ENTRIES, self.tail.byte_count());
+        let mut piece = std::mem::replace(&mut self.tail, room);
+        piece.sort();
+        self.pieces.push(Arc::new(piece));
+        true
+    }
+
+    /// The first of the pieces, up to the last, that should be one; none while somebody merges.
+    fn mergeable(&self) -> Option<usize> {
+        if self.merging {
+            return None;
+        }
+        let (mut first, mut size) = (self.pieces.len(), 0);
+        while let Some(piece) = first.checked_sub(1).map(|before| &self.pieces[before])
+            && (size == 0 || piece.size() <= size)
+            && size + piece.size() <= PIECE_BYTES_MAX
+        {
+            size += piece.size();
+            first -= 1;
+        }
+        (self.pieces.len() - first >= MERGED_MIN).then_some(first)
     }
 }
 
@@ -156,35 +269,18 @@ pub(crate) struct MemoryScan {
     memory: Arc<Memory>,
     span: Arc<Span>,
     direction: Direction,
-    /// The list that is being read.
-    list: usize,
-    /// Entries copied from it, in the order of the walk, and the next of them.
+    /// Entries copied out, in the order of the walk, and the next of them.
     batch: Batch,
     next: usize,
+    /// How many were asked for; 0 at first.
     count: usize,
-    /// Whether `current` is an entry of this list, behind which to go on.
-    inside: bool,
     current: EntryBuffer,
 }
 
 impl MemoryScan {
     pub(crate) fn new(memory: Arc<Memory>, span: Arc<Span>, direction: Direction) -> MemoryScan {
-        let list = match (direction, &span.high) {
-            (Direction::Forward, _) => memory.list_of(&span.low),
-            (Direction::Backward, Some(high)) => memory.list_of(high),
-            (Direction::Backward, None) => memory.lists.len() - 1,
-        };
-        MemoryScan {
-            memory,
-            span,
-            direction,
-            list,
-            batch: Batch::default(),
-            next: 0,
-            count: BATCH_MIN,
-            inside: false,
-            current: EntryBuffer::default(),
-        }
+        let (batch, current) = Default::default();
+        MemoryScan { memory, span, direction, batch, next: 0, count: 0, current }
     }
 
     pub(crate) fn current(&self) -> &EntryBuffer {
@@ -193,49 +289,34 @@ impl MemoryScan {
 
     /// Goes to the next entry; false at the end.
     pub(crate) fn advance(&mut self) -> bool {
-        while self.next == self.batch.len() {
-            let whole = self.batch.len() == self.count || !self.inside;
-            self.count = if self.inside { (self.count * 4).min(BATCH_MAX) } else { self.count };
-            if whole {
-                self.fill();
+        if self.next == self.batch.len() {
+            if self.batch.len() < self.count {
+                return false;
             }
-            if (!whole || self.batch.len() == 0) && !self.next_list() {
+            self.fill();
+            if self.batch.len() == 0 {
                 return false;
             }
         }
         self.batch.read(self.next, &mut self.current);
         self.next += 1;
-        self.inside = true;
         true
     }
 
     fn fill(&mut self) {
-        let last = Bound::Excluded(&self.current.bytes[..]);
-        let low = Bound::Included(&self.span.low[..]);
-        let high = self.span.high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let bounds = match (self.inside, self.direction) {
-            (false, _) => (low, high),
-            (true, Direction::Forward) => (last, high),
-            (true, Direction::Backward) => (low, last),
-        };
-        self.memory.copy(self.list, bounds, self.direction, self.count, &mut self.batch);
-        self.next = 0;
-    }
-
-    /// Goes to the next list that the stretch touches; false when there is none.
-    fn next_list(&mut self) -> bool {
-        let next = match self.direction {
-            Direction::Forward => Some(self.list + 1)
-                .filter(|&next| self.memory.borders.get(next).is_some_and(|border| self.span.is_before_end(border))),
-            Direction::Backward => {
-                self.list.checked_sub(1).filter(|_| self.memory.borders[self.list][..] > self.span.low[..])
+        let Span { low, high } = &*self.span;
+        let (is_first, last) = (self.count == 0, &mut self.current.bytes);
+        self.count = if is_first { BATCH_MIN } else { (self.count * 4).min(BATCH_MAX) };
+        let (low, high) = match self.direction {
+            _ if is_first => (&low[..], high.as_deref()),
+            Direction::Forward => {
+                // The least string above the last entry.
+                last.push(0);
+                (&last[..], high.as_deref())
             }
+            Direction::Backward => (&low[..], Some(&last[..])),
         };
-        let Some(next) = next else { return false };
-        self.list = next;
-        self.inside = false;
-        self.batch.clear();
+        self.memory.copy(low, high, self.direction, self.count, &mut self.batch);
         self.next = 0;
-        true
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   add ──▶ active memory ──freeze──▶ frozen memories ──flush──▶ runs of the ranges ──merge──▶ fewer, larger
-//!           a skip list per range                               blocks, filter segments     without the outdated
+//!           sorted pieces, and a tail                           blocks, filter segments     without the outdated
 //!
 //!   scan, lookup:  cursor = memories + the range's runs, merged;   a lookup asks each run's filter first
 //!   build:         sorted entries → durable files → attach at the commit that names them
@@ -10,10 +10,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `entry`, `number`, `batch` | an entry's bytes and order; numbers in files; entries copied out |
+//! | `entry`, `number`, `batch` | an entry's bytes and order; numbers in files; entries in one piece of memory |
 //! | `block`, `filter`, `footer` | the pieces of a run file (docs/format/index-run.md) |
 //! | `run`, `run_writer`, `run_scan` | an open run; writing one; walking one |
-//! | `memory` | skip lists by range |
+//! | `memory`, `walk` | sorted pieces in memory; several as one |
 //! | `merged`, `cursor` | several sources as one; a scan of the index |
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
@@ -56,6 +56,7 @@ mod run_writer;
 mod scan_rows;
 mod select;
 mod store;
+mod walk;
 
 pub use build::{BuiltFiles, IndexBuild};
 pub use check::IndexStatistics;

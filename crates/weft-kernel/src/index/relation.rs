@@ -48,6 +48,8 @@ const STALE_ROWS_MAX: usize = 1000;
 
 /// So many bytes of a commit's entries are sorted at once.
 const SORTED_BYTES_MAX: usize = 128 << 10;
+/// What an entry has at least, about.
+const ENTRY_BYTES: usize = 16;
 
 /// What the catalog calls the method of an index.
 pub const INDEX_METHOD: &str = "index";
@@ -427,41 +429,42 @@ impl Index {
         matches!(found, Some(Ok(_)))
     }
 
-    /// Feeds a commit that is being installed (relation 1). Entries are added in their order, pieces of a large commit
-    /// one after the other: a search in memory meets what the one before it met.
+    /// Feeds a commit that is being installed (relation 1): entries are sorted, a large commit's piece by piece.
     pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
         let mut value = Vec::new();
         let mut entries = Batch::default();
-        let notes_stale = writes.rows.len() <= STALE_ROWS_MAX;
+        let row_count = writes.rows.len();
+        let notes_stale = row_count <= STALE_ROWS_MAX;
         for (key, staged) in &writes.rows {
             let moves = staged.base.is_none() || staged.row.is_none() || self.is_touched(&staged.columns);
             if moves && staged.base.is_some() && notes_stale {
                 self.note_stale(key, ts, &mut value);
             }
             let is_forgotten = staged.base.is_some() && active(Fault::ForgetEntry);
-            if let Some(row) = &staged.row
-                && moves
-                && !is_forgotten
-                && self.put_new(row, &mut value)
-            {
-                let value_len = value.len();
-                value.extend_from_slice(key);
-                entries.push(&value, value_len, ts);
-                if entries.byte_count() >= SORTED_BYTES_MAX {
-                    self.add_sorted(&mut entries, ts);
-                }
+            let Some(row) = staged.row.as_ref().filter(|_| moves && !is_forgotten) else { continue };
+            if !self.put_new(row, &mut value) {
+                continue;
+            }
+            if row_count == 1 {
+                return self.store.add(&value, key, ts);
+            }
+            if entries.len() == 0 {
+                let count = row_count.min(SORTED_BYTES_MAX / ENTRY_BYTES);
+                entries = Batch::with_capacity(count, count * (value.len() + key.len()));
+            }
+            entries.push(&value, key, ts);
+            if entries.byte_count() >= SORTED_BYTES_MAX {
+                self.add_sorted(std::mem::take(&mut entries), ts);
             }
         }
-        self.add_sorted(&mut entries, ts);
+        if entries.len() > 0 {
+            self.add_sorted(entries, ts);
+        }
     }
 
-    fn add_sorted(&self, entries: &mut Batch, ts: Timestamp) {
+    fn add_sorted(&self, mut entries: Batch, ts: Timestamp) {
         entries.sort();
-        for index in 0..entries.len() {
-            let (value, key) = entries.entry(index);
-            self.store.add(value, key, ts);
-        }
-        entries.clear();
+        self.store.add_sorted(entries, ts);
     }
 
     /// The entry of the version that ends at `ts` is outdated from then on. When it cannot be read, a reader finds out.

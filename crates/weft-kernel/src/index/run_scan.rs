@@ -11,7 +11,7 @@ use weft_format::Result;
 
 use super::batch::Batch;
 use super::block::BlockReader;
-use super::entry::{EntryBuffer, Span};
+use super::entry::{Entry, EntryBuffer, Span};
 use super::run::Run;
 
 /// Which way entries come.
@@ -134,7 +134,8 @@ impl RunScan {
         self.batch.clear();
         self.current.bytes.clear();
         while reader.next(block, &mut self.current)? {
-            self.batch.push(&self.current.bytes, self.current.value_len, self.current.ts);
+            let Entry { value, key, ts } = self.current.entry();
+            self.batch.push(value, key, ts);
         }
         self.left = self.batch.len();
         Ok(())

@@ -1,7 +1,7 @@
 //! An index: its layout, its locks, and how entries come in and are read.
 //!
 //! ```text
-//!   add       layout lock, shared { skip list of the value's range }        never waits for I/O
+//!   add       layout lock, shared { active memory }                          never waits for I/O
 //!   freeze    C = published, then layout lock { active memory joins the frozen ones · a new one from C }
 //!   readers   clone the Arc of the layout ──────────────────────────▶ read what they pinned
 //!   jobs      read pinned inputs · write files · edit lock { manifest edit · layout lock { switch } }
@@ -29,10 +29,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, FileId, Result, Timestamp};
 
+use super::batch::Batch;
 use super::cursor::Cursor;
 use super::entry::Span;
 use super::layout::{Layout, Range};
-use super::memory::Memory;
+use super::memory::{Added, Memory};
 use super::options::IndexContext;
 use super::payload::FileSet;
 use super::run::Run;
@@ -70,9 +71,8 @@ impl IndexStore {
             block_bytes: context.options.block_bytes,
         };
         let ranges = open_ranges(&context, &files, recovered)?;
-        let borders = ranges.iter().map(|range| range.low.clone()).collect();
-        let active =
-            Memory::new(1, recovered.cut, borders, context.options.memory_bytes, context.services.row_budget().clone());
+        let budget = context.services.row_budget().clone();
+        let active = Memory::new(1, recovered.cut, context.options.memory_bytes, budget);
         Ok(IndexStore {
             files,
             layout: RwLock::new(Arc::new(Layout::new(Arc::new(active), Vec::new(), ranges))),
@@ -90,17 +90,34 @@ impl IndexStore {
     /// Adds an entry of a commit that is being installed (before it is published) or redone. A second time it keeps the
     /// greater timestamp.
     pub fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) {
+        self.add_with(ts, |memory| memory.add(value, key, ts));
+    }
+
+    /// Adds entries of a commit, sorted: as [`IndexStore::add`].
+    pub(super) fn add_sorted(&self, entries: Batch, ts: Timestamp) {
+        self.add_with(ts, |memory| memory.add_sorted(entries));
+    }
+
+    fn add_with(&self, ts: Timestamp, add: impl FnOnce(&Memory) -> Added) {
         let limit = self.context.options.memory_bytes;
-        let full = if active(Fault::IndexAddUnguarded) {
-            let memory = self.layout.read().active.clone();
-            // Two times a point where others may go on.
-            drop((self.layout(), self.layout()));
-            memory.add(value, key, ts) >= limit
-        } else {
-            self.layout.read().active.add(value, key, ts) >= limit
+        let (added, merged) = {
+            let guard = self.layout.read();
+            if active(Fault::IndexAddUnguarded) {
+                let memory = guard.active.clone();
+                drop(guard);
+                // Two times a point where others may go on.
+                drop((self.layout(), self.layout()));
+                (add(&memory), None)
+            } else {
+                let added = add(&guard.active);
+                (added, added.can_merge.then(|| guard.active.clone()))
+            }
         };
+        if let Some(memory) = merged {
+            memory.merge_pieces();
+        }
         // Redo is behind what other tables have published: C would promise entries that are still to come (store 1).
-        if full && ts > self.context.services.published() {
+        if added.bytes >= limit && ts > self.context.services.published() {
             self.freeze_when(|memory| memory.bytes() >= limit);
             self.context.services.wake_jobs();
         }
@@ -121,7 +138,7 @@ impl IndexStore {
         } else if test(full) {
             let next = {
                 let (bytes_max, budget) = (self.context.options.memory_bytes, services.row_budget().clone());
-                Memory::new(full.number + 1, to, layout.borders(), bytes_max, budget)
+                Memory::new(full.number + 1, to, bytes_max, budget)
             };
             let mut frozen = layout.frozen.clone();
             frozen.push(full.clone());

@@ -32,8 +32,11 @@ const CHARGE_BYTES: u64 = 64 << 10;
 impl Transaction {
     /// Inserts a row (row codec). A key that exists is [`Code::UniqueViolation`], naming table and key.
     pub fn insert(&mut self, t: &TableRef, row: &[u8]) -> Result<()> {
-        let key = t.keys.of_row(&t.codec, row);
-        self.insert_at(t, &key, row.into())
+        let mut key = std::mem::take(&mut self.key_buffer);
+        t.keys.put_row(&t.codec, row, &mut key);
+        let inserted = self.insert_at(t, &key, row.into());
+        self.key_buffer = key;
+        inserted
     }
 
     /// Inserts many rows, one by one in order: one array per stored column, in exactly the Arrow type of its column.

@@ -52,6 +52,8 @@ pub struct Transaction {
     pub(super) charged_bytes: u64,
     /// The row that [`Transaction::get_for_update`] read last; an update of it need not read it again.
     pub(super) last_read: Option<LastRead>,
+    /// For keys of rows, one after the other.
+    pub(super) key_buffer: Vec<u8>,
     /// Keys of staged rows by the values that they were given in unique indexes; some may have been taken back.
     pub(super) own_values: OwnValues,
     /// Keeps the log from where an index that this transaction makes was filled.
@@ -104,6 +106,7 @@ impl Transaction {
             locks: HeldLocks::default(),
             charged_bytes: 0,
             last_read: None,
+            key_buffer: Vec::new(),
             own_values: HashMap::new(),
             log_hold: None,
             _slot: slot,

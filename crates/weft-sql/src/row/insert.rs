@@ -124,7 +124,7 @@ impl Insert {
             for (index, &ordinal) in self.targets.iter().enumerate() {
                 tuple.push(literal_value(literals.get(text, number, index), text, &self.shape.columns()[ordinal])?);
             }
-            let mut values = Vec::with_capacity(self.sources.len());
+            let mut values = writing.empty_values();
             for (ordinal, source) in self.sources.iter().enumerate() {
                 values.push(match source {
                     Some(source) => std::mem::take(&mut tuple[*source]),
@@ -169,16 +169,27 @@ struct Writing<'a> {
     touched: Touched,
     returned: Vec<Value>,
     count: usize,
+    /// Buffers of one row after the other.
+    values: Vec<Value>,
+    row: Vec<u8>,
 }
 
 impl<'a> Writing<'a> {
     fn new(insert: &'a Insert, many: bool) -> Writing<'a> {
-        Writing { insert, touched: Touched::new(many), returned: Vec::new(), count: 0 }
+        let (touched, values) = (Touched::new(many), Vec::with_capacity(insert.sources.len()));
+        Writing { insert, touched, returned: Vec::new(), count: 0, values, row: Vec::new() }
+    }
+
+    /// The buffer for a row's values; [`Writing::values`] takes it back.
+    fn empty_values(&mut self) -> Vec<Value> {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values
     }
 
     /// Writes one row: `row` over the values of `input`.
     fn row(&mut self, row: &[Option<Expr>], input: &[Value], context: &mut RowContext<'_>) -> Result<()> {
-        let mut values = Vec::with_capacity(self.insert.sources.len());
+        let mut values = self.empty_values();
         for (ordinal, source) in self.insert.sources.iter().enumerate() {
             values.push(match source.and_then(|source| row[source].as_ref()) {
                 Some(expr) => expr.eval(input, &context.eval)?,
@@ -197,6 +208,7 @@ impl<'a> Writing<'a> {
                 returning.append(&values[..width], &context.eval, &mut self.returned)?;
             }
         }
+        self.values = values;
         Ok(())
     }
 
@@ -208,30 +220,37 @@ impl<'a> Writing<'a> {
 
     /// Writes one row; on return `values` starts with the row as it is stored. False when it was skipped.
     fn write(&mut self, values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
+        let mut row = std::mem::take(&mut self.row);
+        self.insert.shape.complete(context.txn, values, &context.eval, &mut row)?;
+        let written = self.write_row(&row, values, context);
+        self.row = row;
+        written
+    }
+
+    fn write_row(&mut self, row: &[u8], values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
         let insert = self.insert;
         let table = &insert.shape.table;
-        let row = insert.shape.complete(context.txn, values, &context.eval)?;
-        let Some(conflict) = &insert.conflict else { return context.txn.insert(table, &row).map(|()| true) };
+        let Some(conflict) = &insert.conflict else { return context.txn.insert(table, row).map(|()| true) };
         match &conflict.action {
             ConflictAction::Nothing => {
-                let free = conflict.find(&insert.shape, &row, values, context)?.is_none();
+                let free = conflict.find(&insert.shape, row, values, context)?.is_none();
                 if free {
-                    conflict.insert(&insert.shape, &row, context)?;
+                    conflict.insert(&insert.shape, row, context)?;
                 }
                 Ok(free)
             }
             ConflictAction::Replace => {
-                let key = insert.shape.key_of(&row);
+                let key = insert.shape.key_of(row);
                 self.touched.check(&key)?;
-                context.txn.upsert(table, &key, &row)?;
+                context.txn.upsert(table, &key, row)?;
                 self.touched.note(key);
                 Ok(true)
             }
             ConflictAction::Update { assignments, filter } => {
-                let Some((key, old)) = conflict.find(&insert.shape, &row, values, context)? else {
-                    conflict.insert(&insert.shape, &row, context)?;
+                let Some((key, old)) = conflict.find(&insert.shape, row, values, context)? else {
+                    conflict.insert(&insert.shape, row, context)?;
                     if self.touched.many {
-                        self.touched.note(insert.shape.key_of(&row));
+                        self.touched.note(insert.shape.key_of(row));
                     }
                     return Ok(true);
                 };

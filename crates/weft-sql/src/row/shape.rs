@@ -141,28 +141,37 @@ impl TableShape {
     }
 
     /// Tests a new row's values, and encodes them; a hidden row id is taken from the table's counter.
-    pub fn complete(&self, txn: &Transaction, values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
+    pub fn complete(
+        &self,
+        txn: &Transaction,
+        values: &[Value],
+        eval: &EvalContext<'_>,
+        row: &mut Vec<u8>,
+    ) -> Result<()> {
         self.check_row(values, eval)?;
         let row_id = self.table.def.schema.row_id();
         let hidden = row_id.map(|_| Value::Int(txn.next_row_id(&self.table)));
-        Ok(self.encode(values, hidden.as_ref().map_or(ValueRef::Null, Value::as_ref)))
+        self.encode(values, hidden.as_ref().map_or(ValueRef::Null, Value::as_ref), row);
+        Ok(())
     }
 
     /// A row of these values and a hidden row id, if it has one.
-    fn encode(&self, values: &[Value], hidden: ValueRef<'_>) -> Vec<u8> {
+    fn encode(&self, values: &[Value], hidden: ValueRef<'_>, row: &mut Vec<u8>) {
         let row_id = self.table.def.schema.row_id();
         let value = |ordinal| match row_id == Some(ordinal) {
             true => hidden,
             false => values[ordinal].as_ref(),
         };
-        self.table.codec.encode((0..self.table.codec.column_count()).map(value))
+        self.table.codec.encode_into((0..self.table.codec.column_count()).map(value), row);
     }
 
     /// Tests a changed row's values, and encodes them; `old` gives a hidden row id.
     pub fn complete_update(&self, old: &[u8], values: &[Value], eval: &EvalContext<'_>) -> Result<Vec<u8>> {
         self.check_row(values, eval)?;
         let row_id = self.table.def.schema.row_id();
-        Ok(self.encode(values, row_id.map_or(ValueRef::Null, |row_id| self.table.codec.get(old, row_id))))
+        let mut row = Vec::new();
+        self.encode(values, row_id.map_or(ValueRef::Null, |row_id| self.table.codec.get(old, row_id)), &mut row);
+        Ok(row)
     }
 
     /// The values of a row.

@@ -70,7 +70,9 @@ impl Chunk {
         let index = slot as usize;
         assert!(self.rows[index].set(row).is_ok(), "slot {slot} is written once (chunk 1)");
         self.insert_ts[index].store(ts.0, Ordering::Relaxed);
-        self.insert_ts_max.fetch_max(ts.0, Ordering::Relaxed);
+        if self.insert_ts_max.load(Ordering::Relaxed) < ts.0 {
+            self.insert_ts_max.store(ts.0, Ordering::Relaxed);
+        }
         self.len.store(slot + 1, Ordering::Release);
         slot
     }

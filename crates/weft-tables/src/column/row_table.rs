@@ -124,22 +124,12 @@ impl RowTable {
 
     /// Puts a version in that is not there yet; the caller holds the mark lock.
     pub(crate) fn insert(&self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
-        assert!(
-            ts >= self.from && ts.0 <= self.to.load(Ordering::Acquire),
-            "a version goes into the row table of its timestamp (row table 1)"
-        );
-        let version = VersionKey::new(key, ts);
-        let cost = row.len() as u64 + key.len() as u64 + VERSION_OVERHEAD_BYTES;
-        let chunk = self.chunk_with_room();
-        let slot = chunk.push(ts, row);
-        for (word, bit) in self.filter_bits(hash_bytes(key)) {
-            self.filter[word].fetch_or(bit, Ordering::Release);
-        }
-        let entry = self.index.compare_insert(version, Place { chunk, slot }, |_| false);
-        assert!(entry.value().slot == slot, "a version is put in once (row table 5)");
-        self.bytes.fetch_add(cost, Ordering::Relaxed);
-        self.row_count.fetch_add(1, Ordering::Release);
-        self.budget.charge(cost);
+        self.filling().insert(key, ts, row);
+    }
+
+    /// For versions one after the other; the caller holds the mark lock as long.
+    pub(crate) fn filling(&self) -> Filling<'_> {
+        Filling { table: self, chunk: None, bytes: 0, rows: 0 }
     }
 
     fn chunk_with_room(&self) -> Arc<Chunk> {
@@ -240,6 +230,52 @@ impl RowTable {
     pub(crate) fn charge_cached(&self, bytes: u64) {
         self.cached_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.budget.charge(bytes);
+    }
+}
+
+/// Puts versions into a row table; counts and charges them at its end.
+pub(crate) struct Filling<'a> {
+    table: &'a RowTable,
+    /// The one that has room, or had.
+    chunk: Option<Arc<Chunk>>,
+    bytes: u64,
+    rows: u64,
+}
+
+impl Filling<'_> {
+    /// Puts a version in that is not there yet.
+    pub(crate) fn insert(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
+        let table = self.table;
+        assert!(
+            ts >= table.from && ts.0 <= table.to.load(Ordering::Acquire),
+            "a version goes into the row table of its timestamp (row table 1)"
+        );
+        self.bytes += row.len() as u64 + key.len() as u64 + VERSION_OVERHEAD_BYTES;
+        self.rows += 1;
+        let chunk = match self.chunk.take().filter(|chunk| !chunk.is_full()) {
+            Some(chunk) => chunk,
+            None => table.chunk_with_room(),
+        };
+        let slot = chunk.push(ts, row);
+        for (word, bit) in table.filter_bits(hash_bytes(key)) {
+            // There is one writer.
+            let word = &table.filter[word];
+            word.store(word.load(Ordering::Relaxed) | bit, Ordering::Release);
+        }
+        let place = Place { chunk: chunk.clone(), slot };
+        let entry = table.index.compare_insert(VersionKey::new(key, ts), place, |_| false);
+        assert!(entry.value().slot == slot, "a version is put in once (row table 5)");
+        self.chunk = Some(chunk);
+    }
+}
+
+impl Drop for Filling<'_> {
+    fn drop(&mut self) {
+        if self.rows > 0 {
+            self.table.bytes.fetch_add(self.bytes, Ordering::Relaxed);
+            self.table.row_count.fetch_add(self.rows, Ordering::Release);
+            self.table.budget.charge(self.bytes);
+        }
     }
 }
 

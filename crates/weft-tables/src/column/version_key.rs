@@ -73,7 +73,16 @@ impl PartialOrd for VersionKey {
 }
 
 impl Ord for VersionKey {
+    #[inline]
     fn cmp(&self, other: &VersionKey) -> Ordering {
+        // What is in place has 8 bytes at least, those of the timestamp: of two that differ in these they decide.
+        if let (VersionKey::Inline(_, a), VersionKey::Inline(_, b)) = (self, other) {
+            let head = |bytes: &[u8; INLINE_BYTES]| u64::from_be_bytes(*bytes.first_chunk().expect("30 bytes have 8"));
+            let (a, b) = (head(a), head(b));
+            if a != b {
+                return a.cmp(&b);
+            }
+        }
         self.bytes().cmp(other.bytes())
     }
 }

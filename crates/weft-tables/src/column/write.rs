@@ -40,10 +40,12 @@ impl Write for Store {
             }
             Some(Site::Column(part, position)) => {
                 for &column in columns {
-                    values.push(if column < part.table.column_count() {
-                        part.table.value(part.cache(), column, position)?
-                    } else {
-                        codec.missing(column).to_value()
+                    values.push(match self.keys.integer_of(key, column) {
+                        Some(value) => value,
+                        None if column < part.table.column_count() => {
+                            part.table.value(part.cache(), column, position)?
+                        }
+                        None => codec.missing(column).to_value(),
                     });
                 }
             }
@@ -113,7 +115,7 @@ impl Store {
             self.attach(attached);
         }
         let layout = self.layout();
-        let row_table = layout.row_table_of(ts);
+        let mut row_table = layout.row_table_of(ts).filling();
         for (key, staged) in &writes.rows {
             self.end_base(ts, &layout, key, staged, attached)?;
             if let Some(row) = &staged.row {

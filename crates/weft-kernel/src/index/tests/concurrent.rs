@@ -67,7 +67,7 @@ fn maintain(world: &World, seed: u64) {
 
 /// Writers, a reader and two threads of jobs on one opening; then everything is compared.
 fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64) {
-    let options = IndexOptions { memory_bytes: 3000, ..small() };
+    let options = IndexOptions { memory_bytes: 1200, ..small() };
     let world = Arc::new(open(env, Path::new("/db"), options, model));
     let latch = Arc::new(sync::Mutex::new(()));
     let spawn = |name: &str, body: Body| {

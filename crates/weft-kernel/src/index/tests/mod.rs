@@ -3,6 +3,7 @@
 mod concurrent;
 mod crash;
 mod files;
+mod memory;
 mod model;
 #[cfg(feature = "faults")]
 mod planted;
@@ -88,7 +89,7 @@ struct World {
 
 fn small() -> IndexOptions {
     IndexOptions {
-        memory_bytes: 20_000,
+        memory_bytes: 8_000,
         range_bytes_max: 6000,
         runs_max: 4,
         block_bytes: 256,
