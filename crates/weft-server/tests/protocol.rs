@@ -192,8 +192,6 @@ fn who_is_let_in() {
         wire.startup(parameters);
         wire.until_ready()
     };
-    let messages = refused(&[("user", "weft")]);
-    assert_eq!(tags(&messages[..1]), "R");
     assert_eq!(refused(&[("database", "weft")])[0].field(b'C').unwrap(), "28000");
     // Someone who sends the password in the clear, or statements before a password, stays outside.
     let mut wire = Wire::open(server.address);
@@ -280,6 +278,9 @@ fn malformed_messages_harm_nobody_else() {
         wire.parse("s", "SELECT a FROM t WHERE a = $1", &[23]).bind("p", "s", &[Some(b"1")], 0);
         wire.describe(b'P', "p").execute("p", 0).sync().query("SELECT 1");
         for _ in 0..=next(8) {
+            if wire.out.is_empty() {
+                break;
+            }
             let at = next(wire.out.len());
             match next(4) {
                 0 => wire.out[at] = [0, 1, 0x7f, 0x80, 0xff, b'Q', next(256) as u8][next(7)],

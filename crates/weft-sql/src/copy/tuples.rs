@@ -20,12 +20,13 @@ pub(super) struct BinaryReader<'a> {
     source: Source<'a>,
     buffer: Vec<u8>,
     at: usize,
+    ended: bool,
 }
 
 impl<'a> BinaryReader<'a> {
     /// A reader behind the header.
     pub(super) fn new(source: Source<'a>) -> Result<BinaryReader<'a>> {
-        let mut reader = BinaryReader { source, buffer: Vec::new(), at: 0 };
+        let mut reader = BinaryReader { source, buffer: Vec::new(), at: 0, ended: false };
         if reader.take(SIGNATURE.len())? != SIGNATURE {
             return Err(bad("COPY file signature not recognized"));
         }
@@ -40,11 +41,15 @@ impl<'a> BinaryReader<'a> {
 
     /// The number of fields of the next row; none at the end.
     pub(super) fn begin_row(&mut self) -> Result<Option<usize>> {
+        if self.ended {
+            return Ok(None);
+        }
         let count = i16::from_be_bytes(self.take(2)?.try_into().expect("two bytes were taken"));
         if count == -1 {
             if self.at < self.buffer.len() || self.source.read(&mut self.buffer)? {
                 return Err(bad("received copy data after EOF marker"));
             }
+            self.ended = true;
             return Ok(None);
         }
         usize::try_from(count).map(Some).map_err(|_| bad("a row has a negative number of fields"))
