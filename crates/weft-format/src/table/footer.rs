@@ -7,9 +7,10 @@ use crate::ids::Timestamp;
 use crate::row::array;
 use crate::stats::ColumnStats;
 use crate::table::layout::{
-    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT, TYPE_BYTES, type_bytes,
+    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT,
 };
-use crate::types::DataType;
+use crate::interval::Interval;
+use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
 
 /// Everything that is read when a table is opened.
@@ -48,7 +49,7 @@ impl Footer {
         self.first_keys.iter().for_each(|key| put_bytes(&mut out, key));
         put_filter(&mut out, Some(&self.key_filter));
         for column in &self.columns {
-            out.extend_from_slice(&type_bytes(column.data_type));
+            out.extend_from_slice(&column.data_type.code());
             put_bytes(&mut out, &column.symbols);
             put_filter(&mut out, column.filter.as_ref());
             for block in &column.blocks {
@@ -73,7 +74,7 @@ impl Footer {
         let key_filter = BloomFilter::read(input.bytes()?)?;
         let mut columns = Vec::with_capacity(types.len());
         for (number, &data_type) in types.iter().enumerate() {
-            if input.take::<TYPE_BYTES>()? != type_bytes(data_type) {
+            if input.take::<TYPE_BYTES>()? != data_type.code() {
                 return Err(Error::corrupt(format!("its column {number} is not of type {data_type}")));
             }
             columns.push(parse_column(&mut input, rows, data_type)?);
@@ -140,6 +141,13 @@ fn put_stats(out: &mut Vec<u8>, stats: &ColumnStats) {
                 out.push(v.len() as u8);
                 out.extend_from_slice(v.as_bytes());
             }
+            Value::Bytes(v) => {
+                out.push(v.len() as u8);
+                out.extend_from_slice(v);
+            }
+            Value::Uuid(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Value::Interval(v) => out.extend_from_slice(&v.to_bits().to_le_bytes()),
+            Value::Array(_) => unreachable!("the bounds of a block of arrays are their bytes"),
         }
     }
 }
@@ -202,6 +210,12 @@ impl<'a> Input<'a> {
                 let text = std::str::from_utf8(self.slice(len.into())?);
                 Value::Text(text.map_err(|_| Error::corrupt("a text bound is not UTF-8"))?.into())
             }
+            Kind::Bytes => {
+                let [len] = self.take()?;
+                Value::Bytes(self.slice(len.into())?.into())
+            }
+            Kind::Uuid => Value::Uuid(u128::from_le_bytes(self.take()?)),
+            Kind::Interval => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.take()?))),
         })
     }
 }

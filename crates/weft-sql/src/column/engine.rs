@@ -47,7 +47,7 @@ use super::scan::{Execution, WeftScanExec};
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, wait};
-use super::types::{output_type, scalar_of};
+use super::types::{field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
@@ -79,7 +79,7 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory);
+        let state = session_state(parallelism, memory, &env.rng);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
@@ -150,7 +150,7 @@ impl ColumnEngine {
             (analysed.schema().as_arrow().clone(), plan)
         };
         let named = |field: &Arc<arrow::datatypes::Field>| {
-            OutputColumn::new(shown(field.name()), output_type(field.data_type()))
+            OutputColumn::new(shown(field.name()), field_type(field))
         };
         let columns: Arc<[OutputColumn]> = schema.fields().iter().map(named).collect();
         let prepared = PreparedQuery {

@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use sqlparser::ast::{Ident, ObjectName};
 use weft_env::OpenMode;
-use weft_format::{Code, Error, Result, Value, ValueRef};
+use weft_format::{Code, Error, Result, Value};
 
 use super::columns::ColumnBuilder;
 use super::options::CsvOptions;
@@ -16,7 +16,7 @@ use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::outcome::{Outcome, Tag};
 use crate::row::{TableShape, insert_batches};
-use crate::values::value_ref_at;
+use crate::values::value_at;
 
 const BATCH_ROWS: usize = 8192;
 
@@ -43,7 +43,7 @@ pub(super) fn copy_from(
         context.cancel.check()?;
         batches.push(batch);
     }
-    let eval = EvalContext { params: context.params, now_micros: context.now_micros };
+    let eval = EvalContext { params: context.params, now_micros: context.now_micros, rng: Some(&*env.rng) };
     let count = insert_batches(&shape, context.txn, &batches, &eval, context.cancel)?;
     Ok(Outcome::done(Tag::Copy(count)))
 }
@@ -157,9 +157,9 @@ impl Input<'_> {
             .take(8)
             .map(|column| {
                 let data_type = self.shape.columns()[column].data_type;
-                match value_ref_at(batch.column(column), row, data_type) {
-                    ValueRef::Null => "null".to_owned(),
-                    value => crate::text::print(value, data_type),
+                match value_at(batch.column(column), row, data_type) {
+                    Value::Null => "null".to_owned(),
+                    value => crate::text::print(value.as_ref(), data_type),
                 }
             })
             .collect();

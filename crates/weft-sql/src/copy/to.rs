@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CopySource, Expr, Ident, Query, SelectItem};
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, Result, ValueRef};
+use weft_format::{DataType, Error, Result, ValueRef};
 
 use super::options::CsvOptions;
 use crate::column::PreparedQuery;
@@ -13,7 +13,7 @@ use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
 use crate::outcome::{Outcome, Tag};
 use crate::text;
-use crate::values::value_ref_at;
+use crate::values::{stored_columns, value_ref_at};
 
 const STEP_BYTES: usize = 1 << 20;
 
@@ -80,14 +80,15 @@ fn write_rows(
     let mut count = 0;
     let mut printed = String::new();
     while let Some(batch) = stream.next()? {
+        let stored = stored_columns(&batch, columns.iter().map(|column| column.data_type));
         for row in 0..batch.num_rows() {
             for (index, column) in columns.iter().enumerate() {
-                match value_ref_at(batch.column(index), row, column.data_type) {
+                match value_ref_at(&stored[index], row, column.data_type) {
                     ValueRef::Null => {
                         delimit(&mut output.buffer, index, options);
                         output.buffer.push_str(&options.null);
                     }
-                    ValueRef::Text(value) => field(&mut output.buffer, value, index, options, columns.len() == 1),
+                    ValueRef::Text(value) if !matches!(column.data_type, DataType::Char(_)) => field(&mut output.buffer, value, index, options, columns.len() == 1),
                     value => {
                         printed.clear();
                         text::write(&mut printed, value, column.data_type);

@@ -15,8 +15,10 @@ mod bind_calls;
 mod scope;
 mod types;
 
+pub(crate) use bind::open;
 pub use bind::{BindError, BindResult, Binder};
 pub use scope::Scope;
+pub(crate) use types::NUMERIC_DEFAULT;
 pub use types::data_type_of;
 pub use weft_expr::{
     EvalContext, Expr, assign, cast, check_assignable, coerce_param, common_type, literal_number_type,

@@ -28,7 +28,11 @@ fn on_disk_constants_are_as_documented() {
         segment crc offset 508\nblock magic [57, 42, 4c, 4b]\nblock header bytes 32\nblock align 8\nrecord chunk 1\n\
         record commit 2\nrecord abort 3\nop insert 1\nop update 2\nop delete 3\nop attach 4\nop create table 16\n\
         op drop table 17\nvalue null 0\nvalue false 1\nvalue true 2\nvalue int 3\nvalue float 4\nvalue decimal 5\n\
-        value text 6\n";
+        value text 6\n\
+        value bytes 7\n\
+        value uuid 8\n\
+        value interval 9\n\
+        value array 10\n";
     assert_eq!(found, wanted);
 }
 
