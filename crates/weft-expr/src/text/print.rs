@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use weft_format::{ArrayValue, DataType, ValueRef};
 
 use super::datetime::date_parts;
-use super::number::pow10;
+use super::number::{NUMERIC_DEFAULT, pow10};
 use super::{uuid_text, write_array, write_hex, write_interval};
 
 /// The text of a value; NULL is the empty string (callers that tell NULL apart look at the value first).
@@ -43,6 +43,7 @@ pub fn write(out: &mut String, value: ValueRef<'_>, data_type: DataType) {
         (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
         (DataType::Real, ValueRef::Float(v)) => write_float(out, v, &format!("{:e}", v as f32), 6),
         (_, ValueRef::Float(v)) => write_float(out, v, &format!("{v:e}"), 15),
+        (NUMERIC_DEFAULT, ValueRef::Decimal(v)) => write_plain(out, v),
         (DataType::Numeric { scale, .. }, ValueRef::Decimal(v)) => write_decimal(out, v, scale),
         (_, ValueRef::Decimal(v)) => push(out, format_args!("{v}")),
     }
@@ -61,6 +62,13 @@ fn write_decimal(out: &mut String, value: i128, scale: u8) {
     if scale > 0 {
         push(out, format_args!(".{:0width$}", value.unsigned_abs() % unit, width = usize::from(scale)));
     }
+}
+
+/// A numeric without a precision has no scale of its own to show: only digits that are not zero.
+fn write_plain(out: &mut String, value: i128) {
+    let DataType::Numeric { scale, .. } = NUMERIC_DEFAULT else { unreachable!("it is a numeric") };
+    write_decimal(out, value, scale);
+    out.truncate(out.trim_end_matches('0').trim_end_matches('.').len());
 }
 
 /// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4

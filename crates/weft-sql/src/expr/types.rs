@@ -1,13 +1,12 @@
 //! Type names of SQL.
 
 use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo};
+pub(crate) use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
      varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and arrays of them";
 
-/// The precision and scale of `numeric` without arguments.
-pub(crate) const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
 /// The greatest length of char(n) and varchar(n).
 const LENGTH_MAX: u64 = 10_485_760;
 
