@@ -106,10 +106,7 @@ fn fit_char(text: &str, limit: u32, column: &str) -> Result<Box<str>> {
     if limit == 0 || kept.len() <= limit as usize || kept.chars().count() <= limit as usize {
         return Ok(kept.into());
     }
-    Err(Error::new(
-        Code::StringTooLong,
-        format!("value too long for type character({limit}) in column \"{column}\""),
-    ))
+    Err(Error::new(Code::StringTooLong, format!("value too long for type character({limit}) in column \"{column}\"")))
 }
 
 /// Casts a value explicitly. The types must be castable (binding has tested that).
@@ -158,7 +155,8 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
         DataType::Array(element) => match (value, from.element()) {
             (Value::Array(array), Some(from)) => {
                 let to = element.data_type();
-                let items = array.values(from).into_iter().map(|item| cast(item, from, to)).collect::<Result<Vec<_>>>()?;
+                let items =
+                    array.values(from).into_iter().map(|item| cast(item, from, to)).collect::<Result<Vec<_>>>()?;
                 Ok(Value::Array(ArrayValue::new(to, items.iter().map(Value::as_ref))))
             }
             _ => Err(no_cast(from, to)),
@@ -274,7 +272,7 @@ fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value
 
 /// An error for two types between which there is no cast.
 pub fn no_cast(from: DataType, to: DataType) -> Error {
-    Error::new(Code::DatatypeMismatch, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
+    Error::new(Code::CannotCoerce, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
 }
 
 /// Brings a parameter from outside to the type that the statement gives it. Numbers of a smaller kind are widened and

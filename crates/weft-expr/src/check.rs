@@ -198,10 +198,8 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
 /// Whether PostgreSQL calls a cast immutable.
 fn is_immutable_cast(from: DataType, to: DataType) -> bool {
     let is_datetime = |t| {
-        matches!(
-            t,
-            DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval
-        ) || matches!(t, DataType::Array(_))
+        matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
+            || matches!(t, DataType::Array(_))
     };
     let crosses = |a: DataType, b: DataType| is_datetime(a) && (b.is_text() || (b != a && a == DataType::TimestampTz));
     !crosses(from, to) && !crosses(to, from)

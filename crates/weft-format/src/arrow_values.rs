@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder, LargeStringBuilder, PrimitiveBuilder,
-    StringViewBuilder,
+    BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder, LargeStringBuilder,
+    PrimitiveBuilder, StringViewBuilder,
 };
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

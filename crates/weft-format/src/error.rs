@@ -59,6 +59,7 @@ codes! {
     DuplicateColumn Invalid "42701" "A column is named twice.";
     AmbiguousColumn Invalid "42702" "A column name fits several tables.";
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
+    CannotCoerce Invalid "42846" "There is no cast between two types.";
     InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
     InvalidObjectDefinition Invalid "42P17" "An index expression may change its value.";

@@ -287,7 +287,11 @@ impl DataType {
             }
             _ => return Err(Error::corrupt(format!("a type has the unknown code {code:?}"))),
         };
-        if data_type.code() == code { Ok(data_type) } else { Err(Error::corrupt(format!("a type has the code {code:?}"))) }
+        if data_type.code() == code {
+            Ok(data_type)
+        } else {
+            Err(Error::corrupt(format!("a type has the code {code:?}")))
+        }
     }
 }
 

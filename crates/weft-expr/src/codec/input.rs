@@ -92,7 +92,9 @@ impl<'a> Input<'a> {
                 let count = self.count()?;
                 *args = (0..count).map(|_| self.expr(depth)).collect::<Result<_>>()?;
             }
-            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => unreachable!("no kind stands for {pending:?}"),
+            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => {
+                unreachable!("no kind stands for {pending:?}")
+            }
         }
         Ok(Expr::new(pending, data_type))
     }

@@ -65,7 +65,8 @@ pub fn value_text(value: &Value, data_type: DataType) -> Result<String> {
         Value::Text(text) if data_type == DataType::Json => canonical(text)?,
         Value::Array(array) => {
             let element = data_type.element().unwrap_or(DataType::Text);
-            let parts = array.values(element).iter().map(|item| value_text(item, element)).collect::<Result<Vec<_>>>()?;
+            let parts =
+                array.values(element).iter().map(|item| value_text(item, element)).collect::<Result<Vec<_>>>()?;
             array_text(parts.iter().map(String::as_str))
         }
         Value::Float(v) if v.is_finite() => canonical(&print(value.as_ref(), data_type))?,

@@ -89,9 +89,10 @@ fn change(text: &str, path: &[String], new: Option<&str>, create: bool) -> Resul
             Ok(object_text(all))
         }
         "array" => {
-            let index: i64 = step.trim().parse().map_err(|_| {
-                Error::new(Code::InvalidText, format!("path element is not an integer: \"{step}\""))
-            })?;
+            let index: i64 = step
+                .trim()
+                .parse()
+                .map_err(|_| Error::new(Code::InvalidText, format!("path element is not an integer: \"{step}\"")))?;
             let all = items(text)?.unwrap_or_default();
             let at = if index < 0 { index + all.len() as i64 } else { index };
             let mut all: Vec<String> = all.into_iter().map(str::to_owned).collect();

@@ -173,7 +173,9 @@ impl<'a> Scanner<'a> {
             Some(open @ (b'{' | b'[')) => {
                 let Some(depth) = depth.checked_sub(1) else {
                     let message = format!("a json value is nested more than {JSON_DEPTH_MAX} deep");
-                    return Err(Error::new(Code::StatementTooComplex, message).hint("keep its parts in rows of their own"));
+                    return Err(
+                        Error::new(Code::StatementTooComplex, message).hint("keep its parts in rows of their own")
+                    );
                 };
                 self.at += 1;
                 if open == b'[' {

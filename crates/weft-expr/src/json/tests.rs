@@ -19,7 +19,10 @@ fn canonical_texts_are_postgresqls() {
         assert_eq!(canonical(written).unwrap(), wanted, "{written}");
         assert_eq!(canonical(wanted).unwrap(), wanted, "a canonical text is its own");
     }
-    for wrong in ["", " ", "{", "{a:1}", "[1,]", "01", "1.", ".5", "+1", "tru", "nulls", "\"a", "\"\\x\"", "[1] 2", "1e", "\"\t\""] {
+    for wrong in [
+        "", " ", "{", "{a:1}", "[1,]", "01", "1.", ".5", "+1", "tru", "nulls", "\"a", "\"\\x\"", "[1] 2", "1e",
+        "\"\t\"",
+    ] {
         assert!(canonical(wrong).is_err(), "{wrong}");
         assert!(validate(wrong).is_err(), "{wrong}");
     }

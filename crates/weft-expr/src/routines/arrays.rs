@@ -27,7 +27,13 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
         (R::ArrayLength, [array, Value::Int(1)]) if count(array) > 0 => Value::Int(count(array)),
         (R::ArrayLower, [array, Value::Int(1)]) if count(array) > 0 => Value::Int(1),
         (R::ArrayLength | R::ArrayLower, _) => Value::Null,
-        (R::ArrayDimensions, [array]) => if count(array) > 0 { Value::Int(1) } else { Value::Null },
+        (R::ArrayDimensions, [array]) => {
+            if count(array) > 0 {
+                Value::Int(1)
+            } else {
+                Value::Null
+            }
+        }
         (R::Cardinality, [array]) => Value::Int(count(array)),
         (R::ArrayToString, args) => to_text(args, element, list),
         (R::StringToArray, args) => split(args, element)?,

@@ -21,9 +21,8 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
         (R::JsonHasAny | R::JsonHasAll, [Value::Text(value), Value::Array(keys)]) => {
             let mut found = steps(keys).into_iter().flatten().map(|key| json::has_key(value, &key));
             let is_any = routine == R::JsonHasAny;
-            let decided = found.try_fold(!is_any, |so_far, has| {
-                has.map(|has| if is_any { so_far || has } else { so_far && has })
-            });
+            let decided = found
+                .try_fold(!is_any, |so_far, has| has.map(|has| if is_any { so_far || has } else { so_far && has }));
             Value::Bool(decided?)
         }
         (R::JsonConcat, [Value::Text(a), Value::Text(b)]) => owned(json::concat(a, b)?),
@@ -43,8 +42,7 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
         (R::JsonArrayLength, [Value::Text(value)]) => Value::Int(json::array_length(value)?),
         (R::JsonBuildObject, args) => owned(build_object(args, types, result)?),
         (R::JsonBuildArray, args) => {
-            let parts =
-                args.iter().zip(types).map(|(v, t)| json::value_text(v, *t)).collect::<Result<Vec<_>>>()?;
+            let parts = args.iter().zip(types).map(|(v, t)| json::value_text(v, *t)).collect::<Result<Vec<_>>>()?;
             owned(json::array_text(parts.iter().map(String::as_str)))
         }
         (R::ToJson, [value]) => owned(json::value_text(value, types[0])?),

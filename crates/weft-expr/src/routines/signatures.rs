@@ -88,7 +88,9 @@ fn jsons(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         ("set", [_, path, new]) if whole(given) && is(*path, text_array) && is(*new, of) => {
             Signature::new(R::JsonSet, [of, text_array, of], of)
         }
-        ("set", [_, path, new, create]) if whole(given) && is(*path, text_array) && is(*new, of) && is(*create, Boolean) => {
+        ("set", [_, path, new, create])
+            if whole(given) && is(*path, text_array) && is(*new, of) && is(*create, Boolean) =>
+        {
             Signature::new(R::JsonSet, [of, text_array, of, Boolean], of)
         }
         _ => return None,
@@ -111,7 +113,9 @@ fn arrays(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         Some(common)
     };
     Some(match (name, given) {
-        ("array_length" | "array_upper", [_, n]) if is_int(*n) => Signature::new(R::ArrayLength, [array, Integer], Integer),
+        ("array_length" | "array_upper", [_, n]) if is_int(*n) => {
+            Signature::new(R::ArrayLength, [array, Integer], Integer)
+        }
         ("array_lower", [_, n]) if is_int(*n) => Signature::new(R::ArrayLower, [array, Integer], Integer),
         ("array_ndims", [_]) => Signature::new(R::ArrayDimensions, [array], Integer),
         ("cardinality", [_]) => Signature::new(R::Cardinality, [array], Integer),

@@ -20,9 +20,9 @@ pub(super) fn call(routine: Routine, args: &[Value]) -> Result<Value> {
             Value::Int(in_day(*time, -(v.micros % DAY_MICROS)))
         }
         (R::TimeMinusTime, [Value::Int(a), Value::Int(b)]) => Value::Interval(Interval::new(0, 0, a - b)),
-        (R::DatePlusTime, [Value::Int(date), Value::Int(time)]) => {
-            Value::Int(date.checked_mul(DAY_MICROS).and_then(|days| days.checked_add(*time)).ok_or_else(timestamp_range)?)
-        }
+        (R::DatePlusTime, [Value::Int(date), Value::Int(time)]) => Value::Int(
+            date.checked_mul(DAY_MICROS).and_then(|days| days.checked_add(*time)).ok_or_else(timestamp_range)?,
+        ),
         (R::TimestampPlusInterval, [Value::Int(timestamp), Value::Interval(v)]) => {
             Value::Int(add_to_timestamp(*timestamp, *v)?)
         }

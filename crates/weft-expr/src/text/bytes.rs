@@ -42,13 +42,12 @@ fn parse_hex(text: &str) -> Result<Vec<u8>> {
         if high.is_ascii_whitespace() {
             continue;
         }
-        let low = digits.next().ok_or_else(|| {
-            Error::new(Code::InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
-        })?;
+        let low = digits
+            .next()
+            .ok_or_else(|| Error::new(Code::InvalidParameterValue, "invalid hexadecimal data: odd number of digits"))?;
         let digit = |c: char| {
-            c.to_digit(16).ok_or_else(|| {
-                Error::new(Code::InvalidParameterValue, format!("invalid hexadecimal digit: \"{c}\""))
-            })
+            c.to_digit(16)
+                .ok_or_else(|| Error::new(Code::InvalidParameterValue, format!("invalid hexadecimal digit: \"{c}\"")))
         };
         out.push((digit(high)? << 4 | digit(low)?) as u8);
     }

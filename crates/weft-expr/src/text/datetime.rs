@@ -69,8 +69,11 @@ pub fn parse_time(text: &str) -> Result<i64> {
         }
     } else if leading == 4 || leading == 6 {
         let packed = reader.number(leading, leading)?;
-        let (hour, minute, second) =
-            if leading == 4 { (packed / 100, packed % 100, 0) } else { (packed / 10_000, packed / 100 % 100, packed % 100) };
+        let (hour, minute, second) = if leading == 4 {
+            (packed / 100, packed % 100, 0)
+        } else {
+            (packed / 10_000, packed / 100 % 100, packed % 100)
+        };
         let fraction = if leading == 6 && reader.take(b'.') { reader.fraction()? } else { 0 };
         let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction;
         if minute > 59 || second > 60 || micros > DAY_MICROS {

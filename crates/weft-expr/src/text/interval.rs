@@ -21,7 +21,11 @@ pub fn parse_interval(text: &str) -> Result<Interval> {
     let trimmed = text.trim();
     let mut sum = Sum { text, ..Sum::default() };
     let is_iso = trimmed.strip_prefix('-').unwrap_or(trimmed).starts_with(['P', 'p']);
-    if is_iso { sum.iso(trimmed)? } else { sum.words(trimmed)? }
+    if is_iso {
+        sum.iso(trimmed)?
+    } else {
+        sum.words(trimmed)?
+    }
     sum.finish()
 }
 
@@ -50,7 +54,10 @@ impl Sum<'_> {
     }
 
     fn out_of_range(&self) -> Error {
-        Error::new(Code::IntervalFieldOverflow, format!("interval field value out of range: \"{}\"", shorten(self.text)))
+        Error::new(
+            Code::IntervalFieldOverflow,
+            format!("interval field value out of range: \"{}\"", shorten(self.text)),
+        )
     }
 
     fn finish(self) -> Result<Interval> {

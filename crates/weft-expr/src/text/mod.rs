@@ -26,7 +26,9 @@ pub use array::{parse_array, write_array};
 pub use bytes::{decode, encode, parse_bytes, write_hex};
 pub use datetime::{date_parts, days_of, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use interval::{parse_interval, write_interval};
-pub use number::{NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale};
+pub use number::{
+    NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale,
+};
 pub use print::{print, write};
 pub use uuid::{parse_uuid, random_uuid, uuid_text};
 

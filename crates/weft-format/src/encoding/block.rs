@@ -388,7 +388,9 @@ fn parse_constant_text(bytes: &[u8], at: usize, kind: Kind) -> Result<Constant> 
     let header = bytes.get(at..at + ALIGN_BYTES).ok_or_else(|| Error::corrupt("a constant is cut off"))?;
     let (start, len) = (at + ALIGN_BYTES, u32::from_le_bytes(array(header)) as usize);
     match bytes.get(start..start + len) {
-        Some(text) if kind == Kind::Bytes || std::str::from_utf8(text).is_ok() => Ok(Constant::Text(start, start + len)),
+        Some(text) if kind == Kind::Bytes || std::str::from_utf8(text).is_ok() => {
+            Ok(Constant::Text(start, start + len))
+        }
         _ => Err(Error::corrupt("a constant is not a text within its block")),
     }
 }

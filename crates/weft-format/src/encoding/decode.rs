@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
 };
 use arrow_array::{
     ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, PrimitiveArray, StringViewArray,
@@ -258,12 +258,7 @@ fn view_of(text: &[u8], offset: usize) -> u128 {
     arrow_array::builder::make_view(text, 0, offset as u32)
 }
 
-fn variable_array(
-    views: Vec<u128>,
-    buffers: Vec<Buffer>,
-    nulls: Option<NullBuffer>,
-    data_type: DataType,
-) -> ArrayRef {
+fn variable_array(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>, data_type: DataType) -> ArrayRef {
     let views = ScalarBuffer::from(views);
     if Kind::of(data_type) == Kind::Bytes {
         // SAFETY: every view was made from a range of buffer 0, or holds its bytes itself.

@@ -163,11 +163,7 @@ fn texts_bytes(ends: &[u32], total: usize) -> usize {
     index_bytes(ends.len(), min as usize, max as usize, total) + total
 }
 
-fn stats_of(
-    kind: Kind,
-    texts: &mut dyn Iterator<Item = &[u8]>,
-    (null_count, row_count): (u64, u64),
-) -> ColumnStats {
+fn stats_of(kind: Kind, texts: &mut dyn Iterator<Item = &[u8]>, (null_count, row_count): (u64, u64)) -> ColumnStats {
     let first = texts.next().expect("some row has a text");
     let (min, max) = texts.fold((first, first), |(min, max), text| (min.min(text), max.max(text)));
     ColumnStats::new(kind.variable(min), kind.variable(max), null_count, row_count)

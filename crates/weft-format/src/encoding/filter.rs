@@ -74,9 +74,7 @@ impl Block {
             Body::Constant(_) => {
                 let mut scratch = Vec::new();
                 let keep = match self.kind {
-                    kind if kind.is_variable() => {
-                        predicate.matches(kind.variable(self.text_bytes_at(0, &mut scratch)))
-                    }
+                    kind if kind.is_variable() => predicate.matches(kind.variable(self.text_bytes_at(0, &mut scratch))),
                     kind => predicate.matches(kind.value(self.bits_at(0)).as_ref()),
                 };
                 if !keep {

@@ -41,7 +41,9 @@ impl Kind {
             DataType::Boolean => Kind::Bool,
             DataType::SmallInt => Kind::Int16,
             DataType::Integer | DataType::Date => Kind::Int32,
-            DataType::BigInt | DataType::Oid | DataType::Time | DataType::Timestamp | DataType::TimestampTz => Kind::Int64,
+            DataType::BigInt | DataType::Oid | DataType::Time | DataType::Timestamp | DataType::TimestampTz => {
+                Kind::Int64
+            }
             DataType::Real => Kind::Float32,
             DataType::DoublePrecision => Kind::Float64,
             DataType::Numeric { .. } => Kind::Decimal,
@@ -89,9 +91,7 @@ impl Kind {
     /// The value that these bytes are; those of a text are UTF-8.
     pub(crate) fn variable(self, bytes: &[u8]) -> ValueRef<'_> {
         match self {
-            Kind::Text => {
-                ValueRef::Text(std::str::from_utf8(bytes).expect("writers store only UTF-8; checksums hold"))
-            }
+            Kind::Text => ValueRef::Text(std::str::from_utf8(bytes).expect("writers store only UTF-8; checksums hold")),
             _ => ValueRef::Bytes(bytes),
         }
     }

@@ -4,12 +4,10 @@ use crate::bloom::BloomFilter;
 use crate::encoding::{BLOCK_ROWS, Kind};
 use crate::error::{Error, Result};
 use crate::ids::Timestamp;
+use crate::interval::Interval;
 use crate::row::array;
 use crate::stats::ColumnStats;
-use crate::table::layout::{
-    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT,
-};
-use crate::interval::Interval;
+use crate::table::layout::{INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT};
 use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
 

@@ -41,9 +41,9 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::types::{DataType, Element, TYPE_BYTES};
     use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, FLAG_VALIDITY};
     use crate::encoding::{BLOCK_ROWS, Encoding, Kind, TEXT_GROUP_ROWS, UNIT_ROWS};
+    use crate::types::{DataType, Element, TYPE_BYTES};
 
     /// A change here is a change of the file format: raise FORMAT_VERSION and the documents with it.
     #[test]

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::DataType as ArrowType;
+use arrow::datatypes::{DataType as ArrowType, Field};
 use chrono::DateTime;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ParamValues, ScalarValue};
@@ -44,6 +44,7 @@ use super::output::Converter;
 use super::provider::{PlanningContext, partition_count, refresh_estimates};
 use super::rewrite::rewrite;
 use super::scan::{Execution, WeftScanExec};
+use super::semantics::typed_params;
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, wait};
@@ -137,7 +138,9 @@ impl ColumnEngine {
         text: &str,
     ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap(error, text);
+        let plan = typed_params(plan).map_err(wrong)?;
         let params = parameters(&plan).map_err(wrong)?;
+        let written = Arc::clone(plan.schema());
         let clock = reads_clock(&plan).map_err(wrong)?;
         let cachable = params.is_empty() && !clock && !reads_views;
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
@@ -149,10 +152,15 @@ impl ColumnEngine {
             let analysed = self.state.analyzer().execute_and_check(typed, options, |_, _| {}).map_err(wrong)?;
             (analysed.schema().as_arrow().clone(), plan)
         };
-        let named = |field: &Arc<arrow::datatypes::Field>| {
-            OutputColumn::new(shown(field.name()), field_type(field))
+        // That a text is a char(n) may be lost when constants are folded.
+        let named = |(field, written): (&Arc<Field>, &Arc<Field>)| {
+            let data_type = match (field_type(field), field_type(written)) {
+                (DataType::Text, char @ DataType::Char(_)) => char,
+                (data_type, _) => data_type,
+            };
+            OutputColumn::new(shown(field.name()), data_type)
         };
-        let columns: Arc<[OutputColumn]> = schema.fields().iter().map(named).collect();
+        let columns: Arc<[OutputColumn]> = schema.fields().iter().zip(written.fields()).map(named).collect();
         let prepared = PreparedQuery {
             plan: Arc::new(plan),
             columns,

@@ -21,6 +21,7 @@ use super::rewrite::compare_op;
 use super::routines::{bound, cast_to, is_native, span};
 use super::semantics::read_as;
 use super::types::{field_of, field_type};
+use crate::expr::open;
 
 /// Plans date arithmetic.
 #[derive(Debug)]
@@ -119,7 +120,7 @@ pub(super) fn operand_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
 }
 
 /// A parameter without a type takes this one.
-fn with_type(expr: Expr, data_type: DataType) -> Expr {
+pub(super) fn with_type(expr: Expr, data_type: DataType) -> Expr {
     match expr {
         Expr::Placeholder(Placeholder { id, field: None }) => {
             Expr::Placeholder(Placeholder { id, field: Some(field_of("", data_type).into()) })
@@ -182,7 +183,7 @@ fn compared(raw: RawBinaryExpr, left: Option<DataType>, right: Option<DataType>)
             Some(common) => common,
             None => return PlannerResult::Original(raw),
         },
-        _ => special,
+        _ => open(special),
     };
     let to = if to.is_text() && left.is_some() && right.is_some() { DataType::Text } else { to };
     let typed = |expr: Expr, given: Option<DataType>| match given {

@@ -7,11 +7,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, RecordBatch, RecordBatchOptions, StringViewBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, RecordBatch, RecordBatchOptions, StringViewBuilder,
+    new_null_array,
+};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{
-    DataType as ArrowType, DurationMicrosecondType, IntervalDayTimeType, IntervalUnit,
-    IntervalYearMonthType, Schema, SchemaRef, TimeUnit,
+    DataType as ArrowType, DurationMicrosecondType, IntervalDayTimeType, IntervalUnit, IntervalYearMonthType, Schema,
+    SchemaRef, TimeUnit,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LimitClause, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement,
-    TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LimitClause, Query, SelectItem, SetExpr,
+    SetOperator, SetQuantifier, Statement, TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -82,6 +82,11 @@ impl Rewriter {
                     *expr = number(text);
                 }
             }
+            Expr::Substring { expr: text, substring_from: Some(from), substring_for, .. } => {
+                let mut args = vec![(**text).clone(), (**from).clone()];
+                args.extend(substring_for.as_deref().cloned());
+                *expr = call("substr", args);
+            }
             Expr::Interval(interval) => {
                 if let Some(cast) = interval_cast(interval) {
                     *expr = cast;
@@ -93,7 +98,8 @@ impl Rewriter {
                 *expr = called("unnest", expr.clone());
             }
             Expr::Function(function) if is_json_aggregate(&function.name.to_string()) => {
-                let of = if function.name.to_string().to_lowercase().starts_with("jsonb") { "to_jsonb" } else { "to_json" };
+                let of =
+                    if function.name.to_string().to_lowercase().starts_with("jsonb") { "to_jsonb" } else { "to_json" };
                 function.name = Ident::new("array_agg").into();
                 *expr = called(of, expr.clone());
             }
@@ -118,9 +124,9 @@ impl Rewriter {
 /// Functions whose rows are the elements of an array that the function behind [`LIST_PREFIX`] gives.
 fn is_set(name: &str) -> bool {
     let name = name.to_lowercase();
-    ["array_elements", "array_elements_text", "object_keys"].iter().any(|rest| {
-        [name.strip_prefix("jsonb_"), name.strip_prefix("json_")].contains(&Some(*rest))
-    })
+    ["array_elements", "array_elements_text", "object_keys"]
+        .iter()
+        .any(|rest| [name.strip_prefix("jsonb_"), name.strip_prefix("json_")].contains(&Some(*rest)))
 }
 
 fn is_json_aggregate(name: &str) -> bool {

@@ -15,12 +15,13 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::{Result, ScalarValue, plan_err};
-use datafusion::logical_expr::expr::InList;
+use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
+use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 use weft_env::Rng;
 use weft_expr::routines::{self, Routine, by_name, quantified};
@@ -28,6 +29,7 @@ use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Value};
 
 use super::error::wrap;
+use super::operators::{operand_type, with_type};
 use super::types::{field_of, field_type, scalar_of, value_of};
 use crate::values::{array_of, value_at};
 
@@ -320,6 +322,40 @@ impl ScalarUDFImpl for Function {
     }
 }
 
+/// A call by name with its types looked at: the engine's own function, or a quantified comparison with its array typed;
+/// none when there is nothing to change.
+pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -> Result<Option<Expr>> {
+    let Some(function) = func.inner().downcast_ref::<Function>() else { return Ok(None) };
+    if !matches!(function.how, How::Named { .. }) {
+        return Ok(None);
+    }
+    let types = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    Ok(match function.call(&types)? {
+        Call::Other(other) => Some(other.call(args.to_vec())),
+        Call::Routine(signature) if matches!(signature.routine, Routine::AnyOf(_) | Routine::AllOf(_)) => {
+            let [value, array] = args else { return Ok(None) };
+            let is_literal = matches!(array, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
+            is_literal.then(|| func.call(vec![value.clone(), cast_to(array.clone(), signature.args[1])]))
+        }
+        _ => None,
+    })
+}
+
+/// A call whose parameters have the types that the routine takes.
+pub(super) fn typed_call(call: ScalarFunction, schema: &DFSchema) -> Result<ScalarFunction> {
+    let ScalarFunction { func, args } = call;
+    let Some(function) = func.inner().downcast_ref::<Function>() else { return Ok(ScalarFunction { func, args }) };
+    let types: Vec<ArrowType> =
+        args.iter().map(|arg| operand_type(arg, schema).map_or(ArrowType::Null, DataType::arrow)).collect();
+    let args = match function.call(&types)? {
+        Call::Routine(signature) => {
+            args.into_iter().zip(signature.args).map(|(arg, data_type)| with_type(arg, data_type)).collect()
+        }
+        _ => args,
+    };
+    Ok(ScalarFunction { func, args })
+}
+
 /// The items of an array as constants of the type of what they are compared with; none when one does not fit it.
 fn items_as(items: &ArrayRef, wanted: &ArrowType) -> Option<Vec<ScalarValue>> {
     let from = super::types::output_type(items.data_type());
@@ -354,8 +390,8 @@ fn computed(
     for ((arg, &from), &to) in args.args.iter().zip(given).zip(wanted) {
         arguments.push(match arg {
             ColumnarValue::Scalar(scalar) => {
-                let value = value_of(scalar, from).unwrap_or(Value::Null);
-                Argument::One(weft_expr::cast(value, from, to).map_err(wrap)?)
+                let array = super::output::convert_array(&scalar.to_array()?, &from.arrow())?;
+                Argument::One(weft_expr::cast(value_at(&array, 0, from), from, to).map_err(wrap)?)
             }
             ColumnarValue::Array(array) => {
                 let array = super::output::convert_array(array, &from.arrow())?;

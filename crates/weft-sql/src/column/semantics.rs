@@ -24,9 +24,10 @@ use weft_format::DataType;
 
 use super::arithmetic::{Checked, RoundEven};
 use super::error::wrap;
-use super::operators::{is_special, operand_type};
-use super::routines::{bound, cast_to, span};
+use super::operators::{is_special, operand_type, with_type};
+use super::routines::{bound, cast_to, settled, span, typed_call};
 use super::types::field_type;
+use crate::expr::open;
 
 /// Types of constants and sums; runs before type coercion.
 #[derive(Debug)]
@@ -161,25 +162,50 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Transformed::yes(cast_to(*expr, to))
         }
         Expr::InList(InList { expr, list, negated }) if operand_type(&expr, schema).is_some_and(is_special) => {
-            let to = operand_type(&expr, schema).unwrap_or(DataType::Text);
-            let list = list.into_iter().map(|item| as_type(item, to, schema)).collect();
-            Transformed::yes(Expr::InList(InList { expr, list, negated }))
+            let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
+            let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
+            let list = list.into_iter().map(|item| comparable(as_type(item, to, schema))).collect();
+            Transformed::yes(Expr::InList(InList { expr: Box::new(comparable(*expr)), list, negated }))
         }
-        Expr::Between(Between { expr, negated, low, high })
-            if operand_type(&expr, schema).is_some_and(is_special) =>
-        {
-            let to = operand_type(&expr, schema).unwrap_or(DataType::Text);
+        Expr::Between(Between { expr, negated, low, high }) if operand_type(&expr, schema).is_some_and(is_special) => {
+            let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
             let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
             let low = Box::new(comparable(as_type(*low, to, schema)));
             let high = Box::new(comparable(as_type(*high, to, schema)));
             Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr)), negated, low, high }))
         }
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match settled(&func, &args, schema)? {
+            Some(settled) => Transformed::yes(settled),
+            None => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
+        },
         Expr::Negative(inner) if operand_type(&inner, schema) == Some(DataType::Interval) => {
             let (routine, args) = (Routine::IntervalNegate, vec![DataType::Interval]);
             Transformed::yes(bound(Signature { routine, args, result: DataType::Interval }, vec![*inner]))
         }
         other => Transformed::no(other),
     })
+}
+
+/// Gives parameters that are arguments of routines, or cast to a type of ours, their types.
+pub(super) fn typed_params(plan: LogicalPlan) -> Result<LogicalPlan> {
+    rewrite_plan(plan, true, |expr, schema| {
+        expr.transform_up(|expr| {
+            Ok(match expr {
+                Expr::ScalarFunction(function) if function.args.iter().any(is_open_param) => {
+                    Transformed::yes(Expr::ScalarFunction(typed_call(function, schema)?))
+                }
+                Expr::Cast(Cast { expr, field }) if is_open_param(&expr) && is_special(field_type(&field)) => {
+                    let expr = Box::new(with_type(*expr, field_type(&field)));
+                    Transformed::yes(Expr::Cast(Cast { expr, field }))
+                }
+                other => Transformed::no(other),
+            })
+        })
+    })
+}
+
+fn is_open_param(expr: &Expr) -> bool {
+    matches!(expr, Expr::Placeholder(placeholder) if placeholder.field.is_none())
 }
 
 /// An untyped literal read as a type of ours.

@@ -88,7 +88,9 @@ fn write_rows(
                         delimit(&mut output.buffer, index, options);
                         output.buffer.push_str(&options.null);
                     }
-                    ValueRef::Text(value) if !matches!(column.data_type, DataType::Char(_)) => field(&mut output.buffer, value, index, options, columns.len() == 1),
+                    ValueRef::Text(value) if !matches!(column.data_type, DataType::Char(_)) => {
+                        field(&mut output.buffer, value, index, options, columns.len() == 1)
+                    }
                     value => {
                         printed.clear();
                         text::write(&mut printed, value, column.data_type);

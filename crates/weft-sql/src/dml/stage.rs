@@ -86,8 +86,7 @@ impl<'a, 'b> Stage<'a, 'b> {
             rows.push(batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?);
         }
         let rng = Arc::clone(&self.context.txn.engine().env().rng);
-        let eval =
-            EvalContext { params: self.context.params, now_micros: self.context.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros, rng: Some(&*rng) };
         insert_batches(&shape, self.context.txn, &rows, &eval, self.context.cancel)
     }
 

@@ -4,7 +4,8 @@
 //! other operand, the column it is assigned to), else text.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, Expr as SqlExpr, Ident, Subscript, UnaryOperator, Value as SqlValue, ValueWithSpan,
+    AccessExpr, BinaryOperator, CastKind, Expr as SqlExpr, Ident, Subscript, UnaryOperator, Value as SqlValue,
+    ValueWithSpan,
 };
 use weft_expr::routines::{Routine, Signature, by_operator, quantified};
 use weft_expr::{
@@ -473,7 +474,8 @@ impl<'a> Binder<'a> {
     }
 
     fn array(&mut self, elements: &[SqlExpr], scope: &Scope, expected: Option<DataType>) -> BindResult<Expr> {
-        let (items, element) = self.choice("ARRAY", &elements.iter().collect::<Vec<_>>(), scope, expected.and_then(DataType::element))?;
+        let (items, element) =
+            self.choice("ARRAY", &elements.iter().collect::<Vec<_>>(), scope, expected.and_then(DataType::element))?;
         let Some(array) = element.array() else { return unsupported("an array of arrays") };
         let args = vec![element; items.len()];
         Ok(routine(Signature { routine: Routine::ArrayMake, args, result: array }, items))
@@ -500,13 +502,15 @@ impl<'a> Binder<'a> {
             (false, true) => {
                 let a = self.bind(left, scope, None)?;
                 let signature = by_operator("||", Some(a.data_type), None);
-                let b = self.bind(right, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[1])))?;
+                let b =
+                    self.bind(right, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[1])))?;
                 (a, b)
             }
             (true, false) => {
                 let b = self.bind(right, scope, None)?;
                 let signature = by_operator("||", None, Some(b.data_type));
-                let a = self.bind(left, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[0])))?;
+                let a =
+                    self.bind(left, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[0])))?;
                 (a, b)
             }
             _ => (self.bind(left, scope, Some(DataType::Text))?, self.bind(right, scope, Some(DataType::Text))?),

@@ -1,6 +1,8 @@
 //! Type names of SQL.
 
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
+};
 pub(crate) use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
@@ -71,7 +73,9 @@ fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
     }
     match (word.as_str(), arguments) {
         ("bpchar", []) => Ok(DataType::Char(0)),
-        ("bpchar", [length]) => char(length.parse().ok().map(|length| CharacterLength::IntegerLength { length, unit: None }).as_ref()),
+        ("bpchar", [length]) => {
+            char(length.parse().ok().map(|length| CharacterLength::IntegerLength { length, unit: None }).as_ref())
+        }
         (word, []) => short(word).ok_or_else(|| {
             Error::new(Code::UndefinedObject, format!("type \"{word}\" does not exist")).hint(TYPES_HINT)
         }),
