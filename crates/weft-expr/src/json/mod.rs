@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text written        {"b": 1.50, "a":[1,  true], "b": 2e1}
-//!   json keeps it; jsonb {"a": [1, true], "b": 20}       keys by length, then bytes; the last of equal ones; exact numbers
+//!   json keeps it; jsonb {"a": [1, true], "b": 20}       keys by length, then bytes, the last of equal ones
 //!
 //!   scan ── canonical ── query · change · build · pretty
 //! ```

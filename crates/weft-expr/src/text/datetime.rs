@@ -54,7 +54,7 @@ pub fn parse_timestamptz(text: &str) -> Result<i64> {
     Ok(days * DAY_MICROS + micros - offset_seconds * 1_000_000)
 }
 
-/// Reads a time of day: microseconds. A date before it and an offset behind it are read and dropped, as PostgreSQL does.
+/// Reads a time of day: microseconds. A date before it and an offset behind it are read and dropped, as in PostgreSQL.
 pub fn parse_time(text: &str) -> Result<i64> {
     let mut reader = Reader::new(text, DataType::Time);
     if text.trim().eq_ignore_ascii_case("allballs") {

@@ -1,7 +1,7 @@
 //! uuid: 32 hexadecimal digits.
 //!
 //! ```text
-//!   A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11   {a0eebc999c0b4ef8bb6d6bb9bd380a11}   a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11
+//!   A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11   {a0eebc999c0b4ef8bb6d6bb9bd380a11}
 //! ```
 
 use weft_format::{DataType, Result};

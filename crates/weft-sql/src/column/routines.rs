@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   j ->> 'a'                 Function { how: Bound(JsonGetText (jsonb, text) → text) }     chosen when it is planned
-//!   array_length(a, 1)        Function { how: Named }          chosen by the types of the arguments, or the engine's own
+//!   array_length(a, 1)        Function { how: Named }          chosen by the arguments' types, or the engine's own
 //!   '{1,2}'::int[]            Function { how: Cast(integer[]) }
 //!   a = ANY ($1)              any_eq(a, $1)                    becomes a IN (...) once the array is known
 //! ```

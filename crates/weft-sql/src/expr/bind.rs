@@ -154,7 +154,6 @@ impl<'a> Binder<'a> {
                 let to = data_type_of(data_type)?;
                 // 'text'::type reads the literal as the type; $1::type gives the parameter the type.
                 let untyped = if to.is_text() { DataType::Text } else { to };
-                // ARRAY[] has the type of its cast.
                 let inner = self.bind(expr, scope, Some(untyped))?;
                 if !is_castable(inner.data_type, to) {
                     return Err(self.place(no_cast(inner.data_type, to), expr).into());
@@ -170,6 +169,14 @@ impl<'a> Binder<'a> {
                 self.call(Function::Substring, &args, scope, expected)
             }
             SqlExpr::Function(function) => self.function(function, scope, expected),
+            SqlExpr::InSubquery { .. } | SqlExpr::Exists { .. } | SqlExpr::Subquery(_) => unsupported("a subquery"),
+            other => self.bind_special(other, scope, expected),
+        }
+    }
+
+    /// Binds what arrays and intervals have of their own.
+    fn bind_special(&mut self, expr: &SqlExpr, scope: &Scope, expected: Option<DataType>) -> BindResult<Expr> {
+        match expr {
             SqlExpr::AnyOp { left, compare_op, right, .. } if !matches!(**right, SqlExpr::Subquery(_)) => {
                 self.quantified((left, compare_op, right), true, scope)
             }
@@ -182,7 +189,6 @@ impl<'a> Binder<'a> {
                 Some(cast) => self.bind(&cast, scope, expected),
                 None => unsupported("this interval"),
             },
-            SqlExpr::InSubquery { .. } | SqlExpr::Exists { .. } | SqlExpr::Subquery(_) => unsupported("a subquery"),
             other => unsupported(format!("\"{}\"", brief(other))),
         }
     }
@@ -380,6 +386,15 @@ impl<'a> Binder<'a> {
             BinaryOperator::Modulo => ArithmeticOp::Modulo,
             other => return unsupported(format!("the operator {other}")),
         };
+        self.arithmetic((left, op, right), arithmetic, scope)
+    }
+
+    fn arithmetic(
+        &mut self,
+        (left, op, right): (&SqlExpr, &BinaryOperator, &SqlExpr),
+        arithmetic: ArithmeticOp,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
         let (a, b) = match (self.is_untyped(left), self.is_untyped(right)) {
             (true, true) => return unsupported("arithmetic on literals without a type"),
             (false, true) => {

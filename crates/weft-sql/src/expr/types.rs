@@ -7,7 +7,8 @@ pub(crate) use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
-     varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and arrays of them";
+     varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and \
+     arrays of them";
 
 /// The greatest length of char(n) and varchar(n).
 const LENGTH_MAX: u64 = 10_485_760;
