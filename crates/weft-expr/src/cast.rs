@@ -8,11 +8,12 @@
 //! | text → any | read as the type, 22P02 / 22007 / 22008 / 22003 |
 //! | any → varchar(n) | explicit: cut to n characters; assignment: 22001 unless only blanks are cut |
 
-use weft_format::{Code, DataType, Error, Result, Value};
+use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value, array};
 
 use crate::arithmetic::out_of_range;
+use crate::json;
 use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
-use crate::types::{as_numeric, is_integer, is_number};
+use crate::types::{as_numeric, is_integer, is_number, literal_number_type};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
@@ -22,10 +23,26 @@ pub fn is_castable(from: DataType, to: DataType) -> bool {
         || to.is_text()
         || is_assignable(from, to)
         || matches!((from, to), (DataType::Boolean, DataType::Integer) | (DataType::Integer, DataType::Boolean))
+        || (from == DataType::Jsonb && (is_number(to) || to == DataType::Boolean))
+        || matches!((from.element(), to.element()), (Some(from), Some(to)) if is_castable(from, to))
 }
 
 fn is_assignable(from: DataType, to: DataType) -> bool {
-    from == to || to.is_text() || (is_number(from) && is_number(to)) || (is_datetime(from) && is_datetime(to))
+    let is_oid = |a: DataType, b: DataType| a == DataType::Oid && is_integer(b);
+    from == to
+        || to.is_text()
+        || (is_number(from) && is_number(to))
+        || (is_datetime(from) && is_datetime(to))
+        || (is_json(from) && is_json(to))
+        || is_oid(from, to)
+        || is_oid(to, from)
+        || matches!((from, to), (DataType::Time, DataType::Interval) | (DataType::Interval, DataType::Time))
+        || (matches!(from, DataType::Timestamp | DataType::TimestampTz) && to == DataType::Time)
+        || matches!((from.element(), to.element()), (Some(from), Some(to)) if is_assignable(from, to))
+}
+
+fn is_json(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Json | DataType::Jsonb)
 }
 
 fn is_datetime(data_type: DataType) -> bool {
@@ -56,6 +73,10 @@ pub fn assign(value: Value, from: DataType, to: DataType, column: &str) -> Resul
             Value::Text(text) => fit_varchar(text, limit, column).map(Value::Text),
             other => Ok(other),
         },
+        (value, DataType::Char(limit)) => match cast(value, from, DataType::Text)? {
+            Value::Text(text) => fit_char(&text, limit, column).map(Value::Text),
+            other => Ok(other),
+        },
         (value, _) if from == to => Ok(value),
         (value, _) => {
             check_assignable(from, to, column)?;
@@ -79,6 +100,15 @@ fn fit_varchar(text: Box<str>, limit: u32, column: &str) -> Result<Box<str>> {
     }
 }
 
+/// Without trailing blanks; what is longer then does not fit. A limit of 0 is none.
+fn fit_char(text: &str, limit: u32, column: &str) -> Result<Box<str>> {
+    let kept = text.trim_end_matches(' ');
+    if limit == 0 || kept.len() <= limit as usize || kept.chars().count() <= limit as usize {
+        return Ok(kept.into());
+    }
+    Err(Error::new(Code::StringTooLong, format!("value too long for type character({limit}) in column \"{column}\"")))
+}
+
 /// Casts a value explicitly. The types must be castable (binding has tested that).
 pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
     if from == to || value.is_null() {
@@ -91,11 +121,47 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
                 Some((end, _)) => Value::Text(text[..end].into()),
                 None => value,
             }),
+            DataType::Char(limit) => {
+                let end = text.char_indices().nth(limit as usize).filter(|_| limit > 0);
+                let cut = end.map_or(&**text, |(end, _)| &text[..end]);
+                Ok(Value::Text(cut.trim_end_matches(' ').into()))
+            }
             _ => text::parse(text, to),
         };
     }
     match to {
-        DataType::Text | DataType::Varchar(_) => cast_to_text(&value, from, to),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => cast_to_text(&value, from, to),
+        _ if from == DataType::Jsonb && to != DataType::Json => cast_json(&value, to),
+        DataType::Json | DataType::Jsonb => match value {
+            Value::Text(text) if is_json(from) => text::parse(&text, to),
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Oid => match value {
+            Value::Int(v) if from == DataType::BigInt && u32::try_from(v).is_err() => {
+                Err(Error::new(Code::NumericOutOfRange, "OID out of range"))
+            }
+            Value::Int(v) if is_integer(from) => Ok(Value::Int(i64::from(v as u32))),
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Time => match (from, value) {
+            (DataType::Timestamp | DataType::TimestampTz, Value::Int(v)) => Ok(Value::Int(v.rem_euclid(DAY_MICROS))),
+            (_, Value::Interval(v)) => Ok(Value::Int(v.micros.rem_euclid(DAY_MICROS))),
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Interval => match value {
+            Value::Int(v) if from == DataType::Time => Ok(Value::Interval(Interval::new(0, 0, v))),
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Array(element) => match (value, from.element()) {
+            (Value::Array(array), Some(from)) => {
+                let to = element.data_type();
+                let items =
+                    array.values(from).into_iter().map(|item| cast(item, from, to)).collect::<Result<Vec<_>>>()?;
+                Ok(Value::Array(ArrayValue::new(to, items.iter().map(Value::as_ref))))
+            }
+            _ => Err(no_cast(from, to)),
+        },
+        DataType::Bytea | DataType::Uuid => Err(no_cast(from, to)),
         DataType::SmallInt | DataType::Integer | DataType::BigInt => cast_to_integer(&value, from, to),
         DataType::Real | DataType::DoublePrecision => cast_to_float(&value, from, to),
         DataType::Numeric { precision, scale } => cast_to_decimal(&value, from, precision, scale),
@@ -104,6 +170,23 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
             _ => Err(no_cast(from, to)),
         },
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => cast_to_datetime(&value, from, to),
+    }
+}
+
+/// A jsonb that is a number or a boolean.
+fn cast_json(value: &Value, to: DataType) -> Result<Value> {
+    let Value::Text(text) = value else { return Err(no_cast(DataType::Jsonb, to)) };
+    match (json::kind(text), to) {
+        ("boolean", DataType::Boolean) => text::parse(text, to),
+        ("number", to) if is_number(to) => {
+            let from = literal_number_type(text.trim_start_matches('-')).unwrap_or(DataType::DoublePrecision);
+            cast(text::parse(text, from)?, from, to)
+        }
+        ("null", _) => Ok(Value::Null),
+        (kind, to) => {
+            let message = format!("cannot cast jsonb {kind} to type {}", type_name(to));
+            Err(Error::new(Code::InvalidParameterValue, message))
+        }
     }
 }
 
@@ -117,7 +200,7 @@ fn cast_to_text(value: &Value, from: DataType, to: DataType) -> Result<Value> {
 
 fn cast_to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
     let number = match value {
-        Value::Int(v) if is_integer(from) => i128::from(*v),
+        Value::Int(v) if is_integer(from) || from == DataType::Oid => i128::from(*v),
         Value::Bool(v) => i128::from(*v),
         Value::Decimal(v) => {
             let (_, scale) = as_numeric(from).ok_or_else(|| no_cast(from, to))?;
@@ -189,7 +272,7 @@ fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value
 
 /// An error for two types between which there is no cast.
 pub fn no_cast(from: DataType, to: DataType) -> Error {
-    Error::new(Code::DatatypeMismatch, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
+    Error::new(Code::CannotCoerce, format!("cannot cast type {} to {}", type_name(from), type_name(to)))
 }
 
 /// Brings a parameter from outside to the type that the statement gives it. Numbers of a smaller kind are widened and
@@ -229,6 +312,15 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> 
             }
         }
         (Value::Text(_), DataType::Text | DataType::Varchar(_)) => Ok(value.clone()),
+        (Value::Int(v), DataType::Oid) if u32::try_from(*v).is_ok() => Ok(Value::Int(*v)),
+        (Value::Int(v), DataType::Time) if (0..=DAY_MICROS).contains(v) => Ok(Value::Int(*v)),
+        (Value::Bytes(_), DataType::Bytea) | (Value::Uuid(_), DataType::Uuid) => Ok(value.clone()),
+        (Value::Interval(_), DataType::Interval) => Ok(value.clone()),
+        (Value::Array(array), DataType::Array(element))
+            if array::elements(array.as_bytes(), element.data_type()).is_ok() =>
+        {
+            Ok(value.clone())
+        }
         (Value::Text(text), _) => text::parse(text, to),
         _ => Err(mismatch()),
     }

@@ -11,6 +11,7 @@
 //! An index keeps values that were computed once, so its expression must be immutable. The bytes of a stored expression
 //! come from a disk, so that they are well-typed is tested, not assumed.
 
+use weft_format::array::elements;
 use weft_format::{DataType, Value};
 
 use crate::arithmetic::ArithmeticOp;
@@ -71,6 +72,7 @@ impl Expr {
                 [left, right].iter().all(|side| side.is_like(self)) && self.data_type.is_text()
             }
             Node::Call(function, args) => self.is_call(*function, args),
+            Node::Routine(..) => false,
         }
     }
 
@@ -107,7 +109,7 @@ impl Expr {
     /// clock, and no cast between text and dates or across time zones.
     pub fn is_immutable(&self) -> bool {
         let mut immutable = match &self.node {
-            Node::Param(_) | Node::Now | Node::Assign(..) => false,
+            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => false,
             Node::Cast(expr) => is_immutable_cast(expr.data_type, self.data_type),
             _ => true,
         };
@@ -118,7 +120,7 @@ impl Expr {
     /// Whether there may be a row for which the evaluation is an error; false only when there is none.
     pub fn can_fail(&self) -> bool {
         let mut fails = match &self.node {
-            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Arithmetic(..) => true,
+            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Arithmetic(..) | Node::Routine(..) => true,
             Node::Negate(_) | Node::Call(Function::Abs, _) => is_integer(self.data_type),
             Node::Cast(expr) => !is_safe_cast(expr.data_type, self.data_type),
             // A pattern may end with its escape character.
@@ -152,7 +154,12 @@ fn is_of_type(value: &Value, data_type: DataType) -> bool {
         (Value::Int(_), DataType::Timestamp | DataType::TimestampTz) => true,
         (Value::Float(v), DataType::Real) => v.is_nan() || f64::from(*v as f32) == *v,
         (Value::Decimal(v), DataType::Numeric { precision, .. }) => v.unsigned_abs() < pow10(precision).unsigned_abs(),
-        (Value::Text(_), DataType::Text | DataType::Varchar(_)) => true,
+        (Value::Text(_), data_type) => data_type.is_utf8(),
+        (Value::Int(v), DataType::Oid) => u32::try_from(*v).is_ok(),
+        (Value::Int(v), DataType::Time) => (0..=86_400_000_000).contains(v),
+        (Value::Bytes(_), DataType::Bytea) | (Value::Uuid(_), DataType::Uuid) => true,
+        (Value::Interval(_), DataType::Interval) => true,
+        (Value::Array(v), DataType::Array(element)) => elements(v.as_bytes(), element.data_type()).is_ok(),
         _ => false,
     }
 }
@@ -190,7 +197,10 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
 
 /// Whether PostgreSQL calls a cast immutable.
 fn is_immutable_cast(from: DataType, to: DataType) -> bool {
-    let is_datetime = |t| matches!(t, DataType::Date | DataType::Timestamp | DataType::TimestampTz);
+    let is_datetime = |t| {
+        matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
+            || matches!(t, DataType::Array(_))
+    };
     let crosses = |a: DataType, b: DataType| is_datetime(a) && (b.is_text() || (b != a && a == DataType::TimestampTz));
     !crosses(from, to) && !crosses(to, from)
 }
@@ -198,7 +208,7 @@ fn is_immutable_cast(from: DataType, to: DataType) -> bool {
 /// Whether a cast gives a value for every value.
 fn is_safe_cast(from: DataType, to: DataType) -> bool {
     match to {
-        DataType::Text | DataType::Varchar(_) => true,
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => true,
         DataType::SmallInt | DataType::Integer | DataType::BigInt => {
             is_integer(from) && from.slot_bytes() <= to.slot_bytes()
         }

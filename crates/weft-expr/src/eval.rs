@@ -10,6 +10,7 @@ use crate::arithmetic::negate;
 use crate::cast::{assign, cast};
 use crate::functions::{Function, call, round_decimal};
 use crate::like::like;
+use crate::routines::{self, Routine};
 use crate::{EvalContext, Expr, Node};
 
 impl Expr {
@@ -47,6 +48,7 @@ impl Expr {
                 otherwise.as_ref().map_or(Ok(Value::Null), |expr| expr.eval(row, context))
             }
             Node::Call(function, args) => self.call(*function, args, row, context),
+            Node::Routine(routine, args) => self.routine(*routine, args, row, context),
             _ => Ok(self.truth(row, context)?.map_or(Value::Null, Value::Bool)),
         }
     }
@@ -113,6 +115,16 @@ impl Expr {
                 other => unreachable!("a condition was bound to boolean, not {other:?}"),
             },
         }
+    }
+
+    fn routine(&self, routine: Routine, args: &[Expr], row: &[Value], context: &EvalContext<'_>) -> Result<Value> {
+        let values = args.iter().map(|arg| arg.eval(row, context)).collect::<Result<Vec<Value>>>()?;
+        let types = args.iter().map(|arg| arg.data_type).collect();
+        let signature = routines::Signature { routine, args: types, result: self.data_type };
+        if routine.is_volatile() && context.rng.is_none() {
+            return Err(Error::new(Code::FeatureNotSupported, "random values are not to be had here"));
+        }
+        routines::call(&signature, &values, &|| context.rng.map_or(0, |rng| rng.next_u64()))
     }
 
     fn call(&self, function: Function, args: &[Expr], row: &[Value], context: &EvalContext<'_>) -> Result<Value> {

@@ -9,6 +9,7 @@
 //!   eval                  a walk over the tree with one row's values; no allocation but for text
 //!
 //!   tree ── eval ── arithmetic, cast, functions, like      an expression and its value
+//!     │           └── routines, json                   those of uuid, bytea, time, interval, json and arrays
 //!     ├── check                                            whether it is well-typed, immutable, can fail
 //!     ├── codec                                            its bytes, for the catalog
 //!     └── sql                                              its text
@@ -31,7 +32,9 @@ mod check;
 mod codec;
 mod eval;
 mod functions;
+pub mod json;
 mod like;
+pub mod routines;
 mod sql;
 pub mod text;
 mod tree;

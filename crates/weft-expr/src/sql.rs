@@ -72,6 +72,11 @@ impl Expr {
                 expr.put_sql(names, out);
                 push(out, format_args!(")::{}", self.data_type));
             }
+            Node::Routine(routine, args) => {
+                push(out, format_args!("{routine:?}("));
+                put_list(args, names, out);
+                out.push(')');
+            }
             Node::Call(function, args) => {
                 push(out, format_args!("{}(", function_name(*function)));
                 put_list(args, names, out);

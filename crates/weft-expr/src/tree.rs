@@ -9,11 +9,13 @@
 //!
 //! Two trees that are equal give the same value, or the same error, for every row.
 
+use weft_env::Rng;
 use weft_format::{CompareOp, DataType, Result, Value};
 
 use crate::arithmetic::ArithmeticOp;
 use crate::cast::{cast, check_assignable};
 use crate::functions::Function;
+use crate::routines::Routine;
 
 /// A bound expression and the type of its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,11 +33,13 @@ pub struct EvalContext<'a> {
     pub params: &'a [Value],
     /// The transaction's time: microseconds since 1970 UTC.
     pub now_micros: i64,
+    /// Where random bits come from; without it functions that need some fail.
+    pub rng: Option<&'a dyn Rng>,
 }
 
 impl EvalContext<'static> {
     /// For expressions that ask for no parameter and no time.
-    pub const NONE: EvalContext<'static> = EvalContext { params: &[], now_micros: 0 };
+    pub const NONE: EvalContext<'static> = EvalContext { params: &[], now_micros: 0, rng: None };
 }
 
 /// What an expression computes from its operands.
@@ -123,6 +127,8 @@ pub enum Node {
     Concat(Box<Expr>, Box<Expr>),
     /// A function of its arguments.
     Call(Function, Vec<Expr>),
+    /// A routine of its arguments, which have the types that it takes.
+    Routine(Routine, Vec<Expr>),
 }
 
 impl Expr {
@@ -222,7 +228,7 @@ impl Expr {
                 }
                 otherwise.iter().for_each(|otherwise| visit(otherwise));
             }
-            Node::Call(_, args) => args.iter().for_each(visit),
+            Node::Call(_, args) | Node::Routine(_, args) => args.iter().for_each(visit),
         }
     }
 
@@ -260,7 +266,7 @@ impl Expr {
                     otherwise.map_columns(map);
                 }
             }
-            Node::Call(_, args) => args.iter_mut().for_each(|arg| arg.map_columns(map)),
+            Node::Call(_, args) | Node::Routine(_, args) => args.iter_mut().for_each(|arg| arg.map_columns(map)),
         }
     }
 }

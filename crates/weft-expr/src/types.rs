@@ -58,7 +58,14 @@ pub fn common_type(a: DataType, b: DataType) -> Option<DataType> {
         return Some(a);
     }
     if a.is_text() && b.is_text() {
-        return Some(DataType::Text);
+        let are_chars = matches!((a, b), (DataType::Char(_), DataType::Char(_)));
+        return Some(if are_chars { DataType::Char(0) } else { DataType::Text });
+    }
+    match (a, b) {
+        (DataType::Oid, other) | (other, DataType::Oid) if is_integer(other) => return Some(DataType::BigInt),
+        (DataType::Time, DataType::Interval) | (DataType::Interval, DataType::Time) => return Some(DataType::Interval),
+        (DataType::Array(a), DataType::Array(b)) => return common_type(a.data_type(), b.data_type())?.array(),
+        _ => {}
     }
     if is_integer(a) && is_integer(b) {
         return Some(if a.slot_bytes() >= b.slot_bytes() { a } else { b });

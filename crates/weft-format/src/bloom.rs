@@ -63,6 +63,9 @@ pub fn hash_value(value: ValueRef<'_>) -> u64 {
         ValueRef::Float(v) => hash_word(if v.is_nan() { f64::NAN.to_bits() } else { (v + 0.0).to_bits() }),
         ValueRef::Decimal(v) => hash_bytes(&v.to_le_bytes()),
         ValueRef::Text(v) => hash_bytes(v.as_bytes()),
+        ValueRef::Bytes(v) | ValueRef::Array(v) => hash_bytes(v),
+        ValueRef::Uuid(v) => hash_bytes(&v.to_be_bytes()),
+        ValueRef::Interval(v) => hash_bytes(&v.span().to_le_bytes()),
     }
 }
 

@@ -77,6 +77,7 @@ codes! {
     GeneratedAlways Invalid "428C9" "A column is always generated.";
     AmbiguousColumn Invalid "42702" "A column name fits several tables.";
     DatatypeMismatch Invalid "42804" "An expression has the wrong type.";
+    CannotCoerce Invalid "42846" "There is no cast between two types.";
     InvalidForeignKey Invalid "42830" "A foreign key refers to columns that are not unique.";
     InvalidTableDefinition Invalid "42P16" "A table definition contradicts itself.";
     InvalidObjectDefinition Invalid "42P17" "An index expression may change its value.";
@@ -89,6 +90,9 @@ codes! {
     InvalidText Invalid "22P02" "Text does not read as a value of the type.";
     InvalidDatetime Invalid "22007" "Text does not read as a date or timestamp.";
     DatetimeOverflow Invalid "22008" "A date or timestamp is out of range.";
+    IntervalFieldOverflow Invalid "22015" "A field of an interval is out of range.";
+    UntranslatableCharacter Invalid "22P05" "A character cannot be stored.";
+    ArraySubscript Invalid "2202E" "An array has the wrong number of elements or dimensions.";
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
     InvalidRowCount Invalid "2201W" "LIMIT is negative.";

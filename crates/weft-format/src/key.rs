@@ -6,11 +6,14 @@
 //! | integers, date, timestamps | big-endian in the type's width, sign bit flipped |
 //! | floats | IEEE bits big-endian; all bits flipped when negative, else the sign bit; -0.0 as 0.0, one NaN |
 //! | numeric | 16 bytes big-endian, sign bit flipped |
-//! | text | bytes with 00 as 00 FF, ended by 00 00 |
+//! | uuid | its 16 bytes |
+//! | interval | its span in microseconds, 12 bytes big-endian, sign bit flipped |
+//! | text, bytes, arrays | bytes with 00 as 00 FF, ended by 00 00 |
 //!
 //! Key columns are never NULL.
 
 use crate::error::{Error, Result};
+use crate::interval::Interval;
 use crate::row::{RowCodec, array};
 use crate::schema::Schema;
 use crate::types::DataType;
@@ -95,15 +98,10 @@ pub fn put(key: &mut Vec<u8>, data_type: DataType, value: ValueRef<'_>) {
         (_, ValueRef::Int(v)) => key.extend((v ^ i64::MIN).to_be_bytes()),
         (_, ValueRef::Float(v)) => key.extend(float_bits(v).to_be_bytes()),
         (_, ValueRef::Decimal(v)) => key.extend((v ^ i128::MIN).to_be_bytes()),
-        (_, ValueRef::Text(v)) => {
-            for &byte in v.as_bytes() {
-                key.push(byte);
-                if byte == 0 {
-                    key.push(0xff);
-                }
-            }
-            key.extend([0, 0]);
-        }
+        (_, ValueRef::Uuid(v)) => key.extend(v.to_be_bytes()),
+        (_, ValueRef::Interval(v)) => key.extend(&(v.span() ^ SPAN_SIGN).to_be_bytes()[4..]),
+        (_, ValueRef::Text(v)) => put_bytes(key, v.as_bytes()),
+        (_, ValueRef::Bytes(v) | ValueRef::Array(v)) => put_bytes(key, v),
         (data_type, value) => panic!("key value {value:?} is not a {data_type}"),
     }
 }
@@ -120,18 +118,41 @@ pub fn head(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(head)
 }
 
+/// The sign bit of the 96 bits that an interval's span is stored in.
+const SPAN_SIGN: i128 = 1 << 95;
+
+fn put_bytes(key: &mut Vec<u8>, bytes: &[u8]) {
+    for &byte in bytes {
+        key.push(byte);
+        if byte == 0 {
+            key.push(0xff);
+        }
+    }
+    key.extend([0, 0]);
+}
+
 fn float_bits(v: f64) -> u64 {
     let canonical = if v.is_nan() { f64::NAN.abs() } else { v + 0.0 };
     let bits = canonical.to_bits();
     if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) }
 }
 
-fn take(key: &mut &[u8], data_type: DataType) -> Option<Value> {
-    if data_type.is_text() {
-        return take_text(key);
+/// Reads one value from the front of a key.
+pub(crate) fn take(key: &mut &[u8], data_type: DataType) -> Option<Value> {
+    if data_type.is_variable() {
+        let bytes = take_bytes(key)?;
+        return match data_type {
+            DataType::Bytea => Some(Value::Bytes(bytes.into())),
+            DataType::Array(element) => {
+                crate::array::elements(&bytes, element.data_type()).ok()?;
+                Some(ValueRef::Array(&bytes).to_value())
+            }
+            _ => Some(Value::Text(String::from_utf8(bytes).ok()?.into())),
+        };
     }
     let width = match data_type {
         DataType::Real => 8,
+        DataType::Interval => 12,
         other => other.slot_bytes(),
     };
     let bytes = key.get(..width)?;
@@ -146,11 +167,22 @@ fn take(key: &mut &[u8], data_type: DataType) -> Option<Value> {
             Value::Float(f64::from_bits(if bits >> 63 == 1 { bits ^ (1 << 63) } else { !bits }))
         }
         DataType::Numeric { .. } => Value::Decimal(i128::from_be_bytes(array(bytes)) ^ i128::MIN),
+        DataType::Uuid => Value::Uuid(u128::from_be_bytes(array(bytes))),
+        DataType::Interval => {
+            let mut wide = [0; 16];
+            wide[4..].copy_from_slice(bytes);
+            let span = (i128::from_be_bytes(wide) ^ SPAN_SIGN) << 32 >> 32;
+            let interval = Interval::of_span(span);
+            if interval.span() != span {
+                return None;
+            }
+            Value::Interval(interval)
+        }
         _ => Value::Int(i64::from_be_bytes(array(bytes)) ^ i64::MIN),
     })
 }
 
-fn take_text(key: &mut &[u8]) -> Option<Value> {
+fn take_bytes(key: &mut &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut at = 0;
     loop {
@@ -168,13 +200,13 @@ fn take_text(key: &mut &[u8]) -> Option<Value> {
         }
     }
     *key = &key[at + 2..];
-    Some(Value::Text(String::from_utf8(text).ok()?.into()))
+    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::tests::{Random, TYPES, random_value};
+    use crate::encoding::tests::{Random, TYPES, random_type, random_value};
     use crate::schema::Column;
 
     fn codec(types: &[DataType]) -> KeyCodec {
@@ -228,7 +260,7 @@ mod tests {
     fn several_columns_round_trip_and_compare_in_order() {
         let mut random = Random(22);
         for _ in 0..300 {
-            let types: Vec<DataType> = (0..1 + random.below(3)).map(|_| TYPES[random.below(12) as usize]).collect();
+            let types: Vec<DataType> = (0..1 + random.below(3)).map(|_| random_type(&mut random)).collect();
             let codec = codec(&types);
             let mut row =
                 || -> Vec<Value> { types.iter().map(|t| random_value(*t, random.below(5), &mut random)).collect() };

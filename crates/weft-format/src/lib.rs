@@ -3,6 +3,7 @@
 //! ```text
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
+//!      interval ── array            values of several parts
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!      stats ── bloom               what rules a block or file out without reading it
@@ -11,10 +12,13 @@
 //!
 //! Nothing here reads a clock or starts a thread; files are read through [`weft_env::File`] handed in by the caller.
 
+pub mod array;
+pub mod arrow_values;
 pub mod bloom;
 pub mod encoding;
 pub mod error;
 pub mod ids;
+pub mod interval;
 pub mod key;
 pub mod mask;
 pub mod predicate;
@@ -27,10 +31,12 @@ pub mod table;
 pub mod types;
 pub mod value;
 
+pub use array::ArrayValue;
 pub use bloom::BloomFilter;
 pub use encoding::{BLOCK_ROWS, Block};
 pub use error::{Code, Error, ErrorKind, Result};
 pub use ids::{FileId, Lsn, TableId, Timestamp, TxnId};
+pub use interval::Interval;
 pub use key::KeyCodec;
 pub use mask::Mask;
 pub use predicate::{CompareOp, Predicate};
@@ -42,5 +48,5 @@ pub use table::{
     BlockCache, BlockKey, ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps,
     NoCache,
 };
-pub use types::DataType;
+pub use types::{DataType, Element};
 pub use value::{Value, ValueRef};

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use crate::value::{Value, ValueRef};
 
 /// A comparison, row value first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompareOp {
     /// `=`
     Eq,

@@ -10,13 +10,17 @@
 //!
 //! A row at a time costs a look at the type of each value and a buffer that grows; a column at a time does neither.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
 };
-use arrow_array::{Array, ArrayRef, StringViewArray};
+use arrow_array::{Array, ArrayRef, BinaryViewArray};
 
+use crate::arrow_values::stored;
+use crate::interval::Interval;
 use crate::row::{COUNT_BYTES, RowCodec};
 use crate::types::DataType;
 
@@ -50,14 +54,16 @@ impl RowCodec {
     pub fn encode_columns(&self, columns: &[ArrayRef]) -> EncodedRows {
         assert_eq!(columns.len(), self.types.len(), "a row has one value per column");
         let count = columns.first().map_or(0, |column| column.len());
+        let columns: Vec<ArrayRef> =
+            columns.iter().zip(&self.types).map(|(array, &data_type)| as_views(array, data_type)).collect();
         assert!(columns.iter().all(|column| column.len() == count), "the columns of a batch have one length");
-        let starts = self.row_starts(columns, count);
+        let starts = self.row_starts(&columns, count);
         let mut bytes = vec![0u8; starts[count]];
         let column_count = u16::try_from(self.types.len()).expect("a table has at most 1,600 columns").to_le_bytes();
         starts[..count].iter().for_each(|&start| bytes[start..start + COUNT_BYTES].copy_from_slice(&column_count));
         // Where the next text of each row goes.
         let mut ends: Vec<usize> = starts[..count].iter().map(|start| start + self.fixed_bytes).collect();
-        for (column, (array, data_type)) in columns.iter().zip(&self.types).enumerate() {
+        for (column, (array, &data_type)) in columns.iter().zip(&self.types).enumerate() {
             self.put_nulls(&mut bytes, &starts, column, array);
             let mut slots = Slots { bytes: &mut bytes, starts: &starts, slot: self.slots[column] };
             match data_type {
@@ -75,7 +81,16 @@ impl RowCodec {
                 DataType::Real => slots.primitive::<Float32Type, 4>(array, f32::to_le_bytes),
                 DataType::DoublePrecision => slots.primitive::<Float64Type, 8>(array, f64::to_le_bytes),
                 DataType::Numeric { .. } => slots.primitive::<Decimal128Type, 16>(array, i128::to_le_bytes),
-                DataType::Text | DataType::Varchar(_) => slots.texts(array.as_string_view(), &mut ends),
+                DataType::Oid => slots.primitive::<UInt32Type, 8>(array, |v| i64::from(v).to_le_bytes()),
+                DataType::Time => slots.primitive::<Time64MicrosecondType, 8>(array, i64::to_le_bytes),
+                DataType::Uuid => {
+                    let array = array.as_fixed_size_binary();
+                    slots.put::<16>(array, |row| crate::row::array(array.value(row)));
+                }
+                DataType::Interval => slots.primitive::<IntervalMonthDayNanoType, 16>(array, |v| {
+                    Interval::from_arrow(v).to_bits().to_le_bytes()
+                }),
+                _ => slots.variable(array.as_binary_view(), &mut ends),
             }
         }
         assert!(ends.iter().eq(&starts[1..]), "every row ends where the next begins (row batch 1)");
@@ -85,8 +100,8 @@ impl RowCodec {
     /// Where each row begins, and the end of the last.
     fn row_starts(&self, columns: &[ArrayRef], count: usize) -> Vec<usize> {
         let mut starts = vec![self.fixed_bytes; count + 1];
-        for (array, _) in columns.iter().zip(&self.types).filter(|(_, data_type)| data_type.is_text()) {
-            let array = array.as_string_view();
+        for (array, _) in columns.iter().zip(&self.types).filter(|(_, data_type)| data_type.is_variable()) {
+            let array = array.as_binary_view();
             for (row, (bytes, &view)) in starts.iter_mut().zip(array.views()).enumerate() {
                 if array.is_valid(row) {
                     *bytes += view as u32 as usize;
@@ -106,6 +121,17 @@ impl RowCodec {
             bytes[start + COUNT_BYTES + column / 8] |= u8::from(nulls.is_null(row)) << (column % 8);
         }
     }
+}
+
+/// A column as views of bytes, when its values have no fixed width.
+fn as_views(array: &ArrayRef, data_type: DataType) -> ArrayRef {
+    let bytes: BinaryViewArray = match data_type {
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => array.as_string_view().clone().to_binary_view(),
+        DataType::Json => array.as_binary::<i64>().iter().collect(),
+        DataType::Jsonb => array.as_string::<i64>().iter().map(|text| text.map(str::as_bytes)).collect(),
+        _ => return stored(array, data_type),
+    };
+    Arc::new(bytes)
 }
 
 /// The slots of one column in all rows.
@@ -136,7 +162,7 @@ impl Slots<'_> {
     }
 
     /// Writes texts at `ends`, which move behind them.
-    fn texts(&mut self, array: &StringViewArray, ends: &mut [usize]) {
+    fn variable(&mut self, array: &BinaryViewArray, ends: &mut [usize]) {
         let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
         for (row, end) in ends.iter_mut().enumerate() {
             if nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -147,7 +173,7 @@ impl Slots<'_> {
             let slot = &mut self.bytes[start + self.slot..][..8];
             slot[..4].copy_from_slice(&offset.to_le_bytes());
             slot[4..].copy_from_slice(&(text.len() as u32).to_le_bytes());
-            self.bytes[*end..*end + text.len()].copy_from_slice(text.as_bytes());
+            self.bytes[*end..*end + text.len()].copy_from_slice(text);
             *end += text.len();
         }
     }
@@ -155,59 +181,17 @@ impl Slots<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::builder::{
-        BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder, Int16Builder, Int32Builder,
-        Int64Builder, StringViewBuilder, TimestampMicrosecondBuilder,
-    };
-
     use super::*;
-    use crate::encoding::tests::{Random, TYPES, random_value};
+    use crate::arrow_values::array_of;
+    use crate::encoding::tests::{Random, random_type, random_value};
     use crate::schema::{Column, Schema};
     use crate::value::Value;
-
-    macro_rules! array {
-        ($builder:expr, $values:expr, $pattern:pat => $value:expr) => {{
-            let mut builder = $builder;
-            for value in $values {
-                match value {
-                    $pattern => builder.append_value($value),
-                    _ => builder.append_null(),
-                }
-            }
-            Arc::new(builder.finish())
-        }};
-    }
-
-    fn array_of(data_type: DataType, values: &[&Value]) -> ArrayRef {
-        match data_type {
-            DataType::Boolean => array!(BooleanBuilder::new(), values, Value::Bool(v) => *v),
-            DataType::SmallInt => array!(Int16Builder::new(), values, Value::Int(v) => *v as i16),
-            DataType::Integer => array!(Int32Builder::new(), values, Value::Int(v) => *v as i32),
-            DataType::Date => array!(Date32Builder::new(), values, Value::Int(v) => *v as i32),
-            DataType::BigInt => array!(Int64Builder::new(), values, Value::Int(v) => *v),
-            DataType::Timestamp | DataType::TimestampTz => {
-                let builder = TimestampMicrosecondBuilder::new().with_data_type(data_type.arrow());
-                array!(builder, values, Value::Int(v) => *v)
-            }
-            DataType::Real => array!(Float32Builder::new(), values, Value::Float(v) => *v as f32),
-            DataType::DoublePrecision => array!(Float64Builder::new(), values, Value::Float(v) => *v),
-            DataType::Numeric { .. } => {
-                let builder = Decimal128Builder::new().with_data_type(data_type.arrow());
-                array!(builder, values, Value::Decimal(v) => *v)
-            }
-            DataType::Text | DataType::Varchar(_) => {
-                array!(StringViewBuilder::new(), values, Value::Text(v) => &**v)
-            }
-        }
-    }
 
     #[test]
     fn columns_become_the_bytes_that_rows_do() {
         let mut random = Random(41);
         for shape in 0..400 {
-            let types: Vec<DataType> = (0..1 + random.below(20)).map(|_| TYPES[random.below(12) as usize]).collect();
+            let types: Vec<DataType> = (0..1 + random.below(20)).map(|_| random_type(&mut random)).collect();
             let column = |&data_type| Column { name: String::new(), data_type, not_null: false };
             let codec = RowCodec::new(&Schema::new(types.iter().map(column).collect(), vec![0]));
             let rows: Vec<Vec<Value>> = (0..random.below(70))
@@ -222,7 +206,7 @@ mod tests {
             let arrays: Vec<ArrayRef> = types
                 .iter()
                 .enumerate()
-                .map(|(at, &data_type)| array_of(data_type, &rows.iter().map(|row| &row[at]).collect::<Vec<_>>()))
+                .map(|(at, &data_type)| array_of(data_type, rows.iter().map(|row| row[at].as_ref())))
                 .collect();
             // Slices begin anywhere.
             let from = random.below(rows.len() as u64 + 1) as usize;

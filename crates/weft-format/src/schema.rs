@@ -23,6 +23,18 @@ use crate::value::Value;
 /// Name of the hidden key column (bigint, last) of a table that was declared without a primary key.
 pub const ROW_ID_COLUMN: &str = "__rowid";
 
+/// The key of a field's metadata that says how long a char(n) is: to Arrow its values are texts.
+pub const CHAR_LENGTH: &str = "weft.char";
+
+/// The Arrow field of a column of a type.
+pub fn arrow_field(name: &str, data_type: DataType, nullable: bool) -> Field {
+    let field = Field::new(name, data_type.arrow(), nullable);
+    match data_type {
+        DataType::Char(length) => field.with_metadata([(CHAR_LENGTH.into(), length.to_string())].into()),
+        _ => field,
+    }
+}
+
 /// One stored column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -146,7 +158,7 @@ impl Schema {
     pub fn arrow(&self, projection: &[usize]) -> SchemaRef {
         let field = |&ordinal: &usize| {
             let column = &self.columns[ordinal];
-            Field::new(&column.name, column.data_type.arrow(), !column.not_null)
+            arrow_field(&column.name, column.data_type, !column.not_null)
         };
         Arc::new(ArrowSchema::new(projection.iter().map(field).collect::<Vec<_>>()))
     }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. Every non-NULL value v has min <= v <= max in [`ValueRef::compare`]'s order (so a NaN makes max NaN).
-//! 2. A bound that is exact is a value that occurs. Only texts over [`STATS_TEXT_BYTES_MAX`] bytes have inexact bounds.
+//! 2. A bound that is exact is a value that occurs. Only texts, bytes and arrays over [`STATS_TEXT_BYTES_MAX`] bytes
+//!    have inexact bounds.
 //! 3. `max` is NULL with values present when no text follows the prefix: there is no upper bound.
 //! 4. No values (all NULL): both bounds are NULL.
 
@@ -114,11 +115,17 @@ fn prefix(text: &str) -> &str {
 fn lower_bound(value: ValueRef<'_>) -> (Value, bool) {
     match value {
         ValueRef::Text(text) if text.len() > STATS_TEXT_BYTES_MAX => (Value::Text(prefix(text).into()), false),
+        ValueRef::Bytes(bytes) if bytes.len() > STATS_TEXT_BYTES_MAX => {
+            (Value::Bytes(bytes[..STATS_TEXT_BYTES_MAX].into()), false)
+        }
         other => (other.to_value(), true),
     }
 }
 
 fn upper_bound(value: ValueRef<'_>) -> (Value, bool) {
+    if let ValueRef::Bytes(bytes) = value {
+        return upper_bound_of_bytes(bytes);
+    }
     let ValueRef::Text(text) = value else { return (value.to_value(), true) };
     if text.len() <= STATS_TEXT_BYTES_MAX {
         return (value.to_value(), true);
@@ -128,6 +135,21 @@ fn upper_bound(value: ValueRef<'_>) -> (Value, bool) {
         if let Some(next) = next_char(last) {
             chars.push(next);
             return (Value::Text(chars.into_iter().collect::<String>().into()), false);
+        }
+    }
+    (Value::Null, false)
+}
+
+/// The bytes themselves, or the least that are above everything that begins as they do.
+fn upper_bound_of_bytes(bytes: &[u8]) -> (Value, bool) {
+    if bytes.len() <= STATS_TEXT_BYTES_MAX {
+        return (Value::Bytes(bytes.into()), true);
+    }
+    let mut bound = bytes[..STATS_TEXT_BYTES_MAX].to_vec();
+    while let Some(last) = bound.pop() {
+        if last < u8::MAX {
+            bound.push(last + 1);
+            return (Value::Bytes(bound.into()), false);
         }
     }
     (Value::Null, false)

@@ -1,6 +1,11 @@
-//! Single values, owned and borrowed. The column's [`DataType`](crate::DataType) says what the number in `Int` counts.
+//! Single values, owned and borrowed. The column's [`DataType`](crate::DataType) says what the number in `Int` counts,
+//! and of what type an array's elements are.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::array::ArrayValue;
+use crate::interval::Interval;
 
 /// An owned value.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -10,14 +15,22 @@ pub enum Value {
     Null,
     /// boolean
     Bool(bool),
-    /// smallint, integer, bigint, date (days), timestamp and timestamptz (microseconds)
+    /// smallint, integer, bigint, oid, date (days), time, timestamp and timestamptz (microseconds)
     Int(i64),
     /// real and double precision
     Float(f64),
     /// numeric, as an integer scaled by the column's scale
     Decimal(i128),
-    /// text and varchar
+    /// text, varchar, char (without trailing blanks), json, jsonb (canonical)
     Text(Box<str>),
+    /// bytea
+    Bytes(Arc<[u8]>),
+    /// uuid; its first byte is the number's highest
+    Uuid(u128),
+    /// interval
+    Interval(Interval),
+    /// An array; the column's type says what of.
+    Array(ArrayValue),
 }
 
 /// A borrowed value.
@@ -27,14 +40,22 @@ pub enum ValueRef<'a> {
     Null,
     /// boolean
     Bool(bool),
-    /// smallint, integer, bigint, date (days), timestamp and timestamptz (microseconds)
+    /// smallint, integer, bigint, oid, date (days), time, timestamp and timestamptz (microseconds)
     Int(i64),
     /// real and double precision
     Float(f64),
     /// numeric, as an integer scaled by the column's scale
     Decimal(i128),
-    /// text and varchar
+    /// text, varchar, char (without trailing blanks), json, jsonb (canonical)
     Text(&'a str),
+    /// bytea; within storage also arrays
+    Bytes(&'a [u8]),
+    /// uuid
+    Uuid(u128),
+    /// interval
+    Interval(Interval),
+    /// The bytes of an [`ArrayValue`].
+    Array(&'a [u8]),
 }
 
 impl Value {
@@ -47,6 +68,10 @@ impl Value {
             Value::Float(v) => ValueRef::Float(*v),
             Value::Decimal(v) => ValueRef::Decimal(*v),
             Value::Text(v) => ValueRef::Text(v),
+            Value::Bytes(v) => ValueRef::Bytes(v),
+            Value::Uuid(v) => ValueRef::Uuid(*v),
+            Value::Interval(v) => ValueRef::Interval(*v),
+            Value::Array(v) => ValueRef::Array(v.as_bytes()),
         }
     }
 
@@ -56,7 +81,7 @@ impl Value {
     }
 }
 
-impl ValueRef<'_> {
+impl<'a> ValueRef<'a> {
     /// An owned copy.
     pub fn to_value(self) -> Value {
         match self {
@@ -66,6 +91,10 @@ impl ValueRef<'_> {
             ValueRef::Float(v) => Value::Float(v),
             ValueRef::Decimal(v) => Value::Decimal(v),
             ValueRef::Text(v) => Value::Text(v.into()),
+            ValueRef::Bytes(v) => Value::Bytes(v.into()),
+            ValueRef::Uuid(v) => Value::Uuid(v),
+            ValueRef::Interval(v) => Value::Interval(v),
+            ValueRef::Array(v) => Value::Array(ArrayValue::from_bytes(v)),
         }
     }
 
@@ -74,7 +103,17 @@ impl ValueRef<'_> {
         matches!(self, ValueRef::Null)
     }
 
-    /// Orders two values of one column: NULL last, NaN above every number, -0.0 equal to 0.0, text by bytes.
+    /// The bytes of a value that has no fixed width.
+    pub fn as_bytes(self) -> Option<&'a [u8]> {
+        match self {
+            ValueRef::Text(v) => Some(v.as_bytes()),
+            ValueRef::Bytes(v) | ValueRef::Array(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// Orders two values of one column: NULL last, NaN above every number, -0.0 equal to 0.0, text by bytes, intervals
+    /// with months of 30 days.
     pub fn compare(self, other: ValueRef<'_>) -> Ordering {
         match (self, other) {
             (ValueRef::Null, ValueRef::Null) => Ordering::Equal,
@@ -85,6 +124,9 @@ impl ValueRef<'_> {
             (ValueRef::Float(a), ValueRef::Float(b)) => compare_floats(a, b),
             (ValueRef::Decimal(a), ValueRef::Decimal(b)) => a.cmp(&b),
             (ValueRef::Text(a), ValueRef::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (ValueRef::Bytes(a) | ValueRef::Array(a), ValueRef::Bytes(b) | ValueRef::Array(b)) => a.cmp(b),
+            (ValueRef::Uuid(a), ValueRef::Uuid(b)) => a.cmp(&b),
+            (ValueRef::Interval(a), ValueRef::Interval(b)) => a.span().cmp(&b.span()),
             (a, b) => panic!("values of one column have one kind: {a:?}, {b:?}"),
         }
     }

@@ -57,6 +57,6 @@ impl StatementContext<'_> {
 
     /// What expressions of the row engine are evaluated in.
     pub fn eval_context(&self) -> EvalContext<'_> {
-        EvalContext { params: self.params, now_micros: self.now_micros }
+        EvalContext { params: self.params, now_micros: self.now_micros, rng: Some(&*self.txn.engine().env().rng) }
     }
 }

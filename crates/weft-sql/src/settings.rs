@@ -289,6 +289,7 @@ mod tests {
             lock_timeout_ms: 10_000,
             idle_in_transaction_session_timeout_ms: 0,
             idle_session_timeout_ms: 0,
+            search_path: SEARCH_PATH.into(),
             read_only: false,
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,

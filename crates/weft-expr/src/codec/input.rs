@@ -1,6 +1,6 @@
 //! Reads an expression.
 
-use weft_format::{CompareOp, DataType, Result, Value};
+use weft_format::{ArrayValue, CompareOp, DataType, Interval, Result, Value};
 
 use super::{EXPR_DEPTH_MAX, FORMAT_VERSION, damaged, kind};
 use crate::arithmetic::ArithmeticOp;
@@ -92,7 +92,9 @@ impl<'a> Input<'a> {
                 let count = self.count()?;
                 *args = (0..count).map(|_| self.expr(depth)).collect::<Result<_>>()?;
             }
-            Node::Param(_) | Node::Now | Node::Assign(..) => unreachable!("no kind stands for {pending:?}"),
+            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => {
+                unreachable!("no kind stands for {pending:?}")
+            }
         }
         Ok(Expr::new(pending, data_type))
     }
@@ -143,7 +145,11 @@ impl<'a> Input<'a> {
             10 => DataType::Date,
             11 => DataType::Timestamp,
             12 => DataType::TimestampTz,
-            _ => return Err(damaged("a type is not known")),
+            tag => {
+                let [a, b, c, d, e, f, g] = self.array()?;
+                let code = [tag, a, b, c, d, e, f, g];
+                DataType::from_code(code).map_err(|_| damaged("a type is not known"))?
+            }
         })
     }
 
@@ -158,6 +164,16 @@ impl<'a> Input<'a> {
                 let count = self.count()?;
                 let text = std::str::from_utf8(self.take(count)?).map_err(|_| damaged("a text is not UTF-8"))?;
                 Value::Text(text.into())
+            }
+            6 => {
+                let count = self.count()?;
+                Value::Bytes(self.take(count)?.into())
+            }
+            7 => Value::Uuid(u128::from_le_bytes(self.array()?)),
+            8 => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.array()?))),
+            9 => {
+                let count = self.count()?;
+                Value::Array(ArrayValue::from_bytes(self.take(count)?))
             }
             _ => return Err(damaged("a constant is of no known kind")),
         })

@@ -45,7 +45,9 @@ fn put_node(bytes: &mut Vec<u8>, expr: &Expr) {
         Node::Case { otherwise, .. } => bytes.extend([kind::CASE, u8::from(otherwise.is_some())]),
         Node::Cast(_) => bytes.push(kind::CAST),
         Node::Concat(..) => bytes.push(kind::CONCAT),
-        Node::Param(_) | Node::Now | Node::Assign(..) => unreachable!("an immutable expression has no {:?}", expr.node),
+        Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => {
+            unreachable!("an immutable expression has no {:?}", expr.node)
+        }
     }
     put_type(bytes, expr.data_type);
     match &expr.node {
@@ -79,6 +81,7 @@ fn put_type(bytes: &mut Vec<u8>, data_type: DataType) {
         DataType::Date => bytes.push(10),
         DataType::Timestamp => bytes.push(11),
         DataType::TimestampTz => bytes.push(12),
+        other => bytes.extend(other.code()),
     }
 }
 
@@ -101,6 +104,24 @@ fn put_value(bytes: &mut Vec<u8>, value: &Value) {
         Value::Text(v) => {
             bytes.push(5);
             put_count(bytes, v.len());
+            bytes.extend(v.as_bytes());
+        }
+        Value::Bytes(v) => {
+            bytes.push(6);
+            put_count(bytes, v.len());
+            bytes.extend(v.iter());
+        }
+        Value::Uuid(v) => {
+            bytes.push(7);
+            bytes.extend(v.to_le_bytes());
+        }
+        Value::Interval(v) => {
+            bytes.push(8);
+            bytes.extend(v.to_bits().to_le_bytes());
+        }
+        Value::Array(v) => {
+            bytes.push(9);
+            put_count(bytes, v.as_bytes().len());
             bytes.extend(v.as_bytes());
         }
     }

@@ -54,6 +54,43 @@ pub fn parse_timestamptz(text: &str) -> Result<i64> {
     Ok(days * DAY_MICROS + micros - offset_seconds * 1_000_000)
 }
 
+/// Reads a time of day: microseconds. A date before it and an offset behind it are read and dropped, as in PostgreSQL.
+pub fn parse_time(text: &str) -> Result<i64> {
+    let mut reader = Reader::new(text, DataType::Time);
+    if text.trim().eq_ignore_ascii_case("allballs") {
+        return Ok(0);
+    }
+    let leading = reader.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if leading >= 4 && reader.rest.get(leading) == Some(&b'-') {
+        reader.date()?;
+        let separated = reader.take(b'T') || reader.take(b't') || reader.take(b' ');
+        if !separated {
+            return Err(reader.invalid());
+        }
+    } else if leading == 4 || leading == 6 {
+        let packed = reader.number(leading, leading)?;
+        let (hour, minute, second) = if leading == 4 {
+            (packed / 100, packed % 100, 0)
+        } else {
+            (packed / 10_000, packed / 100 % 100, packed % 100)
+        };
+        let fraction = if leading == 6 && reader.take(b'.') { reader.fraction()? } else { 0 };
+        let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction;
+        if minute > 59 || second > 60 || micros > DAY_MICROS {
+            return Err(reader.out_of_range());
+        }
+        while reader.take(b' ') {}
+        reader.zone()?;
+        return if reader.rest.is_empty() { Ok(micros) } else { Err(reader.invalid()) };
+    }
+    let mut micros = reader.time()?;
+    while reader.take(b' ') {}
+    micros = reader.half_of_day(micros)?;
+    while reader.take(b' ') {}
+    reader.zone()?;
+    if reader.rest.is_empty() { Ok(micros) } else { Err(reader.invalid()) }
+}
+
 struct Reader<'a> {
     text: &'a str,
     rest: &'a [u8],
@@ -169,6 +206,24 @@ impl<'a> Reader<'a> {
             return Err(self.out_of_range());
         }
         Ok(micros)
+    }
+
+    /// AM or PM behind a time of the twelve hour clock.
+    fn half_of_day(&mut self, micros: i64) -> Result<i64> {
+        let Some(half) = self.rest.get(..2).map(<[u8]>::to_ascii_lowercase) else { return Ok(micros) };
+        let noon = DAY_MICROS / 2;
+        let hour = micros / (DAY_MICROS / 24);
+        let shifted = match half.as_slice() {
+            b"am" if hour == 12 => micros - noon,
+            b"pm" if hour < 12 => micros + noon,
+            b"am" | b"pm" => micros,
+            _ => return Ok(micros),
+        };
+        if hour > 12 {
+            return Err(self.out_of_range());
+        }
+        self.rest = &self.rest[2..];
+        Ok(shifted)
     }
 
     /// Digits of a second, rounded to microseconds.

@@ -7,23 +7,38 @@
 //!   '0.1'          double precision   Float(0.1)              0.1
 //!   '2013-01-01'   date               Int(15706)              2013-01-01
 //!   '2013-01-01 05:15+01'  timestamptz  Int(1357013700000000)  2013-01-01 04:15:00+00
+//!   '{1,NULL}'     integer[]          Array(...)              {1,NULL}
 //! ```
 //!
 //! 1. `parse(print(v, t), t) == v` for every value of every type.
 //! 2. Dates lie in the years 0001 to 9999; `infinity` is refused, not approximated.
 //! 3. The time zone is UTC: a timestamptz without an offset is read as UTC and written with `+00`.
 
+mod array;
+mod bytes;
 mod datetime;
+mod interval;
 mod number;
 mod print;
+mod uuid;
 
-pub use datetime::{date_parts, days_of, parse_date, parse_timestamp, parse_timestamptz};
-pub use number::{decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale};
+pub use array::{parse_array, write_array};
+pub use bytes::{decode, encode, parse_bytes, write_hex};
+pub use datetime::{date_parts, days_of, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+pub use interval::{parse_interval, write_interval};
+pub use number::{
+    NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale,
+};
 pub use print::{print, write};
+pub use uuid::{parse_uuid, random_uuid, uuid_text};
+
+use std::borrow::Cow;
 
 use weft_format::{Code, DataType, Error, Result, Value};
 
-/// Reads a value of a type. Varchar lengths are not tested here: that is the assignment's business.
+use crate::json;
+
+/// Reads a value of a type. Lengths of varchar and char are not tested here: that is the assignment's business.
 pub fn parse(text: &str, data_type: DataType) -> Result<Value> {
     match data_type {
         DataType::Boolean => parse_boolean(text).map(Value::Bool),
@@ -31,6 +46,15 @@ pub fn parse(text: &str, data_type: DataType) -> Result<Value> {
         DataType::Real | DataType::DoublePrecision => parse_float(text, data_type).map(Value::Float),
         DataType::Numeric { precision, scale } => parse_decimal(text, precision, scale).map(Value::Decimal),
         DataType::Text | DataType::Varchar(_) => Ok(Value::Text(text.into())),
+        DataType::Char(_) => Ok(Value::Text(text.trim_end_matches(' ').into())),
+        DataType::Oid => parse_oid(text).map(Value::Int),
+        DataType::Bytea => parse_bytes(text).map(|bytes| Value::Bytes(bytes.into())),
+        DataType::Uuid => parse_uuid(text).map(Value::Uuid),
+        DataType::Time => parse_time(text).map(Value::Int),
+        DataType::Interval => parse_interval(text).map(Value::Interval),
+        DataType::Json => json::validate(text).map(|()| Value::Text(text.into())),
+        DataType::Jsonb => json::canonical(text).map(|text| Value::Text(text.into())),
+        DataType::Array(element) => parse_array(text, element.data_type()).map(Value::Array),
         DataType::Date => parse_date(text).map(Value::Int),
         DataType::Timestamp => parse_timestamp(text).map(Value::Int),
         DataType::TimestampTz => parse_timestamptz(text).map(Value::Int),
@@ -49,6 +73,18 @@ fn parse_boolean(text: &str) -> Result<bool> {
     }
 }
 
+/// Reads an oid; negative numbers wrap around, as PostgreSQL has it.
+fn parse_oid(text: &str) -> Result<i64> {
+    let value = parse_integer(text, DataType::BigInt).map_err(|_| invalid_text(text, DataType::Oid))?;
+    match u32::try_from(value).or_else(|_| i32::try_from(value).map(|value| value as u32)) {
+        Ok(oid) => Ok(oid.into()),
+        Err(_) => {
+            let message = format!("value \"{}\" is out of range for type oid", shorten(text));
+            Err(Error::new(Code::NumericOutOfRange, message))
+        }
+    }
+}
+
 /// `invalid input syntax for type integer: "x"`.
 fn invalid_text(text: &str, data_type: DataType) -> Error {
     let name = type_name(data_type);
@@ -56,8 +92,9 @@ fn invalid_text(text: &str, data_type: DataType) -> Error {
 }
 
 /// The name of a type in messages, without its arguments.
-pub fn type_name(data_type: DataType) -> &'static str {
-    match data_type {
+pub fn type_name(data_type: DataType) -> Cow<'static, str> {
+    let name = match data_type {
+        DataType::Array(element) => return Cow::Owned(format!("{}[]", type_name(element.data_type()))),
         DataType::Boolean => "boolean",
         DataType::SmallInt => "smallint",
         DataType::Integer => "integer",
@@ -70,11 +107,20 @@ pub fn type_name(data_type: DataType) -> &'static str {
         DataType::Date => "date",
         DataType::Timestamp => "timestamp without time zone",
         DataType::TimestampTz => "timestamp with time zone",
-    }
+        DataType::Char(_) => "character",
+        DataType::Oid => "oid",
+        DataType::Bytea => "bytea",
+        DataType::Uuid => "uuid",
+        DataType::Time => "time without time zone",
+        DataType::Interval => "interval",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
+    };
+    Cow::Borrowed(name)
 }
 
 /// At most 100 characters of an offending text, for messages.
-fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(100) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

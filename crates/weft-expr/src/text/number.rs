@@ -15,6 +15,9 @@ const POWERS: [i128; 39] = {
     powers
 };
 
+/// `numeric` without a precision: 38 digits, of which 10 are after the point.
+pub const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
+
 /// 10^n for n up to 38.
 pub fn pow10(n: u8) -> i128 {
     POWERS[usize::from(n)]

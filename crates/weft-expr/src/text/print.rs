@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use weft_format::{DataType, ValueRef};
+use weft_format::{ArrayValue, DataType, ValueRef};
 
 use super::datetime::date_parts;
-use super::number::pow10;
+use super::number::{NUMERIC_DEFAULT, pow10};
+use super::{uuid_text, write_array, write_hex, write_interval};
 
 /// The text of a value; NULL is the empty string (callers that tell NULL apart look at the value first).
 pub fn print(value: ValueRef<'_>, data_type: DataType) -> String {
@@ -19,13 +20,30 @@ pub fn write(out: &mut String, value: ValueRef<'_>, data_type: DataType) {
     match (data_type, value) {
         (_, ValueRef::Null) => {}
         (_, ValueRef::Bool(v)) => out.push(if v { 't' } else { 'f' }),
+        (DataType::Char(width), ValueRef::Text(v)) => {
+            out.push_str(v);
+            let blanks = (width as usize).saturating_sub(v.chars().count());
+            out.extend(std::iter::repeat_n(' ', blanks));
+        }
         (_, ValueRef::Text(v)) => out.push_str(v),
+        (DataType::Array(element), ValueRef::Array(v) | ValueRef::Bytes(v)) => {
+            let element = element.data_type();
+            write_array(out, &ArrayValue::from_bytes(v).values(element), element);
+        }
+        (_, ValueRef::Bytes(v) | ValueRef::Array(v)) => {
+            out.push_str("\\x");
+            write_hex(out, v);
+        }
+        (_, ValueRef::Uuid(v)) => out.push_str(&uuid_text(v)),
+        (_, ValueRef::Interval(v)) => write_interval(out, v),
+        (DataType::Time, ValueRef::Int(v)) => write_time(out, v),
         (DataType::Date, ValueRef::Int(v)) => write_date(out, v),
         (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, ""),
         (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamp(out, v, "+00"),
         (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
         (DataType::Real, ValueRef::Float(v)) => write_float(out, v, &format!("{:e}", v as f32), 6),
         (_, ValueRef::Float(v)) => write_float(out, v, &format!("{v:e}"), 15),
+        (NUMERIC_DEFAULT, ValueRef::Decimal(v)) => write_plain(out, v),
         (DataType::Numeric { scale, .. }, ValueRef::Decimal(v)) => write_decimal(out, v, scale),
         (_, ValueRef::Decimal(v)) => push(out, format_args!("{v}")),
     }
@@ -44,6 +62,13 @@ fn write_decimal(out: &mut String, value: i128, scale: u8) {
     if scale > 0 {
         push(out, format_args!(".{:0width$}", value.unsigned_abs() % unit, width = usize::from(scale)));
     }
+}
+
+/// A numeric without a precision has no scale of its own to show: only digits that are not zero.
+fn write_plain(out: &mut String, value: i128) {
+    let DataType::Numeric { scale, .. } = NUMERIC_DEFAULT else { unreachable!("it is a numeric") };
+    write_decimal(out, value, scale);
+    out.truncate(out.trim_end_matches('0').trim_end_matches('.').len());
 }
 
 /// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4
@@ -90,19 +115,24 @@ fn write_date(out: &mut String, days: i64) {
     }
 }
 
-fn write_timestamp(out: &mut String, micros: i64, zone: &str) {
-    let days = micros.div_euclid(86_400_000_000);
-    let in_day = micros.rem_euclid(86_400_000_000);
-    let (seconds, fraction) = (in_day / 1_000_000, in_day % 1_000_000);
-    let (year, month, day) = date_parts(days);
-    let shown_year = if year > 0 { year } else { 1 - year };
-    push(out, format_args!("{shown_year:04}-{month:02}-{day:02} "));
+/// A time of day.
+fn write_time(out: &mut String, micros: i64) {
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
     push(out, format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60));
     if fraction > 0 {
         let digits = format!("{fraction:06}");
         out.push('.');
         out.push_str(digits.trim_end_matches('0'));
     }
+}
+
+fn write_timestamp(out: &mut String, micros: i64, zone: &str) {
+    let days = micros.div_euclid(86_400_000_000);
+    let in_day = micros.rem_euclid(86_400_000_000);
+    let (year, month, day) = date_parts(days);
+    let shown_year = if year > 0 { year } else { 1 - year };
+    push(out, format_args!("{shown_year:04}-{month:02}-{day:02} "));
+    write_time(out, in_day);
     out.push_str(zone);
     if year <= 0 {
         out.push_str(" BC");

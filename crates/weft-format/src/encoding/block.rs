@@ -166,11 +166,11 @@ impl Block {
         if self.is_null(position) {
             return Value::Null;
         }
-        if self.kind != Kind::Text {
+        if !self.kind.is_variable() {
             return self.kind.value(self.bits_at(position));
         }
         let mut scratch = Vec::new();
-        Value::Text(self.text_at(position, &mut scratch).into())
+        self.kind.variable(self.text_bytes_at(position, &mut scratch)).to_value()
     }
 
     /// Runs `each` on one value without copying a text that is stored whole.
@@ -190,10 +190,10 @@ impl Block {
         if self.is_null(position) {
             return each(ValueRef::Null);
         }
-        if self.kind != Kind::Text {
+        if !self.kind.is_variable() {
             return each(self.kind.value(self.bits_at(position)).as_ref());
         }
-        each(ValueRef::Text(self.text_at(position, scratch)))
+        each(self.kind.variable(self.text_bytes_at(position, scratch)))
     }
 
     /// One integer (smallint, integer, bigint, date, timestamps); nothing when it is NULL or of another kind.
@@ -238,11 +238,7 @@ impl Block {
         }
     }
 
-    /// A text; `scratch` receives it when it has to be decompressed. Any text when the row is NULL.
-    pub(crate) fn text_at<'a>(&'a self, position: usize, scratch: &'a mut Vec<u8>) -> &'a str {
-        std::str::from_utf8(self.text_bytes_at(position, scratch)).expect("writers store only UTF-8; checksums hold")
-    }
-
+    /// The bytes of a text; `scratch` receives them when they have to be decompressed. Any text when the row is NULL.
     pub(crate) fn text_bytes_at<'a>(&'a self, position: usize, scratch: &'a mut Vec<u8>) -> &'a [u8] {
         let bytes = self.buffer.as_slice();
         match &self.body {
@@ -295,7 +291,8 @@ impl Block {
                 }
                 let mut scratch = Vec::new();
                 for position in 0..self.rows {
-                    if std::str::from_utf8(self.text_bytes_at(position, &mut scratch)).is_err() {
+                    let bytes = self.text_bytes_at(position, &mut scratch);
+                    if self.kind == Kind::Text && std::str::from_utf8(bytes).is_err() {
                         return Err(Error::corrupt(format!("text {position} is not UTF-8")));
                     }
                 }
@@ -340,30 +337,30 @@ fn parse_body(
     let contradiction = || Error::corrupt(format!("a {encoding:?} block cannot hold {kind:?} here"));
     match (encoding, kind) {
         (Encoding::AllNull, _) => Ok(Body::AllNull),
-        (Encoding::Constant, Kind::Text) => parse_constant_text(bytes, at).map(Body::Constant),
+        (Encoding::Constant, Kind::Text | Kind::Bytes) => parse_constant_text(bytes, at, kind).map(Body::Constant),
         (Encoding::Constant, _) => {
             let value = bytes.get(at..at + 16).ok_or_else(cut)?;
             Ok(Body::Constant(Constant::Bits(u128::from_le_bytes(array(value)))))
         }
         (Encoding::Plain, Kind::Bool) if at + rows.div_ceil(8) <= bytes.len() => Ok(Body::Bits(at)),
         (Encoding::Plain, Kind::Bool) => Err(cut()),
-        (Encoding::Plain, Kind::Text) => {
+        (Encoding::Plain, Kind::Text | Kind::Bytes) => {
             let index = TextIndex::parse(bytes, at, rows)?;
-            match std::str::from_utf8(index.all(bytes)) {
-                Ok(_) => Ok(Body::Texts(index)),
-                Err(_) => Err(Error::corrupt("a block's texts are not UTF-8")),
+            if kind == Kind::Text && std::str::from_utf8(index.all(bytes)).is_err() {
+                return Err(Error::corrupt("a block's texts are not UTF-8"));
             }
+            Ok(Body::Texts(index))
         }
         (Encoding::Plain, _) if at + rows * kind.width() <= bytes.len() => Ok(Body::Plain(at)),
         (Encoding::Plain, _) => Err(cut()),
         (Encoding::Frame, Kind::Int16) => Ok(Body::Frame(Packed::parse::<u16>(bytes, at, rows)?.0)),
         (Encoding::Frame, Kind::Int32) => Ok(Body::Frame(Packed::parse::<u32>(bytes, at, rows)?.0)),
         (Encoding::Frame, Kind::Int64 | Kind::Decimal) => Ok(Body::Frame(Packed::parse::<u64>(bytes, at, rows)?.0)),
-        (Encoding::Symbols, Kind::Text) => {
+        (Encoding::Symbols, Kind::Text | Kind::Bytes) => {
             let table = symbols.ok_or_else(|| Error::corrupt("a block needs a symbol table, its column has none"))?;
             Ok(Body::Symbols(TextIndex::parse(bytes, at, rows)?, Arc::clone(table)))
         }
-        (Encoding::Letters, Kind::Text) => {
+        (Encoding::Letters, Kind::Text | Kind::Bytes) => {
             let alphabet = Alphabet::parse(bytes, at)?;
             let index = TextIndex::parse(bytes, at + alphabet.stored_bytes(), rows)?;
             Ok(Body::Letters(index, alphabet))
@@ -387,12 +384,13 @@ fn parse_body(
     }
 }
 
-fn parse_constant_text(bytes: &[u8], at: usize) -> Result<Constant> {
+fn parse_constant_text(bytes: &[u8], at: usize, kind: Kind) -> Result<Constant> {
     let header = bytes.get(at..at + ALIGN_BYTES).ok_or_else(|| Error::corrupt("a constant is cut off"))?;
     let (start, len) = (at + ALIGN_BYTES, u32::from_le_bytes(array(header)) as usize);
-    let text = bytes.get(start..start + len).map(std::str::from_utf8);
-    match text {
-        Some(Ok(_)) => Ok(Constant::Text(start, start + len)),
+    match bytes.get(start..start + len) {
+        Some(text) if kind == Kind::Bytes || std::str::from_utf8(text).is_ok() => {
+            Ok(Constant::Text(start, start + len))
+        }
         _ => Err(Error::corrupt("a constant is not a text within its block")),
     }
 }

@@ -3,16 +3,18 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 
+use crate::arrow_values::stored;
 use crate::encoding::encode;
-use crate::encoding::kind::{Kind, Word};
+use crate::encoding::kind::{Kind, UUID_FLIP, Word};
 use crate::encoding::layout::{BLOCK_ROWS, Encoding};
 use crate::encoding::symbols::SymbolTrainer;
 use crate::error::{Error, Result};
+use crate::interval::Interval;
 use crate::stats::ColumnStats;
 use crate::types::DataType;
 use crate::value::ValueRef;
@@ -70,8 +72,8 @@ impl BlockBuilder {
             Kind::Int16 => Data::Word16(Vec::new()),
             Kind::Int32 | Kind::Float32 => Data::Word32(Vec::new()),
             Kind::Int64 | Kind::Float64 => Data::Word64(Vec::new()),
-            Kind::Decimal => Data::Word128(Vec::new()),
-            Kind::Text => Data::Text { ends: Vec::new(), bytes: Vec::new() },
+            Kind::Decimal | Kind::Uuid | Kind::Interval => Data::Word128(Vec::new()),
+            Kind::Text | Kind::Bytes => Data::Text { ends: Vec::new(), bytes: Vec::new() },
         };
         let trainer = SymbolTrainer::default();
         BlockBuilder { data_type, data, validity: Vec::new(), null_count: 0, rows: 0, trainer }
@@ -127,8 +129,14 @@ impl BlockBuilder {
             (Data::Word64(values), ValueRef::Int(v)) => values.push(v as u64),
             (Data::Word64(values), ValueRef::Float(v)) => values.push(v.to_bits()),
             (Data::Word128(values), ValueRef::Decimal(v)) => values.push(v as u128),
+            (Data::Word128(values), ValueRef::Uuid(v)) => values.push(v ^ UUID_FLIP),
+            (Data::Word128(values), ValueRef::Interval(v)) => values.push(v.to_bits()),
             (Data::Text { ends, bytes }, ValueRef::Text(v)) => {
                 bytes.extend_from_slice(v.as_bytes());
+                ends.push(text_end(bytes));
+            }
+            (Data::Text { ends, bytes }, ValueRef::Bytes(v) | ValueRef::Array(v)) => {
+                bytes.extend_from_slice(v);
                 ends.push(text_end(bytes));
             }
             (Data::Word16(values), ValueRef::Null) => values.push(0),
@@ -140,9 +148,10 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds rows `offset..offset + len` of an array in the column's Arrow type (text: any of the three string types).
+    /// Adds rows `offset..offset + len` of an array in the column's Arrow type (text: any of the three string types;
+    /// arrays: also as their bytes).
     pub fn push_array(&mut self, array: &ArrayRef, offset: usize, len: usize) -> Result<()> {
-        let array = array.slice(offset, len);
+        let array = stored(&array.slice(offset, len), self.data_type);
         let kind = Kind::of(self.data_type);
         match (&mut self.data, array.data_type()) {
             (Data::Bool(values), ArrowType::Boolean) => values.extend(array.as_boolean().values().iter()),
@@ -170,7 +179,28 @@ impl BlockBuilder {
             (Data::Word128(values), ArrowType::Decimal128(..)) => {
                 extend::<Decimal128Type, _>(values, &array, |v| v as u128);
             }
-            (Data::Text { ends, bytes }, ArrowType::Utf8) => extend_texts(ends, bytes, array.as_string::<i32>().iter()),
+            (Data::Word64(values), ArrowType::Time64(arrow_schema::TimeUnit::Microsecond)) if kind == Kind::Int64 => {
+                extend::<Time64MicrosecondType, _>(values, &array, |v| v as u64);
+            }
+            (Data::Word64(values), ArrowType::UInt32) if kind == Kind::Int64 => {
+                extend::<UInt32Type, _>(values, &array, u64::from);
+            }
+            (Data::Word128(values), ArrowType::FixedSizeBinary(16)) if kind == Kind::Uuid => {
+                let uuids = array.as_fixed_size_binary();
+                values.extend((0..len).map(|row| u128::from_be_bytes(crate::row::array(uuids.value(row))) ^ UUID_FLIP));
+            }
+            (Data::Word128(values), ArrowType::Interval(arrow_schema::IntervalUnit::MonthDayNano)) => {
+                extend::<IntervalMonthDayNanoType, _>(values, &array, |v| Interval::from_arrow(v).to_bits());
+            }
+            (Data::Text { ends, bytes }, ArrowType::BinaryView) => {
+                extend_texts(ends, bytes, array.as_binary_view().iter());
+            }
+            (Data::Text { ends, bytes }, ArrowType::LargeBinary) => {
+                extend_texts(ends, bytes, array.as_binary::<i64>().iter());
+            }
+            (Data::Text { ends, bytes }, ArrowType::Utf8) => {
+                extend_texts(ends, bytes, array.as_string::<i32>().iter());
+            }
             (Data::Text { ends, bytes }, ArrowType::LargeUtf8) => {
                 extend_texts(ends, bytes, array.as_string::<i64>().iter());
             }
@@ -266,9 +296,13 @@ fn extend<T: ArrowPrimitiveType, W: Word>(values: &mut Vec<W>, array: &ArrayRef,
     values.extend(array.as_primitive::<T>().values().iter().map(|&value| cast(value)));
 }
 
-fn extend_texts<'a>(ends: &mut Vec<u32>, bytes: &mut Vec<u8>, texts: impl Iterator<Item = Option<&'a str>>) {
+fn extend_texts<'a, T: AsRef<[u8]> + ?Sized + 'a>(
+    ends: &mut Vec<u32>,
+    bytes: &mut Vec<u8>,
+    texts: impl Iterator<Item = Option<&'a T>>,
+) {
     for text in texts {
-        bytes.extend_from_slice(text.unwrap_or("").as_bytes());
+        bytes.extend_from_slice(text.map_or(&[], AsRef::as_ref));
         ends.push(text_end(bytes));
     }
 }

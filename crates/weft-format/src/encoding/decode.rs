@@ -7,13 +7,18 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
 };
-use arrow_array::{ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, StringViewArray};
+use arrow_array::{
+    ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, PrimitiveArray, StringViewArray,
+};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
 
+use crate::arrow_values::logical;
 use crate::encoding::block::{Block, Body, Constant, unpacked};
-use crate::encoding::kind::{Kind, Lane};
+use crate::encoding::kind::{Kind, Lane, UUID_FLIP};
+use crate::interval::Interval;
 use crate::types::DataType;
 
 /// Longest text that lies within its view.
@@ -29,10 +34,10 @@ impl Block {
             Kind::Int16 => finish(self.buffer_of::<u16>(), self.rows, nulls, data_type),
             Kind::Int32 | Kind::Float32 => finish(self.buffer_of::<u32>(), self.rows, nulls, data_type),
             Kind::Int64 | Kind::Float64 => finish(self.buffer_of::<u64>(), self.rows, nulls, data_type),
-            Kind::Decimal => finish(self.decimals(), self.rows, nulls, data_type),
-            Kind::Text => {
+            Kind::Decimal | Kind::Uuid | Kind::Interval => finish(self.decimals(), self.rows, nulls, data_type),
+            Kind::Text | Kind::Bytes => {
                 let (views, buffers) = self.views();
-                text_array(views, buffers, nulls)
+                variable_array(views, buffers, nulls, data_type)
             }
         }
     }
@@ -58,13 +63,13 @@ impl Block {
             Kind::Int64 | Kind::Float64 => {
                 finish(Buffer::from_vec(self.gather::<u64>(selection)), rows, nulls, data_type)
             }
-            Kind::Decimal => {
+            Kind::Decimal | Kind::Uuid | Kind::Interval => {
                 let values: Vec<i128> = selection.iter().map(|&row| self.bits_at(row as usize) as i128).collect();
                 finish(Buffer::from_vec(values), rows, nulls, data_type)
             }
-            Kind::Text => {
+            Kind::Text | Kind::Bytes => {
                 let (views, buffers) = self.selected_views(selection);
-                text_array(views, buffers, nulls)
+                variable_array(views, buffers, nulls, data_type)
             }
         }
     }
@@ -136,12 +141,11 @@ impl Block {
             }
             Body::Texts(index) => {
                 let (start, len) = index.extent();
-                let text = std::str::from_utf8(index.all(bytes)).expect("parsing tested it");
+                let all = Texts::new(self.kind, index.all(bytes));
                 let mut views = Vec::with_capacity(self.rows);
                 let mut long = false;
                 index.for_each(bytes, self.rows, |start, end| {
-                    assert!(text.is_char_boundary(start) && text.is_char_boundary(end), "texts end between characters");
-                    views.push(view_of_range(text.as_bytes(), start, end));
+                    views.push(all.view(start, end));
                     long |= end - start > INLINE_BYTES_MAX;
                 });
                 (views, shared(self.buffer.slice_with_length(start, len), long))
@@ -154,7 +158,7 @@ impl Block {
                     symbols.decompress(&codes[start..end], &mut text);
                     ends.push(text.len());
                 });
-                views_of_ends(text, &ends)
+                views_of_ends(self.kind, text, &ends)
             }
             Body::Letters(index, alphabet) => {
                 let mut ends = Vec::with_capacity(self.rows);
@@ -162,7 +166,7 @@ impl Block {
                 let total = ends.last().copied().unwrap_or(0);
                 let mut text = Vec::with_capacity(total);
                 alphabet.unpack(index.all(bytes), 0, total, &mut text);
-                views_of_ends(text, &ends)
+                views_of_ends(self.kind, text, &ends)
             }
             Body::RunLength(ends, values) => {
                 let (entries, buffers) = values.views();
@@ -191,22 +195,47 @@ impl Block {
             text.extend_from_slice(self.text_bytes_at(row as usize, &mut scratch));
             ends.push(text.len());
         }
-        views_of_ends(text, &ends)
+        views_of_ends(self.kind, text, &ends)
     }
 }
 
 /// Views of texts that lie one after the other in `text`; tests that all are UTF-8.
-fn views_of_ends(text: Vec<u8>, ends: &[usize]) -> (Vec<u128>, Vec<Buffer>) {
-    let text = String::from_utf8(text).expect("writers store only UTF-8; checksums hold");
+fn views_of_ends(kind: Kind, text: Vec<u8>, ends: &[usize]) -> (Vec<u128>, Vec<Buffer>) {
+    let all = Texts::new(kind, &text);
     let mut views = Vec::with_capacity(ends.len());
     let (mut start, mut long) = (0, false);
     for &end in ends {
-        assert!(text.is_char_boundary(end), "texts end between characters");
-        views.push(view_of_range(text.as_bytes(), start, end));
+        views.push(all.view(start, end));
         long |= end - start > INLINE_BYTES_MAX;
         start = end;
     }
-    (views, if long { vec![Buffer::from_vec(text.into_bytes())] } else { Vec::new() })
+    (views, if long { vec![Buffer::from_vec(text)] } else { Vec::new() })
+}
+
+/// Bytes of many texts, tested to be UTF-8 when they are texts.
+enum Texts<'a> {
+    Utf8(&'a str),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Texts<'a> {
+    fn new(kind: Kind, bytes: &'a [u8]) -> Texts<'a> {
+        match kind {
+            Kind::Text => Texts::Utf8(std::str::from_utf8(bytes).expect("writers store only UTF-8; checksums hold")),
+            _ => Texts::Bytes(bytes),
+        }
+    }
+
+    #[inline]
+    fn view(&self, start: usize, end: usize) -> u128 {
+        match self {
+            Texts::Utf8(text) => {
+                assert!(text.is_char_boundary(start) && text.is_char_boundary(end), "texts end between characters");
+                view_of_range(text.as_bytes(), start, end)
+            }
+            Texts::Bytes(bytes) => view_of_range(bytes, start, end),
+        }
+    }
 }
 
 fn shared(buffer: Buffer, long: bool) -> Vec<Buffer> {
@@ -229,10 +258,17 @@ fn view_of(text: &[u8], offset: usize) -> u128 {
     arrow_array::builder::make_view(text, 0, offset as u32)
 }
 
-fn text_array(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>) -> ArrayRef {
+fn variable_array(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>, data_type: DataType) -> ArrayRef {
+    let views = ScalarBuffer::from(views);
+    if Kind::of(data_type) == Kind::Bytes {
+        // SAFETY: every view was made from a range of buffer 0, or holds its bytes itself.
+        let bytes = unsafe { BinaryViewArray::new_unchecked(views, buffers, nulls) };
+        return logical(Arc::new(bytes), data_type);
+    }
     // SAFETY: every view was made from a range of buffer 0 that was tested to be UTF-8 between character boundaries, or
     // holds such a text itself.
-    Arc::new(unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(views), buffers, nulls) })
+    let texts = unsafe { StringViewArray::new_unchecked(views, buffers, nulls) };
+    logical(Arc::new(texts), data_type)
 }
 
 /// Repeats each run's value up to its end.
@@ -262,7 +298,23 @@ fn finish(buffer: Buffer, rows: usize, nulls: Option<NullBuffer>, data_type: Dat
             let typed = values.with_precision_and_scale(precision, scale as i8);
             Arc::new(typed.expect("a schema's precision and scale are valid"))
         }
-        DataType::Boolean | DataType::Text | DataType::Varchar(_) => unreachable!("{data_type} has no fixed words"),
+        DataType::Time => primitive::<Time64MicrosecondType>(buffer, rows, nulls),
+        DataType::Oid => {
+            let words = ScalarBuffer::<i64>::new(buffer, 0, rows);
+            let values: Vec<u32> = words.iter().map(|&word| word as u32).collect();
+            Arc::new(PrimitiveArray::<UInt32Type>::new(values.into(), nulls))
+        }
+        DataType::Uuid => {
+            let words = ScalarBuffer::<i128>::new(buffer, 0, rows);
+            let bytes: Vec<u8> = words.iter().flat_map(|&word| (word as u128 ^ UUID_FLIP).to_be_bytes()).collect();
+            Arc::new(FixedSizeBinaryArray::new(16, Buffer::from_vec(bytes), nulls))
+        }
+        DataType::Interval => {
+            let words = ScalarBuffer::<i128>::new(buffer, 0, rows);
+            let values: Vec<_> = words.iter().map(|&word| Interval::from_bits(word as u128).to_arrow()).collect();
+            Arc::new(PrimitiveArray::<IntervalMonthDayNanoType>::new(values.into(), nulls))
+        }
+        _ => unreachable!("{data_type} has no fixed words"),
     }
 }
 

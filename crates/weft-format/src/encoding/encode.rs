@@ -7,10 +7,11 @@ use crate::bloom::{hash_value, hash_word};
 use crate::encoding::builder::{BlockBuilder, Data, EncodedBlock, HashesWanted};
 use crate::encoding::dictionary::dictionary_of;
 use crate::encoding::encode_text::encode_texts;
-use crate::encoding::kind::{Kind, Lane, Word};
+use crate::encoding::kind::{Kind, Lane, UUID_FLIP, Word};
 use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, Encoding, FLAG_VALIDITY};
 use crate::encoding::packed::{UNIT_ROWS, frames, frames_bytes, pack_unit, unit_bytes, write_frames};
 use crate::encoding::symbols::SymbolTrainer;
+use crate::interval::Interval;
 use crate::stats::ColumnStats;
 use crate::value::{ValueRef, compare_floats};
 
@@ -74,6 +75,7 @@ pub(crate) fn encode(builder: &BlockBuilder, trainer: &mut SymbolTrainer, wanted
         Data::Word16(values) => encode_words(shape, values, wanted, &mut out),
         Data::Word32(values) => encode_words(shape, values, wanted, &mut out),
         Data::Word64(values) => encode_words(shape, values, wanted, &mut out),
+        Data::Word128(values) if kind == Kind::Interval => encode_intervals(shape, values, wanted, &mut out),
         Data::Word128(values) => encode_decimals(shape, values, wanted, &mut out),
         Data::Text { ends, bytes } => {
             let (encoding, stats, hashes) = encode_texts(shape, builder, ends, bytes, trainer, wanted, &mut out);
@@ -209,21 +211,47 @@ fn runs_of<T: Copy + Eq>(values: &[T]) -> (Vec<u16>, Vec<T>) {
     (ends, firsts)
 }
 
+/// Intervals are stored as they are: their order is not that of their bits.
+fn encode_intervals(shape: Shape<'_>, values: &[u128], wanted: HashesWanted, out: &mut Vec<u8>) -> Encoded<'static> {
+    let all = || values.iter().map(|&bits| Interval::from_bits(bits));
+    let first = Interval::from_bits(values[0]);
+    let (min, max) = all().fold((first, first), |(min, max), value| {
+        (if value.span() < min.span() { value } else { min }, if value.span() > max.span() { value } else { max })
+    });
+    let min_max = (ValueRef::Interval(min), ValueRef::Interval(max));
+    let hashes = match wanted {
+        HashesWanted::None => None,
+        HashesWanted::Few(count) if values.len() > count => None,
+        _ => Some(all().map(|value| hash_value(ValueRef::Interval(value))).collect()),
+    };
+    if values.iter().all(|&value| value == values[0]) {
+        shape.write(Encoding::Constant, out, |out| out.extend_from_slice(&values[0].to_le_bytes()));
+        return (Encoding::Constant, min_max, hashes);
+    }
+    shape.write(Encoding::Plain, out, |out| u128::write_all(values, out));
+    (Encoding::Plain, min_max, hashes)
+}
+
+/// Decimals and uuids.
 fn encode_decimals(shape: Shape<'_>, values: &[u128], wanted: HashesWanted, out: &mut Vec<u8>) -> Encoded<'static> {
+    let value_ref = |value: i128| match shape.kind {
+        Kind::Uuid => ValueRef::Uuid(value as u128 ^ UUID_FLIP),
+        _ => ValueRef::Decimal(value),
+    };
     let signed = || values.iter().map(|&value| value as i128);
     let (min, max) = signed().fold((i128::MAX, i128::MIN), |(min, max), value| (min.min(value), max.max(value)));
-    let min_max = (ValueRef::Decimal(min), ValueRef::Decimal(max));
+    let min_max = (value_ref(min), value_ref(max));
     let hashes = match wanted {
         HashesWanted::None => None,
         HashesWanted::Few(_) if min == max => Some(vec![hash_value(min_max.0)]),
         HashesWanted::Few(count) if values.len() > count => None,
-        _ => Some(signed().map(|value| hash_value(ValueRef::Decimal(value))).collect()),
+        _ => Some(signed().map(|value| hash_value(value_ref(value))).collect()),
     };
     if min == max {
         shape.write(Encoding::Constant, out, |out| out.extend_from_slice(&min.to_le_bytes()));
         return (Encoding::Constant, min_max, hashes);
     }
-    if i64::try_from(min).is_ok() && i64::try_from(max).is_ok() {
+    if shape.kind == Kind::Decimal && i64::try_from(min).is_ok() && i64::try_from(max).is_ok() {
         let words: Vec<u64> = values.iter().map(|&value| value as u64).collect();
         let frames = frames(&words);
         if frames_bytes(&frames) < size_of_val(values) {

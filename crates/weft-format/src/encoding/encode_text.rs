@@ -13,7 +13,6 @@ use crate::encoding::letters::Alphabet;
 use crate::encoding::symbols::SymbolTrainer;
 use crate::encoding::text::{index_bytes, write_index};
 use crate::stats::ColumnStats;
-use crate::value::ValueRef;
 
 /// Symbols must save at least one byte in this many, or texts stay plain, which reads faster.
 const SYMBOLS_GAIN: usize = 24;
@@ -45,7 +44,7 @@ pub(crate) fn encode_texts(
             out.extend_from_slice(first);
         });
         let hashes = (wanted != HashesWanted::None).then(|| vec![hash_bytes(first)]);
-        return (Encoding::Constant, stats_of(&mut std::iter::once(first), counts), hashes);
+        return (Encoding::Constant, stats_of(shape.kind, &mut std::iter::once(first), counts), hashes);
     }
     // Per byte of text, what the other encodings are likely to need.
     let ratio = trainer.ratio().min(1.0);
@@ -61,7 +60,7 @@ pub(crate) fn encode_texts(
             HashesWanted::Few(count) if entries.len() > count => None,
             _ => Some(entries.iter().map(|entry| hash_bytes(entry)).collect()),
         };
-        return (encoding, stats_of(&mut entries.iter().copied(), counts), hashes);
+        return (encoding, stats_of(shape.kind, &mut entries.iter().copied(), counts), hashes);
     }
     let encoding = write_simple(shape, ends, bytes, trainer, out);
     let hashes = match wanted {
@@ -69,7 +68,7 @@ pub(crate) fn encode_texts(
         HashesWanted::Few(count) if rows > count => None,
         _ => Some((0..rows).filter_map(text).map(hash_bytes).collect()),
     };
-    (encoding, stats_of(&mut (0..rows).filter_map(text), counts), hashes)
+    (encoding, stats_of(shape.kind, &mut (0..rows).filter_map(text), counts), hashes)
 }
 
 fn write_dictionary(
@@ -89,7 +88,7 @@ fn write_dictionary(
             bytes.extend_from_slice(text);
             ends.push(bytes.len() as u32);
         }
-        write_simple(Shape::nested(Kind::Text, ends.len()), &ends, &bytes, trainer, out);
+        write_simple(Shape::nested(shape.kind, ends.len()), &ends, &bytes, trainer, out);
     };
     if as_runs {
         let mut ends: Vec<u16> = Vec::with_capacity(runs);
@@ -164,9 +163,8 @@ fn texts_bytes(ends: &[u32], total: usize) -> usize {
     index_bytes(ends.len(), min as usize, max as usize, total) + total
 }
 
-fn stats_of(texts: &mut dyn Iterator<Item = &[u8]>, (null_count, row_count): (u64, u64)) -> ColumnStats {
+fn stats_of(kind: Kind, texts: &mut dyn Iterator<Item = &[u8]>, (null_count, row_count): (u64, u64)) -> ColumnStats {
     let first = texts.next().expect("some row has a text");
     let (min, max) = texts.fold((first, first), |(min, max), text| (min.min(text), max.max(text)));
-    let utf8 = |text| ValueRef::Text(std::str::from_utf8(text).expect("texts were pushed as str"));
-    ColumnStats::new(utf8(min), utf8(max), null_count, row_count)
+    ColumnStats::new(kind.variable(min), kind.variable(max), null_count, row_count)
 }

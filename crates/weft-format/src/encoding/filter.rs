@@ -11,7 +11,7 @@ use crate::encoding::kind::{Kind, Lane};
 use crate::encoding::packed::UNIT_ROWS;
 use crate::mask::Mask;
 use crate::predicate::{CompareOp, Predicate};
-use crate::value::{Value, ValueRef};
+use crate::value::Value;
 
 /// What an integer has to satisfy: `low <= value <= high`, or the opposite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Block {
             Body::Constant(_) => {
                 let mut scratch = Vec::new();
                 let keep = match self.kind {
-                    Kind::Text => predicate.matches(ValueRef::Text(self.text_at(0, &mut scratch))),
+                    kind if kind.is_variable() => predicate.matches(kind.variable(self.text_bytes_at(0, &mut scratch))),
                     kind => predicate.matches(kind.value(self.bits_at(0)).as_ref()),
                 };
                 if !keep {
@@ -127,8 +127,7 @@ impl Block {
         let mut test = |text: &[u8]| {
             // NULL slots hold any text, which is tested in vain.
             if mask.get(row) {
-                let text = std::str::from_utf8(text).expect("writers store only UTF-8; checksums hold");
-                if !predicate.matches(ValueRef::Text(text)) {
+                if !predicate.matches(self.kind.variable(text)) {
                     kept.clear(row);
                 }
             }

@@ -1,9 +1,10 @@
-//! The eight kinds of stored values, and the machine words that hold those of fixed width.
+//! The kinds of stored values, and the machine words that hold those of fixed width.
 
 use fastlanes::FoR;
 
+use crate::interval::Interval;
 use crate::types::DataType;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 
 /// How a column's values are stored; several logical types share a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Kind {
     Int16 = 2,
     /// integer, date
     Int32 = 3,
-    /// bigint, timestamps
+    /// bigint, oid, time, timestamps
     Int64 = 4,
     /// real, as its bits
     Float32 = 5,
@@ -23,8 +24,14 @@ pub enum Kind {
     Float64 = 6,
     /// numeric, scaled 128-bit integer
     Decimal = 7,
-    /// text, varchar
+    /// text, varchar, char, json, jsonb
     Text = 8,
+    /// bytea, arrays
+    Bytes = 9,
+    /// uuid, as a 128-bit integer with the highest bit flipped, so that signed order is its order
+    Uuid = 10,
+    /// interval, its fields side by side
+    Interval = 11,
 }
 
 impl Kind {
@@ -34,17 +41,22 @@ impl Kind {
             DataType::Boolean => Kind::Bool,
             DataType::SmallInt => Kind::Int16,
             DataType::Integer | DataType::Date => Kind::Int32,
-            DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => Kind::Int64,
+            DataType::BigInt | DataType::Oid | DataType::Time | DataType::Timestamp | DataType::TimestampTz => {
+                Kind::Int64
+            }
             DataType::Real => Kind::Float32,
             DataType::DoublePrecision => Kind::Float64,
             DataType::Numeric { .. } => Kind::Decimal,
-            DataType::Text | DataType::Varchar(_) => Kind::Text,
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json | DataType::Jsonb => Kind::Text,
+            DataType::Bytea | DataType::Array(_) => Kind::Bytes,
+            DataType::Uuid => Kind::Uuid,
+            DataType::Interval => Kind::Interval,
         }
     }
 
     /// Reads a kind's byte.
     pub fn from_byte(byte: u8) -> Option<Kind> {
-        const KINDS: [Kind; 8] = [
+        const KINDS: [Kind; 11] = [
             Kind::Bool,
             Kind::Int16,
             Kind::Int32,
@@ -53,18 +65,34 @@ impl Kind {
             Kind::Float64,
             Kind::Decimal,
             Kind::Text,
+            Kind::Bytes,
+            Kind::Uuid,
+            Kind::Interval,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == byte)
     }
 
-    /// Bytes of one plain value; 0 for booleans (bits) and text.
+    /// Bytes of one plain value; 0 for booleans (bits), text and bytes.
     pub(crate) fn width(self) -> usize {
         match self {
-            Kind::Bool | Kind::Text => 0,
+            Kind::Bool | Kind::Text | Kind::Bytes => 0,
             Kind::Int16 => 2,
             Kind::Int32 | Kind::Float32 => 4,
             Kind::Int64 | Kind::Float64 => 8,
-            Kind::Decimal => 16,
+            Kind::Decimal | Kind::Uuid | Kind::Interval => 16,
+        }
+    }
+
+    /// Whether values have no fixed width.
+    pub(crate) fn is_variable(self) -> bool {
+        matches!(self, Kind::Text | Kind::Bytes)
+    }
+
+    /// The value that these bytes are; those of a text are UTF-8.
+    pub(crate) fn variable(self, bytes: &[u8]) -> ValueRef<'_> {
+        match self {
+            Kind::Text => ValueRef::Text(std::str::from_utf8(bytes).expect("writers store only UTF-8; checksums hold")),
+            _ => ValueRef::Bytes(bytes),
         }
     }
 
@@ -83,10 +111,15 @@ impl Kind {
             Kind::Float32 => Value::Float(f32::from_bits(bits as u32).into()),
             Kind::Float64 => Value::Float(f64::from_bits(bits as u64)),
             Kind::Decimal => Value::Decimal(bits as i128),
-            Kind::Text => panic!("texts have no fixed bits"),
+            Kind::Uuid => Value::Uuid(bits ^ UUID_FLIP),
+            Kind::Interval => Value::Interval(Interval::from_bits(bits)),
+            Kind::Text | Kind::Bytes => panic!("texts have no fixed bits"),
         }
     }
 }
+
+/// What turns the order of uuids into that of signed integers.
+pub(crate) const UUID_FLIP: u128 = 1 << 127;
 
 /// A machine word that blocks store: u16, u32 and u64 can be bit-packed, u128 only copied.
 pub(crate) trait Word: Copy + Eq + Default + Send + Sync + 'static {

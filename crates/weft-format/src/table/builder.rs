@@ -5,13 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-};
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType as ArrowType;
 
+use crate::arrow_values::{stored, stored_value_at};
 use crate::bloom::{BLOOM_BITS_PER_KEY, BloomFilter, hash_bytes};
 use crate::encoding::{BLOCK_ROWS, BlockBuilder, EncodedBlock, HashesWanted};
 use crate::error::{Error, Result};
@@ -164,11 +160,13 @@ impl ColumnTableBuilder {
     /// LargeUtf8 or Utf8View). Panics when a row does not follow the one before it. After an error the builder is of
     /// no use.
     pub fn push_batch(&mut self, columns: &[ArrayRef], insert_ts: InsertTimestamps<'_>) -> Result<()> {
-        let stored = self.schema.columns.len();
+        let width = self.schema.columns.len();
         let rows = columns.first().map_or(0, |column| column.len());
-        if columns.len() != stored || columns.iter().any(|column| column.len() != rows) {
-            return Err(Error::internal(format!("a batch of {} columns for a table of {stored}", columns.len())));
+        if columns.len() != width || columns.iter().any(|column| column.len() != rows) {
+            return Err(Error::internal(format!("a batch of {} columns for a table of {width}", columns.len())));
         }
+        let typed = columns.iter().zip(&self.schema.columns);
+        let columns: Vec<ArrayRef> = typed.map(|(array, column)| stored(array, column.data_type)).collect();
         if let InsertTimestamps::Each(each) = insert_ts {
             assert_eq!(each.len(), rows, "a batch has one insert timestamp per row");
         }
@@ -180,7 +178,7 @@ impl ColumnTableBuilder {
         let mut offset = 0;
         while offset < rows {
             let len = (BLOCK_ROWS - self.pending_rows).min(rows - offset);
-            for (column, array) in self.columns.iter_mut().zip(columns) {
+            for (column, array) in self.columns.iter_mut().zip(&columns) {
                 column.builder.push_array(array, offset, len)?;
             }
             for row in offset..offset + len {
@@ -190,7 +188,7 @@ impl ColumnTableBuilder {
                 };
                 self.key.clear();
                 for &ordinal in &self.schema.key {
-                    let value = array_value(&columns[ordinal], row);
+                    let value = stored_value_at(&columns[ordinal], row).expect("the block builder took this type");
                     key::put(&mut self.key, self.schema.columns[ordinal].data_type, value);
                 }
                 self.note_key(ts);
@@ -320,23 +318,4 @@ fn write_column(bytes: &mut Vec<u8>, file: FileId, number: u32, column: &mut Col
         filter
     });
     ColumnEntry { data_type: column.builder.data_type(), symbols: column.builder.symbol_table(), filter, blocks }
-}
-
-/// One value, not NULL, of a key column of a batch.
-fn array_value(array: &ArrayRef, row: usize) -> ValueRef<'_> {
-    match array.data_type() {
-        ArrowType::Boolean => ValueRef::Bool(array.as_boolean().value(row)),
-        ArrowType::Int16 => ValueRef::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        ArrowType::Int32 => ValueRef::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        ArrowType::Date32 => ValueRef::Int(array.as_primitive::<Date32Type>().value(row).into()),
-        ArrowType::Int64 => ValueRef::Int(array.as_primitive::<Int64Type>().value(row)),
-        ArrowType::Timestamp(..) => ValueRef::Int(array.as_primitive::<TimestampMicrosecondType>().value(row)),
-        ArrowType::Float32 => ValueRef::Float(array.as_primitive::<Float32Type>().value(row).into()),
-        ArrowType::Float64 => ValueRef::Float(array.as_primitive::<Float64Type>().value(row)),
-        ArrowType::Decimal128(..) => ValueRef::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
-        ArrowType::Utf8 => ValueRef::Text(array.as_string::<i32>().value(row)),
-        ArrowType::LargeUtf8 => ValueRef::Text(array.as_string::<i64>().value(row)),
-        ArrowType::Utf8View => ValueRef::Text(array.as_string_view().value(row)),
-        other => unreachable!("the block builder refuses {other}"),
-    }
 }

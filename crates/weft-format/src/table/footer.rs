@@ -4,12 +4,11 @@ use crate::bloom::BloomFilter;
 use crate::encoding::{BLOCK_ROWS, Kind};
 use crate::error::{Error, Result};
 use crate::ids::Timestamp;
+use crate::interval::Interval;
 use crate::row::array;
 use crate::stats::ColumnStats;
-use crate::table::layout::{
-    INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT, type_bytes, type_of,
-};
-use crate::types::DataType;
+use crate::table::layout::{INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT};
+use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
 
 /// Everything that is read when a table is opened.
@@ -48,7 +47,7 @@ impl Footer {
         self.first_keys.iter().for_each(|key| put_bytes(&mut out, key));
         put_filter(&mut out, Some(&self.key_filter));
         for column in &self.columns {
-            out.extend_from_slice(&type_bytes(column.data_type));
+            out.extend_from_slice(&column.data_type.code());
             put_bytes(&mut out, &column.symbols);
             put_filter(&mut out, column.filter.as_ref());
             for block in &column.blocks {
@@ -76,8 +75,8 @@ impl Footer {
         for number in 0..count {
             let is_last = number + 1 == count;
             let expected = if is_last { Some(&DataType::BigInt) } else { types.get(number) };
-            let found = type_of(input.take()?)
-                .ok_or_else(|| Error::corrupt(format!("its column {number} is of a type that nobody knows")))?;
+            let found = DataType::from_code(input.take::<TYPE_BYTES>()?)
+                .map_err(|_| Error::corrupt(format!("its column {number} is of a type that nobody knows")))?;
             if let Some(&expected) = expected.filter(|expected| !is_stored_alike(**expected, found)) {
                 return Err(Error::corrupt(format!("its column {number} is not of type {expected}")));
             }
@@ -153,6 +152,13 @@ fn put_stats(out: &mut Vec<u8>, stats: &ColumnStats) {
                 out.push(v.len() as u8);
                 out.extend_from_slice(v.as_bytes());
             }
+            Value::Bytes(v) => {
+                out.push(v.len() as u8);
+                out.extend_from_slice(v);
+            }
+            Value::Uuid(v) => out.extend_from_slice(&v.to_le_bytes()),
+            Value::Interval(v) => out.extend_from_slice(&v.to_bits().to_le_bytes()),
+            Value::Array(_) => unreachable!("the bounds of a block of arrays are their bytes"),
         }
     }
 }
@@ -215,6 +221,12 @@ impl<'a> Input<'a> {
                 let text = std::str::from_utf8(self.slice(len.into())?);
                 Value::Text(text.map_err(|_| Error::corrupt("a text bound is not UTF-8"))?.into())
             }
+            Kind::Bytes => {
+                let [len] = self.take()?;
+                Value::Bytes(self.slice(len.into())?.into())
+            }
+            Kind::Uuid => Value::Uuid(u128::from_le_bytes(self.take()?)),
+            Kind::Interval => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.take()?))),
         })
     }
 }

@@ -303,6 +303,7 @@ fn put_type(bytes: &mut Vec<u8>, data_type: DataType) {
         DataType::Date => bytes.push(10),
         DataType::Timestamp => bytes.push(11),
         DataType::TimestampTz => bytes.push(12),
+        other => bytes.extend(other.code()),
     }
 }
 
@@ -416,7 +417,11 @@ impl<'a> Input<'a> {
             10 => DataType::Date,
             11 => DataType::Timestamp,
             12 => DataType::TimestampTz,
-            other => return Err(damaged(format!("type {other}"))),
+            tag => {
+                let [a, b, c, d, e, f, g] = self.array()?;
+                let code = [tag, a, b, c, d, e, f, g];
+                DataType::from_code(code).map_err(|error| damaged(error.message().into()))?
+            }
         })
     }
 }

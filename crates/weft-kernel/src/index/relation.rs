@@ -26,6 +26,7 @@ use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
 use weft_env::sync::RwLock;
+use weft_format::array::elements;
 use weft_format::{
     Code, Column, DataType, Error, FileId, Predicate, Result, RowCodec, Schema, TableId, Timestamp, Value,
 };
@@ -158,13 +159,19 @@ fn is_of_schema(predicate: &Predicate, schema: &Schema) -> bool {
         Value::Bool(_) => column.data_type == DataType::Boolean,
         Value::Float(_) => matches!(column.data_type, DataType::Real | DataType::DoublePrecision),
         Value::Decimal(_) => matches!(column.data_type, DataType::Numeric { .. }),
-        Value::Text(_) => column.data_type.is_text(),
+        Value::Text(_) => column.data_type.is_utf8(),
+        Value::Bytes(_) => column.data_type == DataType::Bytea,
+        Value::Uuid(_) => column.data_type == DataType::Uuid,
+        Value::Interval(_) => column.data_type == DataType::Interval,
+        Value::Array(v) => column.data_type.element().is_some_and(|element| elements(v.as_bytes(), element).is_ok()),
         Value::Int(_) => matches!(
             column.data_type,
             DataType::SmallInt
                 | DataType::Integer
                 | DataType::BigInt
+                | DataType::Oid
                 | DataType::Date
+                | DataType::Time
                 | DataType::Timestamp
                 | DataType::TimestampTz
         ),
@@ -393,9 +400,13 @@ impl Index {
                 (DataType::SmallInt, Value::Int(v)) => i16::try_from(*v).is_ok(),
                 (DataType::Integer | DataType::Date, Value::Int(v)) => i32::try_from(*v).is_ok(),
                 (DataType::BigInt | DataType::Timestamp | DataType::TimestampTz, Value::Int(_)) => true,
+                (DataType::Oid, Value::Int(v)) => u32::try_from(*v).is_ok(),
+                (DataType::Time, Value::Int(_)) => true,
+                (DataType::Bytea, Value::Bytes(_)) | (DataType::Uuid, Value::Uuid(_)) => true,
+                (DataType::Interval, Value::Interval(_)) | (DataType::Array(_), Value::Array(_)) => true,
                 (DataType::Real | DataType::DoublePrecision, Value::Float(_)) => true,
                 (DataType::Numeric { .. }, Value::Decimal(_)) => true,
-                (DataType::Text | DataType::Varchar(_), Value::Text(_)) => true,
+                (data_type, Value::Text(_)) => data_type.is_utf8(),
                 _ => false,
             };
             if !fits {

@@ -23,7 +23,7 @@
 //! 1. Decoding what was encoded gives the same changes; decoding anything else gives an error, never a panic, and never
 //!    takes more memory than a small multiple of its input.
 
-use weft_format::{Error, FileId, Result, TableId, Value, ValueRef};
+use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
 
 use crate::catalog::SequenceValue;
 use crate::table::Change;
@@ -47,6 +47,10 @@ const TAG_INT: u8 = 3;
 const TAG_FLOAT: u8 = 4;
 const TAG_DECIMAL: u8 = 5;
 const TAG_TEXT: u8 = 6;
+const TAG_BYTES: u8 = 7;
+const TAG_UUID: u8 = 8;
+const TAG_INTERVAL: u8 = 9;
+const TAG_ARRAY: u8 = 10;
 
 /// Names and values of the op and tag bytes, for the snapshot of on-disk constants.
 #[cfg(test)]
@@ -69,6 +73,10 @@ pub(crate) const CODES: &[(&str, u8)] = &[
     ("value float", TAG_FLOAT),
     ("value decimal", TAG_DECIMAL),
     ("value text", TAG_TEXT),
+    ("value bytes", TAG_BYTES),
+    ("value uuid", TAG_UUID),
+    ("value interval", TAG_INTERVAL),
+    ("value array", TAG_ARRAY),
 ];
 
 /// One change as the log knows it.
@@ -183,6 +191,16 @@ impl ChangeEncoder {
             ValueRef::Text(v) => {
                 self.bytes.push(TAG_TEXT);
                 self.put_bytes(v.as_bytes());
+            }
+            ValueRef::Bytes(v) => {
+                self.bytes.push(TAG_BYTES);
+                self.put_bytes(v);
+            }
+            ValueRef::Uuid(v) => self.put_tagged(TAG_UUID, &v.to_le_bytes()),
+            ValueRef::Interval(v) => self.put_tagged(TAG_INTERVAL, &v.to_bits().to_le_bytes()),
+            ValueRef::Array(v) => {
+                self.bytes.push(TAG_ARRAY);
+                self.put_bytes(v);
             }
         }
     }
@@ -365,6 +383,10 @@ impl<'a> ChangeDecoder<'a> {
                 let text = std::str::from_utf8(self.bytes()?);
                 Value::Text(text.map_err(|_| Error::corrupt("a logged text is not valid UTF-8"))?.into())
             }
+            TAG_BYTES => Value::Bytes(self.bytes()?.into()),
+            TAG_UUID => Value::Uuid(u128::from_le_bytes(self.array()?)),
+            TAG_INTERVAL => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.array()?))),
+            TAG_ARRAY => Value::Array(ArrayValue::from_bytes(self.bytes()?)),
             tag => return Err(Error::corrupt(format!("a logged value has the unknown tag {tag}"))),
         })
     }

@@ -14,7 +14,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
-use weft_format::{Code, Error, Result, Timestamp, Value, ValueRef};
+use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
 
 use super::ddl::OwnDdl;
 use super::indexes::IndexFiles;
@@ -470,6 +470,10 @@ pub(super) fn text_of(value: &Value) -> String {
         Value::Float(v) => v.to_string(),
         Value::Decimal(v) => v.to_string(),
         Value::Text(v) => format!("'{v}'"),
+        Value::Bytes(v) => weft_expr::text::print(ValueRef::Bytes(v), DataType::Bytea),
+        Value::Uuid(v) => weft_expr::text::uuid_text(*v),
+        Value::Interval(v) => weft_expr::text::print(ValueRef::Interval(*v), DataType::Interval),
+        Value::Array(_) => "an array".into(),
     }
 }
 
@@ -497,7 +501,7 @@ fn gone(t: &TableRef, key: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weft_format::{Column, DataType, Schema};
+    use weft_format::{Column, Schema};
 
     #[test]
     fn changed_columns_are_found_bit_by_bit() {

@@ -33,8 +33,13 @@ pub(super) fn write_row(
     out.message(b'D', |body| {
         body.extend_from_slice(&(columns.len() as u16).to_be_bytes());
         for (index, column) in columns.iter().enumerate() {
-            let value = rows.value_ref(row, index);
-            write_value(body, value, column.data_type, format_at(formats, index), text);
+            let format = format_at(formats, index);
+            // Arrays lie in batches in another form than they are written from.
+            if column.data_type.element().is_some() {
+                write_value(body, rows.value(row, index).as_ref(), column.data_type, format, text);
+                continue;
+            }
+            write_value(body, rows.value_ref(row, index), column.data_type, format, text);
         }
     });
 }

@@ -34,7 +34,9 @@ pub(crate) fn write_value(
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     match (format, value) {
-        (_, ValueRef::Text(value)) => out.extend_from_slice(value.as_bytes()),
+        (Format::Text, ValueRef::Text(value)) if !matches!(data_type, DataType::Char(_)) => {
+            out.extend_from_slice(value.as_bytes());
+        }
         (Format::Text, ValueRef::Int(number)) if is_plain_integer(data_type) => write_integer(out, number),
         (Format::Text, value) => {
             text.clear();

@@ -24,3 +24,5 @@ pub use write::write;
 const EPOCH_DAYS: i64 = 10_957;
 /// Microseconds between the same two.
 const EPOCH_MICROS: i64 = EPOCH_DAYS * 86_400_000_000;
+/// The byte before the text of a jsonb.
+const JSONB_VERSION: u8 = 1;

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow::datatypes::DataType as ArrowType;
+use arrow::datatypes::{DataType as ArrowType, Field};
 use chrono::DateTime;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ParamValues, ScalarValue};
@@ -44,10 +44,11 @@ use super::output::Converter;
 use super::provider::{PlanningContext, partition_count, refresh_estimates};
 use super::rewrite::rewrite;
 use super::scan::{Execution, WeftScanExec};
+use super::semantics::typed_params;
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, wait};
-use super::types::{output_type, scalar_of};
+use super::types::{field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
@@ -80,7 +81,7 @@ impl ColumnEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory);
+        let state = session_state(parallelism, memory, &env.rng);
         Ok(ColumnEngine {
             state: Arc::new(state),
             handle: runtime.handle().clone(),
@@ -139,7 +140,9 @@ impl ColumnEngine {
         text: &str,
     ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap(error, text);
+        let plan = typed_params(plan).map_err(wrong)?;
         let params = parameters(&plan).map_err(wrong)?;
+        let written = Arc::clone(plan.schema());
         let clock = reads_clock(&plan).map_err(wrong)?;
         let cachable = params.is_empty() && !clock && !reads_views;
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
@@ -151,10 +154,15 @@ impl ColumnEngine {
             let analysed = self.state.analyzer().execute_and_check(typed, options, |_, _| {}).map_err(wrong)?;
             (analysed.schema().as_arrow().clone(), plan)
         };
-        let named = |field: &Arc<arrow::datatypes::Field>| {
-            OutputColumn::new(shown(field.name()), output_type(field.data_type()))
+        // That a text is a char(n) may be lost when constants are folded.
+        let named = |(field, written): (&Arc<Field>, &Arc<Field>)| {
+            let data_type = match (field_type(field), field_type(written)) {
+                (DataType::Text, char @ DataType::Char(_)) => char,
+                (data_type, _) => data_type,
+            };
+            OutputColumn::new(shown(field.name()), data_type)
         };
-        let columns: Arc<[OutputColumn]> = schema.fields().iter().map(named).collect();
+        let columns: Arc<[OutputColumn]> = schema.fields().iter().zip(written.fields()).map(named).collect();
         let prepared = PreparedQuery {
             plan: Arc::new(plan),
             columns,

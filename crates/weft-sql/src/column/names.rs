@@ -131,6 +131,7 @@ fn name_of(expr: &Expr) -> Option<String> {
         Expr::Exists { .. } => fixed("exists"),
         Expr::Interval(_) => fixed("interval"),
         Expr::Array(_) => fixed("array"),
+        Expr::CompoundFieldAccess { root, .. } => name_of(root),
         Expr::AtTimeZone { .. } => fixed("timezone"),
         Expr::Subquery(query) => first_column(&query.body),
         _ => None,

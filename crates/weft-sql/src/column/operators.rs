@@ -6,14 +6,22 @@
 //! | `date + integer`, `date - integer` | date |
 //! | `date + interval` of whole days or months | date (PostgreSQL: timestamp at midnight) |
 //! | `date + interval` with a time | timestamp |
+//! | operators of json, bytea, time, interval, arrays | routines of weft-expr |
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr, cast};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
+use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator, binary_expr, cast};
 use sqlparser::ast::BinaryOperator;
+use weft_expr::routines::{Routine, Signature, by_operator};
+use weft_format::{CompareOp, DataType};
 
+use super::rewrite::compare_op;
+use super::routines::{bound, cast_to, is_native, span};
 use super::semantics::read_as;
+use super::types::{field_of, field_type};
+use crate::expr::open;
 
 /// Plans date arithmetic.
 #[derive(Debug)]
@@ -21,7 +29,10 @@ pub(crate) struct WeftOperators;
 
 impl ExprPlanner for WeftOperators {
     fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
-        let raw = typed(raw, schema);
+        let raw = match routine(raw, schema)? {
+            PlannerResult::Original(raw) => typed(raw, schema),
+            planned => return Ok(planned),
+        };
         let op = match raw.op {
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
@@ -47,6 +58,159 @@ impl ExprPlanner for WeftOperators {
         };
         Ok(PlannerResult::Planned(planned))
     }
+
+    /// `a[1]`, `j['key']`
+    fn plan_field_access(
+        &self,
+        raw: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        let Some(of) = operand_type(&raw.expr, schema) else { return Ok(PlannerResult::Original(raw)) };
+        let key = match &raw.field_access {
+            GetFieldAccess::ListIndex { key } => (**key).clone(),
+            GetFieldAccess::NamedStructField { name } => Expr::Literal(name.clone(), None),
+            GetFieldAccess::ListRange { .. } => return Ok(PlannerResult::Original(raw)),
+        };
+        let signature = match of {
+            DataType::Array(element) => Some(Signature {
+                routine: Routine::ArrayElement,
+                args: vec![of, DataType::Integer],
+                result: element.data_type(),
+            }),
+            DataType::Jsonb => by_operator("->", Some(of), operand_type(&key, schema)),
+            _ => None,
+        };
+        Ok(match signature {
+            Some(signature) => PlannerResult::Planned(bound(signature, vec![raw.expr, key])),
+            None => PlannerResult::Original(raw),
+        })
+    }
+
+    /// `ARRAY[1, 2]`: the elements meet in one type.
+    fn plan_array_literal(&self, exprs: Vec<Expr>, schema: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {
+        let mut element: Option<DataType> = None;
+        for expr in &exprs {
+            let given = operand_type(expr, schema);
+            element = match (element, given) {
+                (Some(a), Some(b)) => match weft_expr::common_type(a, b) {
+                    Some(common) => Some(common),
+                    None => return Ok(PlannerResult::Original(exprs)),
+                },
+                (known, given) => known.or(given),
+            };
+        }
+        let element = element.unwrap_or(DataType::Text);
+        let Some(array) = element.array() else { return Ok(PlannerResult::Original(exprs)) };
+        let args = vec![element; exprs.len()];
+        let exprs = exprs.into_iter().map(|expr| with_type(expr, element)).collect();
+        let signature = Signature { routine: Routine::ArrayMake, args, result: array };
+        Ok(PlannerResult::Planned(bound(signature, exprs)))
+    }
+}
+
+/// The type of an operand; none for a literal or parameter that takes the type of its place.
+pub(super) fn operand_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Null, _) => None,
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok() => Some(DataType::Integer),
+        Expr::Placeholder(placeholder) => placeholder.field.as_ref().map(|field| field_type(field)),
+        Expr::Alias(alias) => operand_type(&alias.expr, schema),
+        other => other.to_field(schema).ok().map(|(_, field)| field_type(&field)),
+    }
+}
+
+/// A parameter without a type takes this one.
+pub(super) fn with_type(expr: Expr, data_type: DataType) -> Expr {
+    match expr {
+        Expr::Placeholder(Placeholder { id, field: None }) => {
+            Expr::Placeholder(Placeholder { id, field: Some(field_of("", data_type).into()) })
+        }
+        other => other,
+    }
+}
+
+/// What the query engine has no values for, or computes otherwise.
+pub(super) fn is_special(data_type: DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Uuid
+            | DataType::Bytea
+            | DataType::Time
+            | DataType::Interval
+            | DataType::Json
+            | DataType::Jsonb
+            | DataType::Char(_)
+            | DataType::Oid
+            | DataType::Array(_)
+    )
+}
+
+/// Operators that are routines, and comparisons of types that only routines read.
+fn routine(raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    let sign = raw.op.to_string();
+    let (left, right) = (operand_type(&raw.left, schema), operand_type(&raw.right, schema));
+    if compare_op(&raw.op).is_some() {
+        return Ok(compared(raw, left, right));
+    }
+    let Some(signature) = by_operator(&sign, left, right) else {
+        // A number times an interval.
+        if sign == "*" && right == Some(DataType::Interval) && left.is_some_and(weft_expr::is_number) {
+            let turned = RawBinaryExpr { op: raw.op, left: raw.right, right: raw.left };
+            return routine(turned, schema);
+        }
+        if sign == "+" && right == Some(DataType::Time) && left == Some(DataType::Interval) {
+            let turned = RawBinaryExpr { op: raw.op, left: raw.right, right: raw.left };
+            return routine(turned, schema);
+        }
+        return Ok(PlannerResult::Original(raw));
+    };
+    let [left, right] = [(raw.left, 0), (raw.right, 1)].map(|(expr, at)| with_type(expr, signature.args[at]));
+    if is_native(signature.routine) {
+        let right = if operand_type(&right, schema).is_none() { cast_to(right, DataType::Interval) } else { right };
+        let op = if sign == "+" { Operator::Plus } else { Operator::Minus };
+        return Ok(PlannerResult::Planned(binary_expr(left, op, right)));
+    }
+    Ok(PlannerResult::Planned(bound(signature, vec![left, right])))
+}
+
+/// A comparison in which one side has a type of ours: an untyped side takes it; intervals compare by their spans.
+fn compared(raw: RawBinaryExpr, left: Option<DataType>, right: Option<DataType>) -> PlannerResult<RawBinaryExpr> {
+    let Some(special) = [left, right].into_iter().flatten().find(|data_type| is_special(*data_type)) else {
+        return PlannerResult::Original(raw);
+    };
+    let to = match (left, right) {
+        (Some(left), Some(right)) => match weft_expr::common_type(left, right) {
+            Some(common) => common,
+            None => return PlannerResult::Original(raw),
+        },
+        _ => open(special),
+    };
+    let to = if to.is_text() && left.is_some() && right.is_some() { DataType::Text } else { to };
+    let typed = |expr: Expr, given: Option<DataType>| match given {
+        Some(given) if given == to || given.arrow() == to.arrow() => expr,
+        None if matches!(expr, Expr::Placeholder(_)) => with_type(expr, to),
+        _ => cast_to(expr, to),
+    };
+    let RawBinaryExpr { op, left: left_expr, right: right_expr } = raw;
+    let (mut left_expr, mut right_expr) = (typed(left_expr, left), typed(right_expr, right));
+    if to == DataType::Interval {
+        (left_expr, right_expr) = (span(left_expr), span(right_expr));
+    }
+    match operator(&op) {
+        Some(operator) => PlannerResult::Planned(binary_expr(left_expr, operator, right_expr)),
+        None => PlannerResult::Original(RawBinaryExpr { op, left: left_expr, right: right_expr }),
+    }
+}
+
+fn operator(op: &BinaryOperator) -> Option<Operator> {
+    Some(match compare_op(op)? {
+        CompareOp::Eq => Operator::Eq,
+        CompareOp::NotEq => Operator::NotEq,
+        CompareOp::Lt => Operator::Lt,
+        CompareOp::LtEq => Operator::LtEq,
+        CompareOp::Gt => Operator::Gt,
+        CompareOp::GtEq => Operator::GtEq,
+    })
 }
 
 /// The operands of arithmetic and comparisons: a string constant beside a number is read as one, a real or a numeric

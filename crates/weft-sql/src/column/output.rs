@@ -1,22 +1,28 @@
 //! Result batches in exactly the Arrow types of their columns.
 //!
 //! ```text
-//!   plan ends in   UInt64   Utf8      Interval(1 mon 2 days)   Timestamp(ns)
-//!   batch has      Int64    Utf8View  '1 mon 2 days'           Timestamp(us)
+//!   plan ends in   UInt64   Utf8      Duration(86,400 s)       Timestamp(ns)
+//!   batch has      Int64    Utf8View  Interval(1 day)          Timestamp(us)
 //! ```
 
-use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, RecordBatch, RecordBatchOptions, StringViewBuilder,
+    new_null_array,
+};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{
-    DataType as ArrowType, DurationMicrosecondType, Field, IntervalDayTimeType, IntervalMonthDayNanoType, IntervalUnit,
-    IntervalYearMonthType, Schema, SchemaRef, TimeUnit,
+    DataType as ArrowType, DurationMicrosecondType, IntervalDayTimeType, IntervalUnit, IntervalYearMonthType, Schema,
+    SchemaRef, TimeUnit,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use weft_format::Interval;
+use weft_format::interval::DAY_MICROS;
+
+use super::types::field_of;
 use crate::outcome::OutputColumn;
 
 /// Converts the batches of one plan.
@@ -28,7 +34,7 @@ pub(crate) struct Converter {
 impl Converter {
     /// A converter from a plan's schema to the types of the columns.
     pub(crate) fn new(columns: &[OutputColumn], plan: &Schema) -> Converter {
-        let fields = columns.iter().map(|column| Field::new(&column.name, column.data_type.arrow(), true));
+        let fields = columns.iter().map(|column| field_of(&column.name, column.data_type));
         let schema = Schema::new(fields.collect::<Vec<_>>());
         let exact = plan.fields().iter().zip(schema.fields()).all(|(from, to)| from.data_type() == to.data_type());
         Converter { schema: Arc::new(schema), exact }
@@ -59,7 +65,7 @@ pub(crate) fn convert_array(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef
     }
     match array.data_type() {
         ArrowType::Null => Ok(new_null_array(to, array.len())),
-        ArrowType::Interval(_) | ArrowType::Duration(_) if *to == ArrowType::Utf8View => interval_text(array),
+        ArrowType::Interval(_) | ArrowType::Duration(_) if matches!(to, ArrowType::Interval(_)) => intervals(array),
         from if *to == ArrowType::Utf8View && !is_text(from) => display_text(array),
         _ => cast_with_options(array, to, &CastOptions { safe: false, format_options: FormatOptions::default() }),
     }
@@ -68,6 +74,7 @@ pub(crate) fn convert_array(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef
 fn is_text(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => true,
+        ArrowType::LargeBinary => true,
         ArrowType::Dictionary(_, value) => is_text(value),
         _ => false,
     }
@@ -86,7 +93,8 @@ fn display_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(builder.finish()))
 }
 
-fn interval_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+/// Intervals and durations in months, days and nanoseconds.
+fn intervals(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let micros = match array.data_type() {
         ArrowType::Duration(_) => {
             let to = ArrowType::Duration(TimeUnit::Microsecond);
@@ -94,58 +102,20 @@ fn interval_text(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
         _ => None,
     };
-    let mut builder = StringViewBuilder::with_capacity(array.len());
-    for row in 0..array.len() {
-        if array.is_null(row) {
-            builder.append_null();
-            continue;
+    let one = |row: usize| match array.data_type() {
+        _ if array.is_null(row) => None,
+        ArrowType::Interval(IntervalUnit::YearMonth) => {
+            Some(Interval::new(array.as_primitive::<IntervalYearMonthType>().value(row), 0, 0))
         }
-        let (months, days, micros) = match array.data_type() {
-            ArrowType::Interval(IntervalUnit::YearMonth) => {
-                (array.as_primitive::<IntervalYearMonthType>().value(row), 0, 0)
-            }
-            ArrowType::Interval(IntervalUnit::DayTime) => {
-                let value = array.as_primitive::<IntervalDayTimeType>().value(row);
-                (0, value.days, i64::from(value.milliseconds) * 1000)
-            }
-            ArrowType::Interval(IntervalUnit::MonthDayNano) => {
-                let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
-                (value.months, value.days, value.nanoseconds / 1000)
-            }
-            _ => {
-                let all = micros.as_ref().map_or(0, |m| m.as_primitive::<DurationMicrosecondType>().value(row));
-                (0, (all / 86_400_000_000) as i32, all % 86_400_000_000)
-            }
-        };
-        builder.append_value(interval(months, days, micros));
-    }
-    Ok(Arc::new(builder.finish()))
-}
-
-/// PostgreSQL's output of an interval: `1 year 2 mons 3 days 04:05:06.5`.
-pub(crate) fn interval(months: i32, days: i32, micros: i64) -> String {
-    let mut out = String::new();
-    let mut part = |count: i32, unit: &str| {
-        if count != 0 {
-            let space = if out.is_empty() { "" } else { " " };
-            let plural = if count == 1 { "" } else { "s" };
-            let _ = write!(out, "{space}{count} {unit}{plural}");
+        ArrowType::Interval(IntervalUnit::DayTime) => {
+            let value = array.as_primitive::<IntervalDayTimeType>().value(row);
+            Some(Interval::new(0, value.days, i64::from(value.milliseconds) * 1000))
+        }
+        _ => {
+            let all = micros.as_ref().map_or(0, |m| m.as_primitive::<DurationMicrosecondType>().value(row));
+            Some(Interval::new(0, (all / DAY_MICROS) as i32, all % DAY_MICROS))
         }
     };
-    part(months / 12, "year");
-    part(months % 12, "mon");
-    part(days, "day");
-    if micros != 0 || out.is_empty() {
-        let space = if out.is_empty() { "" } else { " " };
-        let sign = if micros < 0 { "-" } else { "" };
-        let all = micros.unsigned_abs();
-        let seconds = all / 1_000_000;
-        let (h, m, s, fraction) = (seconds / 3600, seconds / 60 % 60, seconds % 60, all % 1_000_000);
-        let _ = write!(out, "{space}{sign}{h:02}:{m:02}:{s:02}");
-        if fraction != 0 {
-            let digits = format!("{fraction:06}");
-            let _ = write!(out, ".{}", digits.trim_end_matches('0'));
-        }
-    }
-    out
+    let values: IntervalMonthDayNanoArray = (0..array.len()).map(|row| one(row).map(Interval::to_arrow)).collect();
+    Ok(Arc::new(values))
 }

@@ -7,20 +7,25 @@
 //! | `VALUES ((SELECT ...), 1)` | `SELECT (SELECT ...) AS column1, 1 AS column2` |
 //! | `1e3`, `LIMIT '2'` | `1000.`, `LIMIT 2` |
 //! | `mod(a, b)` | `a % b` |
+//! | `a = ANY (array)` | `any_eq(a, array)` |
+//! | `INTERVAL '1' DAY` | `CAST('1 DAY' AS interval)` |
+//! | `jsonb_array_elements(j)` | `unnest(list_jsonb_array_elements(j))` |
+//! | `jsonb_agg(x)` | `to_jsonb(array_agg(x))` |
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType as SqlType, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, LimitClause, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement,
-    TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LimitClause, Query, SelectItem, SetExpr,
+    SetOperator, SetQuantifier, Statement, TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, CompareOp, Error, Result};
 
 use super::names::{MARKER, column_name, folded};
+use super::routines::{LIST_PREFIX, quantified_name};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -58,6 +63,9 @@ impl VisitorMut for Rewriter {
 impl Rewriter {
     fn expr(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if !matches!(**right, Expr::Subquery(_)) => {
+                *expr = quantified(expr)?;
+            }
             Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => {
                 if let Expr::Subquery(query) = &mut **right {
                     self.wrapped += 1;
@@ -73,6 +81,27 @@ impl Rewriter {
                 {
                     *expr = number(text);
                 }
+            }
+            Expr::Substring { expr: text, substring_from: Some(from), substring_for, .. } => {
+                let mut args = vec![(**text).clone(), (**from).clone()];
+                args.extend(substring_for.as_deref().cloned());
+                *expr = call("substr", args);
+            }
+            Expr::Interval(interval) => {
+                if let Some(cast) = interval_cast(interval) {
+                    *expr = cast;
+                }
+            }
+            Expr::Function(function) if is_set(&function.name.to_string()) => {
+                let name = format!("{LIST_PREFIX}{}", function.name.to_string().to_lowercase());
+                function.name = Ident::new(name).into();
+                *expr = called("unnest", expr.clone());
+            }
+            Expr::Function(function) if is_json_aggregate(&function.name.to_string()) => {
+                let of =
+                    if function.name.to_string().to_lowercase().starts_with("jsonb") { "to_jsonb" } else { "to_json" };
+                function.name = Ident::new("array_agg").into();
+                *expr = called(of, expr.clone());
             }
             Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("mod") => {
                 let FunctionArguments::List(list) = &function.args else { return Ok(()) };
@@ -90,6 +119,82 @@ impl Rewriter {
         }
         Ok(())
     }
+}
+
+/// Functions whose rows are the elements of an array that the function behind [`LIST_PREFIX`] gives.
+fn is_set(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["array_elements", "array_elements_text", "object_keys"]
+        .iter()
+        .any(|rest| [name.strip_prefix("jsonb_"), name.strip_prefix("json_")].contains(&Some(*rest)))
+}
+
+fn is_json_aggregate(name: &str) -> bool {
+    ["jsonb_agg", "json_agg"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// A function of one argument.
+fn called(name: &str, arg: Expr) -> Expr {
+    call(name, vec![arg])
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+    Expr::Function(Function {
+        name: Ident::new(name).into(),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// `x = ANY (array)` as a function of both.
+fn quantified(expr: &Expr) -> Result<Expr> {
+    let (left, op, right, any) = match expr {
+        Expr::AnyOp { left, compare_op, right, .. } => (left, compare_op, right, true),
+        Expr::AllOp { left, compare_op, right } => (left, compare_op, right, false),
+        other => return Err(Error::internal(format!("no quantified comparison: {other}"))),
+    };
+    let op = compare_op(op).ok_or_else(|| {
+        Error::new(Code::FeatureNotSupported, format!("the operator {op} with ANY or ALL is not supported"))
+    })?;
+    Ok(call(&quantified_name(op, any), vec![(**left).clone(), (**right).clone()]))
+}
+
+/// The comparison that an operator of SQL is.
+pub(crate) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
+    Some(match op {
+        BinaryOperator::Eq => CompareOp::Eq,
+        BinaryOperator::NotEq => CompareOp::NotEq,
+        BinaryOperator::Lt => CompareOp::Lt,
+        BinaryOperator::LtEq => CompareOp::LtEq,
+        BinaryOperator::Gt => CompareOp::Gt,
+        BinaryOperator::GtEq => CompareOp::GtEq,
+        _ => return None,
+    })
+}
+
+/// `INTERVAL '1' DAY` and `INTERVAL '1 day'` as a cast of the text; none when there is no text.
+pub(crate) fn interval_cast(interval: &Interval) -> Option<Expr> {
+    let Expr::Value(value) = &*interval.value else { return None };
+    let text = value.value.clone().into_string()?;
+    let text = match (&interval.leading_field, &interval.last_field) {
+        (None, _) => text,
+        // The fields only say what a number alone means.
+        (Some(field), None) if text.trim().parse::<f64>().is_ok() => format!("{text} {field}"),
+        (Some(DateTimeField::Year), Some(DateTimeField::Month)) | (Some(_), _) => text,
+    };
+    Some(Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(text))),
+        data_type: SqlType::Interval { fields: None, precision: None },
+        array: false,
+        format: None,
+    })
 }
 
 /// LIMIT '2' is LIMIT 2.

@@ -19,7 +19,15 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast};
 use datafusion::optimizer::AnalyzerRule;
 
+use weft_expr::routines::{Routine, Signature};
+use weft_format::DataType;
+
 use super::arithmetic::{Checked, RoundEven};
+use super::error::wrap;
+use super::operators::{is_special, operand_type, with_type};
+use super::routines::{bound, cast_to, settled, span, typed_call};
+use super::types::field_type;
+use crate::expr::open;
 
 /// Types of constants and sums; runs before type coercion.
 #[derive(Debug)]
@@ -31,11 +39,26 @@ impl AnalyzerRule for PostgresTypes {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let plan = rewrite_plan(plan, true, |expr, schema| expr.transform_up(|expr| ours(expr, schema)))?;
         if is_recursive(&plan)? {
             return Ok(plan);
         }
-        rewrite_plan(plan, retype)
+        rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(sorted_by_span).map(|sorted| sorted.data)
     }
+}
+
+/// ORDER BY of an interval is by its span.
+fn sorted_by_span(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Sort(mut sort) = plan else { return Ok(Transformed::no(plan)) };
+    let schema = sort.input.schema();
+    let mut changed = false;
+    for key in &mut sort.expr {
+        if operand_type(&key.expr, schema) == Some(DataType::Interval) {
+            key.expr = span(key.expr.clone());
+            changed = true;
+        }
+    }
+    Ok(Transformed::new(LogicalPlan::Sort(sort), changed, TreeNodeRecursion::Continue))
 }
 
 /// Checked arithmetic and rounding casts; runs after type coercion.
@@ -48,7 +71,7 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_plan(plan, |expr, schema| expr.transform_up(|expr| checked(expr, schema)))
+        rewrite_plan(plan, false, |expr, schema| expr.transform_up(|expr| checked(expr, schema)))
     }
 }
 
@@ -58,10 +81,12 @@ fn is_recursive(plan: &LogicalPlan) -> Result<bool> {
 
 fn rewrite_plan(
     plan: LogicalPlan,
+    in_values: bool,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
     let rewritten = plan.transform_up_with_subqueries(|plan| {
-        if matches!(plan, LogicalPlan::Limit(_) | LogicalPlan::TableScan(_) | LogicalPlan::Values(_)) {
+        let is_values = matches!(plan, LogicalPlan::Values(_)) && !in_values;
+        if is_values || matches!(plan, LogicalPlan::Limit(_) | LogicalPlan::TableScan(_)) {
             return Ok(Transformed::no(plan));
         }
         let schema = merge_schema(&plan.inputs());
@@ -119,6 +144,77 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         other => Transformed::no(other),
     })
+}
+
+/// What concerns types that only routines read: casts, lists, ranges, signs.
+fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::Cast(Cast { expr, field }) => {
+            let (from, to) = (operand_type(&expr, schema), field_type(&field));
+            let is_ours = is_special(to) || from.is_some_and(is_special);
+            if !is_ours || matches!(*expr, Expr::Placeholder(_)) || from == Some(to) {
+                return Ok(Transformed::no(Expr::Cast(Cast { expr, field })));
+            }
+            let given = from.unwrap_or(DataType::Text);
+            if !weft_expr::is_castable(given, to) {
+                return Err(wrap(weft_expr::no_cast(given, to)));
+            }
+            Transformed::yes(cast_to(*expr, to))
+        }
+        Expr::InList(InList { expr, list, negated }) if operand_type(&expr, schema).is_some_and(is_special) => {
+            let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
+            let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
+            let list = list.into_iter().map(|item| comparable(as_type(item, to, schema))).collect();
+            Transformed::yes(Expr::InList(InList { expr: Box::new(comparable(*expr)), list, negated }))
+        }
+        Expr::Between(Between { expr, negated, low, high }) if operand_type(&expr, schema).is_some_and(is_special) => {
+            let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
+            let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
+            let low = Box::new(comparable(as_type(*low, to, schema)));
+            let high = Box::new(comparable(as_type(*high, to, schema)));
+            Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr)), negated, low, high }))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match settled(&func, &args, schema)? {
+            Some(settled) => Transformed::yes(settled),
+            None => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
+        },
+        Expr::Negative(inner) if operand_type(&inner, schema) == Some(DataType::Interval) => {
+            let (routine, args) = (Routine::IntervalNegate, vec![DataType::Interval]);
+            Transformed::yes(bound(Signature { routine, args, result: DataType::Interval }, vec![*inner]))
+        }
+        other => Transformed::no(other),
+    })
+}
+
+/// Gives parameters that are arguments of routines, or cast to a type of ours, their types.
+pub(super) fn typed_params(plan: LogicalPlan) -> Result<LogicalPlan> {
+    rewrite_plan(plan, true, |expr, schema| {
+        expr.transform_up(|expr| {
+            Ok(match expr {
+                Expr::ScalarFunction(function) if function.args.iter().any(is_open_param) => {
+                    Transformed::yes(Expr::ScalarFunction(typed_call(function, schema)?))
+                }
+                Expr::Cast(Cast { expr, field }) if is_open_param(&expr) && is_special(field_type(&field)) => {
+                    let expr = Box::new(with_type(*expr, field_type(&field)));
+                    Transformed::yes(Expr::Cast(Cast { expr, field }))
+                }
+                other => Transformed::no(other),
+            })
+        })
+    })
+}
+
+fn is_open_param(expr: &Expr) -> bool {
+    matches!(expr, Expr::Placeholder(placeholder) if placeholder.field.is_none())
+}
+
+/// An untyped literal read as a type of ours.
+fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
+    match operand_type(&item, schema) {
+        Some(given) if given.arrow() == to.arrow() => item,
+        None if matches!(item, Expr::Placeholder(_)) => item,
+        _ => cast_to(item, to),
+    }
 }
 
 fn is_comparison(op: Operator) -> bool {

@@ -16,11 +16,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::ParserOptions;
+use weft_env::Rng;
 
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
 use super::pool::{MERGE_PART, QueryPool};
+use super::routines;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::subqueries::Subqueries;
@@ -96,7 +98,7 @@ pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<
 }
 
 /// Rules, functions and options.
-pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> SessionState {
+pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &Arc<dyn Rng>) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(parallelism)
         .with_batch_size(BATCH_ROWS)
@@ -129,6 +131,8 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>) -> Sess
     let scalars = state.scalar_functions().iter().filter(|(name, _)| !FOREIGN.contains(&name.as_str()));
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
+    let routines = routines::functions(&scalars, rng);
+    scalars.extend(routines);
     let mut aggregates: Vec<Arc<AggregateUDF>> = state.aggregate_functions().values().cloned().collect();
     if let Some(variance) = state.aggregate_functions().get("var") {
         aggregates.push(Arc::new((**variance).clone().with_aliases(["variance"])));

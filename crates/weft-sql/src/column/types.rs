@@ -1,9 +1,9 @@
 //! SQL types, Weft types and Arrow types.
 //!
 //! ```text
-//!   SQL in a query        numeric(10,2)    timestamp      varchar(3)   character(3)
-//!   Arrow inside a plan   Decimal128(10,2) Timestamp(us)  Utf8View     Utf8View
-//!   column of the result  numeric(10,2)    timestamp      text         text
+//!   SQL in a query        numeric(10,2)    timestamp      varchar(3)   character(3)         jsonb      integer[]
+//!   Arrow inside a plan   Decimal128(10,2) Timestamp(us)  Utf8View     Utf8View, metadata   LargeUtf8  List(Int32)
+//!   column of the result  numeric(10,2)    timestamp      text         character(3)         jsonb      integer[]
 //! ```
 //!
 //! 1. A result column has a Weft type for every Arrow type a plan can end in; [`output_type`] is total.
@@ -11,14 +11,27 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::planner::TypePlanner;
 use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
 use weft_format::{DataType, Value};
 
-/// The digits of a numeric without a precision: 38, of which 10 are after the point.
-pub(crate) const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
+use super::error::wrap;
+use crate::expr::{NUMERIC_DEFAULT, data_type_of};
+
+/// A column of a plan.
+pub(crate) fn field_of(name: &str, data_type: DataType) -> Field {
+    weft_format::schema::arrow_field(name, data_type, true)
+}
+
+/// The type of a column of a plan, or of a result.
+pub(crate) fn field_type(field: &Field) -> DataType {
+    match (output_type(field.data_type()), field.metadata().get(weft_format::schema::CHAR_LENGTH)) {
+        (DataType::Text, Some(length)) => DataType::Char(length.parse().unwrap_or(0)),
+        (data_type, _) => data_type,
+    }
+}
 
 /// The type of a result column whose plan ends in this Arrow type.
 pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
@@ -26,7 +39,8 @@ pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
         ArrowType::Boolean => DataType::Boolean,
         ArrowType::Int8 | ArrowType::UInt8 | ArrowType::Int16 => DataType::SmallInt,
         ArrowType::UInt16 | ArrowType::Int32 => DataType::Integer,
-        ArrowType::UInt32 | ArrowType::Int64 | ArrowType::UInt64 => DataType::BigInt,
+        ArrowType::Int64 | ArrowType::UInt64 => DataType::BigInt,
+        ArrowType::UInt32 => DataType::Oid,
         ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
         ArrowType::Float64 => DataType::DoublePrecision,
         ArrowType::Decimal32(p, s) | ArrowType::Decimal64(p, s) | ArrowType::Decimal128(p, s) => numeric(*p, *s),
@@ -35,6 +49,15 @@ pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
         ArrowType::Timestamp(_, None) => DataType::Timestamp,
         ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
         ArrowType::Dictionary(_, value) => output_type(value),
+        ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time,
+        ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
+        ArrowType::FixedSizeBinary(16) => DataType::Uuid,
+        ArrowType::LargeUtf8 => DataType::Jsonb,
+        ArrowType::LargeBinary => DataType::Json,
+        ArrowType::Binary | ArrowType::BinaryView | ArrowType::FixedSizeBinary(_) => DataType::Bytea,
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
+            output_type(item.data_type()).array().unwrap_or(DataType::Text)
+        }
         _ => DataType::Text,
     }
 }
@@ -63,8 +86,19 @@ pub(crate) fn scalar_of(value: &Value, data_type: DataType) -> Result<ScalarValu
         (DataType::Numeric { precision, scale }, Value::Decimal(v)) => {
             ScalarValue::Decimal128(Some(*v), precision, scale as i8)
         }
-        (DataType::Text | DataType::Varchar(_), Value::Text(v)) => ScalarValue::Utf8View(Some(v.to_string())),
-        _ => return Err(mismatch()),
+        (DataType::Text | DataType::Varchar(_) | DataType::Char(_), Value::Text(v)) => {
+            ScalarValue::Utf8View(Some(v.to_string()))
+        }
+        (data_type, Value::Text(_)) if !data_type.is_utf8() => return Err(mismatch()),
+        (data_type, Value::Int(_)) if !matches!(data_type, DataType::Oid | DataType::Time) => return Err(mismatch()),
+        (data_type, Value::Bool(_) | Value::Float(_) | Value::Decimal(_)) => {
+            let _ = data_type;
+            return Err(mismatch());
+        }
+        (data_type, value) => {
+            let array = crate::values::array_of(std::iter::once(value), data_type);
+            ScalarValue::try_from_array(&array, 0)?
+        }
     })
 }
 
@@ -87,9 +121,13 @@ pub(crate) fn value_of(scalar: &ScalarValue, data_type: DataType) -> Option<Valu
             Value::Decimal(*v)
         }
         (
-            DataType::Text | DataType::Varchar(_),
-            ScalarValue::Utf8(Some(v)) | ScalarValue::LargeUtf8(Some(v)) | ScalarValue::Utf8View(Some(v)),
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_),
+            ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)),
         ) => Value::Text(v.as_str().into()),
+        (data_type, scalar) if scalar.data_type() == data_type.arrow() => {
+            let array = scalar.to_array().ok()?;
+            crate::values::value_at(&array, 0, data_type)
+        }
         _ => return None,
     })
 }
@@ -111,14 +149,11 @@ pub(crate) fn sql_type(sql: &SqlType) -> Option<DataType> {
         | SqlType::String(_)
         | SqlType::Varchar(_)
         | SqlType::CharacterVarying(_)
-        | SqlType::CharVarying(_)
-        | SqlType::Char(_)
-        | SqlType::Character(_) => DataType::Text,
+        | SqlType::CharVarying(_) => DataType::Text,
         SqlType::Date => DataType::Date,
         SqlType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => DataType::TimestampTz,
         SqlType::Timestamp(..) => DataType::Timestamp,
-        SqlType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("timestamptz") => DataType::TimestampTz,
-        _ => return None,
+        other => data_type_of(other).ok()?,
     })
 }
 
@@ -139,17 +174,15 @@ pub(crate) struct WeftTypes;
 
 impl TypePlanner for WeftTypes {
     fn plan_type_field(&self, sql: &SqlType) -> Result<Option<FieldRef>> {
-        let arrow = match sql {
-            SqlType::Interval { .. } => ArrowType::Interval(IntervalUnit::MonthDayNano),
-            SqlType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-                ArrowType::Time64(TimeUnit::Microsecond)
-            }
-            SqlType::Regclass | SqlType::Unspecified => return Ok(None),
+        match sql {
+            SqlType::Regclass | SqlType::Unspecified => Ok(None),
             other => match sql_type(other) {
-                Some(data_type) => data_type.arrow(),
-                None => return Err(DataFusionError::NotImplemented(format!("type {sql} is not supported"))),
+                Some(data_type) => Ok(Some(Arc::new(field_of("", data_type)))),
+                None => Err(match data_type_of(other) {
+                    Err(error) => wrap(error),
+                    Ok(_) => DataFusionError::NotImplemented(format!("type {sql} is not supported")),
+                }),
             },
-        };
-        Ok(Some(Arc::new(Field::new("", arrow, true))))
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use sqlparser::ast::{Ident, ObjectName};
-use weft_format::{Code, Error, Result, Value, ValueRef};
+use weft_format::{Code, Error, Result, Value};
 
 use super::columns::ColumnBuilder;
 use super::options::{CopyOptions, Form};
@@ -16,7 +16,7 @@ use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
 use crate::row::{Load, TableShape};
 use crate::session::Client;
-use crate::values::value_ref_at;
+use crate::values::value_at;
 
 const BATCH_ROWS: usize = 8192;
 
@@ -227,9 +227,9 @@ impl Input<'_> {
             .take(8)
             .map(|column| {
                 let data_type = self.shape.columns()[column].data_type;
-                match value_ref_at(batch.column(column), row, data_type) {
-                    ValueRef::Null => "null".to_owned(),
-                    value => crate::text::print(value, data_type),
+                match value_at(batch.column(column), row, data_type) {
+                    Value::Null => "null".to_owned(),
+                    value => crate::text::print(value.as_ref(), data_type),
                 }
             })
             .collect();

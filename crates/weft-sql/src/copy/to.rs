@@ -15,7 +15,7 @@ use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
 use crate::outcome::{Outcome, Tag};
 use crate::session::Client;
-use crate::values::value_ref_at;
+use crate::values::{stored_columns, value_ref_at};
 
 const STEP_BYTES: usize = 1 << 20;
 
@@ -102,10 +102,11 @@ fn write_rows(
     let mut stream = context.engine.execute(query, context.binding(query.tables()))?;
     let mut count = 0;
     while let Some(batch) = stream.next()? {
+        let stored = stored_columns(&batch, columns.iter().map(|column| column.data_type));
         for row in 0..batch.num_rows() {
             writer.begin_row(&mut out, columns.len());
             for (index, column) in columns.iter().enumerate() {
-                let value = value_ref_at(batch.column(index), row, column.data_type);
+                let value = value_ref_at(&stored[index], row, column.data_type);
                 writer.value(&mut out, value, column.data_type, index);
             }
             writer.end_row(&mut out);

@@ -57,7 +57,9 @@ impl Writer<'_> {
                 self.delimit(out, index);
                 out.extend_from_slice(self.options.null.as_bytes());
             }
-            ValueRef::Text(value) => self.field(out, value, index, self.forced[index]),
+            ValueRef::Text(value) if !matches!(data_type, DataType::Char(_)) => {
+                self.field(out, value, index, self.forced[index])
+            }
             value => {
                 let mut printed = std::mem::take(&mut self.printed);
                 printed.clear();

@@ -135,7 +135,8 @@ impl PreparedWrite {
     /// New rows go to their table while the query still runs; one that runs out of memory begins again (dml 1).
     fn load(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
         let shape = context.shape(&self.table.def.name)?;
-        let eval = EvalContext { params: context.params, now_micros: context.now_micros };
+        let rng = Arc::clone(&context.txn.engine().env().rng);
+        let eval = EvalContext { params: context.params, now_micros: context.now_micros, rng: Some(&*rng) };
         loop {
             let mark = context.txn.mark();
             let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables()))?;

@@ -1,8 +1,9 @@
 //! New rows and old keys, staged in the transaction.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use arrow::array::{BooleanArray, RecordBatch};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::LockMode;
@@ -11,7 +12,7 @@ use super::plan::{PreparedWrite, Write};
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::row::{TableShape, insert_batches};
-use crate::values::value_ref_at;
+use crate::values::{stored_columns, value_ref_at};
 
 /// Rows between two looks at the cancel token.
 const CANCEL_ROWS: usize = 1024;
@@ -55,16 +56,23 @@ impl<'a, 'b> Stage<'a, 'b> {
         shape.check_batch(&rows, &self.context.eval_context())
     }
 
-    fn row(&self, batch: &RecordBatch, row: usize) -> Vec<u8> {
+    fn row(&self, batch: &[ArrayRef], row: usize) -> Vec<u8> {
         let from = self.plan.key_columns;
-        let columns = batch.columns()[from..from + self.plan.row_columns].iter().zip(&self.types);
+        let columns = batch[from..from + self.plan.row_columns].iter().zip(&self.types);
         let values = columns.map(|(array, data_type)| value_ref_at(array, row, *data_type));
         self.plan.table.codec.encode(values)
     }
 
-    fn old_key(&self, batch: &RecordBatch, row: usize) -> Vec<u8> {
+    /// The columns of a batch as they are stored: the old key, the new row.
+    fn stored(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
+        let key = self.plan.table.def.schema.key[..self.plan.key_columns].iter().map(|&ordinal| self.types[ordinal]);
+        let row = self.types.iter().copied().take(self.plan.row_columns);
+        stored_columns(batch, key.chain(row))
+    }
+
+    fn old_key(&self, batch: &[ArrayRef], row: usize) -> Vec<u8> {
         let key = &self.plan.table.def.schema.key;
-        let columns = batch.columns()[..self.plan.key_columns].iter().zip(key);
+        let columns = batch[..self.plan.key_columns].iter().zip(key);
         let values = columns.map(|(array, &ordinal)| value_ref_at(array, row, self.types[ordinal]));
         self.plan.table.keys.encode(values)
     }
@@ -73,7 +81,8 @@ impl<'a, 'b> Stage<'a, 'b> {
     fn insert(&mut self, batches: &[RecordBatch]) -> Result<u64> {
         let shape = self.context.shapes.shape(&self.plan.table)?;
         let visible: Vec<usize> = (0..shape.columns().len()).collect();
-        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros };
+        let rng = Arc::clone(&self.context.txn.engine().env().rng);
+        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros, rng: Some(&*rng) };
         let mut rows = Vec::with_capacity(batches.len());
         for batch in batches {
             let batch = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
@@ -105,10 +114,11 @@ impl<'a, 'b> Stage<'a, 'b> {
         let table = &self.plan.table;
         let mut moved: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for batch in batches {
+            let stored = self.stored(batch);
             for row in 0..batch.num_rows() {
                 self.tick(row)?;
-                let key = self.old_key(batch, row);
-                let bytes = self.row(batch, row);
+                let key = self.old_key(&stored, row);
+                let bytes = self.row(&stored, row);
                 if changes_key && table.keys.of_row(&table.codec, &bytes) != key {
                     self.delete_row(&key)?;
                     moved.push((key, bytes));
@@ -126,9 +136,10 @@ impl<'a, 'b> Stage<'a, 'b> {
 
     fn delete(&mut self, batches: &[RecordBatch]) -> Result<()> {
         for batch in batches {
+            let stored = self.stored(batch);
             for row in 0..batch.num_rows() {
                 self.tick(row)?;
-                self.delete_row(&self.old_key(batch, row))?;
+                self.delete_row(&self.old_key(&stored, row))?;
             }
         }
         Ok(())
@@ -138,7 +149,8 @@ impl<'a, 'b> Stage<'a, 'b> {
     fn distinct(&self, batches: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
         let mut seen = HashSet::new();
         let distinct = batches.iter().map(|batch| {
-            let first = (0..batch.num_rows()).map(|row| seen.insert(self.old_key(batch, row))).collect();
+            let stored = self.stored(batch);
+            let first = (0..batch.num_rows()).map(|row| seen.insert(self.old_key(&stored, row))).collect();
             keep(batch, first)
         });
         distinct.collect()

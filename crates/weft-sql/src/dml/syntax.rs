@@ -35,6 +35,7 @@ pub(super) fn aliased(expr: Expr, alias: &str) -> SelectItem {
 pub(super) fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
     let name = match data_type {
         DataType::Varchar(_) => "text".to_owned(),
+        DataType::Char(_) => "bpchar".to_owned(),
         other => other.to_string(),
     };
     let dialect = PostgreSqlDialect {};

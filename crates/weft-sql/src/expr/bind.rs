@@ -4,8 +4,10 @@
 //! other operand, the column it is assigned to), else text.
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr as SqlExpr, Ident, UnaryOperator, Value as SqlValue, ValueWithSpan,
+    AccessExpr, BinaryOperator, CastKind, Expr as SqlExpr, Ident, Subscript, UnaryOperator, Value as SqlValue,
+    ValueWithSpan,
 };
+use weft_expr::routines::{Routine, Signature, by_operator, quantified};
 use weft_expr::{
     ArithmeticOp, Expr, Function, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
     is_integer, is_number, literal_number_type, negate, no_cast,
@@ -168,6 +170,25 @@ impl<'a> Binder<'a> {
             }
             SqlExpr::Function(function) => self.function(function, scope, expected),
             SqlExpr::InSubquery { .. } | SqlExpr::Exists { .. } | SqlExpr::Subquery(_) => unsupported("a subquery"),
+            other => self.bind_special(other, scope, expected),
+        }
+    }
+
+    /// Binds what arrays and intervals have of their own.
+    fn bind_special(&mut self, expr: &SqlExpr, scope: &Scope, expected: Option<DataType>) -> BindResult<Expr> {
+        match expr {
+            SqlExpr::AnyOp { left, compare_op, right, .. } if !matches!(**right, SqlExpr::Subquery(_)) => {
+                self.quantified((left, compare_op, right), true, scope)
+            }
+            SqlExpr::AllOp { left, compare_op, right } if !matches!(**right, SqlExpr::Subquery(_)) => {
+                self.quantified((left, compare_op, right), false, scope)
+            }
+            SqlExpr::Array(array) => self.array(&array.elem, scope, expected),
+            SqlExpr::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain, scope),
+            SqlExpr::Interval(interval) => match crate::column::interval_cast(interval) {
+                Some(cast) => self.bind(&cast, scope, expected),
+                None => unsupported("this interval"),
+            },
             other => unsupported(format!("\"{}\"", brief(other))),
         }
     }
@@ -269,7 +290,6 @@ impl<'a> Binder<'a> {
         scope: &Scope,
         expected: Option<DataType>,
     ) -> BindResult<(Expr, Expr)> {
-        let open = |data_type: DataType| if data_type.is_text() { DataType::Text } else { data_type };
         if self.is_untyped(left) && !self.is_untyped(right) {
             let right = self.bind(right, scope, expected)?;
             let left = self.bind(left, scope, Some(open(right.data_type)))?;
@@ -304,6 +324,11 @@ impl<'a> Binder<'a> {
                     }
                 }
                 let bound = self.bind(inner, scope, expected)?;
+                if bound.data_type == DataType::Interval {
+                    let (routine_of, args) = (Routine::IntervalNegate, vec![DataType::Interval]);
+                    let signature = Signature { routine: routine_of, args, result: DataType::Interval };
+                    return Ok(routine(signature, vec![bound]));
+                }
                 if !is_number(bound.data_type) {
                     return Err(self.no_operator(&format!("- {}", text::type_name(bound.data_type)), inner).into());
                 }
@@ -343,6 +368,17 @@ impl<'a> Binder<'a> {
             BinaryOperator::Gt => return self.compare(CompareOp::Gt, left, right, scope),
             BinaryOperator::GtEq => return self.compare(CompareOp::GtEq, left, right, scope),
             BinaryOperator::StringConcat => return self.concat(left, right, scope),
+            BinaryOperator::Arrow
+            | BinaryOperator::LongArrow
+            | BinaryOperator::HashArrow
+            | BinaryOperator::HashLongArrow
+            | BinaryOperator::HashMinus
+            | BinaryOperator::AtArrow
+            | BinaryOperator::ArrowAt
+            | BinaryOperator::Question
+            | BinaryOperator::QuestionAnd
+            | BinaryOperator::QuestionPipe
+            | BinaryOperator::PGOverlap => return self.routine_operator(left, op, right, scope),
             BinaryOperator::Plus => ArithmeticOp::Add,
             BinaryOperator::Minus => ArithmeticOp::Subtract,
             BinaryOperator::Multiply => ArithmeticOp::Multiply,
@@ -350,23 +386,49 @@ impl<'a> Binder<'a> {
             BinaryOperator::Modulo => ArithmeticOp::Modulo,
             other => return unsupported(format!("the operator {other}")),
         };
+        self.arithmetic((left, op, right), arithmetic, scope)
+    }
+
+    fn arithmetic(
+        &mut self,
+        (left, op, right): (&SqlExpr, &BinaryOperator, &SqlExpr),
+        arithmetic: ArithmeticOp,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
         let (a, b) = match (self.is_untyped(left), self.is_untyped(right)) {
             (true, true) => return unsupported("arithmetic on literals without a type"),
             (false, true) => {
                 let a = self.bind(left, scope, None)?;
+                if let Some(signature) = by_operator(&op.to_string(), Some(a.data_type), None) {
+                    let b = self.bind(right, scope, Some(signature.args[1]))?;
+                    return Ok(routine(signature, vec![a, b]));
+                }
                 let b = self.bind(right, scope, Some(other_operand(arithmetic, a.data_type)?))?;
                 (a, b)
             }
             (true, false) => {
                 let b = self.bind(right, scope, None)?;
+                if let Some(signature) = by_operator(&op.to_string(), None, Some(b.data_type)) {
+                    let a = self.bind(left, scope, Some(signature.args[0]))?;
+                    return Ok(routine(signature, vec![a, b]));
+                }
                 let a = self.bind(left, scope, Some(other_operand(arithmetic, b.data_type)?))?;
                 (a, b)
             }
             (false, false) => (self.bind(left, scope, None)?, self.bind(right, scope, None)?),
         };
         let Some((left_type, right_type, result)) = arithmetic_types(arithmetic, a.data_type, b.data_type) else {
-            if [a.data_type, b.data_type].iter().any(|t| matches!(t, DataType::Timestamp | DataType::TimestampTz)) {
-                return unsupported("arithmetic on timestamps");
+            let (sign, types) = (op.to_string(), [a.data_type, b.data_type]);
+            if let Some(signature) = by_operator(&sign, Some(a.data_type), Some(b.data_type)) {
+                return Ok(routine(signature, vec![a, b]));
+            }
+            let turned = by_operator(&sign, Some(b.data_type), Some(a.data_type));
+            if let Some(signature) = turned.filter(|_| matches!(sign.as_str(), "+" | "*")) {
+                return Ok(routine(signature, vec![b, a]));
+            }
+            let is_date = |t: &DataType| matches!(t, DataType::Date | DataType::Timestamp | DataType::TimestampTz);
+            if types.iter().any(is_date) {
+                return unsupported("arithmetic on dates and timestamps");
             }
             let what = format!("{} {op} {}", text::type_name(a.data_type), text::type_name(b.data_type));
             return Err(self.no_operator(&what, left).into());
@@ -375,8 +437,102 @@ impl<'a> Binder<'a> {
         Ok(Expr::new(Node::Arithmetic(arithmetic, a, b), result))
     }
 
+    /// Binds an operator that only routines compute.
+    fn routine_operator(
+        &mut self,
+        left: &SqlExpr,
+        op: &BinaryOperator,
+        right: &SqlExpr,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
+        let mut typed = |expr: &SqlExpr| -> BindResult<Option<Expr>> {
+            if self.is_untyped(expr) { Ok(None) } else { self.bind(expr, scope, None).map(Some) }
+        };
+        let (a, b) = (typed(left)?, typed(right)?);
+        let of = |expr: &Option<Expr>| expr.as_ref().map(|expr| expr.data_type);
+        let Some(signature) = by_operator(&op.to_string(), of(&a), of(&b)) else {
+            let name = |expr: &Option<Expr>| of(expr).map_or("unknown".into(), text::type_name);
+            return Err(self.no_operator(&format!("{} {op} {}", name(&a), name(&b)), left).into());
+        };
+        let mut bound = Vec::with_capacity(2);
+        for (expr, written, data_type) in [(a, left, signature.args[0]), (b, right, signature.args[1])] {
+            bound.push(match expr {
+                Some(expr) => expr,
+                None => self.bind(written, scope, Some(data_type))?,
+            });
+        }
+        Ok(routine(signature, bound))
+    }
+
+    /// Binds `value op ANY (array)` or ALL.
+    fn quantified(
+        &mut self,
+        (value, op, array): (&SqlExpr, &BinaryOperator, &SqlExpr),
+        any: bool,
+        scope: &Scope,
+    ) -> BindResult<Expr> {
+        let Some(op) = crate::column::compare_op(op) else { return unsupported("this comparison with an array") };
+        let value_typed = if self.is_untyped(value) { None } else { Some(self.bind(value, scope, None)?) };
+        let array_typed = if self.is_untyped(array) { None } else { Some(self.bind(array, scope, None)?) };
+        let of = |expr: &Option<Expr>| expr.as_ref().map(|expr| expr.data_type);
+        let Some(signature) = quantified(op, any, of(&value_typed), of(&array_typed)) else {
+            return unsupported("this comparison with an array");
+        };
+        let mut bound = Vec::with_capacity(2);
+        for (expr, written, to) in [(value_typed, value, signature.args[0]), (array_typed, array, signature.args[1])] {
+            bound.push(match expr {
+                Some(expr) => expr,
+                None => self.bind(written, scope, Some(to))?,
+            });
+        }
+        Ok(routine(signature, bound))
+    }
+
+    fn array(&mut self, elements: &[SqlExpr], scope: &Scope, expected: Option<DataType>) -> BindResult<Expr> {
+        let (items, element) =
+            self.choice("ARRAY", &elements.iter().collect::<Vec<_>>(), scope, expected.and_then(DataType::element))?;
+        let Some(array) = element.array() else { return unsupported("an array of arrays") };
+        let args = vec![element; items.len()];
+        Ok(routine(Signature { routine: Routine::ArrayMake, args, result: array }, items))
+    }
+
+    fn subscript(&mut self, root: &SqlExpr, chain: &[AccessExpr], scope: &Scope) -> BindResult<Expr> {
+        let [AccessExpr::Subscript(Subscript::Index { index })] = chain else { return unsupported("this subscript") };
+        let of = self.bind(root, scope, None)?;
+        let signature = match of.data_type {
+            DataType::Array(element) => Signature {
+                routine: Routine::ArrayElement,
+                args: vec![of.data_type, DataType::Integer],
+                result: element.data_type(),
+            },
+            _ => return unsupported("this subscript"),
+        };
+        let index = self.bind(index, scope, Some(DataType::Integer))?;
+        Ok(routine(signature, vec![of, index]))
+    }
+
     fn concat(&mut self, left: &SqlExpr, right: &SqlExpr, scope: &Scope) -> BindResult<Expr> {
-        let (a, b) = (self.bind(left, scope, Some(DataType::Text))?, self.bind(right, scope, Some(DataType::Text))?);
+        let is_open = (self.is_untyped(left), self.is_untyped(right));
+        let (a, b) = match is_open {
+            (false, true) => {
+                let a = self.bind(left, scope, None)?;
+                let signature = by_operator("||", Some(a.data_type), None);
+                let b =
+                    self.bind(right, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[1])))?;
+                (a, b)
+            }
+            (true, false) => {
+                let b = self.bind(right, scope, None)?;
+                let signature = by_operator("||", None, Some(b.data_type));
+                let a =
+                    self.bind(left, scope, Some(signature.map_or(DataType::Text, |signature| signature.args[0])))?;
+                (a, b)
+            }
+            _ => (self.bind(left, scope, Some(DataType::Text))?, self.bind(right, scope, Some(DataType::Text))?),
+        };
+        if let Some(signature) = by_operator("||", Some(a.data_type), Some(b.data_type)) {
+            return Ok(routine(signature, vec![a, b]));
+        }
         if !a.data_type.is_text() && !b.data_type.is_text() {
             let what = format!("{} || {}", text::type_name(a.data_type), text::type_name(b.data_type));
             return Err(self.no_operator(&what, left).into());
@@ -437,7 +593,7 @@ impl<'a> Binder<'a> {
         let mut common = first.data_type;
         let mut items = Vec::with_capacity(list.len());
         for item in list {
-            let expected = if common.is_text() { DataType::Text } else { first.data_type };
+            let expected = if common.is_text() { open(common) } else { first.data_type };
             let bound = self.bind(item, scope, Some(expected))?;
             common = common_type(common, bound.data_type).ok_or_else(|| {
                 let what = format!("{} = {}", text::type_name(common), text::type_name(bound.data_type));
@@ -476,6 +632,21 @@ impl<'a> Binder<'a> {
         };
         Ok(boolean(Node::Like { expr: Box::new(a), pattern: Box::new(b), escape, insensitive, negated }))
     }
+}
+
+/// The type that an untyped literal takes beside a typed operand: lengths are the assignment's to test.
+pub(crate) fn open(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Char(_) => DataType::Char(0),
+        other if other.is_text() => DataType::Text,
+        other => other,
+    }
+}
+
+/// A routine whose arguments are cast to the types that it takes.
+pub(super) fn routine(signature: Signature, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().zip(&signature.args).map(|(arg, to)| arg.cast_to(*to)).collect();
+    Expr::new(Node::Routine(signature.routine, args), signature.result)
 }
 
 /// The type an untyped operand takes beside a typed one in arithmetic: the same. Text that is added to a date or meets

@@ -1,12 +1,13 @@
 //! Binding of what chooses between expressions (CASE, coalesce, ...) and of function calls.
 
 use sqlparser::ast::{CaseWhen, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use weft_expr::routines::by_name;
 use weft_expr::{Expr, Function, Node, common_type, is_integer, is_number};
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error};
 
 use super::Scope;
-use super::bind::{BindResult, Binder, is_now, now, unsupported};
+use super::bind::{BindResult, Binder, is_now, now, routine, unsupported};
 use crate::text;
 
 impl Binder<'_> {
@@ -34,7 +35,7 @@ impl Binder<'_> {
     }
 
     /// Binds expressions of which one is chosen: all are cast to their common type.
-    fn choice(
+    pub(super) fn choice(
         &mut self,
         what: &str,
         exprs: &[&SqlExpr],
@@ -97,8 +98,26 @@ impl Binder<'_> {
         }
         match Function::by_name(name) {
             Some(known) => self.call(known, &args, scope, expected),
-            None => unsupported(format!("the function {name}")),
+            None => self.routine_call(name, &args, scope),
         }
+    }
+
+    /// A call of a routine.
+    fn routine_call(&mut self, name: &str, args: &[&SqlExpr], scope: &Scope) -> BindResult<Expr> {
+        let mut bound = Vec::with_capacity(args.len());
+        for arg in args {
+            bound.push(if self.is_untyped(arg) { None } else { Some(self.bind(arg, scope, None)?) });
+        }
+        let given: Vec<Option<DataType>> = bound.iter().map(|arg| arg.as_ref().map(|arg| arg.data_type)).collect();
+        let Some(signature) = by_name(name, &given) else { return unsupported(format!("the function {name}")) };
+        let mut typed = Vec::with_capacity(args.len());
+        for ((arg, written), to) in bound.into_iter().zip(args).zip(&signature.args) {
+            typed.push(match arg {
+                Some(arg) => arg,
+                None => self.bind(written, scope, Some(*to))?,
+            });
+        }
+        Ok(routine(signature, typed))
     }
 
     pub(super) fn call(
@@ -146,10 +165,16 @@ impl Binder<'_> {
             }
             _ => None,
         };
+        let name = if function == Function::Substring { "substring" } else { "length" };
+        let types: Vec<Option<DataType>> = bound.iter().map(|arg| Some(arg.data_type)).collect();
         match result {
             Some(data_type) => Ok(Expr::new(Node::Call(function, bound), data_type)),
+            None if given == DataType::Bytea && by_name(name, &types).is_some() => {
+                let signature = by_name(name, &types).expect("it was found before");
+                Ok(routine(signature, bound))
+            }
             None if self.is_alone => {
-                let types: Vec<&str> = bound.iter().map(|arg| text::type_name(arg.data_type)).collect();
+                let types: Vec<_> = bound.iter().map(|arg| text::type_name(arg.data_type)).collect();
                 let name = format!("{function:?}").to_lowercase();
                 let message = format!("function {name}({}) does not exist", types.join(", "));
                 let error = Error::new(Code::UndefinedFunction, message).hint("add explicit type casts");

@@ -16,9 +16,11 @@ mod scope;
 mod sequence_calls;
 mod types;
 
+pub(crate) use bind::open;
 pub use bind::{BindError, BindResult, Binder};
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
+pub(crate) use types::NUMERIC_DEFAULT;
 pub use types::data_type_of;
 pub use weft_expr::{
     EvalContext, Expr, assign, cast, check_assignable, coerce_param, common_type, literal_number_type,

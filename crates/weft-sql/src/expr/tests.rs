@@ -35,7 +35,7 @@ fn bound(sql: &str) -> BindResult<Expr> {
 
 fn value(sql: &str) -> std::result::Result<String, Error> {
     let expr = bound(sql)?;
-    let context = EvalContext { params: &[], now_micros: 1_357_017_307_000_000 };
+    let context = EvalContext { params: &[], now_micros: 1_357_017_307_000_000, rng: None };
     let value = expr.eval(&values(), &context)?;
     Ok(match value {
         Value::Null => "NULL".into(),

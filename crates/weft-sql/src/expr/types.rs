@@ -1,13 +1,17 @@
 //! Type names of SQL.
 
-use sqlparser::ast::{CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
+};
+pub(crate) use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
-     varchar(n), date, timestamp, timestamptz";
+     varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and \
+     arrays of them";
 
-/// The precision and scale of `numeric` without arguments.
-const NUMERIC_DEFAULT: DataType = DataType::Numeric { precision: 38, scale: 10 };
+/// The greatest length of char(n) and varchar(n).
+const LENGTH_MAX: u64 = 10_485_760;
 
 /// The type that a type name of SQL means.
 pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
@@ -28,7 +32,18 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
         SqlType::Varchar(length) | SqlType::CharacterVarying(length) | SqlType::CharVarying(length) => {
             varchar(length.as_ref())?
         }
+        SqlType::Char(length) | SqlType::Character(length) => char(length.as_ref())?,
+        SqlType::Bytea => DataType::Bytea,
+        SqlType::Uuid => DataType::Uuid,
+        SqlType::JSON => DataType::Json,
+        SqlType::JSONB => DataType::Jsonb,
         SqlType::Date => DataType::Date,
+        SqlType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            if precision.is_some_and(|digits| digits != 6) {
+                return Err(unsupported(sql_type).hint("times have microseconds: time or time(6)"));
+            }
+            DataType::Time
+        }
         SqlType::Timestamp(precision, zone) => {
             if precision.is_some_and(|digits| digits != 6) {
                 return Err(unsupported(sql_type).hint("timestamps have microseconds: timestamp or timestamp(6)"));
@@ -38,17 +53,66 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
                 TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => DataType::TimestampTz,
             }
         }
-        SqlType::Custom(name, arguments) if arguments.is_empty() => match name.to_string().to_lowercase().as_str() {
-            "pg_catalog.int4" => DataType::Integer,
-            "pg_catalog.int8" => DataType::BigInt,
-            "pg_catalog.text" => DataType::Text,
-            other => {
-                return Err(
-                    Error::new(Code::UndefinedObject, format!("type \"{other}\" does not exist")).hint(TYPES_HINT)
-                );
-            }
-        },
+        SqlType::Interval { precision: None, .. } => DataType::Interval,
+        SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => array(data_type_of(element)?)?,
+        SqlType::Custom(name, arguments) => named(name, arguments)?,
         other => return Err(unsupported(other)),
+    })
+}
+
+/// Types that the parser does not know by name.
+fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
+    let name = name.to_string();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    // "char" in quotes is a type of its own: one byte.
+    if name == "\"char\"" {
+        return Ok(DataType::Char(1));
+    }
+    let word = name.to_lowercase();
+    if let Some(element) = word.strip_prefix('_').and_then(short) {
+        return array(element);
+    }
+    match (word.as_str(), arguments) {
+        ("bpchar", []) => Ok(DataType::Char(0)),
+        ("bpchar", [length]) => {
+            char(length.parse().ok().map(|length| CharacterLength::IntegerLength { length, unit: None }).as_ref())
+        }
+        (word, []) => short(word).ok_or_else(|| {
+            Error::new(Code::UndefinedObject, format!("type \"{word}\" does not exist")).hint(TYPES_HINT)
+        }),
+        (word, _) => Err(Error::new(Code::UndefinedObject, format!("type \"{word}\" does not exist")).hint(TYPES_HINT)),
+    }
+}
+
+/// PostgreSQL's short names.
+fn short(word: &str) -> Option<DataType> {
+    Some(match word {
+        "bool" => DataType::Boolean,
+        "int2" => DataType::SmallInt,
+        "int4" => DataType::Integer,
+        "int8" => DataType::BigInt,
+        "float4" => DataType::Real,
+        "float8" => DataType::DoublePrecision,
+        "numeric" => NUMERIC_DEFAULT,
+        "text" | "name" | "varchar" | "citext" => DataType::Text,
+        "bpchar" => DataType::Char(0),
+        "bytea" => DataType::Bytea,
+        "uuid" => DataType::Uuid,
+        "date" => DataType::Date,
+        "time" => DataType::Time,
+        "timestamp" => DataType::Timestamp,
+        "timestamptz" => DataType::TimestampTz,
+        "interval" => DataType::Interval,
+        "json" => DataType::Json,
+        "jsonb" => DataType::Jsonb,
+        "oid" | "regclass" | "regtype" | "regproc" => DataType::Oid,
+        _ => return None,
+    })
+}
+
+fn array(element: DataType) -> Result<DataType> {
+    element.array().ok_or_else(|| {
+        Error::new(Code::FeatureNotSupported, "arrays have one dimension").hint("keep inner arrays as jsonb")
     })
 }
 
@@ -69,10 +133,20 @@ fn numeric(info: ExactNumberInfo) -> Result<DataType> {
 fn varchar(length: Option<&CharacterLength>) -> Result<DataType> {
     match length {
         None => Ok(DataType::Text),
-        Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=10_485_760).contains(length) => {
+        Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=LENGTH_MAX).contains(length) => {
             Ok(DataType::Varchar(*length as u32))
         }
-        Some(length) => Err(invalid(format!("varchar({length}): the length must be from 1 to 10485760"))),
+        Some(length) => Err(invalid(format!("varchar({length}): the length must be from 1 to {LENGTH_MAX}"))),
+    }
+}
+
+fn char(length: Option<&CharacterLength>) -> Result<DataType> {
+    match length {
+        None => Ok(DataType::Char(1)),
+        Some(CharacterLength::IntegerLength { length, unit: None }) if (1..=LENGTH_MAX).contains(length) => {
+            Ok(DataType::Char(*length as u32))
+        }
+        Some(length) => Err(invalid(format!("char({length}): the length must be from 1 to {LENGTH_MAX}"))),
     }
 }
 

@@ -31,7 +31,7 @@ use weft_format::{DataType, Predicate, Result, Value};
 use weft_kernel::index::{Direction, Index, IndexPart};
 
 use super::TableShape;
-use super::condition::{PartTest, Test};
+use super::condition::{PartTest, Test, is_spread, spread};
 use super::plan::RowContext;
 use super::predicate::predicate_text;
 use super::shape::key_value;
@@ -40,6 +40,9 @@ use crate::expr::{EvalContext, Expr};
 
 /// The most lookups that lists of constants may ask for.
 const LOOKUPS_MAX: usize = 200;
+
+/// How many elements an array is taken to have when it is not known.
+const ARRAY_LOOKUPS: usize = 10;
 
 /// Candidates by an index.
 pub(super) struct IndexAccess {
@@ -117,7 +120,10 @@ impl IndexAccess {
     ) -> Option<(Rank, IndexAccess)> {
         let mut prefix: Vec<(Vec<Expr>, DataType)> = Vec::new();
         let schema = &shape.table.def.schema;
-        let single = |part: &IndexPart| equality(tests, part).filter(|constants| constants.len() == 1);
+        let is_single = |part: &IndexPart, constants: &[Expr]| {
+            constants.len() == 1 && !is_spread(&constants[0], part.data_type(schema))
+        };
+        let single = |part: &IndexPart| equality(tests, part).filter(|constants| is_single(part, constants));
         for part in index.parts() {
             let Some(constants) = single(part) else { break };
             prefix.push((constants.to_vec(), part.data_type(schema)));
@@ -157,9 +163,9 @@ impl IndexAccess {
         for part in index.parts() {
             let data_type = part.data_type(&shape.table.def.schema);
             if let Some(constants) = equality(tests, part)
-                && lookups * constants.len().max(1) <= LOOKUPS_MAX
+                && lookups * lookups_of(constants, data_type) <= LOOKUPS_MAX
             {
-                lookups *= constants.len().max(1);
+                lookups *= lookups_of(constants, data_type);
                 prefix.push((constants.to_vec(), data_type));
                 continue;
             }
@@ -265,8 +271,7 @@ impl IndexAccess {
         for (constants, data_type) in &self.prefix {
             let mut values: Vec<Value> = Vec::with_capacity(constants.len());
             for constant in constants {
-                let value = constant.eval(&[], eval)?;
-                values.extend(key_value(value.as_ref(), constant.data_type, *data_type));
+                values.extend(spread(constant, *data_type, eval)?);
             }
             values.sort_by(|a, b| a.as_ref().compare(b.as_ref()));
             values.dedup_by(|a, b| a.as_ref().compare(b.as_ref()) == Ordering::Equal);
@@ -297,6 +302,12 @@ impl IndexAccess {
         }
         Ok(Some((low, high)))
     }
+}
+
+/// How many lookups constants for a part ask for; of arrays that are known only when they run, a guess.
+fn lookups_of(constants: &[Expr], data_type: DataType) -> usize {
+    let of = |constant: &Expr| if is_spread(constant, data_type) { ARRAY_LOOKUPS } else { 1 };
+    constants.iter().map(of).sum::<usize>().max(1)
 }
 
 /// The constants that a part equals: those of the shortest list.

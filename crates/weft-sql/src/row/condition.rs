@@ -11,11 +11,12 @@
 //!    reverse need not hold: whoever looks rows up by these values tests the condition on them.
 
 use sqlparser::ast::{BinaryOperator, Expr as SqlExpr};
-use weft_format::{DataType, Value};
+use weft_format::{DataType, Result, Value};
 use weft_kernel::index::IndexPart;
 
 use super::TableShape;
-use crate::expr::{BindResult, Binder, Expr, Scope};
+use super::shape::key_value;
+use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, open};
 use crate::parse::fold;
 
 /// One column or indexed expression compared with constants.
@@ -92,6 +93,13 @@ pub(super) fn part_tests(
             }
             tests.push(PartTest { part, test: Test::Equal(items) });
         }
+        SqlExpr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if is_constant(right) => {
+            if let Some(part) = part_of(left, shape, table, binder)
+                && let Some(bound) = array_for(right, shape, &part, binder)?
+            {
+                tests.push(PartTest { part, test: Test::Equal(vec![bound]) });
+            }
+        }
         _ => {}
     }
     // An index on the condition itself.
@@ -132,6 +140,38 @@ pub(super) fn flipped(op: &BinaryOperator) -> Option<BinaryOperator> {
     }
 }
 
+/// A constant array, any of whose elements the part may equal: an item that [`spread`] takes apart.
+fn array_for(
+    constant: &SqlExpr,
+    shape: &TableShape,
+    part: &IndexPart,
+    binder: &mut Binder<'_>,
+) -> BindResult<Option<Expr>> {
+    let data_type = part.data_type(&shape.table.def.schema);
+    let is_of_use = !matches!(part, IndexPart::Column(ordinal) if !is_of_use(shape, *ordinal));
+    let Some(array) = open(data_type).array().filter(|_| is_of_use) else { return Ok(None) };
+    let bound = binder.bind(constant, &Scope::empty(), Some(array))?;
+    Ok(bound.data_type.element().is_some_and(|element| is_exact(element, data_type)).then_some(bound))
+}
+
+/// Whether a constant for a part of a type is an array of such constants.
+pub(super) fn is_spread(constant: &Expr, data_type: DataType) -> bool {
+    constant.data_type.element().is_some() && data_type.element().is_none()
+}
+
+/// The values of a constant for a part: of an array those of its elements; none that no row can have.
+pub(super) fn spread(constant: &Expr, data_type: DataType, eval: &EvalContext<'_>) -> Result<Vec<Value>> {
+    let value = constant.eval(&[], eval)?;
+    Ok(match (value, constant.data_type.element()) {
+        (Value::Array(array), Some(element)) if is_spread(constant, data_type) => {
+            let values = array.values(element);
+            values.iter().filter_map(|value| key_value(value.as_ref(), element, data_type)).collect()
+        }
+        (Value::Null, _) => Vec::new(),
+        (value, _) => key_value(value.as_ref(), constant.data_type, data_type).into_iter().collect(),
+    })
+}
+
 /// As [`exact_constant`], of a part that some key or index has.
 fn constant_for(
     constant: &SqlExpr,
@@ -156,8 +196,7 @@ pub(super) fn exact_constant(
     if !is_constant(constant) {
         return Ok(None);
     }
-    let open = if data_type.is_text() { DataType::Text } else { data_type };
-    let bound = binder.bind(constant, &Scope::empty(), Some(open))?;
+    let bound = binder.bind(constant, &Scope::empty(), Some(open(data_type)))?;
     if is_exact(bound.data_type, data_type) {
         return Ok(Some(bound));
     }

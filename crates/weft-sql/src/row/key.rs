@@ -14,7 +14,7 @@ use weft_kernel::index::IndexPart;
 
 use super::TableShape;
 use super::access::{IndexAccess, Wish};
-use super::condition::{PartTest, Test, part_tests, split};
+use super::condition::{PartTest, Test, is_spread, part_tests, split, spread};
 use super::plan::{Planner, RowContext};
 use super::predicate::known_predicates;
 use super::shape::key_value;
@@ -141,8 +141,7 @@ impl KeyClause {
                 let data_type = schema.columns[schema.key[0]].data_type;
                 let mut keys = Vec::with_capacity(items.len());
                 for item in items {
-                    let value = item.eval(&[], &context.eval)?;
-                    if let Some(value) = key_value(value.as_ref(), item.data_type, data_type) {
+                    for value in spread(item, data_type, &context.eval)? {
                         keys.push(shape.table.keys.encode([value.as_ref()]));
                     }
                 }
@@ -248,7 +247,7 @@ fn primary_key(conjuncts: &[Conjunct], shape: &TableShape) -> Option<(Keys, Vec<
     for &ordinal in &schema.key {
         let (at, constants) = equal(ordinal)?;
         match constants.as_slice() {
-            [constant] => parts.push(constant.clone()),
+            [constant] if !is_spread(constant, schema.columns[ordinal].data_type) => parts.push(constant.clone()),
             list if schema.key.len() == 1 => return Some((Keys::List(list.to_vec()), vec![at])),
             _ => return None,
         }

@@ -35,7 +35,9 @@ fn number(text: &str, column: &Column) -> Result<Value> {
 fn string(text: &str, column: &Column) -> Result<Value> {
     match column.data_type {
         DataType::Text => Ok(Value::Text(text.into())),
-        DataType::Varchar(_) => assign(Value::Text(text.into()), DataType::Text, column.data_type, &column.name),
+        DataType::Varchar(_) | DataType::Char(_) => {
+            assign(Value::Text(text.into()), DataType::Text, column.data_type, &column.name)
+        }
         data_type => parse(text, data_type),
     }
 }

@@ -187,11 +187,13 @@ impl TableShape {
             if column.not_null && array.null_count() > 0 && row_id != Some(ordinal) {
                 return Err(self.null_in(column));
             }
-            if let DataType::Varchar(limit) = column.data_type {
+            if let DataType::Varchar(limit) | DataType::Char(limit) = column.data_type
+                && limit > 0
+            {
                 for text in array.as_string_view().iter().flatten() {
                     if text.len() > limit as usize && text.chars().count() > limit as usize {
-                        let message =
-                            format!("value too long for type character varying({limit}) in column \"{}\"", column.name);
+                        let name = crate::text::type_name(column.data_type);
+                        let message = format!("value too long for type {name}({limit}) in column \"{}\"", column.name);
                         let error = Error::new(Code::StringTooLong, message);
                         return Err(error.about(self.name(), Some(&column.name), None));
                     }

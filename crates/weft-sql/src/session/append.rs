@@ -22,7 +22,8 @@ pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]
     session.in_statement(|work| {
         work.check_writable("append")?;
         let shape = work.db.shapes().shape(&crate::resolve::table(work.txn, table)?)?;
-        let eval = EvalContext { params: &[], now_micros: work.now_micros };
+        let rng = Arc::clone(&work.txn.engine().env().rng);
+        let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
         let mut stored = Vec::with_capacity(batches.len());
         for batch in batches {
             stored.push(to_storage(work.txn, batch, &shape, &eval)?);

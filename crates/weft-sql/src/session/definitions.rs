@@ -1,5 +1,7 @@
 //! Statements that define: CREATE and ALTER TABLE, CREATE and DROP INDEX.
 
+use std::sync::Arc;
+
 use sqlparser::ast::{
     AlterTable, AlterTableOperation, CreateIndex, CreateTable, ObjectName, RenameTableNameKind, Statement,
 };
@@ -99,7 +101,8 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
                 return Err(Error::new(Code::WrongObjectType, message));
             }
         };
-        let eval = EvalContext { params: &[], now_micros: work.now_micros };
+        let rng = Arc::clone(&work.txn.engine().env().rng);
+        let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
         ddl::Altering { txn: work.txn, table, source, eval, notices: work.notices }.run(alter)?;
         Ok(Outcome::done(Tag::Done("ALTER TABLE")))
     })
@@ -123,7 +126,8 @@ pub(super) fn rename(
         }
         if !ddl::rename_relation(work.txn, name, new)? {
             let table = resolve::table(work.txn, &known_as)?;
-            let eval = EvalContext { params: &[], now_micros: work.now_micros };
+            let rng = Arc::clone(&work.txn.engine().env().rng);
+            let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
             let kind = RenameTableNameKind::To(new.clone());
             ddl::Altering { txn: work.txn, table, source: "", eval, notices: work.notices }.rename(&kind)?;
         }

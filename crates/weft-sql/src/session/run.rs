@@ -132,8 +132,9 @@ pub(super) struct Run<'a> {
 /// Runs a plan in a transaction.
 pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
     let params = bring_to_types(run.params, &plan.param_types)?;
+    let rng = Arc::clone(&work.db.kernel().env().rng);
     if let Action::Row(row) = &plan.action {
-        let eval = EvalContext { params: &params, now_micros: work.now_micros };
+        let eval = EvalContext { params: &params, now_micros: work.now_micros, rng: Some(&*rng) };
         let is_forced = plan.engine == EngineChoice::Row;
         let candidates_max = if is_forced { usize::MAX } else { CANDIDATES_MAX };
         let literals = run.literals;
@@ -174,7 +175,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         Action::Dml(prepared) => prepared.execute(&mut context),
         Action::Upsert(query, insert) => {
             let rows = read(query, &context)?;
-            let eval = EvalContext { params: &params, now_micros: work.now_micros };
+            let eval = EvalContext { params: &params, now_micros: work.now_micros, rng: Some(&*rng) };
             let (literals, candidates_max) = (None, CANDIDATES_MAX);
             insert.execute_rows(
                 &rows,

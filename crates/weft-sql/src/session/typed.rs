@@ -11,7 +11,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, DataType as SqlType, ExactNumberInfo, Expr, Statement, TimezoneInfo, Value, VisitMut, VisitorMut,
+    ArrayElemTypeDef, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Ident, ObjectName, Statement, TimezoneInfo,
+    Value, VisitMut, VisitorMut,
 };
 use weft_format::DataType;
 
@@ -50,6 +51,7 @@ fn widens(named: DataType, inferred: DataType) -> bool {
     }
 }
 
+/// The type as it is written in a statement.
 fn sql_type(data_type: DataType) -> SqlType {
     match data_type {
         DataType::Boolean => SqlType::Boolean,
@@ -61,10 +63,20 @@ fn sql_type(data_type: DataType) -> SqlType {
         DataType::Numeric { precision, scale } => {
             SqlType::Numeric(ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
         }
-        DataType::Text | DataType::Varchar(_) => SqlType::Text,
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => SqlType::Text,
         DataType::Date => SqlType::Date,
+        DataType::Time => SqlType::Time(None, TimezoneInfo::None),
         DataType::Timestamp => SqlType::Timestamp(None, TimezoneInfo::None),
         DataType::TimestampTz => SqlType::Timestamp(None, TimezoneInfo::WithTimeZone),
+        DataType::Interval => SqlType::Interval { fields: None, precision: None },
+        DataType::Uuid => SqlType::Uuid,
+        DataType::Bytea => SqlType::Bytea,
+        DataType::Json => SqlType::JSON,
+        DataType::Jsonb => SqlType::JSONB,
+        DataType::Oid => SqlType::Custom(ObjectName::from(vec![Ident::new("oid")]), Vec::new()),
+        DataType::Array(element) => {
+            SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(sql_type(element.data_type())), None))
+        }
     }
 }
 

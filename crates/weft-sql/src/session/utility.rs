@@ -371,9 +371,7 @@ fn execute_named(
         let data_type = types.get(index).copied().unwrap_or(DataType::Text);
         let mut binder = crate::expr::Binder::new("");
         let bound = binder.bind_assignment(parameter, &crate::expr::Scope::empty(), data_type, "EXECUTE");
-        let value = bound
-            .map_err(Error::from)
-            .and_then(|expr| expr.eval(&[], &crate::expr::EvalContext { params: &[], now_micros: 0 }));
+        let value = bound.map_err(Error::from).and_then(|expr| expr.eval(&[], &crate::expr::EvalContext::NONE));
         values.push(value.map_err(|error| session.fail(error))?);
     }
     session.run(&prepared, &values, None, client)

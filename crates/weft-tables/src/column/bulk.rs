@@ -261,5 +261,6 @@ fn value_text(value: &weft_format::Value) -> String {
         Value::Float(v) => v.to_string(),
         Value::Decimal(v) => v.to_string(),
         Value::Text(v) => v.to_string(),
+        other => format!("{other:?}"),
     }
 }

@@ -1,12 +1,10 @@
 //! The keys of the rows of Arrow columns, as bytes that compare with memcmp.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-};
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType as ArrowType;
-use weft_format::{DataType, Error, Result, Schema, ValueRef, key};
+use weft_format::arrow_values::{stored, stored_value_at};
+use weft_format::{DataType, Error, Result, Schema, key};
 
 /// One key per row.
 #[derive(Debug, Default)]
@@ -40,9 +38,14 @@ impl KeyRows {
             }
             return Ok(());
         }
+        let columns: Vec<ArrayRef> =
+            columns.iter().zip(&types).map(|(column, &data_type)| stored(column, data_type)).collect();
         for row in 0..rows {
             for (column, &data_type) in columns.iter().zip(&types) {
-                key::put(&mut self.bytes, data_type, array_value(column, row)?);
+                let value = stored_value_at(column, row).ok_or_else(|| {
+                    Error::internal(format!("a key column arrived as Arrow type {}", column.data_type()))
+                })?;
+                key::put(&mut self.bytes, data_type, value);
             }
             self.ends.push(self.bytes.len());
         }
@@ -59,23 +62,4 @@ impl KeyRows {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.bytes[start..self.ends[row]]
     }
-}
-
-/// One value, not NULL, of a key column.
-fn array_value(array: &ArrayRef, row: usize) -> Result<ValueRef<'_>> {
-    Ok(match array.data_type() {
-        ArrowType::Boolean => ValueRef::Bool(array.as_boolean().value(row)),
-        ArrowType::Int16 => ValueRef::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        ArrowType::Int32 => ValueRef::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        ArrowType::Date32 => ValueRef::Int(array.as_primitive::<Date32Type>().value(row).into()),
-        ArrowType::Int64 => ValueRef::Int(array.as_primitive::<Int64Type>().value(row)),
-        ArrowType::Timestamp(..) => ValueRef::Int(array.as_primitive::<TimestampMicrosecondType>().value(row)),
-        ArrowType::Float32 => ValueRef::Float(array.as_primitive::<Float32Type>().value(row).into()),
-        ArrowType::Float64 => ValueRef::Float(array.as_primitive::<Float64Type>().value(row)),
-        ArrowType::Decimal128(..) => ValueRef::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
-        ArrowType::Utf8 => ValueRef::Text(array.as_string::<i32>().value(row)),
-        ArrowType::LargeUtf8 => ValueRef::Text(array.as_string::<i64>().value(row)),
-        ArrowType::Utf8View => ValueRef::Text(array.as_string_view().value(row)),
-        other => return Err(Error::internal(format!("a key column arrived as Arrow type {other}"))),
-    })
 }

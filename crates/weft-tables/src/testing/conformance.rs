@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use weft_env::Env;
-use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Timestamp, Value, ValueRef};
+use weft_format::{
+    ArrayValue, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
+};
 use weft_kernel::table::Method;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
@@ -56,6 +58,12 @@ pub fn schema() -> Schema {
         column("g", DataType::Boolean),
         column("h", DataType::Timestamp),
         column("i", DataType::SmallInt),
+        column("j", DataType::Uuid),
+        column("k", DataType::Bytea),
+        column("l", DataType::Interval),
+        column("m", DataType::Array(Element::Integer)),
+        column("n", DataType::Jsonb),
+        column("o", DataType::Time),
     ];
     Schema::new(columns, vec![1, 0])
 }
@@ -69,8 +77,16 @@ pub fn row_values(k: u64, random: &mut Prng) -> Vec<Value> {
     let (e, f) = (Value::Decimal(random.below(10_000).into()), Value::Float(random.below(50) as f64 / 4.0));
     let (g, h) = (Value::Bool(random.below(2) == 0), Value::Int(random.below(1 << 40) as i64));
     let i = Value::Int(random.below(3) as i64);
+    let j = Value::Uuid(u128::from(random.below(30)) << 100 | 5);
+    let bytes = Value::Bytes(vec![255; random.below(20) as usize].into());
+    let l = Value::Interval(Interval::new(random.below(3) as i32, random.below(40) as i32, random.below(9) as i64));
+    let m = [Value::Int(random.below(5) as i64), Value::Null, Value::Int(7)];
+    let m =
+        Value::Array(ArrayValue::new(DataType::Integer, m.iter().take(random.below(4) as usize).map(Value::as_ref)));
+    let n = Value::Text(format!("{{\"a\": {}}}", random.below(20)).into());
+    let o = Value::Int(random.below(1 << 36) as i64);
     let mut values = vec![Value::Int((k / 4) as i64), Value::Text(b)];
-    for value in [c, d, e, f, g, h, i] {
+    for value in [c, d, e, f, g, h, i, j, bytes, l, m, n, o] {
         values.push(maybe(random, value));
     }
     values

@@ -1,12 +1,9 @@
 //! Batches as plain values.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as ArrowType;
-use weft_format::{Predicate, Result, Value};
+use weft_format::arrow_values::{stored_value_at, value_at};
+use weft_format::{DataType, Element, Predicate, Result, Value};
 use weft_kernel::TableRef;
 use weft_kernel::table::{ReadView, ScanRequest};
 
@@ -47,17 +44,11 @@ fn value(array: &ArrayRef, row: usize) -> Value {
     if array.is_null(row) {
         return Value::Null;
     }
-    match array.data_type() {
-        ArrowType::Boolean => Value::Bool(array.as_boolean().value(row)),
-        ArrowType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        ArrowType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        ArrowType::Date32 => Value::Int(array.as_primitive::<Date32Type>().value(row).into()),
-        ArrowType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
-        ArrowType::Timestamp(..) => Value::Int(array.as_primitive::<TimestampMicrosecondType>().value(row)),
-        ArrowType::Float32 => Value::Float(array.as_primitive::<Float32Type>().value(row).into()),
-        ArrowType::Float64 => Value::Float(array.as_primitive::<Float64Type>().value(row)),
-        ArrowType::Decimal128(..) => Value::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
-        ArrowType::Utf8View => Value::Text(array.as_string_view().value(row).into()),
-        other => panic!("no column has Arrow type {other}"),
+    if let ArrowType::List(_) = array.data_type() {
+        return value_at(array, row, DataType::Array(Element::Integer));
+    }
+    match stored_value_at(array, row) {
+        Some(value) => value.to_value(),
+        None => panic!("no column has Arrow type {}", array.data_type()),
     }
 }

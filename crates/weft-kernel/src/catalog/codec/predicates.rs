@@ -9,7 +9,7 @@
 //! Whether the columns exist and the constants are of their kind is for who knows the table: the index, when it is
 //! opened.
 
-use weft_format::{CompareOp, Predicate, Result, Value};
+use weft_format::{ArrayValue, CompareOp, Interval, Predicate, Result, Value};
 
 use super::{Input, damaged, put_count, put_text};
 
@@ -102,6 +102,24 @@ fn put_value(bytes: &mut Vec<u8>, value: &Value) {
             bytes.push(5);
             put_text(bytes, v);
         }
+        Value::Bytes(v) => {
+            bytes.push(6);
+            put_count(bytes, v.len());
+            bytes.extend(v.iter());
+        }
+        Value::Uuid(v) => {
+            bytes.push(7);
+            bytes.extend(v.to_le_bytes());
+        }
+        Value::Interval(v) => {
+            bytes.push(8);
+            bytes.extend(v.to_bits().to_le_bytes());
+        }
+        Value::Array(v) => {
+            bytes.push(9);
+            put_count(bytes, v.as_bytes().len());
+            bytes.extend(v.as_bytes());
+        }
     }
 }
 
@@ -113,6 +131,16 @@ fn read_value(input: &mut Input<'_>) -> Result<Value> {
         3 => Value::Float(f64::from_bits(u64::from_le_bytes(input.array()?))),
         4 => Value::Decimal(i128::from_le_bytes(input.array()?)),
         5 => Value::Text(input.text()?.into()),
+        6 => {
+            let count = input.count()?;
+            Value::Bytes(input.take(count)?.into())
+        }
+        7 => Value::Uuid(u128::from_le_bytes(input.array()?)),
+        8 => Value::Interval(Interval::from_bits(u128::from_le_bytes(input.array()?))),
+        9 => {
+            let count = input.count()?;
+            Value::Array(ArrayValue::from_bytes(input.take(count)?))
+        }
         other => return Err(damaged(format!("a constant of an index is of kind {other}"))),
     })
 }

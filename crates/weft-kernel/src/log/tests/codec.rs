@@ -1,6 +1,6 @@
 //! Changes and records as bytes: there and back, and hostile bytes.
 
-use weft_format::{FileId, Value};
+use weft_format::{ArrayValue, DataType, FileId, Interval, Value, ValueRef};
 
 use super::*;
 use crate::log::{ChangeDecoder, LoggedChange};
@@ -27,13 +27,17 @@ impl Prng {
     }
 
     fn value(&mut self) -> Value {
-        match self.below(7) {
+        match self.below(11) {
             0 => Value::Null,
             1 => Value::Bool(self.below(2) == 1),
             2 => Value::Int(self.next() as i64),
             3 => Value::Float(self.next() as i32 as f64 / 7.0),
             4 => Value::Decimal((i128::from(self.next() as i64) << 60) | 5),
             5 => Value::Text("".into()),
+            6 => Value::Bytes(vec![self.next() as u8; self.below(9) as usize].into()),
+            7 => Value::Uuid(u128::from(self.next()) << 64 | u128::from(self.next())),
+            8 => Value::Interval(Interval::from_bits(u128::from(self.next()) << 50)),
+            9 => Value::Array(ArrayValue::new(DataType::Text, [ValueRef::Text("ä"), ValueRef::Null])),
             _ => Value::Text("größer als λ".chars().take(self.below(12) as usize).collect::<String>().into()),
         }
     }

@@ -107,15 +107,21 @@ fn check_columns(new: &NewTable, foreign_key: &ForeignKey, parent: &Schema) -> R
 /// Types that PostgreSQL compares although they are not of one kind.
 fn is_castable(a: DataType, b: DataType) -> bool {
     let kind = |data_type: DataType| match data_type {
-        DataType::SmallInt
+        DataType::Oid
+        | DataType::SmallInt
         | DataType::Integer
         | DataType::BigInt
         | DataType::Real
         | DataType::DoublePrecision
         | DataType::Numeric { .. } => 1,
         DataType::Date | DataType::Timestamp | DataType::TimestampTz => 2,
-        DataType::Text | DataType::Varchar(_) => 3,
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => 3,
         DataType::Boolean => 4,
+        DataType::Time | DataType::Interval => 5,
+        DataType::Bytea => 6,
+        DataType::Uuid => 7,
+        DataType::Json | DataType::Jsonb => 8,
+        DataType::Array(_) => 9,
     };
     kind(a) == kind(b)
 }

@@ -46,7 +46,7 @@ pub(super) fn point_bytes<'a>(
 pub(super) fn common(data_type: DataType) -> DataType {
     match data_type {
         DataType::SmallInt | DataType::Integer => DataType::BigInt,
-        DataType::Varchar(_) => DataType::Text,
+        DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
         other => other,
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn fits(data_type: DataType, value: &Value) -> bool {
     match (data_type, value) {
         (DataType::SmallInt, Value::Int(v)) => i16::try_from(*v).is_ok(),
         (DataType::Integer, Value::Int(v)) => i32::try_from(*v).is_ok(),
-        (DataType::Varchar(limit), Value::Text(v)) => v.chars().count() <= limit as usize,
+        (DataType::Varchar(limit) | DataType::Char(limit), Value::Text(v)) => v.chars().count() <= limit as usize,
         _ => true,
     }
 }

@@ -1,0 +1,264 @@
+//! Reads JSON text: tests it, and finds where its parts are.
+
+use weft_format::{Code, Error, Result};
+
+use crate::text::shorten;
+
+/// The most arrays and objects within each other.
+pub const JSON_DEPTH_MAX: usize = 512;
+
+/// Tests that a text is one JSON value.
+pub fn validate(text: &str) -> Result<()> {
+    let mut scanner = Scanner::new(text);
+    scanner.value(JSON_DEPTH_MAX)?;
+    scanner.end()
+}
+
+/// The members of an object: decoded keys and the text of the values, in the order written; none when it is no object.
+pub fn members(text: &str) -> Result<Option<Vec<(String, &str)>>> {
+    let mut scanner = Scanner::new(text);
+    scanner.blanks();
+    if !scanner.take(b'{') {
+        return Ok(None);
+    }
+    let mut members = Vec::new();
+    scanner.list(b'}', &mut |scanner| {
+        let key = scanner.string()?;
+        scanner.colon()?;
+        let value = scanner.value(JSON_DEPTH_MAX)?;
+        members.push((unquoted(key)?, value));
+        Ok(())
+    })?;
+    Ok(Some(members))
+}
+
+/// The text of the elements of an array; none when it is no array.
+pub fn items(text: &str) -> Result<Option<Vec<&str>>> {
+    let mut scanner = Scanner::new(text);
+    scanner.blanks();
+    if !scanner.take(b'[') {
+        return Ok(None);
+    }
+    let mut items = Vec::new();
+    scanner.list(b']', &mut |scanner| {
+        items.push(scanner.value(JSON_DEPTH_MAX)?);
+        Ok(())
+    })?;
+    Ok(Some(items))
+}
+
+/// What a JSON string (with its quotes) says.
+pub fn unquoted(string: &str) -> Result<String> {
+    let inside = string.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let inside = inside.ok_or_else(|| invalid(string))?;
+    if !inside.contains('\\') {
+        return Ok(inside.to_owned());
+    }
+    let mut out = String::with_capacity(inside.len());
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            Some('u') => {
+                let mut unit = || -> Option<u32> {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    u32::from_str_radix(&digits, 16).ok()
+                };
+                let first = unit().ok_or_else(|| invalid(string))?;
+                let code = if (0xd800..0xdc00).contains(&first) {
+                    let is_pair = chars.next() == Some('\\') && chars.next() == Some('u');
+                    let mut unit = || -> Option<u32> {
+                        let digits: String = chars.by_ref().take(4).collect();
+                        u32::from_str_radix(&digits, 16).ok()
+                    };
+                    match unit() {
+                        Some(second) if is_pair && (0xdc00..0xe000).contains(&second) => {
+                            0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+                        }
+                        _ => return Err(invalid(string)),
+                    }
+                } else {
+                    first
+                };
+                if code == 0 {
+                    return Err(Error::new(Code::UntranslatableCharacter, "unsupported Unicode escape sequence")
+                        .hint("\\u0000 cannot be converted to text"));
+                }
+                out.push(char::from_u32(code).ok_or_else(|| invalid(string))?);
+            }
+            Some(other) => out.push(other),
+            None => return Err(invalid(string)),
+        }
+    }
+    Ok(out)
+}
+
+fn invalid(text: &str) -> Error {
+    Error::new(Code::InvalidText, format!("invalid input syntax for type json: \"{}\"", shorten(text)))
+        .hint("write it as RFC 8259 has it: keys and texts in double quotes, no comma behind the last element")
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str) -> Scanner<'a> {
+        Scanner { text, at: 0 }
+    }
+
+    fn next(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.next() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.next(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn invalid(&self) -> Error {
+        invalid(self.text)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.blanks();
+        if self.at == self.text.len() { Ok(()) } else { Err(self.invalid()) }
+    }
+
+    fn colon(&mut self) -> Result<()> {
+        self.blanks();
+        if self.take(b':') { Ok(()) } else { Err(self.invalid()) }
+    }
+
+    /// What stands between commas up to the closing bracket.
+    fn list(&mut self, close: u8, item: &mut dyn FnMut(&mut Scanner<'a>) -> Result<()>) -> Result<()> {
+        self.blanks();
+        if self.take(close) {
+            return Ok(());
+        }
+        loop {
+            self.blanks();
+            item(self)?;
+            self.blanks();
+            if self.take(close) {
+                return Ok(());
+            }
+            if !self.take(b',') {
+                return Err(self.invalid());
+            }
+        }
+    }
+
+    /// The text of the next value.
+    fn value(&mut self, depth: usize) -> Result<&'a str> {
+        self.blanks();
+        let start = self.at;
+        match self.next() {
+            Some(open @ (b'{' | b'[')) => {
+                let Some(depth) = depth.checked_sub(1) else {
+                    let message = format!("a json value is nested more than {JSON_DEPTH_MAX} deep");
+                    return Err(
+                        Error::new(Code::StatementTooComplex, message).hint("keep its parts in rows of their own")
+                    );
+                };
+                self.at += 1;
+                if open == b'[' {
+                    self.list(b']', &mut |scanner| scanner.value(depth).map(|_| ()))?;
+                } else {
+                    self.list(b'}', &mut |scanner| {
+                        scanner.string()?;
+                        scanner.colon()?;
+                        scanner.value(depth).map(|_| ())
+                    })?;
+                }
+            }
+            Some(b'"') => {
+                self.string()?;
+            }
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => {
+                let word = ["true", "false", "null"].into_iter().find(|word| self.text[self.at..].starts_with(word));
+                self.at += word.ok_or_else(|| self.invalid())?.len();
+                if self.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                    return Err(self.invalid());
+                }
+            }
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    /// A string with its quotes.
+    fn string(&mut self) -> Result<&'a str> {
+        let start = self.at;
+        if !self.take(b'"') {
+            return Err(self.invalid());
+        }
+        loop {
+            match self.next() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    self.at += 1;
+                    match self.next() {
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+                        Some(b'u') => {
+                            let digits = self.text.as_bytes().get(self.at + 1..self.at + 5);
+                            if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+                                return Err(self.invalid());
+                            }
+                            self.at += 5;
+                        }
+                        _ => return Err(self.invalid()),
+                    }
+                }
+                Some(byte) if byte >= 0x20 => self.at += 1,
+                _ => return Err(self.invalid()),
+            }
+        }
+        self.at += 1;
+        Ok(&self.text[start..self.at])
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while self.next().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(self.invalid()) }
+    }
+
+    fn number(&mut self) -> Result<()> {
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            if !self.take(b'+') {
+                self.take(b'-');
+            }
+            self.digits()?;
+        }
+        if self.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_') {
+            return Err(self.invalid());
+        }
+        Ok(())
+    }
+}

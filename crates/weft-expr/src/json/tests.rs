@@ -1,0 +1,60 @@
+use super::*;
+
+#[test]
+fn canonical_texts_are_postgresqls() {
+    let cases = [
+        (r#" {"b": 1.50, "a":[1,  true], "b": 2e1} "#, r#"{"a": [1, true], "b": 20}"#),
+        (r#"{"aa":1,"b":2,"":null}"#, r#"{"": null, "b": 2, "aa": 1}"#),
+        ("1.0e-3", "0.0010"),
+        ("1.5E1", "15"),
+        ("-0.0", "0.0"),
+        ("-0", "0"),
+        ("12345678901234567890.123456789", "12345678901234567890.123456789"),
+        (r#""\u00e9\n\/\ud83e\uddf5\u0001""#, "\"é\\n/🧵\\u0001\""),
+        ("[]", "[]"),
+        ("{ }", "{}"),
+        (" null ", "null"),
+    ];
+    for (written, wanted) in cases {
+        assert_eq!(canonical(written).unwrap(), wanted, "{written}");
+        assert_eq!(canonical(wanted).unwrap(), wanted, "a canonical text is its own");
+    }
+    for wrong in [
+        "", " ", "{", "{a:1}", "[1,]", "01", "1.", ".5", "+1", "tru", "nulls", "\"a", "\"\\x\"", "[1] 2", "1e",
+        "\"\t\"",
+    ] {
+        assert!(canonical(wrong).is_err(), "{wrong}");
+        assert!(validate(wrong).is_err(), "{wrong}");
+    }
+    assert!(canonical("\"\\u0000\"").is_err() && validate("\"\\u0000\"").is_ok());
+    assert!(canonical("1e200000").is_err());
+    let deep = "[".repeat(JSON_DEPTH_MAX + 1) + &"]".repeat(JSON_DEPTH_MAX + 1);
+    assert!(validate(&deep).is_err());
+    assert!(canonical(&deep[1..deep.len() - 1]).is_ok());
+}
+
+#[test]
+fn operators() {
+    let value = canonical(r#"{"a": [1, {"b": "x"}, null], "n": 1.0}"#).unwrap();
+    let path = |steps: &[&str]| steps.iter().map(|step| Some((*step).to_owned())).collect::<Vec<_>>();
+    assert_eq!(get_path(&value, &path(&["a", "1", "b"])).unwrap(), Some("\"x\""));
+    assert_eq!(get_path(&value, &path(&["a", "-1"])).unwrap(), Some("null"));
+    assert_eq!(get_path(&value, &path(&["a", "x"])).unwrap(), None);
+    assert_eq!(plain_text("\"x\"").unwrap().as_deref(), Some("x"));
+    assert_eq!(plain_text("null").unwrap(), None);
+    let holds = |a: &str, b: &str| contains(&canonical(a).unwrap(), &canonical(b).unwrap()).unwrap();
+    assert!(holds(r#"{"a": 1, "b": {"c": [1, 2, 3]}}"#, r#"{"b": {"c": [3, 1.0]}}"#));
+    assert!(holds("[1, [2]]", "[[2]]") && holds("[1, 2]", "1") && !holds("1", "[1]"));
+    assert!(!holds("[1, [2]]", "[2]") && !holds(r#"{"a": 1}"#, r#"{"a": 1, "b": 2}"#));
+    assert!(is_equal("[1.0, 2]", "[1, 2.00]").unwrap() && !is_equal("[1]", "[10]").unwrap());
+    assert_eq!(concat(r#"{"a": 1}"#, r#"{"a": 2, "b": 3}"#).unwrap(), r#"{"a": 2, "b": 3}"#);
+    assert_eq!(concat("[1]", "2").unwrap(), "[1, 2]");
+    assert_eq!(delete_key(r#"["a", "b"]"#, "a").unwrap(), r#"["b"]"#);
+    assert_eq!(delete_index("[1, 2, 3]", -1).unwrap(), "[1, 2]");
+    let steps = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
+    assert_eq!(set_path("[1, {\"a\": 2}]", &steps(&["1", "a"]), "7", true).unwrap(), "[1, {\"a\": 7}]");
+    assert_eq!(set_path("{}", &steps(&["x"]), "7", false).unwrap(), "{}");
+    assert_eq!(set_path("[0]", &steps(&["-5"]), "7", true).unwrap(), "[7, 0]");
+    assert_eq!(delete_path("{\"a\": [1, 2]}", &steps(&["a", "0"])).unwrap(), "{\"a\": [2]}");
+    assert_eq!(pretty("{\"a\": [1, {}]}").unwrap(), "{\n    \"a\": [\n        1,\n        {\n        }\n    ]\n}");
+}

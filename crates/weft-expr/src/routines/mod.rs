@@ -1,0 +1,193 @@
+//! Functions and operators of uuid, bytea, time, interval, json and arrays: found by name or sign and the types given,
+//! computed value by value, the same for both engines.
+//!
+//! ```text
+//!   by_operator("->>", jsonb, untyped)     JsonGetText   takes (jsonb, text)        gives text
+//!   by_name("array_length", int[], int)    ArrayLength   takes (integer[], integer) gives integer
+//!   call(JsonGetText, ['{"a": 1}', 'a'])   '1'
+//! ```
+//!
+//! 1. A routine that is found has a type for every argument; who calls it casts them first ([`crate::cast`]).
+//! 2. NULL arguments make the result NULL, but for routines that are made of any values ([`Routine::takes_null`]).
+
+mod arrays;
+mod bytes;
+mod jsons;
+mod operators;
+mod signatures;
+mod times;
+
+pub use operators::{by_operator, quantified};
+pub use signatures::by_name;
+pub use times::add_to_timestamp;
+
+use weft_format::predicate::CompareOp;
+use weft_format::{DataType, Result, Value};
+
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Routine {
+    RandomUuid,
+    Encode,
+    Decode,
+    BytesLength,
+    BytesSubstring,
+    BytesConcat,
+    TimePlusInterval,
+    TimeMinusInterval,
+    TimeMinusTime,
+    DatePlusTime,
+    TimestampPlusInterval,
+    TimestampMinusInterval,
+    TimestampMinusTimestamp,
+    Age,
+    IntervalPlus,
+    IntervalMinus,
+    IntervalTimes,
+    IntervalDivide,
+    IntervalNegate,
+    JsonGet,
+    JsonGetText,
+    JsonPath,
+    JsonPathText,
+    JsonContains,
+    JsonContained,
+    JsonHasKey,
+    JsonHasAny,
+    JsonHasAll,
+    JsonConcat,
+    JsonDelete,
+    JsonDeletePath,
+    JsonTypeof,
+    JsonArrayLength,
+    JsonBuildObject,
+    JsonBuildArray,
+    ToJson,
+    JsonKeys,
+    JsonElements,
+    JsonElementsText,
+    JsonSet,
+    JsonPretty,
+    JsonStripNulls,
+    ArrayMake,
+    ArrayElement,
+    ArrayLength,
+    ArrayLower,
+    ArrayDimensions,
+    Cardinality,
+    ArrayToString,
+    StringToArray,
+    ArrayAppend,
+    ArrayPrepend,
+    ArrayConcat,
+    ArrayContains,
+    ArrayContained,
+    ArrayOverlaps,
+    ArrayPosition,
+    ArrayRemove,
+    ArrayReplace,
+    /// `value op ANY (array)`
+    AnyOf(CompareOp),
+    /// `value op ALL (array)`
+    AllOf(CompareOp),
+}
+
+/// A routine for arguments of some types.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// What is computed.
+    pub routine: Routine,
+    /// The types that the arguments are cast to.
+    pub args: Vec<DataType>,
+    /// The type of the result.
+    pub result: DataType,
+}
+
+impl Signature {
+    pub(crate) fn new(routine: Routine, args: impl Into<Vec<DataType>>, result: DataType) -> Signature {
+        Signature { routine, args: args.into(), result }
+    }
+}
+
+impl Routine {
+    /// Whether it is computed though an argument is NULL.
+    pub fn takes_null(self) -> bool {
+        matches!(
+            self,
+            Routine::JsonBuildObject
+                | Routine::JsonBuildArray
+                | Routine::ArrayMake
+                | Routine::ArrayToString
+                | Routine::StringToArray
+                | Routine::ArrayAppend
+                | Routine::ArrayPrepend
+                | Routine::ArrayConcat
+                | Routine::ArrayPosition
+                | Routine::ArrayRemove
+                | Routine::ArrayReplace
+                | Routine::AnyOf(_)
+                | Routine::AllOf(_)
+        )
+    }
+
+    /// Whether equal arguments give equal results.
+    pub fn is_volatile(self) -> bool {
+        self == Routine::RandomUuid
+    }
+}
+
+/// Computes a routine; the values have the types of the signature. `random` gives 64 random bits.
+pub fn call(signature: &Signature, args: &[Value], random: &dyn Fn() -> u64) -> Result<Value> {
+    use Routine as R;
+    let (types, result) = (signature.args.as_slice(), signature.result);
+    if args.iter().any(Value::is_null) && !signature.routine.takes_null() {
+        return Ok(Value::Null);
+    }
+    match signature.routine {
+        R::RandomUuid => Ok(Value::Uuid(crate::text::random_uuid(random(), random()))),
+        R::Encode | R::Decode | R::BytesLength | R::BytesSubstring | R::BytesConcat => {
+            bytes::call(signature.routine, args)
+        }
+        R::TimePlusInterval
+        | R::TimeMinusInterval
+        | R::TimeMinusTime
+        | R::DatePlusTime
+        | R::TimestampPlusInterval
+        | R::TimestampMinusInterval
+        | R::TimestampMinusTimestamp
+        | R::Age
+        | R::IntervalPlus
+        | R::IntervalMinus
+        | R::IntervalTimes
+        | R::IntervalDivide
+        | R::IntervalNegate => times::call(signature.routine, args),
+        R::JsonGet
+        | R::JsonGetText
+        | R::JsonPath
+        | R::JsonPathText
+        | R::JsonContains
+        | R::JsonContained
+        | R::JsonHasKey
+        | R::JsonHasAny
+        | R::JsonHasAll
+        | R::JsonConcat
+        | R::JsonDelete
+        | R::JsonDeletePath
+        | R::JsonTypeof
+        | R::JsonArrayLength
+        | R::JsonBuildObject
+        | R::JsonBuildArray
+        | R::ToJson
+        | R::JsonKeys
+        | R::JsonElements
+        | R::JsonElementsText
+        | R::JsonSet
+        | R::JsonPretty
+        | R::JsonStripNulls => jsons::call(signature.routine, args, types, result),
+        _ => arrays::call(signature.routine, args, types, result),
+    }
+}
+
+#[cfg(test)]
+mod tests;
