@@ -81,7 +81,7 @@ pub fn row_values(k: u64, random: &mut Prng) -> Vec<Value> {
     let (g, h) = (Value::Bool(random.below(2) == 0), Value::Int(random.below(1 << 40) as i64));
     let i = Value::Int(random.below(3) as i64);
     let j = Value::Uuid(u128::from(random.below(30)) << 100 | 5);
-    let k = Value::Bytes(vec![255; random.below(20) as usize].into());
+    let bytes = Value::Bytes(vec![255; random.below(20) as usize].into());
     let l = Value::Interval(Interval::new(random.below(3) as i32, random.below(40) as i32, random.below(9) as i64));
     let m = [Value::Int(random.below(5) as i64), Value::Null, Value::Int(7)];
     let m =
@@ -89,7 +89,7 @@ pub fn row_values(k: u64, random: &mut Prng) -> Vec<Value> {
     let n = Value::Text(format!("{{\"a\": {}}}", random.below(20)).into());
     let o = Value::Int(random.below(1 << 36) as i64);
     let mut values = vec![Value::Int((k / 4) as i64), Value::Text(b)];
-    for value in [c, d, e, f, g, h, i, j, k, l, m, n, o] {
+    for value in [c, d, e, f, g, h, i, j, bytes, l, m, n, o] {
         values.push(maybe(random, value));
     }
     values
