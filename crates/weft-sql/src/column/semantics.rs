@@ -151,7 +151,10 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
         Expr::Cast(Cast { expr, field }) => {
             let (from, to) = (operand_type(&expr, schema), field_type(&field));
-            let is_ours = is_special(to) || from.is_some_and(is_special);
+            // What the engine reads of a literal is less than what PostgreSQL does: '2024-01-31 10:00'.
+            let is_stamp = from.is_none() && matches!(to, DataType::Timestamp | DataType::TimestampTz);
+            let is_null = matches!(*expr, Expr::Literal(ScalarValue::Null, _));
+            let is_ours = is_special(to) || from.is_some_and(is_special) || (is_stamp && !is_null);
             if !is_ours || matches!(*expr, Expr::Placeholder(_)) || from == Some(to) {
                 return Ok(Transformed::no(Expr::Cast(Cast { expr, field })));
             }
