@@ -354,6 +354,15 @@ impl Catalog {
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
 
+    /// Tells all tables who refers to them: an image lists tables by id, and a foreign key may refer to a younger one.
+    pub(crate) fn link_all(&self) {
+        let state = self.state.write();
+        for entry in state.by_id.values().filter_map(|versions| versions.last()) {
+            let def = &entry.table.def;
+            state.each_parent(def, |parent| parent.shared.link(def.id));
+        }
+    }
+
     /// A table has another definition for snapshots from `ts` on (catalog 5).
     pub(crate) fn install_alter(&self, ts: Timestamp, table: TableRef) {
         let def = table.def.clone();

@@ -65,7 +65,7 @@ pub(crate) fn drop_dependent(
     for other in views_on(txn, view.id) {
         drop_dependent(txn, &other, &format!("view {}", view.name), true, notices)?;
     }
-    notices.push(Notice::notice(format!("drop cascades to view {}", view.name)));
+    notices.push(Notice::plain(format!("drop cascades to view {}", view.name)));
     super::comment::drop_of(txn, view.id, None)?;
     txn.drop_object(view)
 }

@@ -21,7 +21,7 @@ pub enum Own {
     /// ANALYZE, of all tables or some.
     Analyze(Vec<ObjectName>),
     /// ALTER SEQUENCE
-    AlterSequence(AlterSequence),
+    AlterSequence(Box<AlterSequence>),
     /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA: which, IF EXISTS, the schema.
     SetSchema(ObjectName, bool, String),
     /// ALTER VIEW or SEQUENCE ... RENAME TO: which, IF EXISTS, the new name.
@@ -108,7 +108,7 @@ fn alter_sequence(parser: &mut Parser<'_>, name: ObjectName, if_exists: bool) ->
             let option = sequence_option(parser)?;
             match option {
                 Some(option) => alter.options.push(option),
-                None => return Ok(Own::AlterSequence(alter)),
+                None => return Ok(Own::AlterSequence(Box::new(alter))),
             }
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn create_sequence(
             if !if_not_exists {
                 return Err(Error::new(Code::DuplicateTable, message));
             }
-            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(format!("{message}, skipping")) });
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(format!("{message}, skipping")) });
             return Ok(Outcome::done(Tag::Done("CREATE SEQUENCE")));
         }
         let made = sequence::create(work.txn, &name, data_type, options)?;
@@ -73,7 +73,7 @@ pub(super) fn alter_sequence(session: &mut Session, alter: &AlterSequence) -> Re
                 return Err(missing(work.txn, &name, "a sequence"));
             }
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
-            work.notices.push(Notice::notice(message));
+            work.notices.push(Notice::plain(message));
             return Ok(Outcome::done(Tag::Done("ALTER SEQUENCE")));
         };
         if let Some(owner) = &alter.owned_by {
@@ -129,7 +129,7 @@ pub(super) fn drop_relations(
                 (_, Some(other)) => return Err(kind.wrong(&name, &other)),
                 (_, None) if if_exists => {
                     let message = format!("{} \"{}\" does not exist, skipping", kind.word(), resolve::shown(&name));
-                    work.notices.push(Notice::notice(message));
+                    work.notices.push(Notice::plain(message));
                 }
                 (_, None) => {
                     let message = format!("{} \"{}\" does not exist", kind.word(), resolve::shown(&name));
@@ -213,7 +213,7 @@ pub(super) fn drop_table(
             // The kernel says which constraint is in the way.
             break;
         }
-        notices.push(Notice::notice(format!("drop cascades to constraint {} on table {}", key.name, child.def.name)));
+        notices.push(Notice::plain(format!("drop cascades to constraint {} on table {}", key.name, child.def.name)));
         let child = txn.table_of(child.id()).unwrap_or(child);
         txn.alter_table(&child, |def| {
             def.foreign_keys.retain(|known| known.name != key.name);
