@@ -174,6 +174,12 @@ impl TableRef {
         self.shared.next_row_id.fetch_add(count, Ordering::Relaxed)
     }
 
+    /// Hands out no row id that another table has handed out, whose rows this one takes over.
+    pub(crate) fn go_on_with_row_ids_of(&self, other: &TableRef) {
+        let next = other.shared.next_row_id.load(Ordering::Relaxed);
+        self.shared.next_row_id.fetch_max(next, Ordering::Relaxed);
+    }
+
     /// Goes on behind the greatest row id that the table holds; called once, after redo.
     pub(crate) fn recover_row_ids(&self) -> Result<()> {
         if !self.def.schema.hidden_row_id {

@@ -227,7 +227,10 @@ impl Altering<'_> {
         def.schema = Arc::new(schema);
         // What stands in the definition must fit the new type.
         if let Some(default) = &def.defaults[ordinal] {
-            crate::ddl::create::check_default(self.txn, default, &def.schema.columns[ordinal]).map_err(|_| {
+            crate::ddl::create::check_default(self.txn, default, &def.schema.columns[ordinal]).map_err(|error| {
+                if error.code() != Code::DatatypeMismatch {
+                    return error;
+                }
                 let message = format!(
                     "default for column \"{}\" cannot be cast automatically to type {}",
                     column.name,
