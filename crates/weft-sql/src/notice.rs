@@ -44,13 +44,13 @@ pub struct Notice {
 
 impl Notice {
     /// A notice without a code of its own.
-    pub fn notice(message: impl Into<String>) -> Notice {
+    pub fn plain(message: impl Into<String>) -> Notice {
         Notice { severity: Severity::Notice, sqlstate: "00000", message: message.into(), detail: None, hint: None }
     }
 
     /// A warning with its SQLSTATE.
     pub fn warning(sqlstate: &'static str, message: impl Into<String>) -> Notice {
-        Notice { severity: Severity::Warning, sqlstate, ..Notice::notice(message) }
+        Notice { severity: Severity::Warning, sqlstate, ..Notice::plain(message) }
     }
 
     /// The same with a detail.

@@ -174,6 +174,12 @@ impl TableRef {
         self.shared.next_row_id.fetch_add(count, Ordering::Relaxed)
     }
 
+    /// Hands out no row id that another table has handed out, whose rows this one takes over.
+    pub(crate) fn go_on_with_row_ids_of(&self, other: &TableRef) {
+        let next = other.shared.next_row_id.load(Ordering::Relaxed);
+        self.shared.next_row_id.fetch_max(next, Ordering::Relaxed);
+    }
+
     /// Goes on behind the greatest row id that the table holds; called once, after redo.
     pub(crate) fn recover_row_ids(&self) -> Result<()> {
         if !self.def.schema.hidden_row_id {
@@ -352,6 +358,15 @@ impl Catalog {
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// Tells all tables who refers to them: an image lists tables by id, and a foreign key may refer to a younger one.
+    pub(crate) fn link_all(&self) {
+        let state = self.state.write();
+        for entry in state.by_id.values().filter_map(|versions| versions.last()) {
+            let def = &entry.table.def;
+            state.each_parent(def, |parent| parent.shared.link(def.id));
+        }
     }
 
     /// A table has another definition for snapshots from `ts` on (catalog 5).

@@ -44,6 +44,7 @@ impl Redo<'_> {
             let table = self.open_table(def)?;
             self.catalog.install_create(create_ts, table);
         }
+        self.catalog.link_all();
         image.objects.into_iter().for_each(|(since, object)| self.catalog.install_object(since, object));
         image.sequences.into_iter().for_each(|(id, value)| self.catalog.sequences.recover(id, value));
         self.catalog.set_durable_cut(recovered.cut);

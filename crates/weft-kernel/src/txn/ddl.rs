@@ -151,6 +151,7 @@ impl Transaction {
             key.parent = ForeignKey::ITSELF;
         });
         let made = self.create_table(made)?;
+        made.go_on_with_row_ids_of(t);
         let mut done = Vec::new();
         for (child, _) in children {
             if child.id() == t.id() || done.contains(&child.id()) {

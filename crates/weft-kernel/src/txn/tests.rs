@@ -1,3 +1,4 @@
+mod altering;
 mod chains;
 mod expressions;
 mod indexes;

@@ -473,7 +473,7 @@ fn storage_of(create: &CreateTable, method: Option<&str>) -> Result<Storage> {
     let mut notices = Vec::new();
     let method = match method {
         Some(heap @ "heap") => {
-            notices.push(Notice::notice(format!("table method \"{heap}\" is \"{DEFAULT_METHOD}\" here")));
+            notices.push(Notice::plain(format!("table method \"{heap}\" is \"{DEFAULT_METHOD}\" here")));
             DEFAULT_METHOD
         }
         other => other.unwrap_or(DEFAULT_METHOD),
@@ -483,7 +483,7 @@ fn storage_of(create: &CreateTable, method: Option<&str>) -> Result<Storage> {
         let is_foreign = FOREIGN_OPTIONS.contains(&name.as_str())
             || ["autovacuum_", "toast.", "toast_", "log_autovacuum"].iter().any(|prefix| name.starts_with(prefix));
         if is_foreign {
-            notices.push(Notice::notice(format!("storage parameter \"{name}\" has no effect")));
+            notices.push(Notice::plain(format!("storage parameter \"{name}\" has no effect")));
         }
         !is_foreign
     });

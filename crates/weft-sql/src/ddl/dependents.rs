@@ -18,12 +18,12 @@ pub(crate) fn views_on(txn: &Transaction, id: u32) -> Vec<Arc<Object>> {
     objects.filter(|object| object.kind == ObjectKind::View && object.needs.contains(&id)).collect()
 }
 
-/// Whether a view's query may mean a column.
+/// Whether a view's query may mean a column: it names it, or shows it by `*`.
 fn mentions(view: &Object, column: &str) -> bool {
-    let query = view.property("query").unwrap_or_default().to_lowercase();
     let column = column.to_lowercase();
     let is_word = |c: char| c == '_' || c.is_alphanumeric();
-    query.split(|c| !is_word(c)).any(|word| word == column) || query.contains('*')
+    let texts = [view.property("query"), view.property("from")];
+    texts.into_iter().flatten().any(|text| text.to_lowercase().split(|c| !is_word(c)).any(|word| word == column))
 }
 
 /// Drops the views over a table (those that mention a column, when it is one that goes), or refuses.
@@ -65,7 +65,7 @@ pub(crate) fn drop_dependent(
     for other in views_on(txn, view.id) {
         drop_dependent(txn, &other, &format!("view {}", view.name), true, notices)?;
     }
-    notices.push(Notice::notice(format!("drop cascades to view {}", view.name)));
+    notices.push(Notice::plain(format!("drop cascades to view {}", view.name)));
     super::comment::drop_of(txn, view.id, None)?;
     txn.drop_object(view)
 }

@@ -268,7 +268,7 @@ pub(crate) fn drop(
             let error = Error::new(Code::DependentObjects, message);
             return Err(error.hint(format!("{what} depends on sequence {name}; use DROP ... CASCADE to drop it, too")));
         }
-        notices.push(crate::Notice::notice(format!("drop cascades to {what}")));
+        notices.push(crate::Notice::plain(format!("drop cascades to {what}")));
         txn.alter_table(&table, |def| {
             def.defaults[ordinal] = None;
             Ok(())

@@ -20,7 +20,7 @@ mod values;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use names::{fold, table_name};
-pub use own::{AlterSequence, Own};
+pub use own::{AlterSequence, CreateSequence, Own};
 pub use position::{position_of, span_position};
 pub use values::{LiteralKind, Literals, scan_literals};
 
@@ -100,6 +100,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, overriding) = own::take_overriding(tokens);
+    let tokens = own::order_identity_options(own::without_freeze(tokens));
     let (tokens, taken) = conflict::take_conflict(tokens);
     let mut parser = parser(&tokens);
     let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;

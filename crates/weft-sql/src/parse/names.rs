@@ -89,8 +89,12 @@ pub fn table_name(name: &ObjectName) -> Result<String> {
     match parts.as_slice() {
         [table] => Ok(table.clone()),
         [schema, table] => Ok(crate::resolve::qualified(schema, table)),
-        _ => {
+        [_, _, _] => {
             Err(Error::new(Code::FeatureNotSupported, format!("cross-database references are not implemented: {name}")))
+        }
+        _ => {
+            let message = format!("improper qualified name (too many dotted names): {name}");
+            Err(Error::new(Code::SyntaxError, message))
         }
     }
 }

@@ -5,7 +5,7 @@
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
-use sqlparser::ast::{Expr, ObjectName, SequenceOptions};
+use sqlparser::ast::{DataType, Expr, ObjectName, SequenceOptions};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -20,14 +20,31 @@ pub enum Own {
     Vacuum(Vec<ObjectName>),
     /// ANALYZE, of all tables or some.
     Analyze(Vec<ObjectName>),
+    /// CREATE SEQUENCE, whose options come in any order.
+    CreateSequence(Box<CreateSequence>),
     /// ALTER SEQUENCE
-    AlterSequence(AlterSequence),
+    AlterSequence(Box<AlterSequence>),
     /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA: which, IF EXISTS, the schema.
     SetSchema(ObjectName, bool, String),
     /// ALTER VIEW or SEQUENCE ... RENAME TO: which, IF EXISTS, the new name.
     Rename(ObjectName, bool, ObjectName),
     /// ALTER SCHEMA ... RENAME TO
     RenameSchema(String, String),
+}
+
+/// CREATE SEQUENCE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateSequence {
+    /// Which.
+    pub name: ObjectName,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// AS a type.
+    pub data_type: Option<DataType>,
+    /// Options.
+    pub options: Vec<SequenceOptions>,
+    /// OWNED BY a column.
+    pub owned_by: Option<ObjectName>,
 }
 
 /// ALTER SEQUENCE.
@@ -64,6 +81,9 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         skip_options(parser, &["verbose"])?;
         return Ok(Some(Own::Analyze(tables(parser)?)));
     }
+    if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
+        return create_sequence(parser).map(Some);
+    }
     if !parser.parse_keyword(Keyword::ALTER) {
         return Ok(None);
     }
@@ -92,6 +112,24 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
 }
 
+fn create_sequence(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {
+    let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+    let name = parser.parse_object_name(false)?;
+    let data_type = if parser.parse_keyword(Keyword::AS) { Some(parser.parse_data_type()?) } else { None };
+    let (mut options, mut owned_by) = (Vec::new(), None);
+    loop {
+        if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
+            let none = parser.parse_keyword(Keyword::NONE);
+            owned_by = if none { None } else { Some(parser.parse_object_name(false)?) };
+        } else if let Some(option) = sequence_option(parser)? {
+            options.push(option);
+        } else {
+            let create = CreateSequence { name, if_not_exists, data_type, options, owned_by };
+            return Ok(Own::CreateSequence(Box::new(create)));
+        }
+    }
+}
+
 fn alter_sequence(parser: &mut Parser<'_>, name: ObjectName, if_exists: bool) -> std::result::Result<Own, ParserError> {
     let mut alter = AlterSequence { name, if_exists, options: Vec::new(), restart: None, owned_by: None };
     loop {
@@ -108,7 +146,7 @@ fn alter_sequence(parser: &mut Parser<'_>, name: ObjectName, if_exists: bool) ->
             let option = sequence_option(parser)?;
             match option {
                 Some(option) => alter.options.push(option),
-                None => return Ok(Own::AlterSequence(alter)),
+                None => return Ok(Own::AlterSequence(Box::new(alter))),
             }
         }
     }
@@ -205,4 +243,81 @@ pub(super) fn take_overriding(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithS
         }
     }
     (tokens, None)
+}
+
+/// The order in which the SQL parser takes the options of a sequence.
+const OPTION_ORDER: &[&str] = &["increment", "minvalue", "maxvalue", "start", "cache", "cycle"];
+
+/// Brings the options behind each IDENTITY into the order that the SQL parser knows.
+pub(super) fn order_identity_options(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let words = words(&tokens);
+    let mut ordered = Vec::with_capacity(tokens.len());
+    let mut done = 0;
+    for pair in words.windows(2) {
+        if pair[0] < done || !is_word(&tokens[pair[0]], "identity") || tokens[pair[1]].token != Token::LParen {
+            continue;
+        }
+        let Some(end) = words.iter().copied().find(|&at| at > pair[1] && tokens[at].token == Token::RParen) else {
+            continue;
+        };
+        ordered.extend_from_slice(&tokens[done..=pair[1]]);
+        let rank = |token: &TokenWithSpan| OPTION_ORDER.iter().position(|word| is_word(token, word));
+        // An option begins at its word, or at the NO before it.
+        let mut options: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
+        let mut no: Vec<TokenWithSpan> = Vec::new();
+        for token in &tokens[pair[1] + 1..end] {
+            match (rank(token), options.last_mut()) {
+                (Some(rank), _) => {
+                    let mut option = std::mem::take(&mut no);
+                    option.push(token.clone());
+                    options.push((rank, option));
+                }
+                _ if is_word(token, "no") || !no.is_empty() => no.push(token.clone()),
+                (None, Some((_, option))) => option.push(token.clone()),
+                (None, None) => no.push(token.clone()),
+            }
+        }
+        options.sort_by_key(|(rank, _)| *rank);
+        for (_, option) in options {
+            ordered.extend(option);
+            // Two options may have touched the same blank.
+            ordered.push(TokenWithSpan::wrap(Token::Whitespace(sqlparser::tokenizer::Whitespace::Space)));
+        }
+        ordered.extend(no);
+        done = end;
+    }
+    ordered.extend_from_slice(&tokens[done..]);
+    ordered
+}
+
+/// Takes FREEZE out of the options of COPY, which means nothing here.
+pub(super) fn without_freeze(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let words = words(&tokens);
+    if !words.first().is_some_and(|&at| is_word(&tokens[at], "copy")) {
+        return tokens;
+    }
+    let Some(place) = words.iter().position(|&at| is_word(&tokens[at], "freeze")) else { return tokens };
+    let (mut from, mut to) = (words[place], words[place]);
+    let next = words.get(place + 1).copied();
+    if let Some(next) = next.filter(|&next| ["on", "off", "true", "false"].iter().any(|w| is_word(&tokens[next], w))) {
+        to = next;
+    }
+    // With the comma before or behind; without other options the parentheses go, too.
+    let before = place.checked_sub(1).map(|at| words[at]);
+    let behind = words.iter().copied().find(|&at| at > to);
+    let is = |at: Option<usize>, token: &Token| at.is_some_and(|at| tokens[at].token == *token);
+    if is(before, &Token::Comma) {
+        from = before.unwrap_or(from);
+    } else if is(behind, &Token::Comma) {
+        to = behind.unwrap_or(to);
+    } else if is(before, &Token::LParen) && is(behind, &Token::RParen) {
+        from = before.unwrap_or(from);
+        to = behind.unwrap_or(to);
+        let with = place.checked_sub(2).map(|at| words[at]);
+        if let Some(with) = with.filter(|&with| is_word(&tokens[with], "with")) {
+            from = with;
+        }
+    }
+    tokens.drain(from..=to);
+    tokens
 }

@@ -37,6 +37,22 @@ fn statements_are_split_and_own_ones_known() {
     for bad in ["set constraints all", "set constraints deferred", "set constraints all, a deferred"] {
         assert_eq!(parse(bad).unwrap_err().code(), Code::SyntaxError, "{bad}");
     }
+    for text in ["VACUUM \"T\", b", "vacuum (analyze, verbose) \"T\" (x), b", "vacuum full analyze \"T\", b"] {
+        let Parsed::Own(Own::Vacuum(tables)) = only(text) else { panic!("{text}") };
+        assert_eq!(tables.iter().map(table_name).collect::<Result<Vec<_>>>().unwrap(), ["T", "b"], "{text}");
+    }
+    let Parsed::Own(Own::AlterSequence(alter)) =
+        only("alter sequence s.t restart 5 increment by -2 no cycle owned by none")
+    else {
+        panic!("ALTER SEQUENCE is ours")
+    };
+    assert_eq!((alter.options.len(), alter.restart.is_some(), alter.owned_by), (2, true, Some(None)));
+    for text in
+        ["copy t from 'f' with (freeze on)", "copy t from 'f' (freeze, format csv)", "copy t from 'f' freeze csv"]
+    {
+        let Parsed::Sql { statement, .. } = only(text) else { panic!("{text}") };
+        assert!(!statement.to_string().to_lowercase().contains("freeze"), "{text}");
+    }
 }
 
 #[test]

@@ -49,11 +49,20 @@ impl Numbers {
     }
 }
 
-/// Whether a text may call one of the functions.
+/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may be
+/// long.
 pub(super) fn may_have_calls(source: &str) -> bool {
-    // Most texts are short, and none of the names is in them.
     let bytes = source.as_bytes();
-    CALLS.iter().any(|name| bytes.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name.as_bytes())))
+    let follows = |at: usize, word: &str| {
+        bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    (0..bytes.len()).any(|at| match bytes[at] {
+        b'v' | b'V' => {
+            follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
+        }
+        b'_' => follows(at, "_schema") || follows(at, "_description"),
+        _ => false,
+    })
 }
 
 /// A statement with the values of its calls in their places.

@@ -35,7 +35,7 @@ pub(super) fn create_table(
         }
         if create.if_not_exists && resolve::is_taken(work.txn, namespace, &name) {
             let message = format!("relation \"{name}\" already exists, skipping");
-            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(message) });
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(message) });
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         }
         let Some(query) = &create.query else {
@@ -85,7 +85,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
             Some(Relation::Table(table)) => table,
             None if alter.if_exists => {
                 let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
-                work.notices.push(Notice::notice(message));
+                work.notices.push(Notice::plain(message));
                 return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
             }
             None => return Err(resolve::undefined(&name)),
@@ -121,7 +121,7 @@ pub(super) fn rename(
         let known_as = table_name(name)?;
         if if_exists && resolve::relation(work.txn, &known_as).is_none() {
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));
-            work.notices.push(Notice::notice(message));
+            work.notices.push(Notice::plain(message));
             return Ok(Outcome::done(Tag::Done(tag)));
         }
         if !ddl::rename_relation(work.txn, name, new)? {
@@ -146,7 +146,7 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
                 return Err(resolve::undefined(&name));
             }
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
-            work.notices.push(Notice::notice(message));
+            work.notices.push(Notice::plain(message));
             return done;
         };
         let to = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
@@ -208,7 +208,7 @@ pub(super) fn create_index(
         let new = ddl::new_index(create, method, &table, source, &is_taken)?;
         if create.if_not_exists && is_taken(&new.name) {
             let message = format!("relation \"{}\" already exists, skipping", new.name);
-            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(message) });
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(message) });
             return Ok(Outcome::done(Tag::Done("CREATE INDEX")));
         }
         check_free(work.txn, namespace, &new.name)?;
@@ -229,7 +229,7 @@ pub(super) fn drop_indexes(session: &mut Session, names: &[ObjectName], if_exist
                 Some((table, index)) => work.txn.drop_index_in(table.def.namespace, &index.name())?,
                 None if check_no_index(work.txn, &name, if_exists)? => {
                     let message = format!("index \"{}\" does not exist, skipping", resolve::shown(&name));
-                    work.notices.push(Notice::notice(message));
+                    work.notices.push(Notice::plain(message));
                 }
                 None => {}
             }

@@ -46,7 +46,7 @@ pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Out
                     let message = "cannot truncate a table referenced in a foreign key constraint";
                     return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
                 }
-                work.notices.push(Notice::notice(format!("truncate cascades to table \"{}\"", child.def.name)));
+                work.notices.push(Notice::plain(format!("truncate cascades to table \"{}\"", child.def.name)));
                 tables.push(child);
             }
             at += 1;

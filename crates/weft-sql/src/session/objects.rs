@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{CommentObject, DataType as SqlType, ObjectName, SequenceOptions};
+use sqlparser::ast::{CommentObject, ObjectName};
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Object, ObjectKind, TableRef, Transaction};
 
@@ -12,36 +12,29 @@ use crate::ddl::{dependents, sequence};
 use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{AlterSequence, table_name};
+use crate::parse::{AlterSequence, CreateSequence, table_name};
 use crate::resolve::{self, Relation};
 
-pub(super) fn create_sequence(
-    session: &mut Session,
-    name: &ObjectName,
-    data_type: Option<&SqlType>,
-    options: &[SequenceOptions],
-    owned_by: Option<&ObjectName>,
-    if_not_exists: bool,
-) -> Result<Outcome> {
+pub(super) fn create_sequence(session: &mut Session, create: &CreateSequence) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("CREATE SEQUENCE")?;
-        let data_type = data_type.map_or(Ok(DataType::BigInt), data_type_of)?;
+        let data_type = create.data_type.as_ref().map_or(Ok(DataType::BigInt), data_type_of)?;
         if !matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
             let message = "sequence type must be smallint, integer, or bigint";
             return Err(Error::new(Code::InvalidParameterValue, message));
         }
-        let name = table_name(name)?;
+        let name = table_name(&create.name)?;
         let (namespace, own) = resolve::creation(work.txn, &name)?;
         if resolve::is_taken(work.txn, namespace, &own) {
             let message = format!("relation \"{own}\" already exists");
-            if !if_not_exists {
+            if !create.if_not_exists {
                 return Err(Error::new(Code::DuplicateTable, message));
             }
-            work.notices.push(Notice { sqlstate: "42P07", ..Notice::notice(format!("{message}, skipping")) });
+            work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(format!("{message}, skipping")) });
             return Ok(Outcome::done(Tag::Done("CREATE SEQUENCE")));
         }
-        let made = sequence::create(work.txn, &name, data_type, options)?;
-        if let Some(column) = owned_by.filter(|column| !column.to_string().eq_ignore_ascii_case("none")) {
+        let made = sequence::create(work.txn, &name, data_type, &create.options)?;
+        if let Some(column) = &create.owned_by {
             own_by(work.txn, &made, column)?;
         }
         Ok(Outcome::done(Tag::Done("CREATE SEQUENCE")))
@@ -73,7 +66,7 @@ pub(super) fn alter_sequence(session: &mut Session, alter: &AlterSequence) -> Re
                 return Err(missing(work.txn, &name, "a sequence"));
             }
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
-            work.notices.push(Notice::notice(message));
+            work.notices.push(Notice::plain(message));
             return Ok(Outcome::done(Tag::Done("ALTER SEQUENCE")));
         };
         if let Some(owner) = &alter.owned_by {
@@ -129,7 +122,7 @@ pub(super) fn drop_relations(
                 (_, Some(other)) => return Err(kind.wrong(&name, &other)),
                 (_, None) if if_exists => {
                     let message = format!("{} \"{}\" does not exist, skipping", kind.word(), resolve::shown(&name));
-                    work.notices.push(Notice::notice(message));
+                    work.notices.push(Notice::plain(message));
                 }
                 (_, None) => {
                     let message = format!("{} \"{}\" does not exist", kind.word(), resolve::shown(&name));
@@ -213,7 +206,7 @@ pub(super) fn drop_table(
             // The kernel says which constraint is in the way.
             break;
         }
-        notices.push(Notice::notice(format!("drop cascades to constraint {} on table {}", key.name, child.def.name)));
+        notices.push(Notice::plain(format!("drop cascades to constraint {} on table {}", key.name, child.def.name)));
         let child = txn.table_of(child.id()).unwrap_or(child);
         txn.alter_table(&child, |def| {
             def.foreign_keys.retain(|known| known.name != key.name);

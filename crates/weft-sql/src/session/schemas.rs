@@ -69,7 +69,7 @@ pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bo
             if !if_not_exists {
                 return Err(Error::new(Code::DuplicateSchema, message));
             }
-            work.notices.push(Notice { sqlstate: "42P06", ..Notice::notice(format!("{message}, skipping")) });
+            work.notices.push(Notice { sqlstate: "42P06", ..Notice::plain(format!("{message}, skipping")) });
             return Ok(Outcome::done(Tag::Done("CREATE SCHEMA")));
         }
         work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
@@ -86,7 +86,7 @@ pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool,
                 if !if_exists {
                     return Err(resolve::no_schema(&name));
                 }
-                work.notices.push(Notice::notice(format!("schema \"{name}\" does not exist, skipping")));
+                work.notices.push(Notice::plain(format!("schema \"{name}\" does not exist, skipping")));
                 continue;
             };
             if id == SchemaId::PUBLIC {
@@ -125,7 +125,7 @@ fn drop_contents(
     let ids: Vec<_> = tables.iter().map(|def| def.id).collect();
     for def in tables {
         if let Some(table) = txn.table_of(def.id) {
-            notices.push(Notice::notice(format!("drop cascades to table {name}.{}", def.name)));
+            notices.push(Notice::plain(format!("drop cascades to table {name}.{}", def.name)));
             drop_table(txn, &table, &ids, true, notices)?;
         }
     }

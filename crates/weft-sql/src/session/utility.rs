@@ -59,10 +59,6 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
         Statement::CreateSchema { schema_name, if_not_exists, .. } => {
             schemas::create(session, schema_name, *if_not_exists)
         }
-        Statement::CreateSequence { temporary: false, if_not_exists, name, data_type, sequence_options, owned_by } => {
-            let (data_type, owned_by) = (data_type.as_ref(), owned_by.as_ref());
-            objects::create_sequence(session, name, data_type, sequence_options, owned_by, *if_not_exists)
-        }
         Statement::Comment { object_type, object_name, comment, .. } => {
             objects::comment_on(session, object_type, object_name, comment.as_deref())
         }
@@ -385,6 +381,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
     match own {
         Own::Vacuum(tables) => maintenance::vacuum(session, tables),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
+        Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
         Own::SetSchema(name, if_exists, schema) => set_schema(session, name, *if_exists, schema),
         Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),

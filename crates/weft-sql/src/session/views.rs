@@ -192,7 +192,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
             if create.if_not_exists && known.is_some() {
-                work.notices.push(Notice::notice(format!("relation \"{name}\" already exists, skipping")));
+                work.notices.push(Notice::plain(format!("relation \"{name}\" already exists, skipping")));
                 return Ok(Outcome::done(Tag::Done("CREATE VIEW")));
             }
             let (code, message) = match create.or_replace {

@@ -26,7 +26,7 @@ impl Altering<'_> {
         if self.table.def.schema.visible_ordinal(&name).is_some() {
             let message = format!("column \"{name}\" of relation \"{}\" already exists", self.name());
             if if_not_exists {
-                self.notices.push(Notice { sqlstate: "42701", ..Notice::notice(format!("{message}, skipping")) });
+                self.notices.push(Notice { sqlstate: "42701", ..Notice::plain(format!("{message}, skipping")) });
                 return Ok(());
             }
             return Err(Error::new(Code::DuplicateColumn, message).about(self.name(), Some(&name), None));
@@ -108,7 +108,7 @@ impl Altering<'_> {
         let Some(ordinal) = self.table.def.schema.visible_ordinal(&name) else {
             let error = self.no_column(&name);
             if if_exists {
-                self.notices.push(Notice::notice(format!("{}, skipping", error.message())));
+                self.notices.push(Notice::plain(format!("{}, skipping", error.message())));
                 return Ok(());
             }
             return Err(error);
@@ -227,7 +227,10 @@ impl Altering<'_> {
         def.schema = Arc::new(schema);
         // What stands in the definition must fit the new type.
         if let Some(default) = &def.defaults[ordinal] {
-            crate::ddl::create::check_default(self.txn, default, &def.schema.columns[ordinal]).map_err(|_| {
+            crate::ddl::create::check_default(self.txn, default, &def.schema.columns[ordinal]).map_err(|error| {
+                if error.code() != Code::DatatypeMismatch {
+                    return error;
+                }
                 let message = format!(
                     "default for column \"{}\" cannot be cast automatically to type {}",
                     column.name,

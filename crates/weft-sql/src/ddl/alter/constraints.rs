@@ -198,7 +198,7 @@ impl Altering<'_> {
         if !if_exists {
             return Err(error);
         }
-        self.notices.push(Notice::notice(format!("{}, skipping", error.message())));
+        self.notices.push(Notice::plain(format!("{}, skipping", error.message())));
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl Altering<'_> {
                 return Err(error.hint(format!("{detail}; use DROP ... CASCADE to drop it, too")));
             }
             let message = format!("drop cascades to constraint {} on table {}", key.name, child.def.name);
-            self.notices.push(Notice::notice(message));
+            self.notices.push(Notice::plain(message));
             let altered = self.txn.alter_table(&child, |def| {
                 def.foreign_keys.retain(|known| known.name != key.name);
                 Ok(())

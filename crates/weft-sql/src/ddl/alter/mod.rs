@@ -68,11 +68,11 @@ impl Altering<'_> {
             Op::RenameTable { table_name } => self.rename_table(table_name),
             Op::ValidateConstraint { name } => self.validate_constraint(name),
             Op::OwnerTo { .. } => {
-                self.notices.push(Notice::notice("OWNER TO has no effect: tables have no owners"));
+                self.notices.push(Notice::plain("OWNER TO has no effect: tables have no owners"));
                 Ok(())
             }
             Op::SetOptionsParens { .. } => {
-                self.notices.push(Notice::notice("storage parameters have no effect"));
+                self.notices.push(Notice::plain("storage parameters have no effect"));
                 Ok(())
             }
             other => Err(unsupported(&format!("ALTER TABLE ... {other}"))),
