@@ -67,8 +67,8 @@ impl KeyCodec {
         if key.is_empty() { Ok(values) } else { Err(Error::corrupt("a key has bytes left over")) }
     }
 
-    /// The value of a column of a key, if it is an integer, a date or a timestamp and none but such come before it: then
-    /// the key tells without a search what a row has.
+    /// The value of a column of a key, if it is an integer, a date or a timestamp and none but such come before it.
+    /// Then the key tells without a search what a row has.
     pub fn integer_of(&self, mut key: &[u8], column: usize) -> Option<Value> {
         for (&ordinal, data_type) in self.columns.iter().zip(&self.types) {
             let is_integer = matches!(
