@@ -13,7 +13,7 @@ use super::definitions::{alter_table, create_index, create_table, drop_indexes, 
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session, maintenance, objects, schemas, views};
+use super::{Client, Prepared, Session, cursors, maintenance, objects, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::notice::Notice;
@@ -69,6 +69,9 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
+        Statement::Declare { stmts } => cursors::declare(session, stmts, &source),
+        Statement::Fetch { name, direction, into: None, .. } => cursors::fetch(session, name, direction, false),
+        Statement::Close { cursor } => cursors::close(session, cursor),
         Statement::Explain { analyze, statement, options, format, .. } => {
             if format.is_some() {
                 return Err(session.fail(unsupported("EXPLAIN with a format other than text")));
@@ -385,6 +388,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
         Own::SetSchema(name, if_exists, schema) => set_schema(session, name, *if_exists, schema),
         Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),
+        Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
     }
 }
