@@ -6,8 +6,8 @@
 //!   nextval  34   logged: 66
 //! ```
 //!
-//! 1. A number that was given is at or before the last one logged, in the sequence's direction; the record is in the log
-//!    before the commit of whoever uses the number.
+//! 1. A number that was given is at or before the last one logged, in the sequence's direction; the record is in the
+//!    log before the commit of whoever uses the number.
 //! 2. The catalog's image has the number that was given last, and from then on the next one is logged again.
 //!
 //! Concurrency: one lock per sequence, held while a record is appended.

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A commit of its own waits for nothing but its turn; that it is durable in time follows from the order of the log
-//! (sequence 1). The numbers of a sequence that this transaction made are logged before it is: recovery keeps them for a
-//! sequence that it meets later, and never gives its number to another.
+//! (sequence 1). The numbers of a sequence that this transaction made are logged before it is: recovery keeps them for
+//! a sequence that it meets later, and never gives its number to another.
 
 use std::sync::Arc;
 
