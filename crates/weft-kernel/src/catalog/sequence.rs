@@ -69,6 +69,17 @@ impl Sequences {
         *sequence.lock() = SequenceState { value, reserved: 0 };
     }
 
+    /// The sequences of which more is logged than given, and what was given last.
+    pub(crate) fn unsettled(&self) -> Vec<(u32, SequenceValue)> {
+        let sequences: Vec<(u32, Arc<Sequence>)> =
+            self.by_id.lock().iter().map(|(id, sequence)| (*id, sequence.clone())).collect();
+        let value = |(id, sequence): (u32, Arc<Sequence>)| {
+            let state = sequence.lock();
+            (state.reserved > 0).then_some((id, state.value))
+        };
+        sequences.into_iter().filter_map(value).collect()
+    }
+
     /// The numbers given last (sequence 2).
     pub(crate) fn image(&self) -> Vec<(u32, SequenceValue)> {
         let mut sequences: Vec<(u32, Arc<Sequence>)> =

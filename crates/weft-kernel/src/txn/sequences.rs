@@ -81,6 +81,14 @@ impl Transaction {
 }
 
 impl Core {
+    /// Logs where the sequences are of which numbers were logged ahead.
+    pub(crate) fn settle_sequences(&self) -> Result<()> {
+        for (id, value) in self.catalog.sequences.unsettled() {
+            self.log_sequence(id, value)?;
+        }
+        Ok(())
+    }
+
     /// Logs where a sequence goes on, as a commit of its own.
     fn log_sequence(&self, id: u32, value: SequenceValue) -> Result<()> {
         let mut encoder = ChangeEncoder::new();
