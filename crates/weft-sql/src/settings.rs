@@ -294,7 +294,6 @@ mod tests {
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
-            search_path: SEARCH_PATH.into(),
             memory_limit_bytes: 1 << 30,
         }
     }
