@@ -81,8 +81,10 @@ impl DB for Client {
             columns.columns().iter().map(|(_, oid, modifier)| type_of(*oid, *modifier)).collect();
         let text = |(value, data_type): (Option<Vec<u8>>, &DataType)| match value {
             None => "NULL".to_owned(),
-            Some(bytes) if bytes.is_empty() => "(empty)".to_owned(),
-            Some(bytes) => self.shown(&bytes, *data_type),
+            Some(bytes) => match self.shown(&bytes, *data_type) {
+                empty if empty.is_empty() => "(empty)".to_owned(),
+                shown => shown,
+            },
         };
         let rows = messages.iter().filter(|message| message.tag == b'D');
         let rows = rows.map(|row| row.values().into_iter().zip(&types).map(text).collect()).collect();

@@ -249,9 +249,10 @@ pub fn tags(messages: &[Message]) -> String {
 /// The type of a column, from its OID and modifier.
 pub fn type_of(oid: u32, modifier: i32) -> DataType {
     match oid {
-        weft_sql::oids::NUMERIC => {
+        weft_sql::oids::NUMERIC | 1231 if modifier > 0 => {
             let modifier = modifier - 4;
-            DataType::Numeric { precision: (modifier >> 16) as u8, scale: (modifier & 0xffff) as u8 }
+            let of = DataType::Numeric { precision: (modifier >> 16) as u8, scale: (modifier & 0xffff) as u8 };
+            if oid == 1231 { of.array().unwrap() } else { of }
         }
         _ => weft_sql::oids::type_of(oid).unwrap_or(DataType::Text),
     }

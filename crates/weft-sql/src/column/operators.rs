@@ -20,7 +20,7 @@ use weft_format::{CompareOp, DataType};
 use super::rewrite::compare_op;
 use super::routines::{bound, cast_to, is_native, span};
 use super::semantics::read_as;
-use super::types::{field_of, field_type};
+use super::types::{field_of, field_type, output_type};
 use crate::expr::open;
 
 /// Plans date arithmetic.
@@ -29,6 +29,10 @@ pub(crate) struct WeftOperators;
 
 impl ExprPlanner for WeftOperators {
     fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        // Of long chains: the types of their parts are not asked for again at each link.
+        if matches!(raw.op, BinaryOperator::And | BinaryOperator::Or) {
+            return Ok(PlannerResult::Original(raw));
+        }
         let raw = match routine(raw, schema)? {
             PlannerResult::Original(raw) => typed(raw, schema),
             planned => return Ok(planned),
@@ -115,6 +119,8 @@ pub(super) fn operand_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
         Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok() => Some(DataType::Integer),
         Expr::Placeholder(placeholder) => placeholder.field.as_ref().map(|field| field_type(field)),
         Expr::Alias(alias) => operand_type(&alias.expr, schema),
+        // Its field has a name, which is as long as the whole expression; its type is enough.
+        Expr::BinaryExpr(_) => expr.get_type(schema).ok().map(|data_type| output_type(&data_type)),
         other => other.to_field(schema).ok().map(|(_, field)| field_type(&field)),
     }
 }

@@ -21,38 +21,41 @@ pub(super) struct BinaryReader<'a> {
     buffer: Vec<u8>,
     at: usize,
     ended: bool,
+    /// The number of the row that is read, from 1.
+    row: u64,
 }
 
 impl<'a> BinaryReader<'a> {
     /// A reader behind the header.
     pub(super) fn new(source: Source<'a>) -> Result<BinaryReader<'a>> {
-        let mut reader = BinaryReader { source, buffer: Vec::new(), at: 0, ended: false };
+        let mut reader = BinaryReader { source, buffer: Vec::new(), at: 0, ended: false, row: 0 };
         if reader.take(SIGNATURE.len())? != SIGNATURE {
-            return Err(bad("COPY file signature not recognized"));
+            return Err(reader.bad("COPY file signature not recognized"));
         }
         let flags = reader.number()?;
         if flags & !0xffff != 0 {
-            return Err(bad("unrecognized critical flags in COPY file header"));
+            return Err(reader.bad("unrecognized critical flags in COPY file header"));
         }
-        let more = usize::try_from(reader.number()?).map_err(|_| bad("invalid COPY file header"))?;
+        let more = usize::try_from(reader.number()?).map_err(|_| reader.bad("invalid COPY file header"))?;
         reader.take(more)?;
         Ok(reader)
     }
 
     /// The number of fields of the next row; none at the end.
     pub(super) fn begin_row(&mut self) -> Result<Option<usize>> {
+        self.row += 1;
         if self.ended {
             return Ok(None);
         }
         let count = i16::from_be_bytes(self.take(2)?.try_into().expect("two bytes were taken"));
         if count == -1 {
             if self.at < self.buffer.len() || self.source.read(&mut self.buffer)? {
-                return Err(bad("received copy data after EOF marker"));
+                return Err(self.bad("received copy data after EOF marker"));
             }
             self.ended = true;
             return Ok(None);
         }
-        usize::try_from(count).map(Some).map_err(|_| bad("a row has a negative number of fields"))
+        usize::try_from(count).map(Some).map_err(|_| self.bad("a row has a negative number of fields"))
     }
 
     /// The bytes of the next field; none is NULL.
@@ -61,7 +64,8 @@ impl<'a> BinaryReader<'a> {
             -1 => Ok(None),
             length => {
                 let length = usize::try_from(length).ok().filter(|&length| length <= FIELD_BYTES_MAX);
-                self.take(length.ok_or_else(|| bad("invalid field size"))?).map(Some)
+                let length = length.ok_or_else(|| self.bad("invalid field size"))?;
+                self.take(length).map(Some)
             }
         }
     }
@@ -75,15 +79,16 @@ impl<'a> BinaryReader<'a> {
             self.buffer.drain(..self.at);
             self.at = 0;
             if !self.source.read(&mut self.buffer)? {
-                return Err(bad("unexpected EOF in COPY data"));
+                return Err(self.bad("unexpected EOF in COPY data"));
             }
         }
         let taken = &self.buffer[self.at..self.at + count];
         self.at += count;
         Ok(taken)
     }
-}
 
-fn bad(message: &str) -> Error {
-    Error::new(Code::BadCopyFormat, message)
+    fn bad(&self, message: &str) -> Error {
+        let place = format!("({}, row {})", self.source.name(), self.row);
+        Error::new(Code::BadCopyFormat, format!("{message} {place}")).hint("the input is not what COPY ... TO writes")
+    }
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error, NoTls};
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let config = ["host", "port", "user", "password"]
-        .map(|name| format!("{name}={} ", var(format!("PG{}", name.to_uppercase())).unwrap_or_default()))
+        .map(|name| format!("{name}='{}' ", var(format!("PG{}", name.to_uppercase())).unwrap_or_default()))
         .concat();
     let (mut client, connection) = tokio_postgres::connect(&format!("{config}dbname=weft"), NoTls).await?;
     tokio::spawn(connection);
