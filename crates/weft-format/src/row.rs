@@ -8,8 +8,8 @@
 //!    columns  nulls  a             b: offset 23, length 2     c (NULL: zeros)           text
 //! ```
 //!
-//! Little-endian. Any column is read in constant time. The bytes of rows with as many columns are equal exactly when the
-//! values are.
+//! Little-endian. Any column is read in constant time. The bytes of rows with as many columns are equal exactly when
+//! the values are.
 //!
 //! 1. A row has the first columns of every later version of its schema (schema 1). A column that it does not have is
 //!    what the schema says of such rows (schema 2), so rows of any version are read by the codec of any version.

@@ -6,9 +6,9 @@
 //!   ALTER TABLE t DROP b                           columns a ✝ c         b stays stored, nobody sees it
 //! ```
 //!
-//! 1. A column's ordinal is its identity: columns are added at the end, one that is dropped keeps its place. So rows and
-//!    files of an older version of the schema have the first columns of a newer one, and whoever knows an older version
-//!    reads what newer ones wrote.
+//! 1. A column's ordinal is its identity: columns are added at the end, one that is dropped keeps its place. So rows
+//!    and files of an older version of the schema have the first columns of a newer one, and whoever knows an older
+//!    version reads what newer ones wrote.
 //! 2. [`Evolution::missing`] is a row with a value for every column: what rows have that were written before a column
 //!    was there.
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   text, json, jsonb, char(n)   Text    bytes of UTF-8; char(n) without its trailing blanks, jsonb canonical
 //!   uuid                         Uuid    a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 as the number 0xa0ee...0a11
-//!   interval                     Interval { months: 14, days: 3, micros: 14_400_000_000 }: 1 year 2 mons 3 days 4 hours
+//!   interval                     Interval { months: 14, days: 3, micros: 14_400_000_000 }: 1 year 2 mons 3 days 4 h
 //!   integer[]                    Array   bytes that compare as arrays do, see [`crate::array`]
 //! ```
 

@@ -88,13 +88,13 @@ pub fn modifier_of(data_type: DataType) -> i32 {
     }
 }
 
-/// The type with a number, for parameters: types without arguments. numeric has none: its digits are the statement's to
-/// say.
+/// The type with a number, for parameters: types without arguments.
 pub fn type_of(oid: u32) -> Option<DataType> {
     match oid {
         // "char", name, char(n), varchar: text is what they are read as.
         18 | 19 | 1042 | 1043 => Some(DataType::Text),
         1014 | 1015 | 1002 | 1003 => DataType::Text.array(),
+        NUMERIC => Some(NUMERIC_DEFAULT),
         NUMERIC_ARRAY => NUMERIC_DEFAULT.array(),
         _ => PLAIN.iter().find_map(|(data_type, plain, array)| match oid {
             _ if oid == *plain => Some(*data_type),

@@ -46,6 +46,10 @@ pub enum Tag {
     Delete(u64),
     /// Rows copied.
     Copy(u64),
+    /// Rows fetched from a cursor.
+    Fetch(u64),
+    /// Rows that a cursor passed.
+    Move(u64),
     /// A statement without a row count: `BEGIN`, `CREATE TABLE`, ...
     Done(&'static str),
 }
@@ -55,6 +59,7 @@ impl Tag {
     pub fn row_count(self) -> u64 {
         match self {
             Tag::Select(n) | Tag::Insert(n) | Tag::Update(n) | Tag::Delete(n) | Tag::Copy(n) => n,
+            Tag::Fetch(n) | Tag::Move(n) => n,
             Tag::Done(_) => 0,
         }
     }
@@ -68,6 +73,8 @@ impl fmt::Display for Tag {
             Tag::Update(n) => write!(f, "UPDATE {n}"),
             Tag::Delete(n) => write!(f, "DELETE {n}"),
             Tag::Copy(n) => write!(f, "COPY {n}"),
+            Tag::Fetch(n) => write!(f, "FETCH {n}"),
+            Tag::Move(n) => write!(f, "MOVE {n}"),
             Tag::Done(words) => f.write_str(words),
         }
     }

@@ -5,7 +5,8 @@
 //!   s.t      "s\0t" inside: the schema s, its table t           shown as s.t
 //! ```
 //!
-//! A name with a schema travels as one text, schema and name with [`QUALIFIER`] between: no SQL text has that character.
+//! A name with a schema travels as one text, schema and name with [`QUALIFIER`] between: no SQL text has that
+//! character.
 
 use std::sync::Arc;
 

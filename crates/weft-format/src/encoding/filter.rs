@@ -126,10 +126,8 @@ impl Block {
         let (mut row, mut scratch) = (0, Vec::new());
         let mut test = |text: &[u8]| {
             // NULL slots hold any text, which is tested in vain.
-            if mask.get(row) {
-                if !predicate.matches(self.kind.variable(text)) {
-                    kept.clear(row);
-                }
+            if mask.get(row) && !predicate.matches(self.kind.variable(text)) {
+                kept.clear(row);
             }
             row += 1;
         };

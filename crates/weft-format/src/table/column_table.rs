@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow_buffer::MutableBuffer;
 use weft_env::File;
 
+use crate::array::ArrayValue;
 use crate::bloom::{BloomFilter, hash_bytes, hash_value};
 use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
 use crate::error::{Code, Error, Result};
@@ -287,7 +288,12 @@ impl ColumnTable {
     /// One value of a column that the file has; the column number behind those is the insert timestamp.
     pub fn value(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<Value> {
         let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
-        Ok(self.block(cache, column, block)?.value(row))
+        let value = self.block(cache, column, block)?.value(row);
+        // Blocks do not know which of their bytes are arrays.
+        Ok(match (value, self.columns[column].data_type) {
+            (Value::Bytes(bytes), DataType::Array(_)) => Value::Array(ArrayValue::from_bytes(&bytes)),
+            (value, _) => value,
+        })
     }
 
     /// The values of some columns of one row.

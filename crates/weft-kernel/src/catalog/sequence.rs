@@ -6,8 +6,8 @@
 //!   nextval  34   logged: 66
 //! ```
 //!
-//! 1. A number that was given is at or before the last one logged, in the sequence's direction; the record is in the log
-//!    before the commit of whoever uses the number.
+//! 1. A number that was given is at or before the last one logged, in the sequence's direction; the record is in the
+//!    log before the commit of whoever uses the number.
 //! 2. The catalog's image has the number that was given last, and from then on the next one is logged again.
 //!
 //! Concurrency: one lock per sequence, held while a record is appended.
@@ -67,6 +67,17 @@ impl Sequences {
     pub(crate) fn recover(&self, id: u32, value: SequenceValue) {
         let sequence = self.get(id, value);
         *sequence.lock() = SequenceState { value, reserved: 0 };
+    }
+
+    /// The sequences of which more is logged than given, and what was given last.
+    pub(crate) fn unsettled(&self) -> Vec<(u32, SequenceValue)> {
+        let sequences: Vec<(u32, Arc<Sequence>)> =
+            self.by_id.lock().iter().map(|(id, sequence)| (*id, sequence.clone())).collect();
+        let value = |(id, sequence): (u32, Arc<Sequence>)| {
+            let state = sequence.lock();
+            (state.reserved > 0).then_some((id, state.value))
+        };
+        sequences.into_iter().filter_map(value).collect()
     }
 
     /// The numbers given last (sequence 2).

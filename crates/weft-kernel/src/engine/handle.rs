@@ -233,6 +233,10 @@ impl Core {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.stop_threads();
+        if !self.core.closed.load(Ordering::Acquire) && self.core.poison.cause().is_none() {
+            // So that the next opening leaves no number out; nobody is left to be told of an error.
+            let _ = self.core.settle_sequences();
+        }
         if !self.core.closed.swap(true, Ordering::AcqRel) && self.core.poison.cause().is_none() {
             // Asynchronous commits; nobody is left to be told of an error.
             let _ = self.core.log.flush();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   change = table u32 | schema version u32 | op u8 | body
-//!   01 insert   key | row             (bytes = length u32 + bytes; of a release before rows said how many columns they have)
+//!   01 insert   key | row             (bytes = length u32 + bytes; of rows that do not say how many columns they have)
 //!   02 update   key | count u16 | count x (column u16, value)
 //!   03 delete   key
 //!   04 attach   count u32 | count x file u64 | payload
@@ -101,8 +101,8 @@ pub enum LoggedChange {
         /// Which table.
         table: TableId,
     },
-    /// A key gets a row of all first columns of its table, which does not say how many these are: written by the release
-    /// before rows did.
+    /// A key gets a row of all first columns of its table, which does not say how many these are: written by the
+    /// release before rows did.
     InsertUncounted {
         /// Which table.
         table: TableId,

@@ -42,7 +42,8 @@ pub trait Write: Send + Sync {
         columns: &[usize],
         values: &mut Vec<Value>,
     ) -> Result<bool>;
-    /// Reads the whole row (row codec, of any version of the schema) of `key` visible at `read_ts`; at [`Timestamp::MAX`] the one that is alive.
+    /// Reads the whole row (row codec, of any version of the schema) of `key` visible at `read_ts`; at
+    /// [`Timestamp::MAX`] the one that is alive.
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>>;
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).

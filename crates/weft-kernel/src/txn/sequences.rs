@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A commit of its own waits for nothing but its turn; that it is durable in time follows from the order of the log
-//! (sequence 1). The numbers of a sequence that this transaction made are logged before it is: recovery keeps them for a
-//! sequence that it meets later, and never gives its number to another.
+//! (sequence 1). The numbers of a sequence that this transaction made are logged before it is: recovery keeps them for
+//! a sequence that it meets later, and never gives its number to another.
 
 use std::sync::Arc;
 
@@ -81,6 +81,14 @@ impl Transaction {
 }
 
 impl Core {
+    /// Logs where the sequences are of which numbers were logged ahead.
+    pub(crate) fn settle_sequences(&self) -> Result<()> {
+        for (id, value) in self.catalog.sequences.unsettled() {
+            self.log_sequence(id, value)?;
+        }
+        Ok(())
+    }
+
     /// Logs where a sequence goes on, as a commit of its own.
     fn log_sequence(&self, id: u32, value: SequenceValue) -> Result<()> {
         let mut encoder = ChangeEncoder::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft::{Outcome, OutputColumn, Rows};
 use weft_format::{Code, Error, Result};
-use weft_sql::{Client, CopyFormat};
+use weft_sql::{Client, CopyFormat, Notice};
 
 use super::rows;
 use crate::net::Channel;
@@ -74,6 +74,11 @@ impl Client for Sink<'_> {
         self.channel.out.complete(&outcome.tag.to_string());
         self.described = false;
         self.statements += 1;
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) -> Result<()> {
+        self.channel.out.notice(notice);
         Ok(())
     }
 

@@ -57,7 +57,14 @@ impl Connection {
             }
             Named::Portal(name) => match self.portals.get(name) {
                 Some(portal) => (Arc::clone(&portal.statement), portal.formats.clone()),
-                None => return Err(self.session.fail_with(undefined_portal(name))),
+                // A cursor of DECLARE is a portal, too.
+                None => {
+                    let Some(columns) = self.session.cursor_columns(name) else {
+                        return Err(self.session.fail_with(undefined_portal(name)));
+                    };
+                    rows::describe(&mut self.channel.out, &columns, &[]);
+                    return Ok(());
+                }
             },
         };
         let columns = match &statement.prepared {

@@ -36,8 +36,8 @@ pub(crate) use startup::begin;
 /// A connection whose client was let in.
 pub(crate) struct Connection {
     shared: Arc<Shared>,
-    /// Its place among the server's connections.
-    slot: Slot,
+    /// Its place among the server's connections, free when this goes.
+    _slot: Slot,
     channel: Channel,
     session: Session,
     statements: HashMap<String, Arc<Statement>>,

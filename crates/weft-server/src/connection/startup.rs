@@ -125,7 +125,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     let limit = shared.config().authentication_timeout;
     Ok(Box::new(move |channel| Connection {
         shared,
-        slot,
+        _slot: slot,
         channel,
         session,
         statements: HashMap::new(),

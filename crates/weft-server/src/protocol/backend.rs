@@ -1,6 +1,7 @@
 //! What the server sends: messages written one after the other into one buffer.
 
 use weft_format::{Code, Error};
+use weft_sql::Notice;
 
 /// Bytes that wait to be sent.
 #[derive(Default)]
@@ -47,11 +48,6 @@ impl Out {
     /// How many bytes wait.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
-    }
-
-    /// Takes back what was written beyond `len` bytes.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.bytes.truncate(len);
     }
 
     /// Writes a message: its tag, its length, and the body that `body` writes.
@@ -184,9 +180,14 @@ impl Out {
     }
 
     /// NoticeResponse
-    pub(crate) fn notice(&mut self, severity: &str, code: &str, message: &str) {
+    pub(crate) fn notice(&mut self, notice: &Notice) {
         self.message(b'N', |body| {
-            report(body, severity, code, message);
+            report(body, &notice.severity.to_string(), notice.sqlstate, &notice.message);
+            for (tag, text) in [(b'D', &notice.detail), (b'H', &notice.hint)] {
+                if let Some(text) = text {
+                    field(body, tag, text);
+                }
+            }
             body.push(0);
         });
     }

@@ -10,7 +10,7 @@
 //!    nothing beyond its body and allocates nothing that the body does not fill.
 //! 2. A body is read to its end: bytes that are left over are an error.
 //!
-//! Why these are not a library's: docs/decisions/0012-protocol-messages.md. Source: PostgreSQL's manual, chapter 55.
+//! Why these are not a library's: docs/decisions. Source: PostgreSQL's manual, chapter 55.
 
 mod backend;
 mod frontend;

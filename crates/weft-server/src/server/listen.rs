@@ -43,6 +43,13 @@ impl Server {
         let unix = socket.as_deref().map(bind_unix).transpose()?;
         let shared = Arc::new(Shared::new(database, config, Env::real())?);
         let mut server = Server { shared, address, socket, listeners: Vec::new() };
+        let place = |text: Option<String>| text.unwrap_or_else(|| "none".into());
+        let fields = format!(
+            "tcp={} unix={}",
+            place(server.address.map(|address| address.to_string())),
+            place(server.socket.as_ref().map(|socket| socket.display().to_string()))
+        );
+        server.shared.log().info("listening", &fields);
         if let Some(listener) = tcp {
             server.listen("tcp", move || accept_tcp(&listener))?;
         }
@@ -97,6 +104,7 @@ impl Server {
         if self.listeners.is_empty() {
             return;
         }
+        self.shared.log().info("closing", &format!("connections={}", self.shared.connections()));
         self.shared.close();
         // A connection of its own wakes each listener.
         if let Some(address) = self.address {

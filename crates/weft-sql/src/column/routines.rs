@@ -361,7 +361,8 @@ fn items_as(items: &ArrayRef, wanted: &ArrowType) -> Option<Vec<ScalarValue>> {
     let from = super::types::output_type(items.data_type());
     let to = super::types::output_type(wanted);
     let is_same = from.arrow() == to.arrow();
-    if !is_same && !(weft_expr::is_integer(from) && weft_expr::is_integer(to)) {
+    let are_integers = weft_expr::is_integer(from) && weft_expr::is_integer(to);
+    if !is_same && !are_integers {
         return None;
     }
     let item = |row| {

@@ -5,7 +5,7 @@
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
-use sqlparser::ast::{DataType, Expr, ObjectName, SequenceOptions};
+use sqlparser::ast::{DataType, Expr, FetchDirection, Ident, ObjectName, SequenceOptions, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -28,6 +28,8 @@ pub enum Own {
     SetSchema(ObjectName, bool, String),
     /// ALTER VIEW or SEQUENCE ... RENAME TO: which, IF EXISTS, the new name.
     Rename(ObjectName, bool, ObjectName),
+    /// MOVE: as FETCH, without the rows.
+    Move(Ident, FetchDirection),
     /// ALTER SCHEMA ... RENAME TO
     RenameSchema(String, String),
 }
@@ -83,6 +85,12 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     }
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
+    }
+    if word(parser, "move") {
+        return Ok(match parser.parse_fetch_statement()? {
+            Statement::Fetch { name, direction, .. } => Some(Own::Move(name, direction)),
+            _ => None,
+        });
     }
     if !parser.parse_keyword(Keyword::ALTER) {
         return Ok(None);

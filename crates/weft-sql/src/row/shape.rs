@@ -23,8 +23,8 @@ pub enum RowDefault {
     NextOf(String),
 }
 
-/// A table's constraints, ready to be evaluated on the values of its rows: one per stored column, in their order, without
-/// a hidden row id at the end. Dropped columns are NULL there, and so is a hidden row id among them.
+/// A table's constraints, ready to be evaluated on the values of its rows: one per stored column, in their order,
+/// without a hidden row id at the end. Dropped columns are NULL there, and so is a hidden row id among them.
 pub struct TableShape {
     /// The table.
     pub table: TableRef,

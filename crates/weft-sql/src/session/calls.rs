@@ -49,8 +49,8 @@ impl Numbers {
     }
 }
 
-/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may be
-/// long.
+/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may
+/// be long.
 pub(super) fn may_have_calls(source: &str) -> bool {
     let bytes = source.as_bytes();
     let follows = |at: usize, word: &str| {

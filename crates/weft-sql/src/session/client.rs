@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
 
+use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows};
 
 /// The format of the bytes of a COPY.
@@ -32,6 +33,9 @@ pub trait Client {
 
     /// A statement has ended; rows that were not taken before are in its outcome.
     fn finish(&mut self, outcome: &Outcome) -> Result<()>;
+
+    /// What a statement tells beside its answer.
+    fn notice(&mut self, notice: &Notice) -> Result<()>;
 
     /// COPY FROM STDIN begins, with so many columns.
     fn begin_copy_in(&mut self, format: CopyFormat, columns: usize) -> Result<()>;
@@ -62,6 +66,10 @@ impl Client for Embedded {
     }
 
     fn finish(&mut self, _: &Outcome) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &Notice) -> Result<()> {
         Ok(())
     }
 

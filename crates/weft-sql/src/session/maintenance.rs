@@ -104,6 +104,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             }
             session.settings = Arc::clone(&session.defaults);
             session.named.clear();
+            session.cursors.clear();
             session.numbers.forget();
             "DISCARD ALL"
         }

@@ -19,6 +19,7 @@
 mod append;
 mod calls;
 mod client;
+mod cursors;
 mod definitions;
 mod explain;
 mod maintenance;
@@ -51,6 +52,7 @@ use crate::parse::{parse, scan_literals};
 use crate::settings::Settings;
 use calls::Numbers;
 use client::Embedded;
+use cursors::Cursors;
 use transaction::Block;
 
 /// One user of a database. Statements run one at a time; several sessions run side by side.
@@ -64,6 +66,8 @@ pub struct Session {
     pub(self) cancel: CancelToken,
     /// PREPARE name AS ...
     pub(self) named: HashMap<String, Arc<Prepared>>,
+    /// Open cursors.
+    pub(self) cursors: Cursors,
     /// What statements told since somebody took it.
     pub(self) notices: Vec<Notice>,
     /// The numbers taken from sequences.
@@ -82,6 +86,7 @@ impl Session {
             pending: None,
             cancel,
             named: HashMap::new(),
+            cursors: Cursors::new(),
             notices: Vec::new(),
             numbers: Numbers::default(),
         }

@@ -51,7 +51,11 @@ impl Session {
     /// Runs a prepared statement for a client.
     pub fn execute_for(&mut self, prepared: &Prepared, params: &[Value], client: &mut dyn Client) -> Result<Outcome> {
         self.cancel.start_statement(self.settings.statement_timeout_ms);
-        self.run(prepared, params, None, client)
+        let outcome = self.run(prepared, params, None, client);
+        for notice in self.take_notices() {
+            client.notice(&notice)?;
+        }
+        outcome
     }
 
     /// Prepares a text of one statement or none; `types` are those that the client gives the first parameters.
@@ -89,6 +93,7 @@ impl Session {
                 // It changes nothing, so it is simply run.
                 self.run(prepared, &[], None, &mut Embedded).map(|outcome| Some(outcome.columns))
             }
+            Statement::Fetch { name, .. } => Ok(self.cursor_columns(&crate::parse::fold(name))),
             Statement::Explain { .. } => Ok(Some(super::explain::columns())),
             Statement::Execute { name: Some(name), .. } => {
                 let named = self.named.get(&name.to_string().to_lowercase()).map(Arc::clone);

@@ -316,6 +316,7 @@ impl Session {
         };
         let (Some(mut txn), false) = (block.txn, block.failed) else {
             self.settings = block.before;
+            self.end_cursors(false);
             self.db.forget();
             return Ok(false);
         };
@@ -331,6 +332,7 @@ impl Session {
             (Ok(_), Some(after)) => self.settings = after,
             (Ok(_), None) => {}
         }
+        self.end_cursors(committed.is_ok());
         committed.map(|_| true)
     }
 
@@ -341,6 +343,7 @@ impl Session {
             return Ok(());
         };
         self.settings = block.before;
+        self.end_cursors(false);
         if let Some(txn) = block.txn {
             let had_ddl = txn.catalog_version().is_none();
             txn.rollback();

@@ -14,6 +14,7 @@ use sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType as SqlType, ExactNumberInfo, Expr, Ident, ObjectName, Statement, TimezoneInfo,
     Value, VisitMut, VisitorMut,
 };
+use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 
 /// Writes casts into a statement where the client's types differ from the statement's; whether there were any.
@@ -60,6 +61,7 @@ fn sql_type(data_type: DataType) -> SqlType {
         DataType::BigInt => SqlType::BigInt(None),
         DataType::Real => SqlType::Real,
         DataType::DoublePrecision => SqlType::DoublePrecision,
+        NUMERIC_DEFAULT => SqlType::Numeric(ExactNumberInfo::None),
         DataType::Numeric { precision, scale } => {
             SqlType::Numeric(ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
         }

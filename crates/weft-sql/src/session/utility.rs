@@ -13,7 +13,7 @@ use super::definitions::{alter_table, create_index, create_table, drop_indexes, 
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session, maintenance, objects, schemas, views};
+use super::{Client, Prepared, Session, cursors, maintenance, objects, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::notice::Notice;
@@ -36,39 +36,18 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
     if session.is_failed() {
         return Err(failed_transaction());
     }
+    if let Some(outcome) = define(session, statement, method, &source) {
+        return outcome;
+    }
     match statement {
-        Statement::CreateTable(create) => create_table(session, create, method, &source),
-        Statement::CreateIndex(create) => create_index(session, create, method, &source),
-        Statement::Drop { object_type: ObjectType::Index, if_exists, names, table: None, temporary: false, .. } => {
-            drop_indexes(session, names, *if_exists)
-        }
-        Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
-            match object_type {
-                ObjectType::Table => objects::drop_relations(session, Kind::Table, names, *if_exists, *cascade),
-                ObjectType::View => objects::drop_relations(session, Kind::View, names, *if_exists, *cascade),
-                ObjectType::Sequence => objects::drop_relations(session, Kind::Sequence, names, *if_exists, *cascade),
-                ObjectType::Schema => schemas::drop(session, names, *if_exists, *cascade),
-                _ => Err(session.fail(unsupported_statement(statement))),
-            }
-        }
-        Statement::AlterTable(alter) => alter_table(session, alter, &source),
-        Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { index_name } } => {
-            rename(session, name, false, index_name, "ALTER INDEX")
-        }
-        Statement::CreateView(create) => views::create(session, create, &source),
-        Statement::CreateSchema { schema_name, if_not_exists, .. } => {
-            schemas::create(session, schema_name, *if_not_exists)
-        }
-        Statement::Comment { object_type, object_name, comment, .. } => {
-            objects::comment_on(session, object_type, object_name, comment.as_deref())
-        }
-        Statement::Truncate(truncate) => maintenance::truncate(session, truncate),
-        Statement::Discard { object_type } => maintenance::discard(session, object_type),
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
+        Statement::Declare { stmts } => cursors::declare(session, stmts, &source),
+        Statement::Fetch { name, direction, into: None, .. } => cursors::fetch(session, name, direction, false),
+        Statement::Close { cursor } => cursors::close(session, cursor),
         Statement::Explain { analyze, statement, options, format, .. } => {
             if format.is_some() {
                 return Err(session.fail(unsupported("EXPLAIN with a format other than text")));
@@ -103,6 +82,40 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
             None => Err(session.fail(unsupported_statement(other))),
         },
     }
+}
+
+/// Statements that define; none for others.
+fn define(session: &mut Session, statement: &Statement, method: Option<&str>, source: &str) -> Option<Result<Outcome>> {
+    Some(match statement {
+        Statement::CreateTable(create) => create_table(session, create, method, source),
+        Statement::CreateIndex(create) => create_index(session, create, method, source),
+        Statement::Drop { object_type: ObjectType::Index, if_exists, names, table: None, temporary: false, .. } => {
+            drop_indexes(session, names, *if_exists)
+        }
+        Statement::Drop { object_type, if_exists, names, cascade, temporary: false, table: None, .. } => {
+            match object_type {
+                ObjectType::Table => objects::drop_relations(session, Kind::Table, names, *if_exists, *cascade),
+                ObjectType::View => objects::drop_relations(session, Kind::View, names, *if_exists, *cascade),
+                ObjectType::Sequence => objects::drop_relations(session, Kind::Sequence, names, *if_exists, *cascade),
+                ObjectType::Schema => schemas::drop(session, names, *if_exists, *cascade),
+                _ => Err(session.fail(unsupported_statement(statement))),
+            }
+        }
+        Statement::AlterTable(alter) => alter_table(session, alter, source),
+        Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { index_name } } => {
+            rename(session, name, false, index_name, "ALTER INDEX")
+        }
+        Statement::CreateView(create) => views::create(session, create, source),
+        Statement::CreateSchema { schema_name, if_not_exists, .. } => {
+            schemas::create(session, schema_name, *if_not_exists)
+        }
+        Statement::Comment { object_type, object_name, comment, .. } => {
+            objects::comment_on(session, object_type, object_name, comment.as_deref())
+        }
+        Statement::Truncate(truncate) => maintenance::truncate(session, truncate),
+        Statement::Discard { object_type } => maintenance::discard(session, object_type),
+        _ => return None,
+    })
 }
 
 impl Work<'_> {
@@ -385,6 +398,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
         Own::SetSchema(name, if_exists, schema) => set_schema(session, name, *if_exists, schema),
         Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),
+        Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
     }
 }

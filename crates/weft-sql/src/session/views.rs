@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   CREATE VIEW v (x) AS SELECT a FROM t    query: SELECT a FROM public.t     columns: a as x
-//!   SELECT * FROM v WHERE x > 1             SELECT * FROM (SELECT "a" AS "x" FROM (SELECT a FROM public.t) AS "v") AS v ...
+//!   SELECT * FROM v WHERE x > 1     SELECT * FROM (SELECT "a" AS "x" FROM (SELECT a FROM public.t) AS "v") AS v
 //! ```
 //!
 //! A view is its text, with the schemas of the relations that it names written out, and the columns that it had when it
@@ -213,17 +213,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
         let types: Vec<String> =
             prepared.columns().iter().map(|column| crate::text::type_name(column.data_type).to_string()).collect();
-        let mut columns = from.clone();
-        if create.columns.len() > columns.len() {
-            return Err(Error::new(Code::SyntaxError, "CREATE VIEW specifies more column names than columns"));
-        }
-        for (given, column) in create.columns.iter().zip(&mut columns) {
-            *column = fold(&given.name);
-        }
-        if let Some(at) = (1..columns.len()).find(|&at| columns[..at].contains(&columns[at])) {
-            let message = format!("column \"{}\" specified more than once", columns[at]);
-            return Err(Error::new(Code::DuplicateColumn, message));
-        }
+        let columns = column_names(create, &from)?;
         if let Some(known) = &known {
             check_replacement(known, &columns, &types)?;
             if needs.contains(&known.id) {
@@ -251,6 +241,24 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         work.txn.put_object(view)?;
         Ok(Outcome::done(Tag::Done("CREATE VIEW")))
     })
+}
+
+/// The names of a view's columns: the given ones, then those of its query.
+fn column_names(create: &CreateView, from: &[String]) -> Result<Vec<String>> {
+    let mut columns = from.to_vec();
+    if create.columns.len() > columns.len() {
+        return Err(Error::new(Code::SyntaxError, "CREATE VIEW specifies more column names than columns"));
+    }
+    for (given, column) in create.columns.iter().zip(&mut columns) {
+        *column = fold(&given.name);
+    }
+    match (1..columns.len()).find(|&at| columns[..at].contains(&columns[at])) {
+        Some(at) => {
+            let message = format!("column \"{}\" specified more than once", columns[at]);
+            Err(Error::new(Code::DuplicateColumn, message))
+        }
+        None => Ok(columns),
+    }
 }
 
 /// A view that is replaced keeps its columns; more may follow.

@@ -39,13 +39,9 @@ async fn values(client: &Client) -> Result<(), Error> {
 
 async fn pipelined(client: &Client) -> Result<(), Error> {
     let select = client.prepare("SELECT size FROM crates WHERE id = $1").await?;
-    let (one, two, three) = (1i32, 2i32, 3i32);
-    let (a, b, c) = tokio::try_join!(
-        client.query_one(&select, &[&one]),
-        client.query_one(&select, &[&two]),
-        client.query_one(&select, &[&three]),
-    )?;
-    assert_eq!([a, b, c].map(|row| row.get::<_, i64>(0) >> 33), [1, 2, 3]);
+    let size = async |id: i32| client.query_one(&select, &[&id]).await.map(|row| row.get::<_, i64>(0));
+    let (a, b, c) = tokio::try_join!(size(1), size(2), size(3))?;
+    assert_eq!([a >> 33, b >> 33, c >> 33], [1, 2, 3]);
     Ok(())
 }
 

@@ -17,8 +17,8 @@ const BATCH_ROWS: usize = 8192;
 /// From so many rows on they become files at once.
 const BUILD_ROWS: usize = 20_000;
 
-/// Calls `visit` with some columns of the rows that satisfy predicates, whatever the snapshot shows; the table's lock is
-/// held alone.
+/// Calls `visit` with some columns of the rows that satisfy predicates, whatever the snapshot shows; the table's lock
+/// is held alone.
 pub(super) fn each_batch(
     txn: &Transaction,
     table: &TableRef,

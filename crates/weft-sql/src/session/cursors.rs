@@ -1,0 +1,216 @@
+//! Cursors: DECLARE, FETCH, MOVE, CLOSE.
+//!
+//! ```text
+//!   BEGIN; DECLARE c CURSOR FOR SELECT ...;  FETCH 100 FROM c;  FETCH ABSOLUTE 5 FROM c;  MOVE ALL IN c;  COMMIT
+//!   rows        0   1   2  ...  n
+//!   position    before the first row, on row 1 to n, behind the last
+//! ```
+//!
+//! 1. A cursor's query is run when it is declared: its rows are those of that moment, and count as memory of queries.
+//! 2. A cursor ends with its transaction, unless it was declared WITH HOLD and the transaction is committed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    CloseCursor, Declare, DeclareType, FetchDirection, Ident, Statement, Value as SqlValue, ValueWithSpan,
+};
+use weft_format::{Code, Error, Result};
+
+use super::client::Embedded;
+use super::{Prepared, Session};
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::parse::{Parsed, fold};
+
+/// The open cursors of a session, by name.
+pub(super) type Cursors = HashMap<String, Cursor>;
+
+/// A cursor.
+pub(super) struct Cursor {
+    outcome: Outcome,
+    /// 0: before the first row; n + 1: behind the last of n.
+    position: usize,
+    holds: bool,
+    scrolls: bool,
+}
+
+/// DECLARE name CURSOR FOR query.
+pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Arc<str>) -> Result<Outcome> {
+    let [Declare { names, declare_type: Some(DeclareType::Cursor), scroll, hold, for_query: Some(query), .. }] =
+        statements
+    else {
+        return Err(session.fail(super::utility::unsupported("DECLARE of anything but a cursor")));
+    };
+    let name = names.first().map(fold).unwrap_or_default();
+    let holds = *hold == Some(true);
+    if !session.in_transaction() && !holds {
+        let error = Error::new(Code::NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks");
+        return Err(error.hint("BEGIN starts one; or declare it WITH HOLD"));
+    }
+    if session.cursors.contains_key(&name) {
+        let message = format!("cursor \"{name}\" already exists");
+        return Err(session.fail(Error::new(Code::DuplicateCursor, message)));
+    }
+    let parsed = Parsed::Sql { statement: Box::new(Statement::Query(query.clone())), method: None };
+    let prepared = Prepared::new(Arc::clone(source), parsed);
+    let outcome = session.run(&prepared, &[], None, &mut Embedded)?;
+    session.cursors.insert(name, Cursor { outcome, position: 0, holds, scrolls: *scroll != Some(false) });
+    Ok(Outcome::done(Tag::Done("DECLARE CURSOR")))
+}
+
+/// FETCH, or MOVE when the rows are not wanted.
+pub(super) fn fetch(session: &mut Session, name: &Ident, direction: &FetchDirection, moves: bool) -> Result<Outcome> {
+    let name = fold(name);
+    let Some(cursor) = session.cursors.get_mut(&name) else { return Err(session.fail(no_cursor(&name))) };
+    let taken = step(direction).and_then(|step| cursor.take(step));
+    let picked = match taken {
+        Ok(picked) => picked,
+        Err(error) => return Err(session.fail(error)),
+    };
+    let count = picked.len() as u64;
+    if moves {
+        return Ok(Outcome::done(Tag::Move(count)));
+    }
+    let rows = &cursor.outcome.rows;
+    let width = rows.width();
+    let values = picked.iter().flat_map(|&row| (0..width).map(move |column| rows.value(row, column))).collect();
+    let rows = Rows::from_values(width, values);
+    Ok(Outcome { tag: Tag::Fetch(count), columns: Arc::clone(&cursor.outcome.columns), rows })
+}
+
+/// CLOSE
+pub(super) fn close(session: &mut Session, cursor: &CloseCursor) -> Result<Outcome> {
+    match cursor {
+        CloseCursor::All => session.cursors.clear(),
+        CloseCursor::Specific { name } => {
+            let name = fold(name);
+            if session.cursors.remove(&name).is_none() {
+                return Err(session.fail(no_cursor(&name)));
+            }
+        }
+    }
+    Ok(Outcome::done(Tag::Done("CLOSE CURSOR")))
+}
+
+impl Session {
+    /// The columns of an open cursor.
+    pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
+        self.cursors.get(name).map(|cursor| Arc::clone(&cursor.outcome.columns))
+    }
+
+    /// A transaction has ended: its cursors go, but for those that hold when it was committed (cursors 2).
+    pub(super) fn end_cursors(&mut self, committed: bool) {
+        if !self.cursors.is_empty() {
+            self.cursors.retain(|_, cursor| committed && cursor.holds);
+        }
+    }
+}
+
+/// Where a FETCH goes.
+enum Step {
+    /// So many rows onwards, or backwards; 0: the row where it stands.
+    Rows(i64),
+    /// To a row counted from 1, or from the end.
+    To(i64),
+}
+
+fn step(direction: &FetchDirection) -> Result<Step> {
+    let number = |limit: &ValueWithSpan| match &limit.value {
+        SqlValue::Number(digits, _) => {
+            let wrong = || Error::new(Code::SyntaxError, format!("{digits} is not a number of rows"));
+            digits.parse::<i64>().map_err(|_| wrong())
+        }
+        other => Err(Error::new(Code::SyntaxError, format!("{other} is not a number of rows"))),
+    };
+    Ok(match direction {
+        FetchDirection::Count { limit } => Step::Rows(number(limit)?),
+        FetchDirection::Next => Step::Rows(1),
+        FetchDirection::Prior => Step::Rows(-1),
+        FetchDirection::First => Step::To(1),
+        FetchDirection::Last => Step::To(-1),
+        FetchDirection::Absolute { limit } => Step::To(number(limit)?),
+        FetchDirection::Relative { limit } => Step::Rows(number(limit)?),
+        FetchDirection::All | FetchDirection::ForwardAll => Step::Rows(i64::MAX),
+        FetchDirection::Forward { limit } => Step::Rows(limit.as_ref().map_or(Ok(1), number)?),
+        FetchDirection::Backward { limit } => Step::Rows(-limit.as_ref().map_or(Ok(1), number)?),
+        FetchDirection::BackwardAll => Step::Rows(-i64::MAX),
+    })
+}
+
+impl Cursor {
+    /// Moves, and gives the rows that were passed, in that order.
+    fn take(&mut self, step: Step) -> Result<Vec<usize>> {
+        let count = self.outcome.rows.len();
+        if !self.scrolls && matches!(step, Step::To(_) | Step::Rows(i64::MIN..=-1)) {
+            let error = Error::new(Code::NotInPrerequisiteState, "cursor can only scan forward");
+            return Err(error.hint("declare it with SCROLL option to enable backward scan"));
+        }
+        let picked: Vec<usize> = match step {
+            Step::Rows(0) => {
+                (self.position >= 1 && self.position <= count).then(|| self.position - 1).into_iter().collect()
+            }
+            Step::Rows(rows) if rows > 0 => {
+                let from = self.position.min(count);
+                let to = count.min(from.saturating_add(usize::try_from(rows).unwrap_or(usize::MAX)));
+                let reached = rows.unsigned_abs() as usize <= to - from;
+                self.position = if reached { to } else { count + 1 };
+                (from..to).collect()
+            }
+            Step::Rows(rows) => {
+                let from = self.position.saturating_sub(1).min(count);
+                let wanted = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
+                let to = from.saturating_sub(wanted);
+                self.position = if wanted <= from { to + 1 } else { 0 };
+                (to..from).rev().collect()
+            }
+            Step::To(place) => {
+                let row = if place < 0 { count as i64 + place } else { place - 1 };
+                let found = usize::try_from(row).ok().filter(|&row| row < count);
+                self.position = match found {
+                    Some(row) => row + 1,
+                    None if place > 0 => count + 1,
+                    None => 0,
+                };
+                found.into_iter().collect()
+            }
+        };
+        Ok(picked)
+    }
+}
+
+fn no_cursor(name: &str) -> Error {
+    Error::new(Code::UndefinedCursor, format!("cursor \"{name}\" does not exist"))
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_format::Value;
+
+    use super::*;
+
+    /// Positions as PostgreSQL 15 has them, row by row.
+    #[test]
+    fn positions_move_as_postgresqls() {
+        let rows = Rows::from_values(1, (1..=5).map(Value::Int).collect());
+        let outcome = Outcome { tag: Tag::Select(5), columns: Arc::new([]), rows };
+        let mut cursor = Cursor { outcome, position: 0, holds: false, scrolls: true };
+        let mut take = |step| cursor.take(step).unwrap().iter().map(|row| row + 1).collect::<Vec<_>>();
+        assert_eq!(take(Step::Rows(2)), [1, 2]);
+        assert_eq!(take(Step::Rows(0)), [2]);
+        assert_eq!(take(Step::Rows(-1)), [1]);
+        assert_eq!(take(Step::Rows(-1)), []);
+        assert_eq!(take(Step::Rows(i64::MAX)), [1, 2, 3, 4, 5]);
+        assert_eq!(take(Step::Rows(0)), []);
+        assert_eq!(take(Step::Rows(-2)), [5, 4]);
+        assert_eq!(take(Step::To(2)), [2]);
+        assert_eq!(take(Step::To(-1)), [5]);
+        assert_eq!(take(Step::Rows(1)), []);
+        assert_eq!(take(Step::Rows(-i64::MAX)), [5, 4, 3, 2, 1]);
+        assert_eq!(take(Step::To(9)), []);
+        assert_eq!(take(Step::Rows(-1)), [5]);
+        assert_eq!(take(Step::To(0)), []);
+        assert_eq!(take(Step::Rows(1)), [1]);
+        cursor.scrolls = false;
+        assert!(cursor.take(Step::Rows(-1)).is_err());
+    }
+}
