@@ -25,6 +25,8 @@ pub(crate) struct InSight {
     pub(crate) schema: Option<&'static str>,
     pub(crate) columns: Vec<(String, Type)>,
     pub(crate) start: usize,
+    /// The catalog's relation that it is.
+    pub(crate) system: Option<u32>,
     /// Columns that USING and NATURAL show once only.
     pub(crate) merged: Vec<String>,
 }
@@ -281,6 +283,9 @@ impl Binder {
             if let Some((place, data_type)) = scope.find(parts) {
                 scope.note(place, place);
                 return Some((Ex::Column { depth, place }, data_type));
+            }
+            if let Some(value) = scope.hidden(parts) {
+                return Some((Ex::Const(Datum::Int(value.into())), Type::Oid));
             }
             // A whole row: of a function it is its value.
             if let [alias] = parts
@@ -553,6 +558,18 @@ impl Scope {
     /// Notes that places were read.
     fn note(&mut self, from: usize, to: usize) {
         self.read = Some(self.read.map_or((from, to), |(least, most)| (least.min(from), most.max(to))));
+    }
+
+    /// The columns that every relation has and none shows: the relation's number, and the writer of a row.
+    fn hidden(&self, parts: &[String]) -> Option<u32> {
+        let (name, of) = parts.split_last()?;
+        let is_it = |relation: &&InSight| of.last().is_none_or(|alias| relation.alias == *alias);
+        let system = self.relations.iter().filter(is_it).find_map(|relation| relation.system)?;
+        match name.as_str() {
+            "tableoid" => Some(system),
+            "xmin" | "xmax" | "cmin" | "cmax" => Some(0),
+            _ => None,
+        }
     }
 
     fn find(&self, parts: &[String]) -> Option<(usize, Type)> {

@@ -324,11 +324,13 @@ impl Binder {
         Ok(Condition { ex, only_right: false, equal: Some((column(left), column(right))) })
     }
 
-    fn add(&mut self, alias: String, schema: Option<&'static str>, columns: Vec<(String, Type)>) {
+    fn add(&mut self, alias: String, of: Option<(Option<&'static str>, u32)>, columns: Vec<(String, Type)>) {
         let scope = self.scope();
         let start = scope.width;
         scope.width += columns.len();
-        scope.relations.push(InSight { alias, schema, columns, start, merged: Vec::new() });
+        let schema = of.and_then(|(schema, _)| schema);
+        let system = of.map(|(_, oid)| oid);
+        scope.relations.push(InSight { alias, schema, columns, start, system, merged: Vec::new() });
     }
 
     fn factor(&mut self, factor: &TableFactor) -> Result<From> {
@@ -356,7 +358,7 @@ impl Binder {
                 let own = if schema == Some("information_schema") { "information_schema" } else { "pg_catalog" };
                 let known_as = alias.as_ref().map(|alias| fold(&alias.name));
                 let schema = known_as.is_none().then_some(own);
-                self.add(known_as.unwrap_or_else(|| table.clone()), schema, columns);
+                self.add(known_as.unwrap_or_else(|| table.clone()), Some((schema, relation.oid)), columns);
                 Ok(From::Relation(relation))
             }
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {

@@ -79,7 +79,7 @@ const PLAIN: &[&str] = &[
     "array_length", "array_lower", "array_position", "array_to_string", "array_upper", "btrim", "cardinality",
     "coalesce", "concat", "generate_series", "greatest", "json_build_object", "least", "left", "length", "lower",
     "ltrim", "now", "nullif", "regexp_replace", "replace", "right", "round", "rtrim", "split_part", "strpos", "substr",
-    "substring", "to_char", "trim", "trunc", "unnest", "upper", "array_append", "array_cat", "abs", "position",
+    "array_remove", "substring", "to_char", "trim", "trunc", "unnest", "upper", "array_append", "array_cat", "abs", "position",
     "string_to_array", "json_build_array", "to_json", "mod", "floor",
 ];
 
@@ -318,6 +318,12 @@ static FUNCTIONS: &[Function] = &[
     }),
     lenient(function("array_append", (2, 2), first, |call| {
         Ok(Datum::list(call.values[0].items().iter().cloned().chain([call.values[1].clone()]).collect()))
+    })),
+    lenient(function("array_remove", (2, 2), first, |call| match &call.values[0] {
+        Datum::List(items) => {
+            Ok(Datum::list(items.iter().filter(|item| item.order(&call.values[1]).is_ne()).cloned().collect()))
+        }
+        _ => Ok(Datum::Null),
     })),
     lenient(function("array_cat", (2, 2), first, |call| {
         Ok(Datum::list(call.values.iter().flat_map(Datum::items).cloned().collect()))

@@ -107,7 +107,9 @@ impl Reader<'_> {
                     let (least, most) = rest.split_once(',').unwrap_or((&rest, &rest));
                     let number = |text: &str| text.parse::<u32>().map_err(|_| invalid("invalid repetition count(s)"));
                     let bounds = (number(least)?, if most.is_empty() { u32::MAX } else { number(most)? });
-                    (0..=rest.chars().count()).for_each(|_| drop(self.chars.next()));
+                    for _ in 0..=rest.chars().count() {
+                        self.chars.next();
+                    }
                     bounds
                 }
                 _ => break,

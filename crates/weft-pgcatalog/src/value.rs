@@ -207,13 +207,6 @@ impl Datum {
         }
     }
 
-    pub(crate) fn str(&self) -> &str {
-        match self {
-            Datum::Text(text) => text,
-            _ => "",
-        }
-    }
-
     pub(crate) fn items(&self) -> &[Datum] {
         match self {
             Datum::List(items) => items,
