@@ -77,7 +77,7 @@ pub(crate) fn is_of_catalog(name: &str) -> bool {
 /// Functions that need neither catalog nor session: queries of tables call them, too.
 const PLAIN: &[&str] = &[
     "array_length", "array_lower", "array_position", "array_to_string", "array_upper", "btrim", "cardinality",
-    "coalesce", "concat", "generate_series", "greatest", "json_build_object", "least", "left", "length", "lower",
+    "coalesce", "concat", "format", "generate_series", "greatest", "json_build_object", "least", "left", "length", "lower",
     "ltrim", "now", "nullif", "regexp_replace", "replace", "right", "round", "rtrim", "split_part", "strpos", "substr",
     "array_remove", "substring", "to_char", "trim", "trunc", "unnest", "upper", "array_append", "array_cat", "abs", "position",
     "string_to_array", "json_build_array", "to_json", "mod", "floor",
@@ -151,6 +151,11 @@ fn privileges(_: &[Type]) -> Type {
 
 fn options(_: &[Type]) -> Type {
     Type::Record(vec![("option_name".to_owned(), Type::Text), ("option_value".to_owned(), Type::Text)].into())
+}
+
+fn keywords(_: &[Type]) -> Type {
+    let names = ["word", "catcode", "catdesc"];
+    Type::Record(names.into_iter().map(|name| (name.to_owned(), Type::Text)).collect())
 }
 
 fn null(_: &Arguments<'_>) -> Result<Datum> {
@@ -344,6 +349,7 @@ static FUNCTIONS: &[Function] = &[
     })),
     set(function("pg_partition_ancestors", (1, 1), |_| Type::RegClass, nothing)),
     set(function("pg_inherits", (1, 1), |_| Type::RegClass, nothing)),
+    set(function("pg_get_keywords", (0, 0), keywords, nothing)),
     set(function("aclexplode", (1, 1), privileges, nothing)),
     set(function("pg_options_to_table", (1, 1), options, nothing)),
     function("quote_ident", (1, 1), text, |call| Ok(Datum::text(quoted(&call.text(0))))),
@@ -387,6 +393,7 @@ static FUNCTIONS: &[Function] = &[
     lenient(function("concat", (1, 100), text, |call| {
         Ok(Datum::text((0..call.values.len()).map(|at| call.text(at)).collect::<String>()))
     })),
+    lenient(function("format", (1, 100), text, formatted)),
     function("lower", (1, 1), text, |call| Ok(Datum::text(call.text(0).to_lowercase()))),
     function("upper", (1, 1), text, |call| Ok(Datum::text(call.text(0).to_uppercase()))),
     function("length", (1, 1), int4, |call| Ok(Datum::Int(call.text(0).chars().count() as i64))),
@@ -503,6 +510,32 @@ fn series(call: &Arguments<'_>) -> Result<Datum> {
         at = next;
     }
     Ok(Datum::list(all))
+}
+
+/// `format('%I.%s', a, b)`
+fn formatted(call: &Arguments<'_>) -> Result<Datum> {
+    let (pattern, mut next) = (call.text(0), 1);
+    let mut out = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        let kind = chars.next().unwrap_or('%');
+        if kind == '%' {
+            out.push('%');
+            continue;
+        }
+        let argument = call.text(next);
+        next += 1;
+        match kind {
+            'I' => out.push_str(&quoted(&argument)),
+            'L' => out.push_str(&format!("'{}'", argument.replace('\'', "''"))),
+            _ => out.push_str(&argument),
+        }
+    }
+    Ok(Datum::text(out))
 }
 
 fn substring(call: &Arguments<'_>) -> Result<Datum> {
