@@ -34,7 +34,8 @@ pub(crate) fn accumulate(
                 continue;
             }
         }
-        let keys = aggregate.order.iter().map(|(ex, ..)| execution.eval(ex, &around)).collect::<Result<Vec<Datum>>>()?;
+        let keys =
+            aggregate.order.iter().map(|(ex, ..)| execution.eval(ex, &around)).collect::<Result<Vec<Datum>>>()?;
         taken.push((keys, args));
     }
     let directions: Vec<(bool, bool)> = aggregate.order.iter().map(|(_, a, b)| (*a, *b)).collect();
@@ -62,14 +63,10 @@ pub(crate) fn accumulate(
             Datum::Int(values.iter().filter_map(Datum::int).fold(0, i64::saturating_add))
         }
         AggregateKind::Sum => Datum::Float(values.iter().filter_map(Datum::float).sum()),
-        AggregateKind::Avg => {
-            Datum::Float(values.iter().filter_map(Datum::float).sum::<f64>() / values.len() as f64)
-        }
+        AggregateKind::Avg => Datum::Float(values.iter().filter_map(Datum::float).sum::<f64>() / values.len() as f64),
         AggregateKind::BoolAnd => Datum::Bool(values.iter().all(Datum::is_true)),
         AggregateKind::BoolOr => Datum::Bool(values.iter().any(Datum::is_true)),
-        AggregateKind::StringAgg => {
-            Datum::text(values.iter().map(Datum::plain).collect::<Vec<_>>().join(&separator))
-        }
+        AggregateKind::StringAgg => Datum::text(values.iter().map(Datum::plain).collect::<Vec<_>>().join(&separator)),
         _ => Datum::text(format!("[{}]", values.iter().map(json_text).collect::<Vec<_>>().join(", "))),
     })
 }

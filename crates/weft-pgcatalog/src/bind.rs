@@ -423,7 +423,14 @@ impl Binder {
         }
     }
 
-    fn matching(&mut self, text: &Expr, pattern: &Expr, like: bool, insensitive: bool, negated: bool) -> Result<(Ex, Type)> {
+    fn matching(
+        &mut self,
+        text: &Expr,
+        pattern: &Expr,
+        like: bool,
+        insensitive: bool,
+        negated: bool,
+    ) -> Result<(Ex, Type)> {
         let (text, pattern) = (Box::new(self.expr(text)?.0), Box::new(self.expr(pattern)?.0));
         Ok((Ex::Match { text, pattern, like, insensitive, negated }, Type::Bool))
     }
@@ -692,7 +699,8 @@ pub(crate) fn sql_type(data_type: &SqlType) -> Type {
         SqlType::Timestamp(..) => Type::Timestamptz,
         SqlType::Custom(name, _) => {
             let text = last_part(name);
-            let is_quoted = name.0.last().and_then(|part| part.as_ident()).is_some_and(|part| part.quote_style.is_some());
+            let is_quoted =
+                name.0.last().and_then(|part| part.as_ident()).is_some_and(|part| part.quote_style.is_some());
             if text == "char" && !is_quoted { Type::Varchar } else { Type::named(&text) }
         }
         _ => Type::Text,

@@ -411,7 +411,13 @@ impl Binder {
         Ok(From::Query { query: Box::new(query), lateral: false })
     }
 
-    fn function(&mut self, name: &str, args: &[FunctionArg], ordinality: bool, alias: Option<&TableAlias>) -> Result<From> {
+    fn function(
+        &mut self,
+        name: &str,
+        args: &[FunctionArg],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<From> {
         let mut bound = Vec::with_capacity(args.len());
         for arg in args {
             match arg {

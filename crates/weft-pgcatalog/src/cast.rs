@@ -78,9 +78,7 @@ pub(crate) fn text_of(snapshot: &Snapshot, value: &Datum, data_type: &Type) -> S
         (Datum::Int(micros), Type::Timestamptz) => {
             weft_expr::text::print(weft_format::ValueRef::Int(*micros), weft_format::DataType::TimestampTz)
         }
-        (Datum::List(items), Type::Vector(_)) => {
-            items.iter().map(Datum::plain).collect::<Vec<_>>().join(" ")
-        }
+        (Datum::List(items), Type::Vector(_)) => items.iter().map(Datum::plain).collect::<Vec<_>>().join(" "),
         (Datum::List(items), Type::Array(element)) if element.is_reg() => {
             Datum::list(items.iter().map(|item| Datum::text(text_of(snapshot, item, element))).collect()).plain()
         }

@@ -62,9 +62,7 @@ pub(crate) const WITHOUT_PARENTHESES: &[&str] =
 
 /// The function of a name that takes so many arguments.
 pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
-    let fits = |function: &&Function| {
-        function.name == name && (function.least..=function.most).contains(&arguments)
-    };
+    let fits = |function: &&Function| function.name == name && (function.least..=function.most).contains(&arguments);
     FUNCTIONS.iter().find(fits)
 }
 
@@ -76,11 +74,50 @@ pub(crate) fn is_of_catalog(name: &str) -> bool {
 
 /// Functions that need neither catalog nor session: queries of tables call them, too.
 const PLAIN: &[&str] = &[
-    "array_length", "array_lower", "array_position", "array_to_string", "array_upper", "btrim", "cardinality",
-    "coalesce", "concat", "format", "generate_series", "greatest", "json_build_object", "least", "left", "length", "lower",
-    "ltrim", "now", "nullif", "regexp_replace", "replace", "right", "round", "rtrim", "split_part", "strpos", "substr",
-    "array_remove", "substring", "to_char", "trim", "trunc", "unnest", "upper", "array_append", "array_cat", "abs", "position",
-    "string_to_array", "json_build_array", "to_json", "mod", "floor",
+    "array_length",
+    "array_lower",
+    "array_position",
+    "array_to_string",
+    "array_upper",
+    "btrim",
+    "cardinality",
+    "coalesce",
+    "concat",
+    "format",
+    "generate_series",
+    "greatest",
+    "json_build_object",
+    "least",
+    "left",
+    "length",
+    "lower",
+    "ltrim",
+    "now",
+    "nullif",
+    "regexp_replace",
+    "replace",
+    "right",
+    "round",
+    "rtrim",
+    "split_part",
+    "strpos",
+    "substr",
+    "array_remove",
+    "substring",
+    "to_char",
+    "trim",
+    "trunc",
+    "unnest",
+    "upper",
+    "array_append",
+    "array_cat",
+    "abs",
+    "position",
+    "string_to_array",
+    "json_build_array",
+    "to_json",
+    "mod",
+    "floor",
 ];
 
 const fn function(
@@ -145,7 +182,8 @@ fn expanded(types: &[Type]) -> Type {
 }
 
 fn privileges(_: &[Type]) -> Type {
-    let fields = [("grantor", Type::Oid), ("grantee", Type::Oid), ("privilege_type", Type::Text), ("is_grantable", Type::Bool)];
+    let fields =
+        [("grantor", Type::Oid), ("grantee", Type::Oid), ("privilege_type", Type::Text), ("is_grantable", Type::Bool)];
     Type::Record(fields.into_iter().map(|(name, data_type)| (name.to_owned(), data_type)).collect())
 }
 
@@ -193,11 +231,16 @@ static FUNCTIONS: &[Function] = &[
     function("current_schema", (0, 0), name, |call| {
         known(call.snapshot.search_path.first().map(|oid| call.snapshot.schema_name(*oid)))
     }),
-    function("current_schemas", (1, 1), |_| Type::Array(Arc::new(Type::Name)), |call| {
-        let implicit = call.values[0].is_true().then_some("pg_catalog");
-        let path = call.snapshot.search_path.iter().map(|oid| call.snapshot.schema_name(*oid));
-        Ok(Datum::list(implicit.into_iter().chain(path).map(Datum::text).collect()))
-    }),
+    function(
+        "current_schemas",
+        (1, 1),
+        |_| Type::Array(Arc::new(Type::Name)),
+        |call| {
+            let implicit = call.values[0].is_true().then_some("pg_catalog");
+            let path = call.snapshot.search_path.iter().map(|oid| call.snapshot.schema_name(*oid));
+            Ok(Datum::list(implicit.into_iter().chain(path).map(Datum::text).collect()))
+        },
+    ),
     function("pg_get_userbyid", (1, 1), name, |call| Ok(Datum::text(call.snapshot.role_name(call.int(0))))),
     function("pg_table_is_visible", (1, 1), boolean, |call| {
         Ok(Datum::Bool(call.snapshot.is_visible(call.relation(0))))
@@ -242,7 +285,12 @@ static FUNCTIONS: &[Function] = &[
         known(call.snapshot.comments.get(&(u32::try_from(call.int(0)).unwrap_or(0), 0)))
     })),
     lenient(function("col_description", (2, 2), text, |call| {
-        known(call.snapshot.comments.get(&(u32::try_from(call.int(0)).unwrap_or(0), call.int(1))).filter(|_| call.int(1) > 0))
+        known(
+            call.snapshot
+                .comments
+                .get(&(u32::try_from(call.int(0)).unwrap_or(0), call.int(1)))
+                .filter(|_| call.int(1) > 0),
+        )
     })),
     function("shobj_description", (2, 2), text, null),
     function("has_table_privilege", (2, 3), boolean, yes),
@@ -272,9 +320,7 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_tablespace_size", (1, 1), int8, zero),
     function("pg_size_pretty", (1, 1), text, |call| Ok(Datum::text(size_text(call.int(0))))),
-    function("pg_encoding_to_char", (1, 1), name, |call| {
-        Ok(Datum::text(if call.int(0) == 6 { "UTF8" } else { "" }))
-    }),
+    function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(if call.int(0) == 6 { "UTF8" } else { "" }))),
     function("pg_is_in_recovery", (0, 0), boolean, no),
     function("pg_is_wal_replay_paused", (0, 0), boolean, no),
     function("pg_is_other_temp_schema", (1, 1), boolean, no),
@@ -314,9 +360,7 @@ static FUNCTIONS: &[Function] = &[
     })),
     function("array_length", (2, 2), int4, |call| Ok(count(&call.values[0]))),
     function("cardinality", (1, 1), int4, |call| Ok(Datum::Int(call.values[0].items().len() as i64))),
-    function("array_lower", (2, 2), int4, |call| {
-        Ok(Datum::Int(i64::from(!matches!(call.types[0], Type::Vector(_)))))
-    }),
+    function("array_lower", (2, 2), int4, |call| Ok(Datum::Int(i64::from(!matches!(call.types[0], Type::Vector(_)))))),
     function("array_upper", (2, 2), int4, |call| match count(&call.values[0]) {
         Datum::Int(count) => Ok(Datum::Int(count - i64::from(matches!(call.types[0], Type::Vector(_))))),
         other => Ok(other),
@@ -429,16 +473,20 @@ static FUNCTIONS: &[Function] = &[
     function("to_char", (2, 2), text, |call| Ok(Datum::text(call.text(0)))),
     function("round", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).round()))),
     function("trunc", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).trunc()))),
-    lenient(function("json_build_object", (0, 100), |_| Type::Json, |call| {
-        let text = |at: usize| match (&call.values[at], &call.types[at]) {
-            (Datum::Bool(_) | Datum::Null | Datum::Int(_) | Datum::Float(_), _) => json_text(&call.values[at]),
-            _ => json_text(&Datum::text(call.text(at))),
-        };
-        let pairs = (0..call.values.len() / 2).map(|pair| {
-            format!("{} : {}", json_text(&Datum::text(call.text(2 * pair))), text(2 * pair + 1))
-        });
-        Ok(Datum::text(format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))))
-    })),
+    lenient(function(
+        "json_build_object",
+        (0, 100),
+        |_| Type::Json,
+        |call| {
+            let text = |at: usize| match (&call.values[at], &call.types[at]) {
+                (Datum::Bool(_) | Datum::Null | Datum::Int(_) | Datum::Float(_), _) => json_text(&call.values[at]),
+                _ => json_text(&Datum::text(call.text(at))),
+            };
+            let pairs = (0..call.values.len() / 2)
+                .map(|pair| format!("{} : {}", json_text(&Datum::text(call.text(2 * pair))), text(2 * pair + 1)));
+            Ok(Datum::text(format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))))
+        },
+    )),
 ];
 
 fn count(value: &Datum) -> Datum {
@@ -453,10 +501,10 @@ fn indexdef(call: &Arguments<'_>) -> Result<Datum> {
     let oid = call.relation(0);
     let Some(index) = call.snapshot.indexes.iter().find(|index| index.oid == oid) else { return Ok(Datum::Null) };
     match usize::try_from(call.int(1)) {
-        Ok(number) if number > 0 => {
-            Ok(Datum::text(index_part(call.snapshot, index, number - 1).unwrap_or_default()))
+        Ok(number) if number > 0 => Ok(Datum::text(index_part(call.snapshot, index, number - 1).unwrap_or_default())),
+        _ => {
+            Ok(Datum::text(index_definition(call.snapshot, index, call.values.len() < 3 || !call.values[2].is_true())))
         }
-        _ => Ok(Datum::text(index_definition(call.snapshot, index, call.values.len() < 3 || !call.values[2].is_true()))),
     }
 }
 
@@ -579,4 +627,3 @@ pub(crate) fn json_text(value: &Datum) -> String {
         }
     }
 }
-

@@ -37,7 +37,9 @@ impl CatalogQuery {
     /// The rows, one value after the other.
     pub fn run(&self, snapshot: &Snapshot, params: &[Value]) -> Result<Vec<Value>> {
         let datum = |(value, data_type): (&Value, &Type)| match (value, data_type.output().element()) {
-            (Value::Array(array), Some(element)) => Datum::list(array.values(element).iter().map(Datum::from).collect()),
+            (Value::Array(array), Some(element)) => {
+                Datum::list(array.values(element).iter().map(Datum::from).collect())
+            }
             (value, _) => Datum::from(value),
         };
         let params: Vec<Datum> = params.iter().zip(&self.params).map(datum).collect();

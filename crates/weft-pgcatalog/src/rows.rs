@@ -355,10 +355,13 @@ fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
             ("connoinherit", Datum::Bool(kind != "c")),
             ("conkey", if kind == "c" { Datum::Null } else { ints(&columns) }),
             ("confkey", foreign.map_or(Datum::Null, |key| ints(&key.parent_columns))),
-            ("conbin", match constraint {
-                Constraint::Check(..) => text(constraint_definition(snapshot, constraint)),
-                _ => Datum::Null,
-            }),
+            (
+                "conbin",
+                match constraint {
+                    Constraint::Check(..) => text(constraint_definition(snapshot, constraint)),
+                    _ => Datum::Null,
+                },
+            ),
         ]);
     }
 }

@@ -62,7 +62,8 @@ impl Execution<'_> {
         let count = |ex: &Option<Ex>, code: Code, what: &str| -> Result<Option<usize>> {
             let Some(ex) = ex else { return Ok(None) };
             let Some(number) = self.eval(ex, &Around::row(&[], outer))?.int() else { return Ok(None) };
-            let number = usize::try_from(number).map_err(|_| Error::new(code, format!("{what} must not be negative")))?;
+            let number =
+                usize::try_from(number).map_err(|_| Error::new(code, format!("{what} must not be negative")))?;
             Ok(Some(number))
         };
         if let Some(offset) = count(&query.offset, Code::InvalidRowOffset, "OFFSET")? {
@@ -183,7 +184,8 @@ impl Execution<'_> {
             for (at, (row, aggregates)) in groups.iter().enumerate() {
                 let around = Around { aggregates, ..Around::row(row, outer) };
                 let by = window.partition.iter().map(|ex| self.eval(ex, &around)).collect::<Result<Vec<Datum>>>()?;
-                let keys = window.order.iter().map(|(ex, ..)| self.eval(ex, &around)).collect::<Result<Vec<Datum>>>()?;
+                let keys =
+                    window.order.iter().map(|(ex, ..)| self.eval(ex, &around)).collect::<Result<Vec<Datum>>>()?;
                 partitions.entry(key_of(&by)).or_default().push((keys, at));
             }
             let directions: Vec<(bool, bool)> = window.order.iter().map(|(_, a, b)| (*a, *b)).collect();

@@ -306,8 +306,13 @@ impl Snapshot {
         let view = self.views.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
         let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
         let system = crate::relations::all().iter().map(|known| (known.oid, known.schema, known.name));
-        let all: Vec<(u32, u32, &str)> =
-            table.chain(index).chain(view).chain(sequence).chain(system).filter(|(_, _, known)| *known == name).collect();
+        let all: Vec<(u32, u32, &str)> = table
+            .chain(index)
+            .chain(view)
+            .chain(sequence)
+            .chain(system)
+            .filter(|(_, _, known)| *known == name)
+            .collect();
         places.into_iter().find_map(|place| all.iter().find(|(_, schema, _)| *schema == place).map(|(oid, ..)| *oid))
     }
 
@@ -341,10 +346,67 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// Words that are names in quotes only.
 const RESERVED: &[&str] = &[
-    "all", "analyze", "and", "any", "array", "as", "asc", "case", "cast", "check", "collate", "column", "constraint",
-    "create", "current_date", "current_time", "current_user", "default", "desc", "distinct", "do", "else", "end",
-    "except", "false", "fetch", "for", "foreign", "from", "grant", "group", "having", "in", "initially", "intersect",
-    "into", "lateral", "limit", "not", "null", "offset", "on", "only", "or", "order", "primary", "references",
-    "returning", "select", "session_user", "some", "table", "then", "to", "true", "union", "unique", "user", "using",
-    "when", "where", "window", "with",
+    "all",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "current_date",
+    "current_time",
+    "current_user",
+    "default",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "limit",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "session_user",
+    "some",
+    "table",
+    "then",
+    "to",
+    "true",
+    "union",
+    "unique",
+    "user",
+    "using",
+    "when",
+    "where",
+    "window",
+    "with",
 ];

@@ -219,11 +219,14 @@ fn add_column(rows: &mut Rows, snapshot: &Snapshot, column: &Column<'_>) {
         ("dtd_identifier", text(column.number.to_string())),
         ("is_self_referencing", text("NO")),
         ("is_identity", yes_no(column.identity.is_some())),
-        ("identity_generation", match column.identity {
-            Some(true) => text("ALWAYS"),
-            Some(false) => text("BY DEFAULT"),
-            None => Datum::Null,
-        }),
+        (
+            "identity_generation",
+            match column.identity {
+                Some(true) => text("ALWAYS"),
+                Some(false) => text("BY DEFAULT"),
+                None => Datum::Null,
+            },
+        ),
         ("identity_cycle", text("NO")),
         ("is_generated", text("NEVER")),
         ("is_updatable", yes_no(column.updatable)),
@@ -287,9 +290,19 @@ fn constraints(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         let database = text(&snapshot.database);
         let schema = text(snapshot.schema_name(part.table.schema));
         let constraint = || {
-            [("constraint_catalog", database.clone()), ("constraint_schema", schema.clone()), ("constraint_name", text(part.name))]
+            [
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", schema.clone()),
+                ("constraint_name", text(part.name)),
+            ]
         };
-        let table = || [("table_catalog", database.clone()), ("table_schema", schema.clone()), ("table_name", text(&part.table.name))];
+        let table = || {
+            [
+                ("table_catalog", database.clone()),
+                ("table_schema", schema.clone()),
+                ("table_name", text(&part.table.name)),
+            ]
+        };
         let [a, b, c] = constraint();
         let [d, e, f] = table();
         match name {

@@ -20,7 +20,10 @@ pub(crate) enum Ex {
     Const(Datum),
     /// `$1` is 0.
     Param(usize),
-    Column { depth: usize, place: usize },
+    Column {
+        depth: usize,
+        place: usize,
+    },
     And(Vec<Ex>),
     Or(Vec<Ex>),
     Not(Box<Ex>),
@@ -31,8 +34,18 @@ pub(crate) enum Ex {
     Compare(Comparison, Box<Ex>, Box<Ex>),
     Arithmetic(char, Box<Ex>, Box<Ex>, bool),
     Concat(Box<Ex>, Box<Ex>),
-    Match { text: Box<Ex>, pattern: Box<Ex>, like: bool, insensitive: bool, negated: bool },
-    Case { operand: Option<Box<Ex>>, whens: Vec<(Ex, Ex)>, otherwise: Option<Box<Ex>> },
+    Match {
+        text: Box<Ex>,
+        pattern: Box<Ex>,
+        like: bool,
+        insensitive: bool,
+        negated: bool,
+    },
+    Case {
+        operand: Option<Box<Ex>>,
+        whens: Vec<(Ex, Ex)>,
+        otherwise: Option<Box<Ex>>,
+    },
     Cast(Box<Ex>, Type, Type),
     Call(&'static Function, Vec<Ex>, Vec<Type>),
     /// An aggregate, a window function or a function with many rows of the SELECT around.
@@ -148,10 +161,25 @@ pub(crate) struct Condition {
 pub(crate) enum From {
     Relation(&'static Relation),
     /// A subquery; LATERAL sees the row so far.
-    Query { query: Box<Query>, lateral: bool },
+    Query {
+        query: Box<Query>,
+        lateral: bool,
+    },
     /// A function: each of its rows, perhaps with a number.
-    Call { call: Ex, record: bool, ordinality: bool },
-    Join { left: Box<From>, right: Box<From>, kind: JoinKind, on: Vec<Condition>, start: usize, middle: usize, end: usize },
+    Call {
+        call: Ex,
+        record: bool,
+        ordinality: bool,
+    },
+    Join {
+        left: Box<From>,
+        right: Box<From>,
+        kind: JoinKind,
+        on: Vec<Condition>,
+        start: usize,
+        middle: usize,
+        end: usize,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq)]

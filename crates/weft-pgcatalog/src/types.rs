@@ -181,7 +181,8 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, _: &Snapshot) {
         }
         "pg_am" => {
             for (oid, name, kind) in METHODS {
-                let handler = if *kind == "t" { "heap_tableam_handler".into() } else { format!("{}handler", &name[..2]) };
+                let handler =
+                    if *kind == "t" { "heap_tableam_handler".into() } else { format!("{}handler", &name[..2]) };
                 let values = [
                     ("oid", Datum::Int(*oid)),
                     ("amname", text(name)),

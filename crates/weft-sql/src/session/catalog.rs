@@ -15,9 +15,7 @@ use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{
-    CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Role, Sequence, Snapshot, Table, View,
-};
+use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Role, Sequence, Snapshot, Table, View};
 
 use super::client::Embedded;
 use super::plan::plan;
@@ -110,12 +108,7 @@ impl Numbers {
     }
 }
 
-fn described(
-    table: &TableRef,
-    def: &TableDef,
-    numbers: &BTreeMap<u32, Numbers>,
-    oids: &BTreeMap<u32, u32>,
-) -> Table {
+fn described(table: &TableRef, def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u32, u32>) -> Table {
     let own = &numbers[&def.id.0];
     let columns = def.schema.columns.iter().enumerate().filter(|(ordinal, _)| own.at(*ordinal) > 0);
     let column = |(ordinal, column): (usize, &weft_format::Column)| Column {
@@ -237,7 +230,9 @@ fn object_of(
                 (Some("relation"), Some(id)) => Some((FIRST + id, 0)),
                 (Some("column"), Some(id)) => {
                     let ordinal = number(2).and_then(|ordinal| usize::try_from(ordinal).ok());
-                    ordinal.and_then(|ordinal| Some((FIRST + id, numbers.get(&id).map_or(ordinal as i64 + 1, |n| n.at(ordinal)))))
+                    ordinal.and_then(|ordinal| {
+                        Some((FIRST + id, numbers.get(&id).map_or(ordinal as i64 + 1, |n| n.at(ordinal))))
+                    })
                 }
                 (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
                 _ => None,

@@ -18,9 +18,9 @@ use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
 use super::Session;
+use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::expr::data_type_of;
 use crate::parse::{Parsed, fold, parse, parse_expression, table_name};
 use crate::resolve::{self, Relation};
 
