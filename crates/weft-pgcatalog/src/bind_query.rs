@@ -18,6 +18,9 @@ use crate::relations;
 use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
 use crate::value::Type;
 
+/// Columns of a result.
+type Named = Vec<(String, Type)>;
+
 impl Binder {
     pub(crate) fn bind_query(&mut self, query: &SqlQuery) -> Result<Query> {
         let known = self.with.len();
@@ -444,7 +447,7 @@ impl Binder {
         Ok(From::Call { call, record, ordinality })
     }
 
-    fn projection(&mut self, items: &[SelectItem]) -> Result<(Vec<(String, Type)>, Vec<Ex>)> {
+    fn projection(&mut self, items: &[SelectItem]) -> Result<(Named, Vec<Ex>)> {
         let (mut columns, mut project) = (Vec::new(), Vec::new());
         for item in items {
             let alias = match item {

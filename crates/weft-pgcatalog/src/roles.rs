@@ -74,7 +74,6 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         }
         "pg_settings" => {
             let fixed = [("max_index_keys", "32", "The most columns of an index"), ("block_size", "8192", "Bytes")];
-            let fixed = fixed.into_iter().map(|(name, value, says)| (name, value, says));
             let own =
                 snapshot.settings.iter().map(|(name, value, says)| (name.as_str(), value.as_str(), says.as_str()));
             for (name, value, says) in own.chain(fixed) {

@@ -15,6 +15,9 @@ use crate::eval::{Around, Execution};
 use crate::tree::{Body, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind, Window};
 use crate::value::{Datum, Row};
 
+/// A row of the result, and what DISTINCT ON tells rows apart by.
+type Projected = (Row, Vec<Datum>);
+
 fn key_of<'d>(values: impl IntoIterator<Item = &'d Datum>) -> String {
     let mut key = String::new();
     values.into_iter().for_each(|value| value.key(&mut key));
@@ -122,7 +125,7 @@ impl Execution<'_> {
             let mut seen = HashSet::new();
             result.retain(|(row, _): &(Row, Vec<Datum>)| seen.insert(key_of(&row[..width.min(row.len())])));
         }
-        let mut keyed: Vec<(Vec<Datum>, (Row, Vec<Datum>))> = result
+        let mut keyed: Vec<(Vec<Datum>, Projected)> = result
             .into_iter()
             .map(|(row, on)| (order.iter().map(|order| row[order.place].clone()).collect(), (row, on)))
             .collect();

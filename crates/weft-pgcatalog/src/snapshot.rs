@@ -239,7 +239,7 @@ impl Snapshot {
     /// All constraints with their numbers.
     pub(crate) fn constraints(&self) -> Vec<(u32, Constraint<'_>)> {
         let number = |table: u32, place: usize| {
-            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX)) & 0x1fff_ffff
+            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
         };
         let mut all = Vec::new();
         for table in &self.tables {
@@ -249,7 +249,7 @@ impl Snapshot {
                     all.push((number(table.oid, 0), Constraint::Primary(index)));
                 } else if index.constraint {
                     // A unique constraint has the place of its index: it stays when others go.
-                    all.push((0x4000_0000 | (index.oid & 0x3f_ffff) * CONSTRAINTS_MAX, Constraint::Unique(index)));
+                    all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
                 }
             }
             for at in 0..table.checks.len() {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use weft_format::{ArrayValue, DataType, Value};
 
 /// A type of a catalog query.
+#[allow(clippy::enum_variant_names, reason = "regtype is called so")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Type {
     Bool,
