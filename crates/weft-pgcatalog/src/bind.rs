@@ -94,6 +94,35 @@ impl Binder {
                 self.column(&parts).ok_or_else(|| no_column(&parts.join(".")))?
             }
             Expr::CompoundFieldAccess { root, access_chain } => return self.access(root, access_chain),
+            Expr::BinaryOp { left, op, right } => return self.binary(left, op, right),
+            Expr::Like { negated, expr, pattern, .. } => self.matching(expr, pattern, true, false, *negated)?,
+            Expr::ILike { negated, expr, pattern, .. } => self.matching(expr, pattern, true, true, *negated)?,
+            Expr::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, right, true)?,
+            Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, false)?,
+            Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, .. } => {
+                let (inner, from) = self.expr(expr)?;
+                let to = sql_type(data_type);
+                if let Ex::Param(at) = inner
+                    && self.params[at].is_none()
+                {
+                    self.params[at] = Some(if to.is_reg() { Type::Text } else { to.clone() });
+                }
+                (Ex::Cast(boxed(inner), from, to.clone()), to)
+            }
+            Expr::TypedString(typed) => {
+                let to = sql_type(&typed.data_type);
+                let text = typed.value.value.clone().into_string().unwrap_or_default();
+                (Ex::Cast(boxed(Ex::Const(Datum::text(text))), Type::Unknown, to.clone()), to)
+            }
+            Expr::AtTimeZone { timestamp, .. } => return self.expr(timestamp),
+            other => return self.test(other),
+        })
+    }
+
+    /// Tests: IS, IN, BETWEEN, LIKE, ANY, NOT, EXISTS.
+    fn test(&mut self, expr: &Expr) -> Result<(Ex, Type)> {
+        let boxed = Box::new;
+        Ok(match expr {
             Expr::IsNull(inner) => (Ex::IsNull(boxed(self.expr(inner)?.0), false), Type::Bool),
             Expr::IsNotNull(inner) => (Ex::IsNull(boxed(self.expr(inner)?.0), true), Type::Bool),
             Expr::IsTrue(inner) => (Ex::Is(boxed(self.expr(inner)?.0), true, false), Type::Bool),
@@ -130,11 +159,6 @@ impl Binder {
                 ]);
                 (if *negated { Ex::Not(boxed(both)) } else { both }, Type::Bool)
             }
-            Expr::BinaryOp { left, op, right } => return self.binary(left, op, right),
-            Expr::Like { negated, expr, pattern, .. } => self.matching(expr, pattern, true, false, *negated)?,
-            Expr::ILike { negated, expr, pattern, .. } => self.matching(expr, pattern, true, true, *negated)?,
-            Expr::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, right, true)?,
-            Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, false)?,
             Expr::UnaryOp { op, expr } => {
                 let (inner, data_type) = self.expr(expr)?;
                 match op {
@@ -147,21 +171,14 @@ impl Binder {
                     other => return Err(unsupported(other)),
                 }
             }
-            Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, .. } => {
-                let (inner, from) = self.expr(expr)?;
-                let to = sql_type(data_type);
-                if let Ex::Param(at) = inner
-                    && self.params[at].is_none()
-                {
-                    self.params[at] = Some(if to.is_reg() { Type::Text } else { to.clone() });
-                }
-                (Ex::Cast(boxed(inner), from, to.clone()), to)
-            }
-            Expr::TypedString(typed) => {
-                let to = sql_type(&typed.data_type);
-                let text = typed.value.value.clone().into_string().unwrap_or_default();
-                (Ex::Cast(boxed(Ex::Const(Datum::text(text))), Type::Unknown, to.clone()), to)
-            }
+            other => return self.constructed(other),
+        })
+    }
+
+    /// CASE, arrays, rows, subqueries, calls.
+    fn constructed(&mut self, expr: &Expr) -> Result<(Ex, Type)> {
+        let boxed = Box::new;
+        Ok(match expr {
             Expr::Case { operand, conditions, else_result, .. } => {
                 let operand = operand.as_deref().map(|operand| self.expr(operand)).transpose()?;
                 let mut result = Type::Unknown;
@@ -209,6 +226,13 @@ impl Binder {
                 (Ex::Array(values), Type::Record(fields.into()))
             }
             Expr::Function(call) => return self.call(call),
+            other => return self.text_function(other),
+        })
+    }
+
+    /// Functions of texts that have a syntax of their own.
+    fn text_function(&mut self, expr: &Expr) -> Result<(Ex, Type)> {
+        Ok(match expr {
             Expr::Trim { trim_where, trim_what, expr, .. } => {
                 let name = match trim_where {
                     Some(TrimWhereField::Leading) => "ltrim",
@@ -232,7 +256,6 @@ impl Binder {
                 let args = vec![self.expr(r#in)?, self.expr(expr)?];
                 function_call("strpos", args)?
             }
-            Expr::AtTimeZone { timestamp, .. } => return self.expr(timestamp),
             other => return Err(unsupported(format!("\"{other}\""))),
         })
     }

@@ -8,7 +8,7 @@
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause,
     OrderByExpr, OrderByKind, Query as SqlQuery, Select as SqlSelect, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, SetOperator, SetQuantifier, TableAlias, TableFactor, TableWithJoins, Value as SqlValue,
+    SetExpr, SetOperator, SetQuantifier, TableAlias, TableFactor, TableWithJoins, Value as SqlValue, Values,
 };
 use weft_format::{Code, Error, Result};
 
@@ -44,25 +44,7 @@ impl Binder {
                 let inner = self.bind_query(inner)?;
                 ordered(inner, order)?
             }
-            SetExpr::Values(values) => {
-                let mut rows = Vec::with_capacity(values.rows.len());
-                let mut types = Vec::new();
-                for row in &values.rows {
-                    let mut bound = Vec::with_capacity(row.content.len());
-                    for (place, expr) in row.content.iter().enumerate() {
-                        let (ex, data_type) = self.expr(expr)?;
-                        match types.get_mut(place) {
-                            None => types.push(data_type),
-                            Some(known) => *known = wider(known.clone(), data_type),
-                        }
-                        bound.push(ex);
-                    }
-                    rows.push(bound);
-                }
-                let columns = (1..).zip(types).map(|(number, t)| (format!("column{number}"), t)).collect();
-                let plain = Query { body: Body::Values(rows), columns, order: Vec::new(), limit: None, offset: None };
-                ordered(plain, order)?
-            }
+            SetExpr::Values(values) => ordered(self.values(values)?, order)?,
             SetExpr::SetOperation { op, set_quantifier, left, right } => {
                 let kind = match op {
                     SetOperator::Union => SetKind::Union,
@@ -102,6 +84,25 @@ impl Binder {
         }
         self.with.truncate(known);
         Ok(bound)
+    }
+
+    fn values(&mut self, values: &Values) -> Result<Query> {
+        let mut rows = Vec::with_capacity(values.rows.len());
+        let mut types = Vec::new();
+        for row in &values.rows {
+            let mut bound = Vec::with_capacity(row.content.len());
+            for (place, expr) in row.content.iter().enumerate() {
+                let (ex, data_type) = self.expr(expr)?;
+                match types.get_mut(place) {
+                    None => types.push(data_type),
+                    Some(known) => *known = wider(known.clone(), data_type),
+                }
+                bound.push(ex);
+            }
+            rows.push(bound);
+        }
+        let columns = (1..).zip(types).map(|(number, t)| (format!("column{number}"), t)).collect();
+        Ok(Query { body: Body::Values(rows), columns, order: Vec::new(), limit: None, offset: None })
     }
 
     fn side(&mut self, side: &SetExpr) -> Result<Query> {
@@ -148,22 +149,7 @@ impl Binder {
             from[at].1.push(condition);
         }
         let (columns, mut project) = self.projection(&select.projection)?;
-        let group = match &select.group_by {
-            GroupByExpr::Expressions(list, _) if list.is_empty() => None,
-            GroupByExpr::Expressions(list, _) => {
-                let place = |expr: &Expr| self.output_place(expr, &columns, &select.projection);
-                let places: Vec<Option<usize>> = list.iter().map(place).collect();
-                let mut group = Vec::with_capacity(list.len());
-                for (expr, place) in list.iter().zip(places) {
-                    group.push(match place {
-                        Some(place) => project[place].clone(),
-                        None => self.expr(expr)?.0,
-                    });
-                }
-                Some(group)
-            }
-            GroupByExpr::All(_) => return Err(unsupported("GROUP BY ALL")),
-        };
+        let group = self.group(select, &columns, &project)?;
         let having = select.having.as_ref().map(|having| self.expr(having)).transpose()?.map(|(ex, _)| ex);
         let distinct = matches!(select.distinct, Some(Distinct::Distinct)).then_some(columns.len());
         let mut places = Vec::with_capacity(order.len());
@@ -203,6 +189,26 @@ impl Binder {
             distinct_on,
         }));
         Ok(Query { body, columns, order: places, limit: None, offset: None })
+    }
+
+    /// What GROUP BY says.
+    fn group(&mut self, select: &SqlSelect, columns: &[(String, Type)], project: &[Ex]) -> Result<Option<Vec<Ex>>> {
+        Ok(match &select.group_by {
+            GroupByExpr::Expressions(list, _) if list.is_empty() => None,
+            GroupByExpr::Expressions(list, _) => {
+                let place = |expr: &Expr| self.output_place(expr, columns, &select.projection);
+                let places: Vec<Option<usize>> = list.iter().map(place).collect();
+                let mut group = Vec::with_capacity(list.len());
+                for (expr, place) in list.iter().zip(places) {
+                    group.push(match place {
+                        Some(place) => project[place].clone(),
+                        None => self.expr(expr)?.0,
+                    });
+                }
+                Some(group)
+            }
+            GroupByExpr::All(_) => return Err(unsupported("GROUP BY ALL")),
+        })
     }
 
     fn scope(&mut self) -> &mut Scope {

@@ -141,6 +141,31 @@ impl<'a> Execution<'a> {
                 (item, Datum::List(list)) => Datum::list([item].into_iter().chain(list.iter().cloned()).collect()),
                 (left, right) => Datum::text(left.plain() + &right.plain()),
             },
+            Ex::Slot(slot, at) => {
+                let values = match slot {
+                    Slot::Aggregate => around.aggregates,
+                    Slot::Window => around.windows,
+                    Slot::Set => around.sets,
+                };
+                values.get(*at).cloned().unwrap_or(Datum::Null)
+            }
+            Ex::Array(items) => {
+                let items: Result<Vec<Datum>> = items.iter().map(|item| self.eval(item, around)).collect();
+                Datum::list(items?)
+            }
+            Ex::Subscript(of, index, from_zero) => {
+                let (of, index) = (self.eval(of, around)?, self.eval(index, around)?);
+                let at = index.int().and_then(|at| usize::try_from(at - i64::from(!from_zero)).ok());
+                at.and_then(|at| of.items().get(at).cloned()).unwrap_or(Datum::Null)
+            }
+            Ex::Field(of, at) => self.eval(of, around)?.items().get(*at).cloned().unwrap_or(Datum::Null),
+            other => self.eval_test(other, around)?,
+        })
+    }
+
+    /// Patterns, CASE, casts and calls.
+    fn eval_test(&self, ex: &Ex, around: &Around<'_>) -> Result<Datum> {
+        Ok(match ex {
             Ex::Match { text, pattern, like, insensitive, negated } => {
                 let (text, pattern) = (self.eval(text, around)?, self.eval(pattern, around)?);
                 if text.is_null() || pattern.is_null() {
@@ -177,14 +202,14 @@ impl<'a> Execution<'a> {
                 }
                 (function.call)(&Arguments { snapshot: self.snapshot, values: &values, types })?
             }
-            Ex::Slot(slot, at) => {
-                let values = match slot {
-                    Slot::Aggregate => around.aggregates,
-                    Slot::Window => around.windows,
-                    Slot::Set => around.sets,
-                };
-                values.get(*at).cloned().unwrap_or(Datum::Null)
-            }
+            other => self.eval_query(other, around)?,
+        })
+    }
+
+    /// Tests of many values, and subqueries.
+    fn eval_query(&self, ex: &Ex, around: &Around<'_>) -> Result<Datum> {
+        let truth = |known: Option<bool>| known.map_or(Datum::Null, Datum::Bool);
+        Ok(match ex {
             Ex::Quantified(op, left, right, any) => {
                 let (left, right) = (self.eval(left, around)?, self.eval(right, around)?);
                 if right.is_null() {
@@ -223,16 +248,7 @@ impl<'a> Execution<'a> {
                 let rows = self.run(query, Some(around))?;
                 Datum::list(rows.into_iter().filter_map(|row| row.into_iter().next()).collect())
             }
-            Ex::Array(items) => {
-                let items: Result<Vec<Datum>> = items.iter().map(|item| self.eval(item, around)).collect();
-                Datum::list(items?)
-            }
-            Ex::Subscript(of, index, from_zero) => {
-                let (of, index) = (self.eval(of, around)?, self.eval(index, around)?);
-                let at = index.int().and_then(|at| usize::try_from(at - i64::from(!from_zero)).ok());
-                at.and_then(|at| of.items().get(at).cloned()).unwrap_or(Datum::Null)
-            }
-            Ex::Field(of, at) => self.eval(of, around)?.items().get(*at).cloned().unwrap_or(Datum::Null),
+            _ => return Err(Error::internal("an expression of no kind")),
         })
     }
 

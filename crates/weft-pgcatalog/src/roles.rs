@@ -67,6 +67,14 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
             debug_assert!(snapshot.schemas.iter().any(|(oid, _)| *oid == PUBLIC), "public is always there");
         }
+        _ => fill_server(name, rows, snapshot),
+    }
+}
+
+/// Tablespaces, settings, sessions.
+fn fill_server(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    let text = |text: &str| Datum::text(text);
+    match name {
         "pg_tablespace" => {
             for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
                 rows.add([("oid", Datum::Int(oid)), ("spcname", text(name)), ("spcowner", Datum::Int(10))]);

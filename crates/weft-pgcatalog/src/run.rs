@@ -265,6 +265,52 @@ impl Execution<'_> {
         }
     }
 
+    /// The rows of an item that does not depend on the row so far, with places before them.
+    fn candidates(
+        &self,
+        item: &From,
+        start: usize,
+        kind: JoinKind,
+        on: &[Condition],
+        outer: Option<&Around<'_>>,
+    ) -> Result<Vec<Row>> {
+        // What only the new rows decide is tested once; in an outer join they may still have to be kept.
+        let all = self.item(item, &[], outer)?;
+        let mut kept = Vec::with_capacity(all.len());
+        let tested = matches!(kind, JoinKind::Inner | JoinKind::Left);
+        for row in all {
+            let full = padded(&[], start, row);
+            let around = Around::row(&full, outer);
+            let mut passes = true;
+            for condition in on.iter().filter(|condition| condition.only_right && tested) {
+                passes = passes && self.holds(&condition.ex, &around)?;
+            }
+            if passes {
+                kept.push(full);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The places of rows by what they are equal by.
+    fn by_key(
+        &self,
+        rows: &[Row],
+        equalities: &[&(Ex, Ex)],
+        outer: Option<&Around<'_>>,
+    ) -> Result<HashMap<String, Vec<usize>>> {
+        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+        if equalities.is_empty() {
+            return Ok(by_key);
+        }
+        for (at, row) in rows.iter().enumerate() {
+            let around = Around::row(row, outer);
+            let values = equalities.iter().map(|(_, right)| self.eval(right, &around));
+            by_key.entry(key_of(&values.collect::<Result<Vec<Datum>>>()?)).or_default().push(at);
+        }
+        Ok(by_key)
+    }
+
     /// Joins rows with an item; `on` are the conditions. Outer joins keep rows without a partner.
     fn join(
         &self,
@@ -276,34 +322,9 @@ impl Execution<'_> {
     ) -> Result<Vec<Row>> {
         let is_lateral = reads_left(item);
         let width = width(item);
-        let mut fixed = None;
-        if !is_lateral {
-            // What only the new rows decide is tested once; in an outer join they may still have to be kept.
-            let all = self.item(item, &[], outer)?;
-            let mut kept = Vec::with_capacity(all.len());
-            let tested = matches!(kind, JoinKind::Inner | JoinKind::Left);
-            for row in all {
-                let full = padded(&[], start, row);
-                let around = Around::row(&full, outer);
-                let mut passes = true;
-                for condition in on.iter().filter(|condition| condition.only_right && tested) {
-                    passes = passes && self.holds(&condition.ex, &around)?;
-                }
-                if passes {
-                    kept.push(full);
-                }
-            }
-            fixed = Some(kept);
-        }
+        let fixed = if is_lateral { None } else { Some(self.candidates(item, start, kind, on, outer)?) };
         let equalities: Vec<&(Ex, Ex)> = on.iter().filter_map(|condition| condition.equal.as_ref()).collect();
-        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
-        if let (Some(fixed), false) = (&fixed, equalities.is_empty()) {
-            for (at, row) in fixed.iter().enumerate() {
-                let around = Around::row(row, outer);
-                let values = equalities.iter().map(|(_, right)| self.eval(right, &around));
-                by_key.entry(key_of(&values.collect::<Result<Vec<Datum>>>()?)).or_default().push(at);
-            }
-        }
+        let by_key = self.by_key(fixed.as_deref().unwrap_or(&[]), &equalities, outer)?;
         let mut result = Vec::new();
         let mut matched = vec![false; fixed.as_ref().map_or(0, Vec::len)];
         for left in rows {
