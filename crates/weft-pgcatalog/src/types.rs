@@ -117,7 +117,11 @@ pub(crate) fn format_type(oid: i64, modifier: Option<i64>) -> String {
         "timestamp" => "timestamp without time zone".into(),
         "timestamptz" => "timestamp with time zone".into(),
         "varbit" => "bit varying".into(),
-        name => OTHER_NAMES.iter().find(|(_, known)| *known == name).map_or(name, |(other, _)| other).into(),
+        // The shorter names are read only.
+        name => {
+            let is_it = |(other, known): &&(&str, &str)| *known == name && !matches!(*other, "int" | "decimal");
+            OTHER_NAMES.iter().find(is_it).map_or(name, |(other, _)| other).into()
+        }
     }
 }
 
