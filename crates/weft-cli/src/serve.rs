@@ -53,18 +53,24 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let socket_dir = config.socket_dir.clone().or_else(|| socket_dir_of(&dir));
     let server = Server::start(database.clone(), ServerConfig { tls, socket_dir, ..config })?;
     if let Some(address) = server.address() {
-        println!("listening on {address}");
+        say(&format!("listening on {address}"));
     }
     if let Some(socket) = server.socket() {
-        println!("listening on {}", socket.display());
+        say(&format!("listening on {}", socket.display()));
     }
-    println!("ready");
+    say("ready");
     signals.wait();
-    println!("shutting down");
     server.close();
     database.close()?;
-    println!("closed");
+    say("closed");
     Ok(())
+}
+
+/// Writes a line for whoever started the server. That may be gone: the server goes on, and ends well, all the same.
+fn say(line: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 fn directory(arguments: &mut Arguments, command: &str) -> Result<PathBuf, Failure> {

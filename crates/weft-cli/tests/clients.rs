@@ -1,4 +1,5 @@
-//! Real clients against the real server: each is taken from its package registry, and runs its program in tests/clients.
+//! Real clients against the real server: each is taken from its package registry, and runs its program in
+//! tests/clients.
 //!
 //! A client that cannot be installed is told as skipped, with the reason; where `WEFT_CLIENTS=required` is set (in
 //! `.ci/run`) that is a failure. What was installed is kept in the target folder.

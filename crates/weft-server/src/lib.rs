@@ -1,13 +1,13 @@
 //! The server: PostgreSQL's protocol, version 3, over the library.
 //!
 //! ```text
-//!   psql, drivers ──▶ net (sockets, TLS, frames) ──▶ protocol (messages) ──▶ connection (one thread, one session)
+//!   psql, drivers ─▶ net (sockets, TLS, frames) ─▶ protocol (messages) ─▶ connection (one thread, one session)
 //!                                                        auth (SCRAM)            types (values as text and bytes)
 //!   server: listeners, limits, cancelling, the end
 //! ```
 //!
-//! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point query
-//! costs no change of threads, and a statement of the column engine hands its work to that engine's threads.
+//! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point
+//! query costs no change of threads, and a statement of the column engine hands its work to that engine's threads.
 
 #![allow(
     clippy::disallowed_methods,

@@ -88,7 +88,7 @@ pub(crate) fn read_state(txn: &Transaction, random: &mut Random) -> Result<State
 pub(crate) fn check_total(state: &State) {
     let mut total = 0;
     for ((table, _), row) in state.iter().filter(|((table, _), _)| *table == ACCOUNTS || *table == PAIRS) {
-        // Rows of both tables begin with the number of columns and a null bitmap of one byte; the slots follow in order.
+        // Rows of both tables begin with the number of columns and a null bitmap of one byte; slots follow in order.
         let slot = 3 + if balance_column(table) == 1 { 4 } else { 8 + 4 };
         total += i64::from_le_bytes(row[slot..slot + 8].try_into().expect("eight bytes"));
     }

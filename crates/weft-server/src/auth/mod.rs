@@ -8,8 +8,8 @@
 //!   server-final-message  v=signature
 //! ```
 //!
-//! 1. An unknown role goes through the same messages as a known one, with a salt made from its name, and fails at the end
-//!    with the same error: nobody learns from the answers which roles there are.
+//! 1. An unknown role goes through the same messages as a known one, with a salt made from its name, and fails at the
+//!    end with the same error: nobody learns from the answers which roles there are.
 //!
 //! Source: RFC 5802, RFC 7677.
 

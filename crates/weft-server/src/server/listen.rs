@@ -17,7 +17,7 @@ use super::shared::Shared;
 use crate::connection;
 use crate::net::Socket;
 
-/// Virtual memory for the stack of a connection's thread, bytes: planning nests deep; what is not touched costs nothing.
+/// Virtual memory for the stack of a connection's thread, bytes: planning nests deep, and what is not touched is free.
 const STACK_BYTES: usize = 8 << 20;
 /// How long statements may take to notice that they were cancelled when the server ends.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
@@ -74,8 +74,8 @@ impl Server {
         self.shared.connections()
     }
 
-    /// Ends the server: nobody new is let in, running statements are cancelled and their transactions rolled back, every
-    /// client is told. The database stays open.
+    /// Ends the server: nobody new is let in, running statements are cancelled and their transactions rolled back,
+    /// every client is told. The database stays open.
     pub fn close(mut self) {
         self.end();
     }

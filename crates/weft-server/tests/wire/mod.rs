@@ -1,6 +1,6 @@
 //! A small client of the protocol, for tests: it sends what it is told to and shows every message that comes back.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

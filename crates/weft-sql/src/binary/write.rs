@@ -56,8 +56,8 @@ fn write_plain(out: &mut Vec<u8>, mut value: i128) {
     numeric::write(out, value, scale);
 }
 
-/// An array: dimensions, whether there are NULLs, the type of the elements, their number, the first one's index, and each
-/// with its length before it.
+/// An array: dimensions, whether there are NULLs, the type of the elements, their number, the first one's index, and
+/// each with its length before it.
 fn write_array(out: &mut Vec<u8>, bytes: &[u8], element: DataType) {
     let values = elements(bytes, element).expect("arrays in memory were checked when they were read");
     let numbers = |out: &mut Vec<u8>, numbers: &[i32]| {

@@ -11,6 +11,8 @@
 //! | `INTERVAL '1' DAY` | `CAST('1 DAY' AS interval)` |
 //! | `jsonb_array_elements(j)` | `unnest(list_jsonb_array_elements(j))` |
 //! | `jsonb_agg(x)` | `to_jsonb(array_agg(x))` |
+//! | `string_agg(x, ',')` | `CAST(string_agg(x, ',') AS text)`: its own type is that of jsonb here |
+//! | `SELECT generate_series(1, 3)` | `SELECT unnest(generate_series(1, 3))` |
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -57,6 +59,25 @@ impl VisitorMut for Rewriter {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+
+    /// What is written around a function here is not visited again.
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        match function.name.to_string().to_lowercase().as_str() {
+            "string_agg" => {
+                *expr = Expr::Cast {
+                    kind: CastKind::Cast,
+                    expr: Box::new(expr.clone()),
+                    data_type: SqlType::Text,
+                    array: false,
+                    format: None,
+                }
+            }
+            "generate_series" => *expr = called("unnest", expr.clone()),
+            _ => {}
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -346,6 +346,6 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let message = format!("the record at line {} of {} is larger than 1 GiB", record.line, self.source.name());
-        Err(Error::new(Code::ProgramLimit, message))
+        Err(Error::new(Code::ProgramLimit, message).hint("check that the input is what FORMAT says"))
     }
 }

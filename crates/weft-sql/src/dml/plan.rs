@@ -7,7 +7,7 @@ use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ColumnSet, TableRef};
 
 use super::lock::{self, Locking};
-use super::stage::Stage;
+use super::stage::{Stage, numbered};
 use super::{delete, insert, update};
 use crate::binding::Tables;
 use crate::column::{Collected, ColumnEngine, PreparedQuery};
@@ -144,6 +144,7 @@ impl PreparedWrite {
             let error = loop {
                 match rows.next() {
                     Ok(Some(batch)) => {
+                        let batch = numbered(&self.write, batch, &shape, context.txn, &eval)?;
                         shape.check_batch(&batch, &eval)?;
                         if let Err(error) = load.push(context.txn, batch) {
                             break error;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::LockMode;
+use weft_kernel::{LockMode, Transaction};
 
 use super::plan::{PreparedWrite, Write};
 use crate::context::StatementContext;
@@ -86,28 +86,9 @@ impl<'a, 'b> Stage<'a, 'b> {
         let mut rows = Vec::with_capacity(batches.len());
         for batch in batches {
             let batch = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;
-            rows.push(self.numbered(batch, &shape, &eval)?);
+            rows.push(numbered(&self.plan.write, batch, &shape, self.context.txn, &eval)?);
         }
         insert_batches(&shape, self.context.txn, &rows, &eval, self.context.cancel)
-    }
-
-    /// Puts numbers of sequences into the columns that no value was given for.
-    fn numbered(&self, batch: RecordBatch, shape: &TableShape, eval: &EvalContext<'_>) -> Result<RecordBatch> {
-        let Write::Insert { numbered } = &self.plan.write else { return Ok(batch) };
-        if numbered.is_empty() {
-            return Ok(batch);
-        }
-        let mut arrays = batch.columns().to_vec();
-        for &ordinal in numbered {
-            let numbers = (0..batch.num_rows()).map(|_| shape.default_value(self.context.txn, ordinal, eval));
-            let numbers = numbers.collect::<Result<Vec<_>>>()?;
-            arrays[ordinal] = crate::values::array_of(numbers.iter(), shape.columns()[ordinal].data_type);
-        }
-        let fields = batch.schema();
-        let fields = fields.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-        let schema = arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
-        RecordBatch::try_new(std::sync::Arc::new(schema), arrays)
-            .map_err(|error| Error::internal(format!("new rows: {error}")))
     }
 
     fn update(&mut self, batches: &[RecordBatch], changes_key: bool, mode: LockMode) -> Result<()> {
@@ -175,4 +156,28 @@ impl<'a, 'b> Stage<'a, 'b> {
 
 fn keep(batch: &RecordBatch, first: Vec<bool>) -> Result<RecordBatch> {
     filter_record_batch(batch, &BooleanArray::from(first)).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// The batch with a number of its own in each row, in the columns that take theirs from a sequence.
+pub(super) fn numbered(
+    write: &Write,
+    batch: RecordBatch,
+    shape: &TableShape,
+    txn: &Transaction,
+    eval: &EvalContext<'_>,
+) -> Result<RecordBatch> {
+    let Write::Insert { numbered } = write else { return Ok(batch) };
+    if numbered.is_empty() {
+        return Ok(batch);
+    }
+    let mut arrays = batch.columns().to_vec();
+    for &ordinal in numbered {
+        let numbers = (0..batch.num_rows()).map(|_| shape.default_value(txn, ordinal, eval));
+        let numbers = numbers.collect::<Result<Vec<_>>>()?;
+        arrays[ordinal] = crate::values::array_of(numbers.iter(), shape.columns()[ordinal].data_type);
+    }
+    let fields = batch.schema();
+    let fields = fields.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    let schema = arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
+    RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| Error::internal(format!("new rows: {error}")))
 }

@@ -133,7 +133,7 @@ fn errors_are_raised_not_wrapped() {
         ("t + 1", Code::UndefinedFunction),
         ("i AND true", Code::DatatypeMismatch),
         ("CASE WHEN true THEN 1 ELSE t END", Code::DatatypeMismatch),
-        ("d::int", Code::DatatypeMismatch),
+        ("d::int", Code::CannotCoerce),
         ("nope", Code::UndefinedColumn),
         ("q.i", Code::UndefinedTable),
         ("substr(t, 1, -1)", Code::InvalidParameterValue),

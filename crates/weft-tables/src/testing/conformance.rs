@@ -356,7 +356,7 @@ impl Suite {
     fn look_at(&mut self, table: &TableRef, view: weft_kernel::table::ReadView, state: &BTreeMap<Vec<u8>, Arc<[u8]>>) {
         let projection = random_columns(&table.def.schema, &mut self.random);
         let mut predicates = random_predicates(&mut self.random);
-        if let Some(&column) = projection.iter().find(|&&column| column >= 9)
+        if let Some(&column) = projection.iter().find(|&&column| column >= schema().columns.len())
             && self.random.below(2) == 0
         {
             let (op, value) = (CompareOp::Eq, added_value(column, &mut self.random));

@@ -12,7 +12,8 @@ async fn main() -> Result<(), Error> {
         .concat();
     let (mut client, connection) = tokio_postgres::connect(&format!("{config}dbname=weft"), NoTls).await?;
     tokio::spawn(connection);
-    client.batch_execute("DROP TABLE IF EXISTS crates; CREATE TABLE crates (id integer PRIMARY KEY, name text, size bigint, rate double precision, ok boolean)").await?;
+    let columns = "id integer PRIMARY KEY, name text, size bigint, rate double precision, ok boolean";
+    client.batch_execute(&format!("DROP TABLE IF EXISTS crates; CREATE TABLE crates ({columns})")).await?;
     values(&client).await?;
     pipelined(&client).await?;
     transactions(&mut client).await?;
