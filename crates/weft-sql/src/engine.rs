@@ -10,7 +10,7 @@ use weft_kernel::{Engine, IsolationLevel};
 use crate::column::{ColumnEngine, ColumnOptions};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
-use crate::settings::{EngineChoice, SEARCH_PATH, Settings};
+use crate::settings::{EngineChoice, SEARCH_PATH, Settings, USER};
 
 /// How many statements are kept, and the longest text that is.
 const STATEMENTS_MAX: usize = 512;
@@ -94,6 +94,9 @@ impl SqlEngine {
             application_name: String::new(),
             search_path: SEARCH_PATH.to_owned(),
             memory_limit_bytes: self.options.columns.memory_bytes as u64,
+            user: USER.to_owned(),
+            database: USER.to_owned(),
+            backend: 0,
         }
     }
 

@@ -56,6 +56,12 @@ pub struct Settings {
     pub search_path: String,
     /// The most memory queries of the column engine take together, bytes (read only here).
     pub memory_limit_bytes: u64,
+    /// Who the session is (read only here).
+    pub user: String,
+    /// The database's name (read only here).
+    pub database: String,
+    /// The session's number (read only here).
+    pub backend: i64,
 }
 
 /// The version of PostgreSQL whose dialect and protocol this is: what drivers and tools look at.
@@ -64,6 +70,9 @@ pub const SERVER_VERSION: &str = concat!("15.10 (Weft ", env!("CARGO_PKG_VERSION
 pub const SERVER_VERSION_NUM: u32 = 150_010;
 /// The search path of a new session.
 pub(crate) const SEARCH_PATH: &str = "\"$user\", public";
+
+/// The user of an embedded database, and what that is called.
+pub(crate) const USER: &str = "weft";
 
 /// Settings that have one value: name, value, what it says.
 const FIXED: &[(&str, &str, &str)] = &[
@@ -295,6 +304,9 @@ mod tests {
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             memory_limit_bytes: 1 << 30,
+            user: USER.to_owned(),
+            database: USER.to_owned(),
+            backend: 0,
         }
     }
 

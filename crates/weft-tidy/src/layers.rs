@@ -12,6 +12,7 @@ pub const CRATES: &[&str] = &[
     "weft-env",
     "weft-format",
     "weft-expr",
+    "weft-pgcatalog",
     "weft-kernel",
     "weft-tables",
     "weft-sim",

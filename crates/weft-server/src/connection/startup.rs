@@ -109,6 +109,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     for (name, value) in settings_of(given)? {
         session.set(&name, &value)?;
     }
+    session.set_identity(user, database, slot.id().into());
     slot.serves(session.cancel_token());
     let told: Vec<(&'static str, String)> =
         TOLD.iter().filter_map(|&name| Some((name, session.settings().get(&name.to_lowercase()).ok()?))).collect();

@@ -71,6 +71,13 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
             }
             return Ok(lines);
         }
+        Action::Catalog(_) => {
+            let mut text = String::from("Catalog: rows of what the transaction sees");
+            if analyze {
+                text.push_str(&format!("\n  {}", timed(made, run, work)?));
+            }
+            text
+        }
         Action::Query(query) => with_context(work, |context| {
             let binding = context.binding(query.tables());
             context.engine.explain(query, binding, analyze)

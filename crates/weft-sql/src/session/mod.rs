@@ -18,6 +18,7 @@
 
 mod append;
 mod calls;
+mod catalog;
 mod client;
 mod cursors;
 mod definitions;
@@ -210,6 +211,16 @@ impl Session {
     /// Sets a setting, as SET does.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)
+    }
+
+    /// Says who the session is: what `current_user` and `pg_backend_pid()` tell.
+    pub fn set_identity(&mut self, user: &str, database: &str, backend: i64) {
+        for settings in [&mut self.settings, &mut self.defaults] {
+            let settings = Arc::make_mut(settings);
+            user.clone_into(&mut settings.user);
+            database.clone_into(&mut settings.database);
+            settings.backend = backend;
+        }
     }
 
     /// The database.

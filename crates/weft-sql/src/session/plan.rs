@@ -6,7 +6,9 @@ use sqlparser::ast::{Insert, SetExpr, Statement};
 use weft_env::sync::Mutex;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{SchemaId, Transaction};
+use weft_pgcatalog::CatalogQuery;
 
+use super::catalog;
 use crate::column::PreparedQuery;
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
@@ -34,6 +36,8 @@ pub(super) enum Action {
     Row(RowPlan),
     Query(PreparedQuery),
     Dml(PreparedWrite),
+    /// A query of the catalog.
+    Catalog(CatalogQuery),
     /// INSERT from a query with ON CONFLICT: the column engine reads, the row engine writes.
     Upsert(PreparedQuery, RowPlan),
 }
@@ -71,7 +75,7 @@ impl Plan {
     pub(super) fn is_read_only(&self) -> bool {
         match &self.action {
             Action::Row(plan) => plan.is_read_only(),
-            Action::Query(_) => true,
+            Action::Query(_) | Action::Catalog(_) => true,
             Action::Dml(_) | Action::Upsert(..) => false,
         }
     }
@@ -85,6 +89,13 @@ pub(super) fn plan(
     txn: &Transaction,
     engine: EngineChoice,
 ) -> Result<Plan> {
+    if let Statement::Query(query) = statement
+        && catalog::is_of_catalog(statement)
+    {
+        let query = CatalogQuery::new(query)?;
+        let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
+        return Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)));
+    }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Column || is_insert_values(statement) {
         match row::plan(statement, txn, db.shapes(), source) {

@@ -10,7 +10,7 @@ use weft_kernel::Transaction;
 use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
 use super::views::expand_views;
-use super::{Client, Prepared, Session, calls, utility};
+use super::{Client, Prepared, Session, calls, catalog, utility};
 use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
@@ -150,6 +150,9 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         let other = plan.by_columns(work.db, expanded.as_ref(), run.source, work.txn)?;
         return execute(&other, run, work, client);
     }
+    if let Action::Catalog(query) = &plan.action {
+        return catalog::run(query, &params, run.source, work);
+    }
     let cancel = work.cancel.kernel();
     let _slot = work.db.kernel().admit_query(Some(&cancel))?;
     let columns_engine = work.db.columns()?;
@@ -182,7 +185,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
                 &mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals, candidates_max },
             )
         }
-        Action::Row(_) => unreachable!("row plans have run above"),
+        Action::Row(_) | Action::Catalog(_) => unreachable!("row plans and queries of the catalog have run above"),
     }
 }
 

@@ -21,7 +21,9 @@ pub struct Prepared {
 
 impl Prepared {
     pub(super) fn new(source: Arc<str>, parsed: Parsed) -> Prepared {
-        let has_calls = super::calls::may_have_calls(&source);
+        let is_of_catalog =
+            matches!(&parsed, Parsed::Sql { statement, .. } if super::catalog::is_of_catalog(statement));
+        let has_calls = !is_of_catalog && super::calls::may_have_calls(&source);
         Prepared { source, parsed, plan: RwLock::new(None), has_calls }
     }
 

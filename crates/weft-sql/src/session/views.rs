@@ -14,13 +14,14 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     CreateView, Ident, ObjectName, Query, Statement, TableAlias, TableFactor, TableObject, VisitMut, VisitorMut,
 };
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
 use super::Session;
+use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, fold, parse, table_name};
+use crate::parse::{Parsed, fold, parse, parse_expression, table_name};
 use crate::resolve::{self, Relation};
 
 /// Between the names in a view's property.
@@ -170,6 +171,16 @@ impl Names<'_> {
             ControlFlow::Break(error) => Err(error),
         }
     }
+}
+
+/// The columns of a view.
+pub(super) fn columns_of(view: &Object) -> Vec<(String, DataType)> {
+    let list = |name: &str| view.property(name).unwrap_or_default().split(SEPARATOR).map(str::to_owned);
+    let data_type = |name: String| match parse_expression(&format!("CAST(NULL AS {name})")) {
+        Ok(sqlparser::ast::Expr::Cast { data_type, .. }) => data_type_of(&data_type).unwrap_or(DataType::Text),
+        _ => DataType::Text,
+    };
+    list("columns").zip(list("types").map(data_type)).collect()
 }
 
 fn alias_of(name: &str) -> TableAlias {

@@ -1,0 +1,152 @@
+//! Casts of catalog queries: texts, numbers, and names of objects.
+//!
+//! ```text
+//!   'customers'::regclass = 16387      16387::regclass::text = customers       'int4'::regtype = 23
+//! ```
+
+use weft_format::{Code, Error, Result};
+
+use crate::definitions::relation_name;
+use crate::snapshot::{Snapshot, quoted};
+use crate::types::{by_name, format_type};
+use crate::value::{Datum, Type, bool_of, parse_list};
+
+/// Schema and name of `schema.name`, with quotes perhaps.
+pub(crate) fn split_name(text: &str) -> (Option<String>, String) {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    for c in text.trim().chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            c => {
+                let part = parts.last_mut().expect("there is a part");
+                if quoted { part.push(c) } else { part.extend(c.to_lowercase()) }
+            }
+        }
+    }
+    let name = parts.pop().unwrap_or_default();
+    (parts.pop(), name)
+}
+
+/// The number of what a text names; none when there is no such object.
+pub(crate) fn object_named(snapshot: &Snapshot, text: &str, data_type: &Type) -> Option<i64> {
+    if let Ok(number) = text.trim().parse::<i64>() {
+        return Some(number);
+    }
+    if text == "-" {
+        return Some(0);
+    }
+    match data_type {
+        Type::RegClass => {
+            let (schema, name) = split_name(text);
+            snapshot.relation_named(schema.as_deref(), &name).map(i64::from)
+        }
+        Type::RegType => by_name(text).map(|row| row.oid),
+        Type::RegNamespace => snapshot.schema_oid(&split_name(text).1).map(i64::from),
+        Type::RegRole => snapshot.role_oid(&split_name(text).1).map(i64::from),
+        _ => None,
+    }
+}
+
+/// The name of an object, as its type writes it.
+pub(crate) fn object_text(snapshot: &Snapshot, number: i64, data_type: &Type) -> String {
+    if number == 0 {
+        return "-".into();
+    }
+    let oid = u32::try_from(number).unwrap_or(0);
+    match data_type {
+        Type::RegClass => relation_name(snapshot, oid),
+        Type::RegType => {
+            let name = format_type(number, None);
+            if name == "???" { number.to_string() } else { name }
+        }
+        Type::RegNamespace => {
+            let name = snapshot.schema_name(oid);
+            if name == "???" { number.to_string() } else { quoted(name) }
+        }
+        Type::RegRole => quoted(&snapshot.role_name(number)),
+        _ => number.to_string(),
+    }
+}
+
+/// A value as text.
+pub(crate) fn text_of(snapshot: &Snapshot, value: &Datum, data_type: &Type) -> String {
+    match (value, data_type) {
+        (Datum::Int(number), reg) if reg.is_reg() => object_text(snapshot, *number, reg),
+        (Datum::Bool(value), _) => value.to_string(),
+        (Datum::Int(micros), Type::Timestamptz) => {
+            weft_expr::text::print(weft_format::ValueRef::Int(*micros), weft_format::DataType::TimestampTz)
+        }
+        (Datum::List(items), Type::Vector(_)) => items.iter().map(Datum::plain).collect::<Vec<_>>().join(" "),
+        (Datum::List(items), Type::Array(element)) if element.is_reg() => {
+            Datum::list(items.iter().map(|item| Datum::text(text_of(snapshot, item, element))).collect()).plain()
+        }
+        (value, _) => value.plain(),
+    }
+}
+
+/// A value of a type as one of another.
+pub(crate) fn cast(snapshot: &Snapshot, value: Datum, from: &Type, to: &Type) -> Result<Datum> {
+    if value.is_null() || from == to {
+        return Ok(value);
+    }
+    let wrong = |text: &str, name: &str| {
+        let message = format!("invalid input syntax for type {name}: \"{text}\"");
+        Error::new(Code::InvalidText, message)
+    };
+    Ok(match to {
+        Type::RegProc => {
+            let text = text_of(snapshot, &value, from);
+            Datum::text(text.strip_prefix("pg_catalog.").unwrap_or(&text))
+        }
+        reg if reg.is_reg() => match &value {
+            Datum::Text(text) => match object_named(snapshot, text, reg) {
+                Some(number) => Datum::Int(number),
+                None => return Err(missing(text, reg)),
+            },
+            other => other.int().map_or(Datum::Null, Datum::Int),
+        },
+        Type::Bool => match &value {
+            Datum::Text(text) => Datum::Bool(bool_of(text).ok_or_else(|| wrong(text, "boolean"))?),
+            other => Datum::Bool(other.int().unwrap_or(0) != 0),
+        },
+        Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => match value.int() {
+            Some(number) => Datum::Int(number),
+            None => return Err(wrong(&value.plain(), "integer")),
+        },
+        Type::Float4 | Type::Float8 => match value.float() {
+            Some(number) => Datum::Float(number),
+            None => return Err(wrong(&value.plain(), "double precision")),
+        },
+        Type::Array(element) | Type::Vector(element) => {
+            let (items, of) = match &value {
+                Datum::List(items) => (items.to_vec(), from.element().unwrap_or(&Type::Unknown).clone()),
+                other => {
+                    let text = other.plain();
+                    (parse_list(&text).ok_or_else(|| wrong(&text, "array"))?, Type::Unknown)
+                }
+            };
+            let items: Result<Vec<Datum>> = items.into_iter().map(|item| cast(snapshot, item, &of, element)).collect();
+            Datum::list(items?)
+        }
+        Type::Char => Datum::text(text_of(snapshot, &value, from).chars().take(1).collect::<String>()),
+        Type::Timestamptz => match &value {
+            Datum::Text(text) => Datum::Int(weft_expr::text::parse_timestamptz(text)?),
+            other => other.clone(),
+        },
+        Type::Record(_) | Type::Unknown => value,
+        Type::Text | Type::Varchar | Type::Name | Type::Json => Datum::text(text_of(snapshot, &value, from)),
+        _ => value,
+    })
+}
+
+fn missing(text: &str, reg: &Type) -> Error {
+    let (code, what) = match reg {
+        Type::RegClass => (Code::UndefinedTable, "relation"),
+        Type::RegNamespace => (Code::UndefinedSchema, "schema"),
+        Type::RegRole => (Code::UndefinedObject, "role"),
+        _ => (Code::UndefinedObject, "type"),
+    };
+    Error::new(code, format!("{what} \"{text}\" does not exist"))
+}

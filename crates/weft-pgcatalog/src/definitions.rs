@@ -1,0 +1,119 @@
+//! What `pg_get_indexdef`, `pg_get_constraintdef` and the like write.
+//!
+//! ```text
+//!   CREATE UNIQUE INDEX i ON public.t USING btree (a, lower(b)) INCLUDE (c) WHERE (a > 3)
+//!   FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE CASCADE
+//! ```
+
+use std::fmt::Write;
+
+use crate::snapshot::{Constraint, Index, Snapshot, Table, quoted};
+
+fn columns(table: Option<&Table>, numbers: &[i64]) -> String {
+    let name = |number: &i64| {
+        let column = usize::try_from(number - 1).ok().and_then(|at| table?.columns.get(at));
+        column.map_or_else(|| "?".into(), |column| quoted(&column.name))
+    };
+    numbers.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// The name of a relation as a query has to write it.
+pub(crate) fn relation_name(snapshot: &Snapshot, oid: u32) -> String {
+    match snapshot.relation(oid) {
+        Some((_, name)) if snapshot.is_visible(oid) => quoted(name),
+        Some((schema, name)) => format!("{}.{}", quoted(snapshot.schema_name(schema)), quoted(name)),
+        None if oid == 0 => "-".into(),
+        None => oid.to_string(),
+    }
+}
+
+/// A part of an index: a column's name, or an expression.
+pub(crate) fn index_part(snapshot: &Snapshot, index: &Index, at: usize) -> Option<String> {
+    let table = snapshot.table(index.table);
+    match index.parts.get(at) {
+        Some((0, text)) => Some(text.clone()),
+        Some((number, _)) => Some(columns(table, &[*number])),
+        None => index.included.get(at - index.parts.len()).map(|number| columns(table, &[*number])),
+    }
+}
+
+/// CREATE INDEX; `full` names the schema in any case.
+pub(crate) fn index_definition(snapshot: &Snapshot, index: &Index, full: bool) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let on = match snapshot.relation(index.table) {
+        Some((schema, name)) if full => format!("{}.{}", quoted(snapshot.schema_name(schema)), quoted(name)),
+        _ => relation_name(snapshot, index.table),
+    };
+    let parts: Vec<String> = (0..index.parts.len()).filter_map(|at| index_part(snapshot, index, at)).collect();
+    let mut out = format!("CREATE {unique}INDEX {} ON {on} USING btree ({})", quoted(&index.name), parts.join(", "));
+    if !index.included.is_empty() {
+        let _ = write!(out, " INCLUDE ({})", columns(snapshot.table(index.table), &index.included));
+    }
+    if let Some(predicate) = &index.predicate {
+        let _ = match full {
+            true => write!(out, " WHERE ({predicate})"),
+            false => write!(out, " WHERE {predicate}"),
+        };
+    }
+    out
+}
+
+fn action(out: &mut String, event: &str, action: char) {
+    let words = match action {
+        'r' => "RESTRICT",
+        'c' => "CASCADE",
+        'n' => "SET NULL",
+        'd' => "SET DEFAULT",
+        _ => return,
+    };
+    let _ = write!(out, " ON {event} {words}");
+}
+
+/// A constraint as CREATE TABLE writes it behind its name.
+pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>) -> String {
+    match constraint {
+        Constraint::Primary(index) | Constraint::Unique(index) => {
+            let numbers: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
+            let table = snapshot.table(index.table);
+            let what = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let mut out = format!("{what} ({})", columns(table, &numbers));
+            if !index.included.is_empty() {
+                let _ = write!(out, " INCLUDE ({})", columns(table, &index.included));
+            }
+            out
+        }
+        Constraint::Check(table, at) => format!("CHECK ({})", unwrapped(&table.checks[at].1)),
+        Constraint::Foreign(table, at) => {
+            let key = &table.foreign_keys[at];
+            let own = columns(Some(table), &key.columns);
+            let parent = columns(snapshot.table(key.parent), &key.parent_columns);
+            let mut out = format!("FOREIGN KEY ({own}) REFERENCES {}({parent})", relation_name(snapshot, key.parent));
+            action(&mut out, "UPDATE", key.on_update);
+            action(&mut out, "DELETE", key.on_delete);
+            if key.deferrable.0 {
+                out.push_str(" DEFERRABLE");
+            }
+            if key.deferrable.1 {
+                out.push_str(" INITIALLY DEFERRED");
+            }
+            out
+        }
+    }
+}
+
+/// A condition without parentheses around all of it.
+fn unwrapped(text: &str) -> &str {
+    let Some(inner) = text.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')')) else { return text };
+    let mut depth = 0;
+    for c in inner.chars() {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        if depth < 0 {
+            return text;
+        }
+    }
+    inner
+}

@@ -1,0 +1,629 @@
+//! Functions that catalog queries call.
+//!
+//! ```text
+//!   format_type(1043, 54) = character varying(50)      pg_get_indexdef(16390) = CREATE INDEX ...
+//!   generate_subscripts('1 2'::int2vector, 1)          0, 1: a function with many rows gives a list
+//! ```
+
+use std::sync::Arc;
+
+use weft_format::Result;
+
+use crate::cast::{object_named, split_name, text_of};
+use crate::definitions::{constraint_definition, index_definition, index_part};
+use crate::roles::setting;
+use crate::snapshot::{Snapshot, quoted};
+use crate::types::format_type;
+use crate::value::{Datum, Type};
+
+/// The arguments of a call.
+pub(crate) struct Arguments<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) values: &'a [Datum],
+    pub(crate) types: &'a [Type],
+}
+
+impl Arguments<'_> {
+    fn int(&self, at: usize) -> i64 {
+        self.values.get(at).and_then(Datum::int).unwrap_or(0)
+    }
+
+    fn text(&self, at: usize) -> String {
+        self.values.get(at).map_or_else(String::new, |value| text_of(self.snapshot, value, &self.types[at]))
+    }
+
+    /// The number of a relation that is given by number or by name.
+    fn relation(&self, at: usize) -> u32 {
+        let value = self.values.get(at).unwrap_or(&Datum::Null);
+        let number = match value {
+            Datum::Text(text) => object_named(self.snapshot, text, &Type::RegClass),
+            other => other.int(),
+        };
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
+    }
+}
+
+/// A function.
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    least: usize,
+    most: usize,
+    pub(crate) returns: fn(&[Type]) -> Type,
+    /// NULL when an argument is.
+    pub(crate) is_strict: bool,
+    /// It gives a list, whose elements are its rows.
+    pub(crate) is_set: bool,
+    pub(crate) call: fn(&Arguments<'_>) -> Result<Datum>,
+}
+
+/// Functions that are called without parentheses.
+pub(crate) const WITHOUT_PARENTHESES: &[&str] =
+    &["current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"];
+
+/// The function of a name that takes so many arguments.
+pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
+    let fits = |function: &&Function| function.name == name && (function.least..=function.most).contains(&arguments);
+    FUNCTIONS.iter().find(fits)
+}
+
+/// Whether a name is that of a function which needs the catalog or the session: a query that calls it is ours even
+/// when it names no relation.
+pub(crate) fn is_of_catalog(name: &str) -> bool {
+    !PLAIN.contains(&name) && FUNCTIONS.iter().any(|function| function.name == name)
+}
+
+/// Functions that need neither catalog nor session: queries of tables call them, too.
+const PLAIN: &[&str] = &[
+    "array_length",
+    "array_lower",
+    "array_position",
+    "array_to_string",
+    "array_upper",
+    "btrim",
+    "cardinality",
+    "coalesce",
+    "concat",
+    "format",
+    "generate_series",
+    "greatest",
+    "json_build_object",
+    "least",
+    "left",
+    "length",
+    "lower",
+    "ltrim",
+    "now",
+    "nullif",
+    "regexp_replace",
+    "replace",
+    "right",
+    "round",
+    "rtrim",
+    "split_part",
+    "strpos",
+    "substr",
+    "array_remove",
+    "substring",
+    "to_char",
+    "trim",
+    "trunc",
+    "unnest",
+    "upper",
+    "array_append",
+    "array_cat",
+    "abs",
+    "position",
+    "string_to_array",
+    "json_build_array",
+    "to_json",
+    "mod",
+    "floor",
+];
+
+const fn function(
+    name: &'static str,
+    (least, most): (usize, usize),
+    returns: fn(&[Type]) -> Type,
+    call: fn(&Arguments<'_>) -> Result<Datum>,
+) -> Function {
+    Function { name, least, most, returns, is_strict: true, is_set: false, call }
+}
+
+const fn lenient(function: Function) -> Function {
+    Function { is_strict: false, ..function }
+}
+
+const fn set(function: Function) -> Function {
+    Function { is_set: true, ..function }
+}
+
+fn text(_: &[Type]) -> Type {
+    Type::Text
+}
+
+fn name(_: &[Type]) -> Type {
+    Type::Name
+}
+
+fn boolean(_: &[Type]) -> Type {
+    Type::Bool
+}
+
+fn int4(_: &[Type]) -> Type {
+    Type::Int4
+}
+
+fn int8(_: &[Type]) -> Type {
+    Type::Int8
+}
+
+fn oid(_: &[Type]) -> Type {
+    Type::Oid
+}
+
+fn time(_: &[Type]) -> Type {
+    Type::Timestamptz
+}
+
+fn first(types: &[Type]) -> Type {
+    types.iter().find(|known| **known != Type::Unknown).cloned().unwrap_or(Type::Text)
+}
+
+fn element(types: &[Type]) -> Type {
+    types.first().and_then(Type::element).cloned().unwrap_or(Type::Text)
+}
+
+fn texts(_: &[Type]) -> Type {
+    Type::Array(Arc::new(Type::Text))
+}
+
+fn expanded(types: &[Type]) -> Type {
+    Type::Record(vec![("x".to_owned(), element(types)), ("n".to_owned(), Type::Int4)].into())
+}
+
+fn privileges(_: &[Type]) -> Type {
+    let fields =
+        [("grantor", Type::Oid), ("grantee", Type::Oid), ("privilege_type", Type::Text), ("is_grantable", Type::Bool)];
+    Type::Record(fields.into_iter().map(|(name, data_type)| (name.to_owned(), data_type)).collect())
+}
+
+fn options(_: &[Type]) -> Type {
+    Type::Record(vec![("option_name".to_owned(), Type::Text), ("option_value".to_owned(), Type::Text)].into())
+}
+
+fn keywords(_: &[Type]) -> Type {
+    let names = ["word", "catcode", "catdesc"];
+    Type::Record(names.into_iter().map(|name| (name.to_owned(), Type::Text)).collect())
+}
+
+fn null(_: &Arguments<'_>) -> Result<Datum> {
+    Ok(Datum::Null)
+}
+
+fn yes(_: &Arguments<'_>) -> Result<Datum> {
+    Ok(Datum::Bool(true))
+}
+
+fn no(_: &Arguments<'_>) -> Result<Datum> {
+    Ok(Datum::Bool(false))
+}
+
+fn zero(_: &Arguments<'_>) -> Result<Datum> {
+    Ok(Datum::Int(0))
+}
+
+fn nothing(_: &Arguments<'_>) -> Result<Datum> {
+    Ok(Datum::list(Vec::new()))
+}
+
+fn known(value: Option<impl AsRef<str>>) -> Result<Datum> {
+    Ok(value.map_or(Datum::Null, Datum::text))
+}
+
+static FUNCTIONS: &[Function] = &[
+    function("version", (0, 0), text, |call| Ok(Datum::text(&call.snapshot.version))),
+    function("current_database", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.database))),
+    function("current_catalog", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.database))),
+    function("current_user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
+    function("session_user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
+    function("current_role", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
+    function("user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
+    function("current_schema", (0, 0), name, |call| {
+        known(call.snapshot.search_path.first().map(|oid| call.snapshot.schema_name(*oid)))
+    }),
+    function(
+        "current_schemas",
+        (1, 1),
+        |_| Type::Array(Arc::new(Type::Name)),
+        |call| {
+            let implicit = call.values[0].is_true().then_some("pg_catalog");
+            let path = call.snapshot.search_path.iter().map(|oid| call.snapshot.schema_name(*oid));
+            Ok(Datum::list(implicit.into_iter().chain(path).map(Datum::text).collect()))
+        },
+    ),
+    function("pg_get_userbyid", (1, 1), name, |call| Ok(Datum::text(call.snapshot.role_name(call.int(0))))),
+    function("pg_table_is_visible", (1, 1), boolean, |call| {
+        Ok(Datum::Bool(call.snapshot.is_visible(call.relation(0))))
+    }),
+    function("pg_type_is_visible", (1, 1), boolean, yes),
+    function("pg_function_is_visible", (1, 1), boolean, yes),
+    function("pg_operator_is_visible", (1, 1), boolean, yes),
+    function("pg_opclass_is_visible", (1, 1), boolean, yes),
+    function("pg_opfamily_is_visible", (1, 1), boolean, yes),
+    function("pg_collation_is_visible", (1, 1), boolean, yes),
+    function("pg_conversion_is_visible", (1, 1), boolean, yes),
+    function("pg_statistics_obj_is_visible", (1, 1), boolean, yes),
+    function("pg_ts_config_is_visible", (1, 1), boolean, yes),
+    lenient(function("format_type", (2, 2), text, |call| match call.values[0].int() {
+        Some(oid) => Ok(Datum::text(format_type(oid, call.values[1].int()))),
+        None => Ok(Datum::Null),
+    })),
+    function("pg_typeof", (1, 1), |_| Type::RegType, |call| Ok(Datum::Int(call.types[0].oid()))),
+    function("pg_get_expr", (2, 3), text, |call| Ok(call.values[0].clone())),
+    function("pg_get_indexdef", (1, 3), text, indexdef),
+    function("pg_get_constraintdef", (1, 2), text, |call| {
+        let wanted = call.int(0);
+        let found = call.snapshot.constraints().into_iter().find(|(oid, _)| i64::from(*oid) == wanted);
+        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint)))
+    }),
+    function("pg_get_viewdef", (1, 2), text, |call| {
+        let oid = call.relation(0);
+        known(call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| format!(" {};", view.query)))
+    }),
+    function("pg_get_partkeydef", (1, 1), text, null),
+    function("pg_get_triggerdef", (1, 2), text, null),
+    function("pg_get_ruledef", (1, 2), text, null),
+    function("pg_get_functiondef", (1, 1), text, null),
+    function("pg_get_function_result", (1, 1), text, null),
+    function("pg_get_function_arguments", (1, 1), text, null),
+    function("pg_get_function_identity_arguments", (1, 1), text, null),
+    function("pg_get_function_sqlbody", (1, 1), text, null),
+    function("pg_get_statisticsobjdef_columns", (1, 1), text, null),
+    function("pg_get_statisticsobjdef", (1, 1), text, null),
+    function("pg_get_serial_sequence", (2, 2), text, serial_sequence),
+    lenient(function("obj_description", (1, 2), text, |call| {
+        known(call.snapshot.comments.get(&(u32::try_from(call.int(0)).unwrap_or(0), 0)))
+    })),
+    lenient(function("col_description", (2, 2), text, |call| {
+        known(
+            call.snapshot
+                .comments
+                .get(&(u32::try_from(call.int(0)).unwrap_or(0), call.int(1)))
+                .filter(|_| call.int(1) > 0),
+        )
+    })),
+    function("shobj_description", (2, 2), text, null),
+    function("has_table_privilege", (2, 3), boolean, yes),
+    function("has_any_column_privilege", (2, 3), boolean, yes),
+    function("has_column_privilege", (3, 4), boolean, yes),
+    function("has_schema_privilege", (2, 3), boolean, yes),
+    function("has_database_privilege", (2, 3), boolean, yes),
+    function("has_sequence_privilege", (2, 3), boolean, yes),
+    function("has_function_privilege", (2, 3), boolean, yes),
+    function("has_type_privilege", (2, 3), boolean, yes),
+    function("has_tablespace_privilege", (2, 3), boolean, yes),
+    function("has_language_privilege", (2, 3), boolean, yes),
+    function("pg_has_role", (2, 3), boolean, yes),
+    function("row_security_active", (1, 1), boolean, no),
+    function("pg_relation_is_publishable", (1, 1), boolean, no),
+    function("pg_relation_is_updatable", (2, 2), int4, |call| {
+        Ok(Datum::Int(if call.snapshot.table(call.relation(0)).is_some() { 28 } else { 0 }))
+    }),
+    function("pg_table_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, false)))),
+    function("pg_relation_size", (1, 2), int8, |call| Ok(Datum::Int(size(call, false)))),
+    function("pg_total_relation_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, true)))),
+    function("pg_indexes_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, true) - size(call, false)))),
+    function("pg_database_size", (1, 1), int8, |call| {
+        let (tables, indexes) = (call.snapshot.tables.iter(), call.snapshot.indexes.iter());
+        let all = tables.map(|table| table.bytes).chain(indexes.map(|index| index.bytes)).sum::<u64>();
+        Ok(Datum::Int(i64::try_from(all).unwrap_or(i64::MAX)))
+    }),
+    function("pg_tablespace_size", (1, 1), int8, zero),
+    function("pg_size_pretty", (1, 1), text, |call| Ok(Datum::text(size_text(call.int(0))))),
+    function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(if call.int(0) == 6 { "UTF8" } else { "" }))),
+    function("pg_is_in_recovery", (0, 0), boolean, no),
+    function("pg_is_wal_replay_paused", (0, 0), boolean, no),
+    function("pg_is_other_temp_schema", (1, 1), boolean, no),
+    function("pg_my_temp_schema", (0, 0), oid, zero),
+    function("pg_backend_pid", (0, 0), int4, |call| Ok(Datum::Int(call.snapshot.backend))),
+    function("pg_postmaster_start_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
+    function("pg_conf_load_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
+    function("now", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
+    function("txid_current", (0, 0), int8, |call| Ok(Datum::Int(call.snapshot.txid))),
+    function("pg_current_xact_id", (0, 0), int8, |call| Ok(Datum::Int(call.snapshot.txid))),
+    function("txid_current_if_assigned", (0, 0), int8, null),
+    function("inet_server_addr", (0, 0), text, null),
+    function("inet_server_port", (0, 0), int4, null),
+    function("inet_client_addr", (0, 0), text, null),
+    function("inet_client_port", (0, 0), int4, null),
+    function("pg_stat_get_numscans", (1, 1), int8, zero),
+    function("pg_stat_get_live_tuples", (1, 1), int8, zero),
+    function("pg_tablespace_location", (1, 1), text, |_| Ok(Datum::text(""))),
+    function("pg_client_encoding", (0, 0), name, |_| Ok(Datum::text("UTF8"))),
+    function("pg_char_to_encoding", (1, 1), int4, |call| {
+        Ok(Datum::Int(if call.text(0).to_uppercase().starts_with("UTF") { 6 } else { -1 }))
+    }),
+    lenient(function("array_to_string", (2, 3), text, |call| {
+        let (Datum::List(items), false) = (&call.values[0], call.values[1].is_null()) else { return Ok(Datum::Null) };
+        let of = call.types[0].element().cloned().unwrap_or(Type::Text);
+        let null = call.values.get(2).filter(|null| !null.is_null()).map(Datum::plain);
+        let item = |item: &Datum| match item {
+            Datum::Null => null.clone(),
+            item => Some(text_of(call.snapshot, item, &of)),
+        };
+        let texts: Vec<String> = items.iter().filter_map(item).collect();
+        Ok(Datum::text(texts.join(&call.values[1].plain())))
+    })),
+    lenient(function("array_position", (2, 3), int4, |call| {
+        let at = call.values[0].items().iter().position(|item| item.order(&call.values[1]).is_eq());
+        Ok(at.map_or(Datum::Null, |at| Datum::Int(at as i64 + i64::from(!matches!(call.types[0], Type::Vector(_))))))
+    })),
+    function("array_length", (2, 2), int4, |call| Ok(count(&call.values[0]))),
+    function("cardinality", (1, 1), int4, |call| Ok(Datum::Int(call.values[0].items().len() as i64))),
+    function("array_lower", (2, 2), int4, |call| Ok(Datum::Int(i64::from(!matches!(call.types[0], Type::Vector(_)))))),
+    function("array_upper", (2, 2), int4, |call| match count(&call.values[0]) {
+        Datum::Int(count) => Ok(Datum::Int(count - i64::from(matches!(call.types[0], Type::Vector(_))))),
+        other => Ok(other),
+    }),
+    lenient(function("array_append", (2, 2), first, |call| {
+        Ok(Datum::list(call.values[0].items().iter().cloned().chain([call.values[1].clone()]).collect()))
+    })),
+    lenient(function("array_remove", (2, 2), first, |call| match &call.values[0] {
+        Datum::List(items) => {
+            Ok(Datum::list(items.iter().filter(|item| item.order(&call.values[1]).is_ne()).cloned().collect()))
+        }
+        _ => Ok(Datum::Null),
+    })),
+    lenient(function("array_cat", (2, 2), first, |call| {
+        Ok(Datum::list(call.values.iter().flat_map(Datum::items).cloned().collect()))
+    })),
+    function("string_to_array", (2, 2), texts, |call| {
+        let (text, separator) = (call.text(0), call.text(1));
+        Ok(Datum::list(text.split(separator.as_str()).map(Datum::text).collect()))
+    }),
+    set(function("unnest", (1, 1), element, |call| Ok(Datum::list(call.values[0].items().to_vec())))),
+    set(function("generate_subscripts", (2, 3), int4, |call| {
+        let from = i64::from(!matches!(call.types[0], Type::Vector(_)));
+        Ok(Datum::list((from..).take(call.values[0].items().len()).map(Datum::Int).collect()))
+    })),
+    set(function("generate_series", (2, 3), int4, series)),
+    set(function("_pg_expandarray", (1, 1), expanded, |call| {
+        let row = |(number, item): (i64, &Datum)| Datum::list(vec![item.clone(), Datum::Int(number)]);
+        Ok(Datum::list((1..).zip(call.values[0].items()).map(row).collect()))
+    })),
+    set(function("pg_partition_ancestors", (1, 1), |_| Type::RegClass, nothing)),
+    set(function("pg_inherits", (1, 1), |_| Type::RegClass, nothing)),
+    set(function("pg_get_keywords", (0, 0), keywords, nothing)),
+    set(function("aclexplode", (1, 1), privileges, nothing)),
+    set(function("pg_options_to_table", (1, 1), options, nothing)),
+    function("quote_ident", (1, 1), text, |call| Ok(Datum::text(quoted(&call.text(0))))),
+    function("quote_literal", (1, 1), text, |call| Ok(Datum::text(format!("'{}'", call.text(0).replace('\'', "''"))))),
+    lenient(function("quote_nullable", (1, 1), text, |call| match call.values[0] {
+        Datum::Null => Ok(Datum::text("NULL")),
+        _ => Ok(Datum::text(format!("'{}'", call.text(0).replace('\'', "''")))),
+    })),
+    function("to_regclass", (1, 1), |_| Type::RegClass, |call| Ok(named(call, &Type::RegClass))),
+    function("to_regtype", (1, 1), |_| Type::RegType, |call| Ok(named(call, &Type::RegType))),
+    function("to_regnamespace", (1, 1), |_| Type::RegNamespace, |call| Ok(named(call, &Type::RegNamespace))),
+    function("to_regrole", (1, 1), |_| Type::RegRole, |call| Ok(named(call, &Type::RegRole))),
+    function("to_regproc", (1, 1), |_| Type::RegProc, |call| Ok(Datum::text(call.text(0)))),
+    function("current_setting", (1, 2), text, |call| {
+        let name = call.text(0);
+        let is_known = call.snapshot.settings.iter().any(|(known, ..)| known.eq_ignore_ascii_case(&name));
+        match (is_known, call.values.get(1).is_some_and(Datum::is_true)) {
+            (true, _) => Ok(Datum::text(setting(call.snapshot, &name))),
+            (false, true) => Ok(Datum::Null),
+            (false, false) => {
+                let message = format!("unrecognized configuration parameter \"{name}\"");
+                Err(weft_format::Error::new(weft_format::Code::UndefinedObject, message))
+            }
+        }
+    }),
+    lenient(function("coalesce", (1, 100), first, |call| {
+        Ok(call.values.iter().find(|value| !value.is_null()).cloned().unwrap_or(Datum::Null))
+    })),
+    lenient(function("nullif", (2, 2), first, |call| {
+        let equal = call.values[0].compare(&call.values[1]).is_some_and(std::cmp::Ordering::is_eq);
+        Ok(if equal { Datum::Null } else { call.values[0].clone() })
+    })),
+    lenient(function("greatest", (1, 100), first, |call| {
+        let known = call.values.iter().filter(|value| !value.is_null());
+        Ok(known.max_by(|a, b| a.order(b)).cloned().unwrap_or(Datum::Null))
+    })),
+    lenient(function("least", (1, 100), first, |call| {
+        let known = call.values.iter().filter(|value| !value.is_null());
+        Ok(known.min_by(|a, b| a.order(b)).cloned().unwrap_or(Datum::Null))
+    })),
+    lenient(function("concat", (1, 100), text, |call| {
+        Ok(Datum::text((0..call.values.len()).map(|at| call.text(at)).collect::<String>()))
+    })),
+    lenient(function("format", (1, 100), text, formatted)),
+    function("lower", (1, 1), text, |call| Ok(Datum::text(call.text(0).to_lowercase()))),
+    function("upper", (1, 1), text, |call| Ok(Datum::text(call.text(0).to_uppercase()))),
+    function("length", (1, 1), int4, |call| Ok(Datum::Int(call.text(0).chars().count() as i64))),
+    function("replace", (3, 3), text, |call| Ok(Datum::text(call.text(0).replace(&call.text(1), &call.text(2))))),
+    function("strpos", (2, 2), int4, |call| {
+        let (text, part) = (call.text(0), call.text(1));
+        Ok(Datum::Int(text.find(&part).map_or(0, |at| text[..at].chars().count() as i64 + 1)))
+    }),
+    function("substr", (2, 3), text, substring),
+    function("substring", (2, 3), text, substring),
+    function("left", (2, 2), text, |call| {
+        let (text, count) = (call.text(0), call.int(1));
+        let all = text.chars().count() as i64;
+        let count = if count < 0 { all + count } else { count };
+        Ok(Datum::text(text.chars().take(usize::try_from(count).unwrap_or(0)).collect::<String>()))
+    }),
+    function("right", (2, 2), text, |call| {
+        let (text, count) = (call.text(0), call.int(1));
+        let all = text.chars().count() as i64;
+        let skipped = if count < 0 { -count } else { all - count };
+        Ok(Datum::text(text.chars().skip(usize::try_from(skipped).unwrap_or(0)).collect::<String>()))
+    }),
+    function("btrim", (1, 2), text, |call| trimmed(call, true, true)),
+    function("trim", (1, 2), text, |call| trimmed(call, true, true)),
+    function("ltrim", (1, 2), text, |call| trimmed(call, true, false)),
+    function("rtrim", (1, 2), text, |call| trimmed(call, false, true)),
+    function("split_part", (3, 3), text, |call| {
+        let (text, separator, place) = (call.text(0), call.text(1), call.int(2));
+        let part = usize::try_from(place - 1).ok().and_then(|at| text.split(separator.as_str()).nth(at));
+        Ok(Datum::text(part.unwrap_or("")))
+    }),
+    function("regexp_replace", (3, 4), text, |call| Ok(call.values[0].clone())),
+    function("to_char", (2, 2), text, |call| Ok(Datum::text(call.text(0)))),
+    function("round", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).round()))),
+    function("trunc", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).trunc()))),
+    lenient(function(
+        "json_build_object",
+        (0, 100),
+        |_| Type::Json,
+        |call| {
+            let text = |at: usize| match (&call.values[at], &call.types[at]) {
+                (Datum::Bool(_) | Datum::Null | Datum::Int(_) | Datum::Float(_), _) => json_text(&call.values[at]),
+                _ => json_text(&Datum::text(call.text(at))),
+            };
+            let pairs = (0..call.values.len() / 2)
+                .map(|pair| format!("{} : {}", json_text(&Datum::text(call.text(2 * pair))), text(2 * pair + 1)));
+            Ok(Datum::text(format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))))
+        },
+    )),
+];
+
+fn count(value: &Datum) -> Datum {
+    if value.items().is_empty() { Datum::Null } else { Datum::Int(value.items().len() as i64) }
+}
+
+fn named(call: &Arguments<'_>, data_type: &Type) -> Datum {
+    object_named(call.snapshot, &call.text(0), data_type).map_or(Datum::Null, Datum::Int)
+}
+
+fn indexdef(call: &Arguments<'_>) -> Result<Datum> {
+    let oid = call.relation(0);
+    let Some(index) = call.snapshot.indexes.iter().find(|index| index.oid == oid) else { return Ok(Datum::Null) };
+    match usize::try_from(call.int(1)) {
+        Ok(number) if number > 0 => Ok(Datum::text(index_part(call.snapshot, index, number - 1).unwrap_or_default())),
+        _ => {
+            Ok(Datum::text(index_definition(call.snapshot, index, call.values.len() < 3 || !call.values[2].is_true())))
+        }
+    }
+}
+
+fn serial_sequence(call: &Arguments<'_>) -> Result<Datum> {
+    let (table, column) = (call.relation(0), split_name(&call.text(1)).1);
+    let number = call.snapshot.table(table).and_then(|table| table.columns.iter().position(|c| c.name == column));
+    let owner = number.map(|at| (table, at as i64 + 1));
+    let is_it = |sequence: &&crate::snapshot::Sequence| {
+        sequence.owner.map(|(table, column, _)| (table, column)) == owner && owner.is_some()
+    };
+    let found = call.snapshot.sequences.iter().find(is_it);
+    known(found.map(|s| format!("{}.{}", quoted(call.snapshot.schema_name(s.schema)), quoted(&s.name))))
+}
+
+/// Bytes of a relation; with those of its indexes.
+fn size(call: &Arguments<'_>, with_indexes: bool) -> i64 {
+    let oid = call.relation(0);
+    let table = call.snapshot.table(oid).map_or(0, |table| table.bytes);
+    let indexes = call.snapshot.indexes.iter().filter(|i| i.oid == oid || with_indexes && i.table == oid);
+    i64::try_from(table + indexes.map(|index| index.bytes).sum::<u64>()).unwrap_or(i64::MAX)
+}
+
+fn size_text(bytes: i64) -> String {
+    let mut size = bytes;
+    for unit in ["bytes", "kB", "MB", "GB", "TB"] {
+        let is_small = if unit == "bytes" { size.abs() < 10 * 1024 } else { size.abs() < 20 * 1024 - 1 };
+        if is_small || unit == "TB" {
+            // Beyond bytes there is one more binary digit, to round by.
+            return if unit == "bytes" { format!("{size} bytes") } else { format!("{} {unit}", (size + 1) / 2) };
+        }
+        size = if unit == "bytes" { size >> 9 } else { size >> 10 };
+    }
+    format!("{bytes} bytes")
+}
+
+/// The most numbers of one series.
+const SERIES_MAX: usize = 1_000_000;
+
+fn series(call: &Arguments<'_>) -> Result<Datum> {
+    let (from, to) = (call.int(0), call.int(1));
+    let step = if call.values.len() > 2 { call.int(2) } else { 1 };
+    if step == 0 {
+        let message = "step size cannot equal zero";
+        return Err(weft_format::Error::new(weft_format::Code::InvalidParameterValue, message));
+    }
+    let mut all = Vec::new();
+    let mut at = from;
+    while (step > 0 && at <= to || step < 0 && at >= to) && all.len() < SERIES_MAX {
+        all.push(Datum::Int(at));
+        let Some(next) = at.checked_add(step) else { break };
+        at = next;
+    }
+    Ok(Datum::list(all))
+}
+
+/// `format('%I.%s', a, b)`
+fn formatted(call: &Arguments<'_>) -> Result<Datum> {
+    let (pattern, mut next) = (call.text(0), 1);
+    let mut out = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        let kind = chars.next().unwrap_or('%');
+        if kind == '%' {
+            out.push('%');
+            continue;
+        }
+        let argument = call.text(next);
+        next += 1;
+        match kind {
+            'I' => out.push_str(&quoted(&argument)),
+            'L' => out.push_str(&format!("'{}'", argument.replace('\'', "''"))),
+            _ => out.push_str(&argument),
+        }
+    }
+    Ok(Datum::text(out))
+}
+
+fn substring(call: &Arguments<'_>) -> Result<Datum> {
+    let (text, from) = (call.text(0), call.int(1));
+    let end = if call.values.len() > 2 { from.saturating_add(call.int(2)) } else { i64::MAX };
+    let chars = (1..).zip(text.chars()).filter(|(at, _)| (from..end).contains(at)).map(|(_, c)| c);
+    Ok(Datum::text(chars.collect::<String>()))
+}
+
+fn trimmed(call: &Arguments<'_>, start: bool, end: bool) -> Result<Datum> {
+    let (text, of) = (call.text(0), if call.values.len() > 1 { call.text(1) } else { " ".into() });
+    let mut rest = text.as_str();
+    if start {
+        rest = rest.trim_start_matches(|c| of.contains(c));
+    }
+    if end {
+        rest = rest.trim_end_matches(|c| of.contains(c));
+    }
+    Ok(Datum::text(rest))
+}
+
+/// A value as JSON.
+pub(crate) fn json_text(value: &Datum) -> String {
+    match value {
+        Datum::Null => "null".into(),
+        Datum::Bool(value) => value.to_string(),
+        Datum::Int(_) | Datum::Float(_) => value.plain(),
+        Datum::List(items) => format!("[{}]", items.iter().map(json_text).collect::<Vec<_>>().join(",")),
+        Datum::Text(text) => {
+            let mut out = String::from("\"");
+            for c in text.chars() {
+                match c {
+                    '"' => out.push_str("\\\""),
+                    '\\' => out.push_str("\\\\"),
+                    '\n' => out.push_str("\\n"),
+                    c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+                    c => out.push(c),
+                }
+            }
+            out + "\""
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Relations: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_index`, `pg_constraint`, `pg_sequence`, `pg_description`, and
+//! the views over them: `pg_tables`, `pg_views`, `pg_indexes`, `pg_sequences`.
+//!
+//! ```text
+//!   CREATE TABLE t (id int PRIMARY KEY)   pg_class t 'r' and t_pkey 'i'    pg_attribute t.id, t_pkey.id
+//!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
+//! ```
+
+use crate::definitions::{constraint_definition, index_definition};
+use crate::relations::{self, Rows};
+use crate::snapshot::{Constraint, Index, Snapshot};
+use crate::types::{self, METHODS, type_of};
+use crate::value::Datum;
+
+fn int(number: impl Into<i64>) -> Datum {
+    Datum::Int(number.into())
+}
+
+fn text(text: impl AsRef<str>) -> Datum {
+    Datum::text(text)
+}
+
+fn ints(numbers: &[i64]) -> Datum {
+    Datum::list(numbers.iter().map(|number| Datum::Int(*number)).collect())
+}
+
+/// Fills the relations of this family.
+pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    match name {
+        "pg_class" => classes(rows, snapshot),
+        "pg_attribute" => attributes(rows, snapshot),
+        "pg_attrdef" => defaults(rows, snapshot),
+        "pg_index" => indexes(rows, snapshot),
+        "pg_constraint" => constraints(rows, snapshot),
+        "pg_sequence" => sequences(rows, snapshot),
+        "pg_description" => descriptions(rows, snapshot),
+        "pg_depend" => dependencies(rows, snapshot),
+        "pg_tables" | "pg_stat_user_tables" | "pg_stat_all_tables" | "pg_statio_user_tables" => {
+            tables(name, rows, snapshot);
+        }
+        "pg_views" => {
+            for view in &snapshot.views {
+                rows.add([
+                    ("schemaname", text(snapshot.schema_name(view.schema))),
+                    ("viewname", text(&view.name)),
+                    ("viewowner", text(snapshot.role_name(10))),
+                    ("definition", text(format!(" {};", view.query))),
+                ]);
+            }
+        }
+        "pg_indexes" => {
+            for index in &snapshot.indexes {
+                rows.add([
+                    ("schemaname", text(snapshot.schema_name(index.schema))),
+                    ("tablename", text(snapshot.table(index.table).map_or("", |table| &table.name))),
+                    ("indexname", text(&index.name)),
+                    ("indexdef", text(index_definition(snapshot, index, true))),
+                ]);
+            }
+        }
+        "pg_stat_user_indexes" => {
+            for index in &snapshot.indexes {
+                rows.add([
+                    ("relid", int(index.table)),
+                    ("indexrelid", int(index.oid)),
+                    ("schemaname", text(snapshot.schema_name(index.schema))),
+                    ("relname", text(snapshot.table(index.table).map_or("", |table| &table.name))),
+                    ("indexrelname", text(&index.name)),
+                ]);
+            }
+        }
+        "pg_sequences" => {
+            for sequence in &snapshot.sequences {
+                let [start, least, greatest, step, cache] = sequence.bounds.map(int);
+                rows.add([
+                    ("schemaname", text(snapshot.schema_name(sequence.schema))),
+                    ("sequencename", text(&sequence.name)),
+                    ("sequenceowner", text(snapshot.role_name(10))),
+                    ("data_type", int(type_of(sequence.data_type).0)),
+                    ("start_value", start),
+                    ("min_value", least),
+                    ("max_value", greatest),
+                    ("increment_by", step),
+                    ("cycle", Datum::Bool(sequence.cycle)),
+                    ("cache_size", cache),
+                    ("last_value", sequence.last.map_or(Datum::Null, int)),
+                ]);
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Class<'a> {
+    oid: u32,
+    schema: u32,
+    name: &'a str,
+    kind: &'a str,
+    columns: usize,
+    method: i64,
+    bytes: u64,
+    rows: f64,
+    checks: usize,
+    has_index: bool,
+    has_triggers: bool,
+    options: Datum,
+}
+
+fn classes(rows: &mut Rows, snapshot: &Snapshot) {
+    let mut add = |class: Class<'_>| {
+        let has_type = matches!(class.kind, "r" | "v");
+        rows.add([
+            ("oid", int(class.oid)),
+            ("relname", text(class.name)),
+            ("relnamespace", int(class.schema)),
+            ("reltype", int(if has_type { Snapshot::row_type(class.oid) } else { 0 })),
+            ("relowner", int(10)),
+            ("relam", int(class.method)),
+            ("relfilenode", int(class.oid)),
+            ("relpages", int((class.bytes / 8192) as i64)),
+            ("reltuples", Datum::Float(class.rows)),
+            ("relhasindex", Datum::Bool(class.has_index)),
+            ("relpersistence", text("p")),
+            ("relkind", text(class.kind)),
+            ("relnatts", int(class.columns as i64)),
+            ("relchecks", int(class.checks as i64)),
+            ("relhasrules", Datum::Bool(class.kind == "v")),
+            ("relhastriggers", Datum::Bool(class.has_triggers)),
+            ("relispopulated", Datum::Bool(true)),
+            ("relreplident", text(if class.kind == "r" { "d" } else { "n" })),
+            ("reloptions", class.options),
+        ]);
+    };
+    let plain = |oid, schema, name, kind, columns| Class {
+        oid,
+        schema,
+        name,
+        kind,
+        columns,
+        method: 0,
+        bytes: 0,
+        rows: -1.0,
+        checks: 0,
+        has_index: false,
+        has_triggers: false,
+        options: Datum::Null,
+    };
+    for known in relations::all() {
+        let kind = if known.is_view { "v" } else { "r" };
+        let method = if known.is_view { 0 } else { 2 };
+        add(Class { method, ..plain(known.oid, known.schema, known.name, kind, known.columns.len()) });
+    }
+    for table in &snapshot.tables {
+        let method = METHODS.iter().find(|(_, name, _)| *name == table.method).map_or(2, |(oid, ..)| *oid);
+        let is_parent = |other: &crate::snapshot::Table| other.foreign_keys.iter().any(|key| key.parent == table.oid);
+        let options = table.options.iter().map(text).collect::<Vec<_>>();
+        add(Class {
+            method,
+            bytes: table.bytes,
+            rows: table.rows as f64,
+            checks: table.checks.len(),
+            has_index: snapshot.indexes.iter().any(|index| index.table == table.oid),
+            has_triggers: !table.foreign_keys.is_empty() || snapshot.tables.iter().any(is_parent),
+            options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
+            ..plain(table.oid, table.schema, &table.name, "r", table.columns.len())
+        });
+    }
+    for index in &snapshot.indexes {
+        let columns = index.parts.len() + index.included.len();
+        let class = plain(index.oid, index.schema, &index.name, "i", columns);
+        add(Class { method: 403, bytes: index.bytes, rows: 0.0, ..class });
+    }
+    for view in &snapshot.views {
+        add(plain(view.oid, view.schema, &view.name, "v", view.columns.len()));
+    }
+    for sequence in &snapshot.sequences {
+        add(Class { rows: 1.0, ..plain(sequence.oid, sequence.schema, &sequence.name, "S", 3) });
+    }
+}
+
+struct Attribute<'a> {
+    relation: u32,
+    name: &'a str,
+    number: i64,
+    data_type: (i64, i64),
+    not_null: bool,
+    has_default: bool,
+    identity: &'a str,
+    dropped: bool,
+}
+
+fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
+    let mut add = |attribute: Attribute<'_>| {
+        let (oid, modifier) = attribute.data_type;
+        let row = types::by_oid(oid);
+        rows.add([
+            ("attrelid", int(attribute.relation)),
+            ("attname", text(attribute.name)),
+            ("atttypid", int(if attribute.dropped { 0 } else { oid })),
+            ("attstattarget", int(-1)),
+            ("attlen", int(row.map_or(-1, types::TypeRow::length))),
+            ("attnum", int(attribute.number)),
+            ("attndims", int(i64::from(row.is_some_and(|row| row.name.starts_with('_'))))),
+            ("attcacheoff", int(-1)),
+            ("atttypmod", int(modifier)),
+            ("attbyval", Datum::Bool(row.is_some_and(types::TypeRow::by_value))),
+            ("attalign", text(row.map_or("i", types::TypeRow::align))),
+            ("attstorage", text(row.map_or("p", types::TypeRow::storage))),
+            ("attnotnull", Datum::Bool(attribute.not_null)),
+            ("atthasdef", Datum::Bool(attribute.has_default)),
+            ("attidentity", text(attribute.identity)),
+            ("attisdropped", Datum::Bool(attribute.dropped)),
+            ("attislocal", Datum::Bool(true)),
+            ("attcollation", int(row.map_or(0, types::TypeRow::collation))),
+        ]);
+    };
+    let plain = |relation, name, number, data_type| Attribute {
+        relation,
+        name,
+        number,
+        data_type,
+        not_null: false,
+        has_default: false,
+        identity: "",
+        dropped: false,
+    };
+    for known in relations::all() {
+        for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
+            let oid = types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
+            let not_null = matches!(*type_name, "oid" | "name" | "bool") && !known.is_view;
+            add(Attribute { not_null, ..plain(known.oid, name, number, (oid, -1)) });
+        }
+    }
+    for table in &snapshot.tables {
+        for (number, column) in (1..).zip(&table.columns) {
+            add(Attribute {
+                not_null: column.not_null,
+                has_default: column.default.is_some() && column.identity.is_none(),
+                identity: column.identity.map_or("", |always| if always { "a" } else { "d" }),
+                dropped: column.dropped,
+                ..plain(table.oid, &column.name, number, type_of(column.data_type))
+            });
+        }
+    }
+    for index in &snapshot.indexes {
+        let Some(table) = snapshot.table(index.table) else { continue };
+        let included = index.included.iter().map(|number| (*number, ""));
+        let parts = index.parts.iter().map(|(number, text)| (*number, text.as_str()));
+        for (number, (column, _)) in (1..).zip(parts.chain(included)) {
+            let of = usize::try_from(column - 1).ok().and_then(|at| table.columns.get(at));
+            let (name, data_type) =
+                of.map_or(("expr", (25, -1)), |column| (column.name.as_str(), type_of(column.data_type)));
+            add(plain(index.oid, name, number, data_type));
+        }
+    }
+    for view in &snapshot.views {
+        for (number, (name, data_type)) in (1..).zip(&view.columns) {
+            add(plain(view.oid, name, number, type_of(*data_type)));
+        }
+    }
+    for sequence in &snapshot.sequences {
+        for (number, (name, oid)) in (1..).zip([("last_value", 20), ("log_cnt", 20), ("is_called", 16)]) {
+            add(Attribute { not_null: true, ..plain(sequence.oid, name, number, (oid, -1)) });
+        }
+    }
+}
+
+fn defaults(rows: &mut Rows, snapshot: &Snapshot) {
+    for table in &snapshot.tables {
+        for (number, column) in (1..).zip(&table.columns) {
+            let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) else { continue };
+            rows.add([
+                ("oid", int(Snapshot::default_oid(table.oid, number))),
+                ("adrelid", int(table.oid)),
+                ("adnum", int(number)),
+                ("adbin", text(default)),
+            ]);
+        }
+    }
+}
+
+fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
+    for index in &snapshot.indexes {
+        let mut numbers: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
+        numbers.extend(&index.included);
+        let expressions: Vec<&str> =
+            index.parts.iter().filter(|(number, _)| *number == 0).map(|(_, text)| text.as_str()).collect();
+        let nulls = vec![0; index.parts.len()];
+        rows.add([
+            ("indexrelid", int(index.oid)),
+            ("indrelid", int(index.table)),
+            ("indnatts", int(numbers.len() as i64)),
+            ("indnkeyatts", int(index.parts.len() as i64)),
+            ("indisunique", Datum::Bool(index.unique)),
+            ("indisprimary", Datum::Bool(index.primary)),
+            ("indimmediate", Datum::Bool(true)),
+            ("indisvalid", Datum::Bool(true)),
+            ("indisready", Datum::Bool(true)),
+            ("indislive", Datum::Bool(true)),
+            ("indkey", ints(&numbers)),
+            ("indcollation", ints(&nulls)),
+            ("indclass", ints(&nulls)),
+            ("indoption", ints(&nulls)),
+            ("indexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
+            ("indpred", index.predicate.as_ref().map_or(Datum::Null, text)),
+        ]);
+    }
+}
+
+fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
+    let index_on = |table: u32, columns: &[i64]| {
+        let is_on = |index: &&Index| {
+            index.table == table
+                && index.unique
+                && index.predicate.is_none()
+                && index.parts.len() == columns.len()
+                && index.parts.iter().all(|(number, _)| columns.contains(number))
+        };
+        snapshot.indexes.iter().find(is_on).map_or(0, |index| index.oid)
+    };
+    for (oid, constraint) in snapshot.constraints() {
+        let (name, kind, table, columns, index) = match constraint {
+            Constraint::Primary(index) | Constraint::Unique(index) => {
+                let columns: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
+                (&index.name, if index.primary { "p" } else { "u" }, snapshot.table(index.table), columns, index.oid)
+            }
+            Constraint::Check(table, at) => (&table.checks[at].0, "c", Some(table), Vec::new(), 0),
+            Constraint::Foreign(table, at) => {
+                let key = &table.foreign_keys[at];
+                let index = index_on(key.parent, &key.parent_columns);
+                (&key.name, "f", Some(table), key.columns.clone(), index)
+            }
+        };
+        let Some(table) = table else { continue };
+        let foreign = match constraint {
+            Constraint::Foreign(table, at) => Some(&table.foreign_keys[at]),
+            _ => None,
+        };
+        let action = |action: Option<char>| text(action.unwrap_or(' ').to_string());
+        rows.add([
+            ("oid", int(oid)),
+            ("conname", text(name)),
+            ("connamespace", int(table.schema)),
+            ("contype", text(kind)),
+            ("condeferrable", Datum::Bool(foreign.is_some_and(|key| key.deferrable.0))),
+            ("condeferred", Datum::Bool(foreign.is_some_and(|key| key.deferrable.1))),
+            ("convalidated", Datum::Bool(true)),
+            ("conrelid", int(table.oid)),
+            ("conindid", int(index)),
+            ("confrelid", int(foreign.map_or(0, |key| key.parent))),
+            ("confupdtype", action(foreign.map(|key| key.on_update))),
+            ("confdeltype", action(foreign.map(|key| key.on_delete))),
+            ("confmatchtype", action(foreign.map(|_| 's'))),
+            ("conislocal", Datum::Bool(true)),
+            ("connoinherit", Datum::Bool(kind != "c")),
+            ("conkey", if kind == "c" { Datum::Null } else { ints(&columns) }),
+            ("confkey", foreign.map_or(Datum::Null, |key| ints(&key.parent_columns))),
+            (
+                "conbin",
+                match constraint {
+                    Constraint::Check(..) => text(constraint_definition(snapshot, constraint)),
+                    _ => Datum::Null,
+                },
+            ),
+        ]);
+    }
+}
+
+fn sequences(rows: &mut Rows, snapshot: &Snapshot) {
+    for sequence in &snapshot.sequences {
+        let [start, least, greatest, step, cache] = sequence.bounds.map(int);
+        rows.add([
+            ("seqrelid", int(sequence.oid)),
+            ("seqtypid", int(type_of(sequence.data_type).0)),
+            ("seqstart", start),
+            ("seqincrement", step),
+            ("seqmax", greatest),
+            ("seqmin", least),
+            ("seqcache", cache),
+            ("seqcycle", Datum::Bool(sequence.cycle)),
+        ]);
+    }
+}
+
+/// The numbers of `pg_class` and `pg_namespace`, which say what a comment is about.
+const PG_CLASS: i64 = 1259;
+const PG_NAMESPACE: i64 = 2615;
+
+fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
+    for ((about, column), comment) in &snapshot.comments {
+        let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
+        rows.add([
+            ("objoid", int(*about)),
+            ("classoid", int(if is_schema { PG_NAMESPACE } else { PG_CLASS })),
+            ("objsubid", int(*column)),
+            ("description", text(comment)),
+        ]);
+    }
+}
+
+/// What owns a sequence: all that clients look for in `pg_depend`.
+fn dependencies(rows: &mut Rows, snapshot: &Snapshot) {
+    for sequence in &snapshot.sequences {
+        let Some((table, column, is_identity)) = sequence.owner else { continue };
+        rows.add([
+            ("classid", int(PG_CLASS)),
+            ("objid", int(sequence.oid)),
+            ("refclassid", int(PG_CLASS)),
+            ("refobjid", int(table)),
+            ("refobjsubid", int(column)),
+            ("deptype", text(if is_identity { "i" } else { "a" })),
+        ]);
+    }
+}
+
+fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    for table in &snapshot.tables {
+        let schema = text(snapshot.schema_name(table.schema));
+        if name == "pg_tables" {
+            rows.add([
+                ("schemaname", schema),
+                ("tablename", text(&table.name)),
+                ("tableowner", text(snapshot.role_name(10))),
+                ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
+            ]);
+        } else {
+            rows.add([("relid", int(table.oid)), ("schemaname", schema), ("relname", text(&table.name))]);
+            if name != "pg_statio_user_tables" {
+                let live = rows.column("n_live_tup");
+                if let (Some(live), Some(row)) = (live, rows.rows.last_mut()) {
+                    row[live] = int(table.rows as i64);
+                }
+            }
+        }
+    }
+    if name == "pg_tables" {
+        for known in relations::all().iter().filter(|known| !known.is_view) {
+            rows.add([
+                ("schemaname", text(snapshot.schema_name(known.schema))),
+                ("tablename", text(known.name)),
+                ("tableowner", text(snapshot.role_name(10))),
+            ]);
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! What a transaction sees of the database, as plain data: what the catalog's rows are made of.
+//!
+//! ```text
+//!   schemas  2200 public, 16401 shop      tables  16387 customers: columns, key, checks, foreign keys
+//!   indexes  16390 orders_by_day          views, sequences, roles, settings, comments
+//! ```
+//!
+//! Numbers are PostgreSQL's kind: of relations and schemas as they are shown (`16384 +` the kernel's number).
+
+use std::collections::BTreeMap;
+
+use weft_format::DataType;
+
+/// The number of the schema `public`.
+pub const PUBLIC: u32 = 2200;
+/// The number of `pg_catalog`.
+pub const PG_CATALOG: u32 = 11;
+/// The number of `information_schema`.
+pub const INFORMATION_SCHEMA: u32 = 13_178;
+/// The number of the first object that users make.
+pub const FIRST: u32 = 16_384;
+
+/// Everything that catalog queries see.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The database's name.
+    pub database: String,
+    /// Who asks.
+    pub user: String,
+    /// What `version()` says.
+    pub version: String,
+    /// The schemas of the search path, by number.
+    pub search_path: Vec<u32>,
+    /// The session's number.
+    pub backend: i64,
+    /// The transaction's number.
+    pub txid: i64,
+    /// Microseconds since 1970 UTC: the time of the transaction.
+    pub now_micros: i64,
+    /// Schemas of users: number and name; `public` is one of them.
+    pub schemas: Vec<(u32, String)>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Indexes, those of primary keys among them.
+    pub indexes: Vec<Index>,
+    /// Views.
+    pub views: Vec<View>,
+    /// Sequences.
+    pub sequences: Vec<Sequence>,
+    /// Comments by what they are about: number, and column or 0.
+    pub comments: BTreeMap<(u32, i64), String>,
+    /// Roles, first of all the one that owns everything.
+    pub roles: Vec<Role>,
+    /// Settings: name, value, what it says.
+    pub settings: Vec<(String, String, String)>,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Number.
+    pub oid: u32,
+    /// Its schema's number.
+    pub schema: u32,
+    /// Name.
+    pub name: String,
+    /// Columns in the order of their numbers, dropped ones among them.
+    pub columns: Vec<Column>,
+    /// Name and column numbers of the primary key.
+    pub primary_key: Option<(String, Vec<i64>)>,
+    /// CHECK constraints: name and condition.
+    pub checks: Vec<(String, String)>,
+    /// Foreign keys.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// The access method.
+    pub method: String,
+    /// Options of WITH, as `name=value`.
+    pub options: Vec<String>,
+    /// Rows, about.
+    pub rows: u64,
+    /// Bytes on disk and in memory, about.
+    pub bytes: u64,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub data_type: DataType,
+    /// NOT NULL
+    pub not_null: bool,
+    /// It was dropped.
+    pub dropped: bool,
+    /// DEFAULT as SQL text.
+    pub default: Option<String>,
+    /// GENERATED AS IDENTITY: whether ALWAYS.
+    pub identity: Option<bool>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    /// Name of the constraint.
+    pub name: String,
+    /// Numbers of the referencing columns.
+    pub columns: Vec<i64>,
+    /// The referenced table.
+    pub parent: u32,
+    /// Numbers of the referenced columns.
+    pub parent_columns: Vec<i64>,
+    /// `a` nothing, `r` restrict, `c` cascade, `n` set null.
+    pub on_delete: char,
+    /// The same for UPDATE.
+    pub on_update: char,
+    /// DEFERRABLE, and INITIALLY DEFERRED.
+    pub deferrable: (bool, bool),
+}
+
+/// An index.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    /// Number.
+    pub oid: u32,
+    /// Its schema's number.
+    pub schema: u32,
+    /// Name.
+    pub name: String,
+    /// The table's number.
+    pub table: u32,
+    /// Key parts: number of the column, or 0, and the text.
+    pub parts: Vec<(i64, String)>,
+    /// Numbers of INCLUDE columns.
+    pub included: Vec<i64>,
+    /// Whether no two rows have the same value.
+    pub unique: bool,
+    /// Whether it is that of the primary key.
+    pub primary: bool,
+    /// Whether it is that of a constraint.
+    pub constraint: bool,
+    /// The condition of a partial index.
+    pub predicate: Option<String>,
+    /// Bytes, about.
+    pub bytes: u64,
+}
+
+/// A view.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Number.
+    pub oid: u32,
+    /// Its schema's number.
+    pub schema: u32,
+    /// Name.
+    pub name: String,
+    /// Columns.
+    pub columns: Vec<(String, DataType)>,
+    /// Its text.
+    pub query: String,
+}
+
+/// A sequence.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Number.
+    pub oid: u32,
+    /// Its schema's number.
+    pub schema: u32,
+    /// Name.
+    pub name: String,
+    /// Type of its numbers.
+    pub data_type: DataType,
+    /// Start, least, greatest, step, how many are taken at once.
+    pub bounds: [i64; 5],
+    /// Whether it begins anew.
+    pub cycle: bool,
+    /// The last number, when one was given.
+    pub last: Option<i64>,
+    /// The column that it belongs to: table and column number, and whether that is an identity column.
+    pub owner: Option<(u32, i64, bool)>,
+}
+
+/// A role.
+#[derive(Clone, Debug)]
+pub struct Role {
+    /// Name.
+    pub name: String,
+    /// Whether every right is its.
+    pub superuser: bool,
+    /// Whether it may log in.
+    pub login: bool,
+}
+
+/// The type of a number in `pg_constraint`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constraint<'a> {
+    Primary(&'a Index),
+    Unique(&'a Index),
+    Check(&'a Table, usize),
+    Foreign(&'a Table, usize),
+}
+
+impl PartialEq for Index {
+    fn eq(&self, other: &Index) -> bool {
+        self.oid == other.oid
+    }
+}
+
+impl Eq for Index {}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        self.oid == other.oid
+    }
+}
+
+impl Eq for Table {}
+
+/// Places for the constraints of one table, in the numbers of constraints.
+const CONSTRAINTS_MAX: u32 = 128;
+
+impl Snapshot {
+    /// The number of the index that a primary key is shown as: derived from its table's.
+    pub fn primary_index_oid(table: u32) -> u32 {
+        0x3000_0000 | table & 0x0fff_ffff
+    }
+
+    /// The number of a table's row type.
+    pub(crate) fn row_type(relation: u32) -> u32 {
+        0x2000_0000 | relation & 0x0fff_ffff
+    }
+
+    /// The number of a DEFAULT.
+    pub(crate) fn default_oid(table: u32, column: i64) -> u32 {
+        0x6000_0000 | ((table & 0xf_ffff) << 9) | (column as u32 & 0x1ff)
+    }
+
+    /// All constraints with their numbers.
+    pub(crate) fn constraints(&self) -> Vec<(u32, Constraint<'_>)> {
+        let number = |table: u32, place: usize| {
+            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
+        };
+        let mut all = Vec::new();
+        for table in &self.tables {
+            let mut place = 1;
+            for index in self.indexes.iter().filter(|index| index.table == table.oid) {
+                if index.primary {
+                    all.push((number(table.oid, 0), Constraint::Primary(index)));
+                } else if index.constraint {
+                    // A unique constraint has the place of its index: it stays when others go.
+                    all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
+                }
+            }
+            for at in 0..table.checks.len() {
+                all.push((number(table.oid, place), Constraint::Check(table, at)));
+                place += 1;
+            }
+            for at in 0..table.foreign_keys.len() {
+                all.push((number(table.oid, place), Constraint::Foreign(table, at)));
+                place += 1;
+            }
+        }
+        all
+    }
+
+    /// The name of a schema.
+    pub(crate) fn schema_name(&self, oid: u32) -> &str {
+        match oid {
+            PG_CATALOG => "pg_catalog",
+            INFORMATION_SCHEMA => "information_schema",
+            _ => self.schemas.iter().find(|(known, _)| *known == oid).map_or("???", |(_, name)| name),
+        }
+    }
+
+    /// The number of a schema.
+    pub(crate) fn schema_oid(&self, name: &str) -> Option<u32> {
+        match name {
+            "pg_catalog" => Some(PG_CATALOG),
+            "information_schema" => Some(INFORMATION_SCHEMA),
+            _ => self.schemas.iter().find(|(_, known)| known == name).map(|(oid, _)| *oid),
+        }
+    }
+
+    /// Schema and name of a relation.
+    pub(crate) fn relation(&self, oid: u32) -> Option<(u32, &str)> {
+        let table = self.tables.iter().map(|t| (t.oid, t.schema, &t.name));
+        let index = self.indexes.iter().map(|t| (t.oid, t.schema, &t.name));
+        let view = self.views.iter().map(|t| (t.oid, t.schema, &t.name));
+        let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, &t.name));
+        let mut own = table.chain(index).chain(view).chain(sequence);
+        if let Some((_, schema, name)) = own.find(|(known, ..)| *known == oid) {
+            return Some((schema, name));
+        }
+        crate::relations::all().iter().find(|known| known.oid == oid).map(|known| (known.schema, known.name))
+    }
+
+    /// The relation of a name, with its schema or along the search path.
+    pub(crate) fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<u32> {
+        let places = match schema {
+            Some(schema) => vec![self.schema_oid(schema)?],
+            None => std::iter::once(PG_CATALOG).chain(self.search_path.iter().copied()).collect(),
+        };
+        let table = self.tables.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
+        let index = self.indexes.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
+        let view = self.views.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
+        let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
+        let system = crate::relations::all().iter().map(|known| (known.oid, known.schema, known.name));
+        let all: Vec<(u32, u32, &str)> = table
+            .chain(index)
+            .chain(view)
+            .chain(sequence)
+            .chain(system)
+            .filter(|(_, _, known)| *known == name)
+            .collect();
+        places.into_iter().find_map(|place| all.iter().find(|(_, schema, _)| *schema == place).map(|(oid, ..)| *oid))
+    }
+
+    /// Whether a relation is found by its name alone.
+    pub(crate) fn is_visible(&self, oid: u32) -> bool {
+        self.relation(oid).is_some_and(|(_, name)| self.relation_named(None, name) == Some(oid))
+    }
+
+    pub(crate) fn table(&self, oid: u32) -> Option<&Table> {
+        self.tables.iter().find(|table| table.oid == oid)
+    }
+
+    /// The number of a role: 10 is the first.
+    pub(crate) fn role_oid(&self, name: &str) -> Option<u32> {
+        self.roles.iter().position(|role| role.name == name).map(|at| if at == 0 { 10 } else { 16_000 + at as u32 })
+    }
+
+    pub(crate) fn role_name(&self, oid: i64) -> String {
+        let found = self.roles.iter().find(|role| self.role_oid(&role.name).map(i64::from) == Some(oid));
+        found.map_or_else(|| format!("unknown (OID={oid})"), |role| role.name.clone())
+    }
+}
+
+/// A name as SQL writes it.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$')
+        && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && !RESERVED.contains(&name);
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// Words that are names in quotes only.
+const RESERVED: &[&str] = &[
+    "all",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "current_date",
+    "current_time",
+    "current_user",
+    "default",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "limit",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "session_user",
+    "some",
+    "table",
+    "then",
+    "to",
+    "true",
+    "union",
+    "unique",
+    "user",
+    "using",
+    "when",
+    "where",
+    "window",
+    "with",
+];

@@ -1,0 +1,395 @@
+//! `information_schema`: the views of the SQL standard.
+//!
+//! ```text
+//!   tables     weft public customers 'BASE TABLE'
+//!   columns    weft public customers name 2 'NO' 'character varying' 50
+//! ```
+
+use weft_format::DataType;
+
+use crate::definitions::constraint_definition;
+use crate::relations::{self, Rows};
+use crate::snapshot::{Constraint, ForeignKey, Index, Snapshot, Table};
+use crate::types::{by_oid, format_type, type_of};
+use crate::value::Datum;
+
+fn text(text: impl AsRef<str>) -> Datum {
+    Datum::text(text)
+}
+
+fn yes_no(yes: bool) -> Datum {
+    text(if yes { "YES" } else { "NO" })
+}
+
+/// Fills the relations of this family.
+pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    let database = || text(&snapshot.database);
+    match name {
+        "information_schema_catalog_name" => rows.add([("catalog_name", database())]),
+        "schemata" => {
+            let system = [crate::snapshot::PG_CATALOG, crate::snapshot::INFORMATION_SCHEMA];
+            for oid in system.into_iter().chain(snapshot.schemas.iter().map(|(oid, _)| *oid)) {
+                rows.add([
+                    ("catalog_name", database()),
+                    ("schema_name", text(snapshot.schema_name(oid))),
+                    ("schema_owner", text(snapshot.role_name(10))),
+                ]);
+            }
+        }
+        "tables" => tables(rows, snapshot),
+        "columns" => columns(rows, snapshot),
+        "views" => {
+            for view in &snapshot.views {
+                rows.add([
+                    ("table_catalog", database()),
+                    ("table_schema", text(snapshot.schema_name(view.schema))),
+                    ("table_name", text(&view.name)),
+                    ("view_definition", text(format!(" {};", view.query))),
+                    ("check_option", text("NONE")),
+                    ("is_updatable", text("NO")),
+                    ("is_insertable_into", text("NO")),
+                ]);
+            }
+        }
+        "sequences" => {
+            for sequence in &snapshot.sequences {
+                let [start, least, greatest, step, _] = sequence.bounds.map(|bound| text(bound.to_string()));
+                let bits = match sequence.data_type {
+                    DataType::SmallInt => 16,
+                    DataType::Integer => 32,
+                    _ => 64,
+                };
+                rows.add([
+                    ("sequence_catalog", database()),
+                    ("sequence_schema", text(snapshot.schema_name(sequence.schema))),
+                    ("sequence_name", text(&sequence.name)),
+                    ("data_type", text(format_type(type_of(sequence.data_type).0, None))),
+                    ("numeric_precision", Datum::Int(bits)),
+                    ("numeric_precision_radix", Datum::Int(2)),
+                    ("start_value", start),
+                    ("minimum_value", least),
+                    ("maximum_value", greatest),
+                    ("increment", step),
+                    ("cycle_option", yes_no(sequence.cycle)),
+                ]);
+            }
+        }
+        "enabled_roles" => {
+            snapshot.roles.iter().for_each(|role| rows.add([("role_name", text(&role.name))]));
+        }
+        "character_sets" => rows.add([
+            ("character_set_name", text("UTF8")),
+            ("character_repertoire", text("UCS")),
+            ("form_of_use", text("UTF8")),
+            ("default_collate_catalog", database()),
+        ]),
+        "table_privileges" => privileges(rows, snapshot),
+        _ => constraints(name, rows, snapshot),
+    }
+}
+
+fn tables(rows: &mut Rows, snapshot: &Snapshot) {
+    let mut add = |schema: u32, name: &str, is_view: bool, is_system: bool| {
+        rows.add([
+            ("table_catalog", text(&snapshot.database)),
+            ("table_schema", text(snapshot.schema_name(schema))),
+            ("table_name", text(name)),
+            ("table_type", text(if is_view { "VIEW" } else { "BASE TABLE" })),
+            ("is_insertable_into", yes_no(!is_view && !is_system)),
+            ("is_typed", text("NO")),
+        ]);
+    };
+    relations::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
+    snapshot.tables.iter().for_each(|table| add(table.schema, &table.name, false, false));
+    snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
+}
+
+fn privileges(rows: &mut Rows, snapshot: &Snapshot) {
+    for table in &snapshot.tables {
+        for privilege in ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"] {
+            rows.add([
+                ("grantor", text(snapshot.role_name(10))),
+                ("grantee", text(snapshot.role_name(10))),
+                ("table_catalog", text(&snapshot.database)),
+                ("table_schema", text(snapshot.schema_name(table.schema))),
+                ("table_name", text(&table.name)),
+                ("privilege_type", text(privilege)),
+                ("is_grantable", text("YES")),
+            ]);
+        }
+    }
+}
+
+struct Column<'a> {
+    schema: u32,
+    table: &'a str,
+    name: &'a str,
+    number: i64,
+    data_type: (i64, i64),
+    nullable: bool,
+    default: Option<&'a str>,
+    identity: Option<bool>,
+    updatable: bool,
+}
+
+fn columns(rows: &mut Rows, snapshot: &Snapshot) {
+    let plain = |schema, table, name, number, data_type| Column {
+        schema,
+        table,
+        name,
+        number,
+        data_type,
+        nullable: true,
+        default: None,
+        identity: None,
+        updatable: false,
+    };
+    for known in relations::all() {
+        for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
+            let oid = crate::types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
+            add_column(rows, snapshot, &plain(known.schema, known.name, name, number, (oid, -1)));
+        }
+    }
+    for table in &snapshot.tables {
+        for (number, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.dropped) {
+            let described = Column {
+                nullable: !column.not_null,
+                default: column.default.as_deref().filter(|_| column.identity.is_none()),
+                identity: column.identity,
+                updatable: true,
+                ..plain(table.schema, &table.name, &column.name, number, type_of(column.data_type))
+            };
+            add_column(rows, snapshot, &described);
+        }
+    }
+    for view in &snapshot.views {
+        for (number, (name, data_type)) in (1..).zip(&view.columns) {
+            add_column(rows, snapshot, &plain(view.schema, &view.name, name, number, type_of(*data_type)));
+        }
+    }
+}
+
+fn add_column(rows: &mut Rows, snapshot: &Snapshot, column: &Column<'_>) {
+    let (oid, modifier) = column.data_type;
+    let name = by_oid(oid).map_or("text", |row| row.name);
+    let is_array = name.starts_with('_');
+    let number = |number: i64| Datum::Int(number);
+    let length = match name {
+        "varchar" | "bpchar" if modifier >= 4 => number(modifier - 4),
+        _ => Datum::Null,
+    };
+    let bytes = match name {
+        "varchar" | "bpchar" if modifier >= 4 => number((modifier - 4).saturating_mul(4)),
+        "text" | "varchar" => number(1_073_741_824),
+        _ => Datum::Null,
+    };
+    let (precision, radix, scale) = match name {
+        "int2" => (number(16), number(2), number(0)),
+        "int4" => (number(32), number(2), number(0)),
+        "int8" => (number(64), number(2), number(0)),
+        "float4" => (number(24), number(2), Datum::Null),
+        "float8" => (number(53), number(2), Datum::Null),
+        "numeric" if modifier >= 4 => (number((modifier - 4) >> 16), number(10), number((modifier - 4) & 0xffff)),
+        "numeric" => (Datum::Null, number(10), Datum::Null),
+        _ => (Datum::Null, Datum::Null, Datum::Null),
+    };
+    let of_time = match name {
+        "date" => number(0),
+        "time" | "timestamp" | "timestamptz" | "interval" => number(6),
+        _ => Datum::Null,
+    };
+    rows.add([
+        ("table_catalog", text(&snapshot.database)),
+        ("table_schema", text(snapshot.schema_name(column.schema))),
+        ("table_name", text(column.table)),
+        ("column_name", text(column.name)),
+        ("ordinal_position", number(column.number)),
+        ("column_default", column.default.map_or(Datum::Null, text)),
+        ("is_nullable", yes_no(column.nullable)),
+        ("data_type", if is_array { text("ARRAY") } else { text(format_type(oid, None)) }),
+        ("character_maximum_length", length),
+        ("character_octet_length", bytes),
+        ("numeric_precision", precision),
+        ("numeric_precision_radix", radix),
+        ("numeric_scale", scale),
+        ("datetime_precision", of_time),
+        ("udt_catalog", text(&snapshot.database)),
+        ("udt_schema", text("pg_catalog")),
+        ("udt_name", text(name)),
+        ("dtd_identifier", text(column.number.to_string())),
+        ("is_self_referencing", text("NO")),
+        ("is_identity", yes_no(column.identity.is_some())),
+        (
+            "identity_generation",
+            match column.identity {
+                Some(true) => text("ALWAYS"),
+                Some(false) => text("BY DEFAULT"),
+                None => Datum::Null,
+            },
+        ),
+        ("identity_cycle", text("NO")),
+        ("is_generated", text("NEVER")),
+        ("is_updatable", yes_no(column.updatable)),
+    ]);
+}
+
+/// A constraint in parts: its table, name, kind, columns, and the foreign key that it is.
+struct Parts<'a> {
+    table: &'a Table,
+    name: &'a str,
+    kind: &'static str,
+    columns: Vec<i64>,
+    key: Option<&'a ForeignKey>,
+    definition: String,
+}
+
+fn parts(snapshot: &Snapshot) -> Vec<Parts<'_>> {
+    let of = |constraint: Constraint<'_>| constraint_definition(snapshot, constraint);
+    let all = snapshot.constraints().into_iter().filter_map(|(_, constraint)| {
+        let definition = of(constraint);
+        let numbers = |index: &Index| index.parts.iter().map(|(number, _)| *number).collect();
+        Some(match constraint {
+            Constraint::Primary(index) => {
+                let table = snapshot.table(index.table)?;
+                Parts { table, name: &index.name, kind: "PRIMARY KEY", columns: numbers(index), key: None, definition }
+            }
+            Constraint::Unique(index) => {
+                let table = snapshot.table(index.table)?;
+                Parts { table, name: &index.name, kind: "UNIQUE", columns: numbers(index), key: None, definition }
+            }
+            Constraint::Check(table, at) => {
+                Parts { table, name: &table.checks[at].0, kind: "CHECK", columns: Vec::new(), key: None, definition }
+            }
+            Constraint::Foreign(table, at) => {
+                let key = &table.foreign_keys[at];
+                let columns = key.columns.clone();
+                Parts { table, name: &key.name, kind: "FOREIGN KEY", columns, key: Some(key), definition }
+            }
+        })
+    });
+    all.collect()
+}
+
+fn column_name(table: &Table, number: i64) -> Datum {
+    let column = usize::try_from(number - 1).ok().and_then(|at| table.columns.get(at));
+    column.map_or(Datum::Null, |column| text(&column.name))
+}
+
+fn constraints(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    let all = parts(snapshot);
+    let unique_of = |key: &ForeignKey| {
+        let is_it = |other: &&Parts<'_>| {
+            other.table.oid == key.parent
+                && matches!(other.kind, "PRIMARY KEY" | "UNIQUE")
+                && other.columns.len() == key.parent_columns.len()
+                && other.columns.iter().all(|column| key.parent_columns.contains(column))
+        };
+        all.iter().find(is_it)
+    };
+    for part in &all {
+        let database = text(&snapshot.database);
+        let schema = text(snapshot.schema_name(part.table.schema));
+        let constraint = || {
+            [
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", schema.clone()),
+                ("constraint_name", text(part.name)),
+            ]
+        };
+        let table = || {
+            [
+                ("table_catalog", database.clone()),
+                ("table_schema", schema.clone()),
+                ("table_name", text(&part.table.name)),
+            ]
+        };
+        let [a, b, c] = constraint();
+        let [d, e, f] = table();
+        match name {
+            "table_constraints" => rows.add([
+                a,
+                b,
+                c,
+                d,
+                e,
+                f,
+                ("constraint_type", text(part.kind)),
+                ("is_deferrable", yes_no(part.key.is_some_and(|key| key.deferrable.0))),
+                ("initially_deferred", yes_no(part.key.is_some_and(|key| key.deferrable.1))),
+                ("enforced", text("YES")),
+            ]),
+            "check_constraints" if part.kind == "CHECK" => {
+                let clause = part.definition.trim_start_matches("CHECK ").to_owned();
+                rows.add([a, b, c, ("check_clause", text(clause))]);
+            }
+            "key_column_usage" => {
+                for (number, column) in (1..).zip(&part.columns) {
+                    let [a, b, c] = constraint();
+                    let [d, e, f] = table();
+                    let place = part.key.and_then(|key| {
+                        let unique = unique_of(key)?;
+                        let wanted = key.parent_columns.get(number as usize - 1)?;
+                        unique.columns.iter().position(|column| column == wanted)
+                    });
+                    rows.add([
+                        a,
+                        b,
+                        c,
+                        d,
+                        e,
+                        f,
+                        ("column_name", column_name(part.table, *column)),
+                        ("ordinal_position", Datum::Int(number)),
+                        ("position_in_unique_constraint", place.map_or(Datum::Null, |at| Datum::Int(at as i64 + 1))),
+                    ]);
+                }
+            }
+            "constraint_column_usage" | "constraint_table_usage" => {
+                let (of, columns) = match part.key {
+                    Some(key) => (snapshot.table(key.parent), &key.parent_columns),
+                    None => (Some(part.table), &part.columns),
+                };
+                let Some(of) = of else { continue };
+                let numbers: &[i64] = if name == "constraint_table_usage" { &[0] } else { columns };
+                for number in numbers {
+                    let [a, b, c] = constraint();
+                    rows.add([
+                        a,
+                        b,
+                        c,
+                        ("table_catalog", database.clone()),
+                        ("table_schema", text(snapshot.schema_name(of.schema))),
+                        ("table_name", text(&of.name)),
+                    ]);
+                    if let (Some(place), Some(row)) = (rows.column("column_name"), rows.rows.last_mut()) {
+                        row[place] = column_name(of, *number);
+                    }
+                }
+            }
+            "referential_constraints" => {
+                let Some(key) = part.key else { continue };
+                let rule = |action| match action {
+                    'c' => "CASCADE",
+                    'n' => "SET NULL",
+                    'd' => "SET DEFAULT",
+                    'r' => "RESTRICT",
+                    _ => "NO ACTION",
+                };
+                let unique = unique_of(key);
+                let of = unique.map_or(Datum::Null, |unique| text(snapshot.schema_name(unique.table.schema)));
+                rows.add([
+                    a,
+                    b,
+                    c,
+                    ("unique_constraint_catalog", database.clone()),
+                    ("unique_constraint_schema", of),
+                    ("unique_constraint_name", unique.map_or(Datum::Null, |unique| text(unique.name))),
+                    ("match_option", text("NONE")),
+                    ("update_rule", text(rule(key.on_update))),
+                    ("delete_rule", text(rule(key.on_delete))),
+                ]);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Clients' own queries over a small database.
+
+use sqlparser::ast::Statement;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use weft_format::{DataType, Value};
+
+use super::*;
+
+fn column(name: &str, data_type: DataType, not_null: bool) -> Column {
+    Column { name: name.into(), data_type, not_null, dropped: false, default: None, identity: None }
+}
+
+fn snapshot() -> Snapshot {
+    let money = DataType::Numeric { precision: 12, scale: 2 };
+    let customers = Table {
+        oid: 16_387,
+        schema: PUBLIC,
+        name: "customers".into(),
+        columns: vec![
+            Column {
+                default: Some("nextval('customers_id_seq'::regclass)".into()),
+                ..column("id", DataType::Integer, true)
+            },
+            column("name", DataType::Varchar(50), true),
+            Column { dropped: true, ..column("gone", DataType::Text, false) },
+            Column { default: Some("0".into()), ..column("score", money, false) },
+        ],
+        primary_key: Some(("customers_pkey".into(), vec![1])),
+        checks: vec![("customers_score_check".into(), "(score >= 0)".into())],
+        method: "row".into(),
+        ..Table::default()
+    };
+    let orders = Table {
+        oid: 16_390,
+        schema: PUBLIC,
+        name: "orders".into(),
+        columns: vec![
+            Column { identity: Some(true), ..column("id", DataType::Integer, true) },
+            column("customer_id", DataType::Integer, true),
+        ],
+        foreign_keys: vec![ForeignKey {
+            name: "orders_customer_id_fkey".into(),
+            columns: vec![2],
+            parent: 16_387,
+            parent_columns: vec![1],
+            on_delete: 'c',
+            on_update: 'a',
+            deferrable: (false, false),
+        }],
+        method: "row".into(),
+        ..Table::default()
+    };
+    let index = |oid, name: &str, table, parts: &[(i64, &str)]| Index {
+        oid,
+        schema: PUBLIC,
+        name: name.into(),
+        table,
+        parts: parts.iter().map(|(number, text)| (*number, (*text).to_owned())).collect(),
+        ..Index::default()
+    };
+    let pkey = index(16_388, "customers_pkey", 16_387, &[(1, "")]);
+    let unique = index(16_389, "customers_name_key", 16_387, &[(2, "")]);
+    Snapshot {
+        database: "weft".into(),
+        user: "weft".into(),
+        version: "PostgreSQL 15".into(),
+        search_path: vec![PUBLIC],
+        backend: 7,
+        schemas: vec![(PUBLIC, "public".into()), (16_500, "shop".into())],
+        tables: vec![
+            customers,
+            orders,
+            Table { oid: 16_501, schema: 16_500, name: "items".into(), ..Table::default() },
+        ],
+        indexes: vec![
+            Index { unique: true, primary: true, constraint: true, ..pkey },
+            Index { unique: true, constraint: true, ..unique },
+            index(16_391, "orders_both", 16_390, &[(2, ""), (1, "")]),
+        ],
+        views: vec![View {
+            oid: 16_400,
+            schema: PUBLIC,
+            name: "big".into(),
+            columns: vec![("id".into(), DataType::Integer)],
+            query: "SELECT id FROM customers".into(),
+        }],
+        comments: [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into(),
+        roles: vec![Role { name: "weft".into(), superuser: true, login: true }],
+        settings: vec![
+            ("search_path".into(), "\"$user\", public".into(), "where names are looked for".into()),
+            ("server_version_num".into(), "150010".into(), "the version".into()),
+        ],
+        ..Snapshot::default()
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Bool(value) => if *value { "t" } else { "f" }.into(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(text) => text.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn run(sql: &str) -> weft_format::Result<Vec<String>> {
+    let mut parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql)
+        .map_err(|error| weft_format::Error::new(weft_format::Code::SyntaxError, error.to_string()))?;
+    let Some(Statement::Query(query)) = parsed.pop() else { panic!("{sql} is no query") };
+    assert!(is_of_catalog(&query), "{sql} is of the catalog");
+    let bound = CatalogQuery::new(&query)?;
+    let width = bound.columns().len();
+    let values = bound.run(&snapshot(), &[])?;
+    Ok(values.chunks(width.max(1)).map(|row| row.iter().map(shown).collect::<Vec<_>>().join("|")).collect())
+}
+
+fn rows(sql: &str) -> Vec<String> {
+    run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+#[test]
+fn relations_have_postgresqls_columns_and_numbers() {
+    assert_eq!(rows("SELECT oid, relname, relkind FROM pg_class WHERE relname = 'customers'"), ["16387|customers|r"]);
+    assert_eq!(
+        rows("SELECT 'pg_class'::regclass::oid, 'customers'::regclass, 16501::regclass"),
+        ["1259|customers|shop.items"]
+    );
+    assert_eq!(
+        rows("SELECT attname, attnum, attisdropped FROM pg_attribute WHERE attrelid = 16387 ORDER BY 2"),
+        ["id|1|f", "name|2|f", "gone|3|t", "score|4|f"]
+    );
+    assert_eq!(
+        rows("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 16387 AND attnum = 4"),
+        ["numeric(12,2)"]
+    );
+    assert_eq!(rows("SELECT rolname, rolpassword FROM pg_authid"), ["weft|NULL"]);
+}
+
+#[test]
+fn definitions_are_written_as_postgresql_writes_them() {
+    assert_eq!(
+        rows("SELECT pg_get_constraintdef(oid) FROM pg_constraint ORDER BY conname"),
+        [
+            "UNIQUE (name)",
+            "PRIMARY KEY (id)",
+            "CHECK (score >= 0)",
+            "FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE CASCADE"
+        ]
+    );
+    assert_eq!(
+        rows("SELECT pg_get_indexdef(16391), pg_get_indexdef(16391, 2, true)"),
+        ["CREATE INDEX orders_both ON public.orders USING btree (customer_id, id)|id"]
+    );
+    assert_eq!(
+        rows("SELECT obj_description(16387, 'pg_class'), col_description(16387, 2)"),
+        ["who buys|as on the bill"]
+    );
+}
+
+#[test]
+fn correlated_and_lateral_queries_see_the_rows_around() {
+    let sql = "SELECT c.relname, (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0) \
+               FROM pg_class c WHERE EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid) ORDER BY 1";
+    assert_eq!(rows(sql), ["customers|4", "orders|2"]);
+    let sql = "SELECT k.ord, a.attname FROM pg_index i, LATERAL unnest(i.indkey) WITH ORDINALITY AS k (attnum, ord) \
+               JOIN pg_attribute a ON a.attnum = k.attnum \
+               WHERE i.indexrelid = 'orders_both'::regclass AND a.attrelid = i.indrelid ORDER BY k.ord";
+    assert_eq!(rows(sql), ["1|customer_id", "2|id"]);
+    assert_eq!(
+        rows("SELECT ARRAY(SELECT nspname FROM pg_namespace WHERE oid > 2000 ORDER BY 1)::text"),
+        ["{information_schema,public,shop}"]
+    );
+}
+
+#[test]
+fn vectors_begin_at_zero_and_arrays_at_one() {
+    assert_eq!(rows("SELECT indkey[0], indkey[1], indkey FROM pg_index WHERE indexrelid = 16391"), ["2|1|2 1"]);
+    assert_eq!(rows("SELECT conkey[1], confkey[1], conkey[0] FROM pg_constraint WHERE contype = 'f'"), ["2|1|NULL"]);
+    let sql = "SELECT (information_schema._pg_expandarray(indkey)).n, (information_schema._pg_expandarray(indkey)).x \
+               FROM pg_index WHERE indexrelid = 16391";
+    assert_eq!(rows(sql), ["1|2", "2|1"]);
+    assert_eq!(rows("SELECT generate_subscripts(indkey, 1) FROM pg_index WHERE indexrelid = 16391"), ["0", "1"]);
+}
+
+#[test]
+fn outer_joins_keep_rows_and_null_is_unknown() {
+    let sql = "SELECT n.nspname, c.relname FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid \
+               AND c.relkind = 'v' AND c.oid > 16384 WHERE n.oid IN (2200, 16500) ORDER BY 1";
+    assert_eq!(rows(sql), ["public|big", "shop|NULL"]);
+    let sql = "SELECT count(*) FROM pg_namespace n FULL JOIN pg_roles r ON r.oid = n.oid";
+    assert_eq!(rows(sql), ["5"]);
+    assert_eq!(rows("SELECT 1 FROM pg_class WHERE NULL = ANY ('{a}'::text[]) LIMIT 1"), Vec::<String>::new());
+    assert_eq!(
+        rows("SELECT NULL::oid IN (1, 2), 3::oid NOT IN (1, NULL), 'x'::regproc = 'x'::regproc"),
+        ["NULL|NULL|t"]
+    );
+}
+
+#[test]
+fn groups_windows_sets_and_order() {
+    let sql = "SELECT relkind, count(*), string_agg(relname, ',' ORDER BY relname DESC) FROM pg_class \
+               WHERE oid > 16384 AND relkind <> 'S' GROUP BY relkind HAVING count(*) > 1 ORDER BY 2 DESC, relkind";
+    let wanted = ["i|3|orders_both,customers_pkey,customers_name_key", "r|3|orders,items,customers"];
+    assert_eq!(rows(sql), wanted);
+    let sql = "SELECT row_number() OVER (PARTITION BY attrelid ORDER BY attnum DESC) FROM pg_attribute \
+               WHERE attrelid = 16390 ORDER BY attnum";
+    assert_eq!(rows(sql), ["2", "1"]);
+    assert_eq!(rows("SELECT 1 FROM pg_am UNION SELECT 2 EXCEPT SELECT 1"), ["2"]);
+    assert_eq!(
+        rows("WITH a (x) AS (SELECT amname FROM pg_am) SELECT x FROM a ORDER BY x DESC LIMIT 1 OFFSET 1"),
+        ["heap"]
+    );
+}
+
+#[test]
+fn information_schema_tells_of_keys() {
+    let sql = "SELECT tc.constraint_type, kcu.column_name, ccu.table_name, ccu.column_name \
+               FROM information_schema.table_constraints tc \
+               JOIN information_schema.key_column_usage kcu USING (constraint_name) \
+               JOIN information_schema.constraint_column_usage ccu ON ccu.constraint_name = tc.constraint_name \
+               ORDER BY 1, 2";
+    assert_eq!(
+        rows(sql),
+        ["FOREIGN KEY|customer_id|customers|id", "PRIMARY KEY|id|customers|id", "UNIQUE|name|customers|name"]
+    );
+    let sql = "SELECT data_type, character_maximum_length, is_nullable FROM information_schema.columns \
+               WHERE table_name = 'customers' AND column_name = 'name'";
+    assert_eq!(rows(sql), ["character varying|50|NO"]);
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let code = |sql: &str| run(sql).unwrap_err().code().sqlstate();
+    assert_eq!(code("SELECT nothing FROM pg_class"), "42703");
+    assert_eq!(code("SELECT * FROM pg_catalog.pg_nothing"), "42P01");
+    assert_eq!(code("SELECT 'nothing'::regclass"), "42P01");
+    assert_eq!(code("SELECT pg_nothing(oid) FROM pg_class"), "42883");
+    assert_eq!(code("SELECT (SELECT oid FROM pg_class)"), "21000");
+    assert_eq!(rows("SELECT to_regclass('nothing')"), ["NULL"]);
+}
+
+#[test]
+fn queries_of_tables_are_not_ours() {
+    let is_ours = |sql: &str| match Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().pop() {
+        Some(Statement::Query(query)) => is_of_catalog(&query),
+        other => panic!("{other:?}"),
+    };
+    for sql in ["SELECT 1", "SELECT now()", "SELECT * FROM t", "SELECT * FROM pg_mine", "SELECT nextval('s')"] {
+        assert!(!is_ours(sql), "{sql}");
+    }
+    assert!(!is_ours("SELECT * FROM t, pg_class c WHERE c.oid = t.a"));
+    assert!(is_ours("SELECT version()") && is_ours("SELECT * FROM information_schema.tables"));
+}
+
+/// What psql 15, SQLAlchemy 2, pgjdbc 42, npgsql, DBeaver, Metabase, Grafana and pgbench send.
+#[test]
+fn queries_of_clients_run() {
+    let mut failed = 0;
+    for sql in include_str!("../data/client_queries.txt").split(";;\n").filter(|sql| !sql.trim().is_empty()) {
+        if let Err(error) = run(sql) {
+            failed += 1;
+            println!("{error}\n    {sql}\n");
+        }
+    }
+    assert_eq!(failed, 0);
+}

@@ -1,0 +1,244 @@
+//! `pg_type` and what goes with types: collations, access methods, operator classes.
+
+use std::sync::LazyLock;
+
+use weft_expr::text::NUMERIC_DEFAULT;
+use weft_format::DataType;
+
+use crate::relations::Rows;
+use crate::snapshot::{PG_CATALOG, Snapshot};
+use crate::value::Datum;
+
+/// A line of `pg_type`.
+pub(crate) struct TypeRow {
+    pub(crate) oid: i64,
+    pub(crate) name: &'static str,
+    fields: Vec<&'static str>,
+}
+
+impl TypeRow {
+    fn number(&self, place: usize) -> i64 {
+        self.fields[place].parse().unwrap_or(0)
+    }
+
+    pub(crate) fn length(&self) -> i64 {
+        self.number(2)
+    }
+
+    pub(crate) fn by_value(&self) -> bool {
+        self.fields[3] == "t"
+    }
+
+    pub(crate) fn element(&self) -> i64 {
+        self.number(7)
+    }
+
+    pub(crate) fn array(&self) -> i64 {
+        self.number(8)
+    }
+
+    pub(crate) fn align(&self) -> &'static str {
+        self.fields[10]
+    }
+
+    pub(crate) fn storage(&self) -> &'static str {
+        self.fields[11]
+    }
+
+    pub(crate) fn collation(&self) -> i64 {
+        self.number(12)
+    }
+}
+
+static TYPES: LazyLock<Vec<TypeRow>> = LazyLock::new(|| {
+    let line = |line: &'static str| {
+        let fields: Vec<&str> = line.split('|').collect();
+        Some(TypeRow { oid: fields[0].parse().ok()?, name: fields.get(1)?, fields })
+    };
+    include_str!("../data/types.txt").lines().filter_map(line).collect()
+});
+
+/// The type of a number.
+pub(crate) fn by_oid(oid: i64) -> Option<&'static TypeRow> {
+    TYPES.iter().find(|row| row.oid == oid)
+}
+
+/// Names of types that SQL has beside those in `pg_type`.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("bigint", "int8"),
+    ("bit varying", "varbit"),
+    ("boolean", "bool"),
+    ("character", "bpchar"),
+    ("character varying", "varchar"),
+    ("decimal", "numeric"),
+    ("double precision", "float8"),
+    ("int", "int4"),
+    ("integer", "int4"),
+    ("real", "float4"),
+    ("smallint", "int2"),
+    ("time with time zone", "timetz"),
+    ("time without time zone", "time"),
+    ("timestamp with time zone", "timestamptz"),
+    ("timestamp without time zone", "timestamp"),
+];
+
+/// The type of a name as SQL writes it: with a schema perhaps, `[]` behind it perhaps.
+pub(crate) fn by_name(name: &str) -> Option<&'static TypeRow> {
+    let name = name.trim();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    if let Some(element) = name.strip_suffix("[]") {
+        return by_oid(by_name(element)?.array());
+    }
+    let plain = name.split('(').next().unwrap_or(name).trim();
+    let quoted = plain.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    let folded = plain.to_lowercase();
+    let known = OTHER_NAMES.iter().find(|(other, _)| *other == folded).map_or(folded.as_str(), |(_, name)| name);
+    // Quoted, char is another type than char.
+    let known = quoted.unwrap_or(if known == "char" { "bpchar" } else { known });
+    TYPES.iter().find(|row| row.name == known)
+}
+
+/// A type as SQL writes it, with its modifier.
+pub(crate) fn format_type(oid: i64, modifier: Option<i64>) -> String {
+    let Some(row) = by_oid(oid) else { return if oid == 0 { "-".into() } else { "???".into() } };
+    if row.element() != 0 && row.length() == -1 && row.name.starts_with('_') {
+        return format!("{}[]", format_type(row.element(), modifier));
+    }
+    let modifier = modifier.unwrap_or(-1);
+    let length = if modifier >= 4 { format!("({})", modifier - 4) } else { String::new() };
+    match row.name {
+        "bpchar" if modifier < 0 => "character".into(),
+        "bpchar" => format!("character{length}"),
+        "varchar" => format!("character varying{length}"),
+        "numeric" if modifier >= 4 => format!("numeric({},{})", (modifier - 4) >> 16, (modifier - 4) & 0xffff),
+        "char" => "\"char\"".into(),
+        "time" => "time without time zone".into(),
+        "timetz" => "time with time zone".into(),
+        "timestamp" => "timestamp without time zone".into(),
+        "timestamptz" => "timestamp with time zone".into(),
+        "varbit" => "bit varying".into(),
+        // The shorter names are read only.
+        name => {
+            let is_it = |(other, known): &&(&str, &str)| *known == name && !matches!(*other, "int" | "decimal");
+            OTHER_NAMES.iter().find(is_it).map_or(name, |(other, _)| other).into()
+        }
+    }
+}
+
+/// The number and the modifier of a column's type.
+pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
+    let plain = |data_type: DataType| match data_type {
+        DataType::Boolean => "bool",
+        DataType::SmallInt => "int2",
+        DataType::Integer => "int4",
+        DataType::BigInt => "int8",
+        DataType::Oid => "oid",
+        DataType::Real => "float4",
+        DataType::DoublePrecision => "float8",
+        DataType::Numeric { .. } => "numeric",
+        DataType::Text => "text",
+        DataType::Varchar(_) => "varchar",
+        DataType::Char(_) => "bpchar",
+        DataType::Bytea => "bytea",
+        DataType::Uuid => "uuid",
+        DataType::Date => "date",
+        DataType::Time => "time",
+        DataType::Timestamp => "timestamp",
+        DataType::TimestampTz => "timestamptz",
+        DataType::Interval => "interval",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
+        DataType::Array(_) => "_text",
+    };
+    let element = data_type.element().unwrap_or(data_type);
+    let row = TYPES.iter().find(|row| row.name == plain(element));
+    let oid = row.map_or(25, |row| if data_type.element().is_some() { row.array() } else { row.oid });
+    let modifier = match element {
+        DataType::Varchar(length) | DataType::Char(length) if length < 0x7fff_fff0 => i64::from(length) + 4,
+        NUMERIC_DEFAULT => -1,
+        DataType::Numeric { precision, scale } => (i64::from(precision) << 16 | i64::from(scale)) + 4,
+        _ => -1,
+    };
+    (oid, modifier)
+}
+
+/// Fills the relations of this family.
+pub(crate) fn fill(name: &str, rows: &mut Rows, _: &Snapshot) {
+    let text = |text: &str| Datum::text(text);
+    let catalog = || Datum::Int(PG_CATALOG.into());
+    match name {
+        "pg_type" => TYPES.iter().for_each(|row| add_type(rows, row)),
+        "pg_collation" => {
+            for (oid, name) in [(100, "default"), (950, "C"), (951, "POSIX")] {
+                rows.add([
+                    ("oid", Datum::Int(oid)),
+                    ("collname", text(name)),
+                    ("collnamespace", catalog()),
+                    ("collowner", Datum::Int(10)),
+                    ("collprovider", text(if oid == 100 { "d" } else { "c" })),
+                    ("collisdeterministic", Datum::Bool(true)),
+                    ("collencoding", Datum::Int(-1)),
+                    ("collcollate", if oid == 100 { Datum::Null } else { text(name) }),
+                    ("collctype", if oid == 100 { Datum::Null } else { text(name) }),
+                ]);
+            }
+        }
+        "pg_am" => {
+            for (oid, name, kind) in METHODS {
+                let handler =
+                    if *kind == "t" { "heap_tableam_handler".into() } else { format!("{}handler", &name[..2]) };
+                let values = [
+                    ("oid", Datum::Int(*oid)),
+                    ("amname", text(name)),
+                    ("amhandler", text(&handler)),
+                    ("amtype", text(kind)),
+                ];
+                rows.add(values);
+            }
+        }
+        "pg_language" => rows.add([("oid", Datum::Int(14)), ("lanname", text("sql")), ("lanowner", Datum::Int(10))]),
+        _ => {}
+    }
+}
+
+/// Access methods: those of Weft's tables beside `heap`, which clients look for.
+pub(crate) const METHODS: &[(i64, &str, &str)] =
+    &[(2, "heap", "t"), (403, "btree", "i"), (9001, "row", "t"), (9002, "column", "t")];
+
+fn add_type(rows: &mut Rows, row: &'static TypeRow) {
+    let text = |place: usize| Datum::text(row.fields[place]);
+    let number = |place: usize| Datum::Int(row.number(place));
+    let flag = |place: usize| Datum::Bool(row.fields[place] == "t");
+    let function = |ending: &str| {
+        let stem = row.fields[9].strip_suffix("in").unwrap_or(row.fields[9]);
+        let stem = if row.fields[9] == "array_in" { "array_" } else { stem };
+        Datum::text(format!("{stem}{ending}"))
+    };
+    rows.add([
+        ("oid", number(0)),
+        ("typname", text(1)),
+        ("typnamespace", Datum::Int(PG_CATALOG.into())),
+        ("typowner", Datum::Int(10)),
+        ("typlen", number(2)),
+        ("typbyval", flag(3)),
+        ("typtype", text(4)),
+        ("typcategory", text(5)),
+        ("typispreferred", flag(6)),
+        ("typisdefined", Datum::Bool(true)),
+        ("typdelim", Datum::text(",")),
+        ("typsubscript", text(13)),
+        ("typelem", number(7)),
+        ("typarray", number(8)),
+        ("typinput", text(9)),
+        ("typoutput", function("out")),
+        ("typreceive", function("recv")),
+        ("typsend", function("send")),
+        ("typmodin", Datum::text("-")),
+        ("typmodout", Datum::text("-")),
+        ("typanalyze", Datum::text("-")),
+        ("typalign", text(10)),
+        ("typstorage", text(11)),
+        ("typtypmod", Datum::Int(-1)),
+        ("typcollation", number(12)),
+    ]);
+}
