@@ -30,7 +30,8 @@ class Order(Base):
 
 
 def main():
-    engine = create_engine("postgresql+psycopg://")
+    # Its INSERT ... SELECT ... RETURNING into a table with a serial column is refused (docs/differences.md).
+    engine = create_engine("postgresql+psycopg://", use_insertmanyvalues=False)
     Base.metadata.drop_all(engine)
     Base.metadata.create_all(engine)
     with Session(engine) as session:
