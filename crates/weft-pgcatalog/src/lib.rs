@@ -14,8 +14,8 @@
 //! | `definitions`, `functions`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
 //! | `value`, `pattern` | values, regular expressions |
 //!
-//! Clients' queries of the catalog are small and intricate: correlated, LATERAL, with arrays whose subscripts begin at 0.
-//! So they are interpreted as they stand, over rows in memory, and never meet the engines that read tables.
+//! Clients' queries of the catalog are small and intricate: correlated, LATERAL, with arrays whose subscripts begin at
+//! 0. So they are interpreted as they stand, over rows in memory, and never meet the engines that read tables.
 
 mod aggregate;
 mod bind;

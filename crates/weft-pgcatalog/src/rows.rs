@@ -1,5 +1,5 @@
-//! Relations: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_index`, `pg_constraint`, `pg_sequence`, `pg_description`, and
-//! the views over them: `pg_tables`, `pg_views`, `pg_indexes`, `pg_sequences`.
+//! Relations: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_index`, `pg_constraint`, `pg_sequence`, `pg_description`,
+//! and the views over them: `pg_tables`, `pg_views`, `pg_indexes`, `pg_sequences`.
 //!
 //! ```text
 //!   CREATE TABLE t (id int PRIMARY KEY)   pg_class t 'r' and t_pkey 'i'    pg_attribute t.id, t_pkey.id
@@ -106,6 +106,23 @@ struct Class<'a> {
     options: Datum,
 }
 
+fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns: usize) -> Class<'a> {
+    Class {
+        oid,
+        schema,
+        name,
+        kind,
+        columns,
+        method: 0,
+        bytes: 0,
+        rows: -1.0,
+        checks: 0,
+        has_index: false,
+        has_triggers: false,
+        options: Datum::Null,
+    }
+}
+
 fn classes(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
         let has_type = matches!(class.kind, "r" | "v");
@@ -131,24 +148,10 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("reloptions", class.options),
         ]);
     };
-    let plain = |oid, schema, name, kind, columns| Class {
-        oid,
-        schema,
-        name,
-        kind,
-        columns,
-        method: 0,
-        bytes: 0,
-        rows: -1.0,
-        checks: 0,
-        has_index: false,
-        has_triggers: false,
-        options: Datum::Null,
-    };
     for known in relations::all() {
         let kind = if known.is_view { "v" } else { "r" };
         let method = if known.is_view { 0 } else { 2 };
-        add(Class { method, ..plain(known.oid, known.schema, known.name, kind, known.columns.len()) });
+        add(Class { method, ..plain_class(known.oid, known.schema, known.name, kind, known.columns.len()) });
     }
     for table in &snapshot.tables {
         let method = METHODS.iter().find(|(_, name, _)| *name == table.method).map_or(2, |(oid, ..)| *oid);
@@ -162,19 +165,19 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             has_index: snapshot.indexes.iter().any(|index| index.table == table.oid),
             has_triggers: !table.foreign_keys.is_empty() || snapshot.tables.iter().any(is_parent),
             options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
-            ..plain(table.oid, table.schema, &table.name, "r", table.columns.len())
+            ..plain_class(table.oid, table.schema, &table.name, "r", table.columns.len())
         });
     }
     for index in &snapshot.indexes {
         let columns = index.parts.len() + index.included.len();
-        let class = plain(index.oid, index.schema, &index.name, "i", columns);
+        let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
         add(Class { method: 403, bytes: index.bytes, rows: 0.0, ..class });
     }
     for view in &snapshot.views {
-        add(plain(view.oid, view.schema, &view.name, "v", view.columns.len()));
+        add(plain_class(view.oid, view.schema, &view.name, "v", view.columns.len()));
     }
     for sequence in &snapshot.sequences {
-        add(Class { rows: 1.0, ..plain(sequence.oid, sequence.schema, &sequence.name, "S", 3) });
+        add(Class { rows: 1.0, ..plain_class(sequence.oid, sequence.schema, &sequence.name, "S", 3) });
     }
 }
 
@@ -187,6 +190,10 @@ struct Attribute<'a> {
     has_default: bool,
     identity: &'a str,
     dropped: bool,
+}
+
+fn plain_attribute(relation: u32, name: &str, number: i64, data_type: (i64, i64)) -> Attribute<'_> {
+    Attribute { relation, name, number, data_type, not_null: false, has_default: false, identity: "", dropped: false }
 }
 
 fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
@@ -214,21 +221,11 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attcollation", int(row.map_or(0, types::TypeRow::collation))),
         ]);
     };
-    let plain = |relation, name, number, data_type| Attribute {
-        relation,
-        name,
-        number,
-        data_type,
-        not_null: false,
-        has_default: false,
-        identity: "",
-        dropped: false,
-    };
     for known in relations::all() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
             let oid = types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
             let not_null = matches!(*type_name, "oid" | "name" | "bool") && !known.is_view;
-            add(Attribute { not_null, ..plain(known.oid, name, number, (oid, -1)) });
+            add(Attribute { not_null, ..plain_attribute(known.oid, name, number, (oid, -1)) });
         }
     }
     for table in &snapshot.tables {
@@ -238,7 +235,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
                 has_default: column.default.is_some() && column.identity.is_none(),
                 identity: column.identity.map_or("", |always| if always { "a" } else { "d" }),
                 dropped: column.dropped,
-                ..plain(table.oid, &column.name, number, type_of(column.data_type))
+                ..plain_attribute(table.oid, &column.name, number, type_of(column.data_type))
             });
         }
     }
@@ -246,23 +243,30 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
         let Some(table) = snapshot.table(index.table) else { continue };
         let included = index.included.iter().map(|number| (*number, ""));
         let parts = index.parts.iter().map(|(number, text)| (*number, text.as_str()));
-        for (number, (column, _)) in (1..).zip(parts.chain(included)) {
+        for (number, (column, text)) in (1..).zip(parts.chain(included)) {
             let of = usize::try_from(column - 1).ok().and_then(|at| table.columns.get(at));
-            let (name, data_type) =
-                of.map_or(("expr", (25, -1)), |column| (column.name.as_str(), type_of(column.data_type)));
-            add(plain(index.oid, name, number, data_type));
+            let (name, data_type) = of
+                .map_or((expression_name(text), (25, -1)), |column| (column.name.as_str(), type_of(column.data_type)));
+            add(plain_attribute(index.oid, name, number, data_type));
         }
     }
     for view in &snapshot.views {
         for (number, (name, data_type)) in (1..).zip(&view.columns) {
-            add(plain(view.oid, name, number, type_of(*data_type)));
+            add(plain_attribute(view.oid, name, number, type_of(*data_type)));
         }
     }
     for sequence in &snapshot.sequences {
         for (number, (name, oid)) in (1..).zip([("last_value", 20), ("log_cnt", 20), ("is_called", 16)]) {
-            add(Attribute { not_null: true, ..plain(sequence.oid, name, number, (oid, -1)) });
+            add(Attribute { not_null: true, ..plain_attribute(sequence.oid, name, number, (oid, -1)) });
         }
     }
+}
+
+/// The column of an expression: named as the function that it calls.
+fn expression_name(text: &str) -> &str {
+    let name = text.split('(').next().unwrap_or("");
+    let is_name = name.len() < text.len() && !name.is_empty();
+    if is_name && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') { name } else { "expr" }
 }
 
 fn defaults(rows: &mut Rows, snapshot: &Snapshot) {

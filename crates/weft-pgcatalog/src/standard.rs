@@ -277,119 +277,128 @@ fn column_name(table: &Table, number: i64) -> Datum {
 
 fn constraints(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     let all = parts(snapshot);
-    let unique_of = |key: &ForeignKey| {
-        let is_it = |other: &&Parts<'_>| {
-            other.table.oid == key.parent
-                && matches!(other.kind, "PRIMARY KEY" | "UNIQUE")
-                && other.columns.len() == key.parent_columns.len()
-                && other.columns.iter().all(|column| key.parent_columns.contains(column))
-        };
-        all.iter().find(is_it)
-    };
     for part in &all {
-        let database = text(&snapshot.database);
-        let schema = text(snapshot.schema_name(part.table.schema));
-        let constraint = || {
-            [
-                ("constraint_catalog", database.clone()),
-                ("constraint_schema", schema.clone()),
-                ("constraint_name", text(part.name)),
-            ]
-        };
-        let table = || {
-            [
-                ("table_catalog", database.clone()),
-                ("table_schema", schema.clone()),
-                ("table_name", text(&part.table.name)),
-            ]
-        };
-        let [a, b, c] = constraint();
-        let [d, e, f] = table();
+        let named = || part.named(snapshot);
         match name {
-            "table_constraints" => rows.add([
-                a,
-                b,
-                c,
-                d,
-                e,
-                f,
-                ("constraint_type", text(part.kind)),
-                ("is_deferrable", yes_no(part.key.is_some_and(|key| key.deferrable.0))),
-                ("initially_deferred", yes_no(part.key.is_some_and(|key| key.deferrable.1))),
-                ("enforced", text("YES")),
-            ]),
+            "table_constraints" => table_constraint(rows, snapshot, part),
             "check_constraints" if part.kind == "CHECK" => {
+                let [a, b, c] = named();
                 let clause = part.definition.trim_start_matches("CHECK ").to_owned();
                 rows.add([a, b, c, ("check_clause", text(clause))]);
             }
-            "key_column_usage" => {
-                for (number, column) in (1..).zip(&part.columns) {
-                    let [a, b, c] = constraint();
-                    let [d, e, f] = table();
-                    let place = part.key.and_then(|key| {
-                        let unique = unique_of(key)?;
-                        let wanted = key.parent_columns.get(number as usize - 1)?;
-                        unique.columns.iter().position(|column| column == wanted)
-                    });
-                    rows.add([
-                        a,
-                        b,
-                        c,
-                        d,
-                        e,
-                        f,
-                        ("column_name", column_name(part.table, *column)),
-                        ("ordinal_position", Datum::Int(number)),
-                        ("position_in_unique_constraint", place.map_or(Datum::Null, |at| Datum::Int(at as i64 + 1))),
-                    ]);
-                }
-            }
-            "constraint_column_usage" | "constraint_table_usage" => {
-                let (of, columns) = match part.key {
-                    Some(key) => (snapshot.table(key.parent), &key.parent_columns),
-                    None => (Some(part.table), &part.columns),
-                };
-                let Some(of) = of else { continue };
-                let numbers: &[i64] = if name == "constraint_table_usage" { &[0] } else { columns };
-                for number in numbers {
-                    let [a, b, c] = constraint();
-                    rows.add([
-                        a,
-                        b,
-                        c,
-                        ("table_catalog", database.clone()),
-                        ("table_schema", text(snapshot.schema_name(of.schema))),
-                        ("table_name", text(&of.name)),
-                    ]);
-                    if let (Some(place), Some(row)) = (rows.column("column_name"), rows.rows.last_mut()) {
-                        row[place] = column_name(of, *number);
-                    }
-                }
-            }
-            "referential_constraints" => {
-                let Some(key) = part.key else { continue };
-                let rule = |action| match action {
-                    'c' => "CASCADE",
-                    'n' => "SET NULL",
-                    'd' => "SET DEFAULT",
-                    'r' => "RESTRICT",
-                    _ => "NO ACTION",
-                };
-                let unique = unique_of(key);
-                let of = unique.map_or(Datum::Null, |unique| text(snapshot.schema_name(unique.table.schema)));
-                rows.add([
-                    a,
-                    b,
-                    c,
-                    ("unique_constraint_catalog", database.clone()),
-                    ("unique_constraint_schema", of),
-                    ("unique_constraint_name", unique.map_or(Datum::Null, |unique| text(unique.name))),
-                    ("match_option", text("NONE")),
-                    ("update_rule", text(rule(key.on_update))),
-                    ("delete_rule", text(rule(key.on_delete))),
-                ]);
-            }
+            "key_column_usage" => key_columns(rows, snapshot, part, &all),
+            "constraint_column_usage" | "constraint_table_usage" => usage(name, rows, snapshot, part),
+            "referential_constraints" => reference(rows, snapshot, part, &all),
             _ => {}
         }
     }
+}
+
+type Named = [(&'static str, Datum); 3];
+
+impl Parts<'_> {
+    /// Where the constraint is, and its name.
+    fn named(&self, snapshot: &Snapshot) -> Named {
+        let schema = text(snapshot.schema_name(self.table.schema));
+        [
+            ("constraint_catalog", text(&snapshot.database)),
+            ("constraint_schema", schema),
+            ("constraint_name", text(self.name)),
+        ]
+    }
+}
+
+/// Where a table is, and its name.
+fn located(snapshot: &Snapshot, table: &Table) -> Named {
+    let schema = text(snapshot.schema_name(table.schema));
+    [("table_catalog", text(&snapshot.database)), ("table_schema", schema), ("table_name", text(&table.name))]
+}
+
+/// The constraint whose columns a foreign key refers to.
+fn unique_of<'a>(all: &'a [Parts<'_>], key: &ForeignKey) -> Option<&'a Parts<'a>> {
+    let is_it = |other: &&Parts<'_>| {
+        other.table.oid == key.parent
+            && matches!(other.kind, "PRIMARY KEY" | "UNIQUE")
+            && other.columns.len() == key.parent_columns.len()
+            && other.columns.iter().all(|column| key.parent_columns.contains(column))
+    };
+    all.iter().find(is_it)
+}
+
+fn table_constraint(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
+    let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, part.table));
+    rows.add([
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        ("constraint_type", text(part.kind)),
+        ("is_deferrable", yes_no(part.key.is_some_and(|key| key.deferrable.0))),
+        ("initially_deferred", yes_no(part.key.is_some_and(|key| key.deferrable.1))),
+        ("enforced", text("YES")),
+    ]);
+}
+
+fn key_columns(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
+    for (at, column) in part.columns.iter().enumerate() {
+        let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, part.table));
+        let place = part.key.and_then(|key| {
+            let wanted = key.parent_columns.get(at)?;
+            unique_of(all, key)?.columns.iter().position(|column| column == wanted)
+        });
+        rows.add([
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            ("column_name", column_name(part.table, *column)),
+            ("ordinal_position", Datum::Int(at as i64 + 1)),
+            ("position_in_unique_constraint", place.map_or(Datum::Null, |at| Datum::Int(at as i64 + 1))),
+        ]);
+    }
+}
+
+fn usage(name: &str, rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
+    let (of, columns) = match part.key {
+        Some(key) => (snapshot.table(key.parent), &key.parent_columns),
+        None => (Some(part.table), &part.columns),
+    };
+    let Some(of) = of else { return };
+    let numbers: &[i64] = if name == "constraint_table_usage" { &[0] } else { columns };
+    for number in numbers {
+        let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, of));
+        rows.add([a, b, c, d, e, f]);
+        if let (Some(place), Some(row)) = (rows.column("column_name"), rows.rows.last_mut()) {
+            row[place] = column_name(of, *number);
+        }
+    }
+}
+
+fn reference(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
+    let Some(key) = part.key else { return };
+    let rule = |action| match action {
+        'c' => "CASCADE",
+        'n' => "SET NULL",
+        'd' => "SET DEFAULT",
+        'r' => "RESTRICT",
+        _ => "NO ACTION",
+    };
+    let unique = unique_of(all, key);
+    let of = unique.map_or(Datum::Null, |unique| text(snapshot.schema_name(unique.table.schema)));
+    let [a, b, c] = part.named(snapshot);
+    rows.add([
+        a,
+        b,
+        c,
+        ("unique_constraint_catalog", text(&snapshot.database)),
+        ("unique_constraint_schema", of),
+        ("unique_constraint_name", unique.map_or(Datum::Null, |unique| text(unique.name))),
+        ("match_option", text("NONE")),
+        ("update_rule", text(rule(key.on_update))),
+        ("delete_rule", text(rule(key.on_delete))),
+    ]);
 }

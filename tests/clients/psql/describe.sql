@@ -1,4 +1,5 @@
 -- What psql's commands on the catalog show.
+DROP TABLE IF EXISTS items;
 CREATE TABLE buyers (id serial PRIMARY KEY, name varchar(50) NOT NULL UNIQUE, since date, score numeric(12,2) DEFAULT 0 CHECK (score >= 0));
 CREATE TABLE bills (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, buyer_id integer NOT NULL REFERENCES buyers (id) ON DELETE CASCADE, day timestamp, tags text[], note character(3));
 CREATE INDEX bills_by_day ON bills (day, buyer_id);

@@ -230,9 +230,8 @@ fn object_of(
                 (Some("relation"), Some(id)) => Some((FIRST + id, 0)),
                 (Some("column"), Some(id)) => {
                     let ordinal = number(2).and_then(|ordinal| usize::try_from(ordinal).ok());
-                    ordinal.and_then(|ordinal| {
-                        Some((FIRST + id, numbers.get(&id).map_or(ordinal as i64 + 1, |n| n.at(ordinal))))
-                    })
+                    let number = |ordinal| numbers.get(&id).map_or(ordinal as i64 + 1, |known| known.at(ordinal));
+                    ordinal.map(|ordinal| (FIRST + id, number(ordinal)))
                 }
                 (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
                 _ => None,
