@@ -28,7 +28,7 @@ pub(crate) enum Ex {
     Or(Vec<Ex>),
     Not(Box<Ex>),
     IsNull(Box<Ex>, bool),
-    /// IS [NOT] TRUE or FALSE: the value, and whether negated.
+    /// `IS [NOT] TRUE` or `FALSE`: the value, and whether negated.
     Is(Box<Ex>, bool, bool),
     Distinct(Box<Ex>, Box<Ex>, bool),
     Compare(Comparison, Box<Ex>, Box<Ex>),

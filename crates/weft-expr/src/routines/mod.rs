@@ -7,7 +7,7 @@
 //!   call(JsonGetText, ['{"a": 1}', 'a'])   '1'
 //! ```
 //!
-//! 1. A routine that is found has a type for every argument; who calls it casts them first ([`crate::cast`]).
+//! 1. A routine that is found has a type for every argument; who calls it casts them first ([`cast`](fn@crate::cast)).
 //! 2. NULL arguments make the result NULL, but for routines that are made of any values ([`Routine::takes_null`]).
 
 mod arrays;

@@ -26,7 +26,7 @@ pub(super) struct PartTest {
     pub(super) test: Test,
 }
 
-/// The constants, in types that [`key_value`](super::shape::key_value) brings to the part's.
+/// The constants, in types that [`super::shape::key_value`] brings to the part's.
 pub(super) enum Test {
     /// One of these.
     Equal(Vec<Expr>),

@@ -159,7 +159,8 @@ fn refused(case: &Case, error: &Error, file: Option<&PathBuf>) -> Result<(), Str
     let of_content = error.sqlstate().starts_with("22") && error.sqlstate() != "22023";
     let text = error.to_string();
     if let Some(file) = file.filter(|_| of_content) {
-        let says_where = text.contains(&*file.file_name().unwrap().to_string_lossy()) && text.contains("line ");
+        let says_where = text.contains(&*file.file_name().unwrap().to_string_lossy())
+            && (text.contains("line ") || text.contains(", row "));
         return if says_where { Ok(()) } else { Err(format!("no file and line: {error}")) };
     }
     let named = error.hint_text().is_some() || text.contains('"') || error.position().is_some();
