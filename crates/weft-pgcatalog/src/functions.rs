@@ -94,7 +94,6 @@ const PLAIN: &[&str] = &[
     "ltrim",
     "now",
     "nullif",
-    "regexp_replace",
     "replace",
     "right",
     "round",
@@ -104,7 +103,6 @@ const PLAIN: &[&str] = &[
     "substr",
     "array_remove",
     "substring",
-    "to_char",
     "trim",
     "trunc",
     "unnest",
@@ -469,8 +467,6 @@ static FUNCTIONS: &[Function] = &[
         let part = usize::try_from(place - 1).ok().and_then(|at| text.split(separator.as_str()).nth(at));
         Ok(Datum::text(part.unwrap_or("")))
     }),
-    function("regexp_replace", (3, 4), text, |call| Ok(call.values[0].clone())),
-    function("to_char", (2, 2), text, |call| Ok(Datum::text(call.text(0)))),
     function("round", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).round()))),
     function("trunc", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).trunc()))),
     lenient(function(

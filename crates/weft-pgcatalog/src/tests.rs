@@ -234,6 +234,7 @@ fn information_schema_tells_of_keys() {
 #[test]
 fn what_is_not_there_is_an_error() {
     let code = |sql: &str| run(sql).unwrap_err().code().sqlstate();
+    assert_eq!(code("SELECT regexp_replace(relname, 'o', 'x') FROM pg_class"), "42883", "refused, not passed through");
     assert_eq!(code("SELECT nothing FROM pg_class"), "42703");
     assert_eq!(code("SELECT * FROM pg_catalog.pg_nothing"), "42P01");
     assert_eq!(code("SELECT 'nothing'::regclass"), "42P01");
