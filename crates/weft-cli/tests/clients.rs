@@ -6,63 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
 
-use std::io::{BufRead, BufReader};
+mod served;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-const PASSWORD: &str = "a secret for tests";
-
-/// `weft serve` on a directory of its own.
-struct Served {
-    child: Child,
-    port: u16,
-    dir: tempfile::TempDir,
-}
-
-impl Served {
-    fn start() -> Served {
-        let dir = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_weft"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .arg(dir.path().join("db"))
-            .env("WEFT_PASSWORD", PASSWORD)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut port = 0;
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let line = line.unwrap();
-            if let Some(address) = line.strip_prefix("listening on 127.0.0.1:") {
-                port = address.parse().unwrap();
-            }
-            if line == "ready" {
-                break;
-            }
-        }
-        assert!(port > 0, "the server told its port");
-        Served { child, port, dir }
-    }
-
-    /// A program with what it needs to connect.
-    fn client(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command.env("PGHOST", "127.0.0.1").env("PGPORT", self.port.to_string()).env("PGUSER", "weft");
-        command.env("PGDATABASE", "weft").env("PGPASSWORD", PASSWORD);
-        command
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // SIGTERM, as an operator would: the server ends by itself, with 0.
-        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
-        let ended = self.child.wait();
-        if !std::thread::panicking() {
-            assert!(ended.unwrap().success(), "the server ends with 0");
-        }
-    }
-}
+use served::{Served, needs, skip};
 
 fn sources(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").join(name)
@@ -92,13 +42,10 @@ fn step(command: &mut Command) -> Result<(), String> {
 fn run(name: &str, program: Result<PathBuf, String>, arguments: &[&str]) {
     let program = match program {
         Ok(program) => program,
-        Err(reason) => {
-            assert!(std::env::var_os("WEFT_CLIENTS").is_none_or(|v| v != "required"), "{name} is required: {reason}");
-            println!("skipped {name}: {reason}");
-            return;
-        }
+        Err(reason) => return skip(name, &reason),
     };
-    let served = Served::start();
+    let dir = tempfile::tempdir().unwrap();
+    let served = Served::start(&dir.path().join("db"));
     let output = served.client(program).args(arguments).output().unwrap();
     let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{name} fails:\n{said}\n{wrong}");
@@ -172,9 +119,11 @@ fn tokio_postgres() {
 /// psql's own scripts: what it prints is kept beside them.
 #[test]
 fn psql() {
-    let psql = step(Command::new("psql").arg("--version")).map(|()| PathBuf::from("psql"));
-    let Ok(psql) = psql else { return run("psql", psql, &[]) };
-    let served = Served::start();
+    if let Err(reason) = needs("psql") {
+        return skip("psql", &reason);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let served = Served::start(&dir.path().join("db"));
     let mut scripts: Vec<PathBuf> =
         std::fs::read_dir(sources("psql")).unwrap().map(|entry| entry.unwrap().path()).collect();
     scripts.retain(|file| file.extension().is_some_and(|extension| extension == "sql"));
@@ -184,7 +133,7 @@ fn psql() {
         // By its name alone, which is what messages repeat.
         let name = script.file_name().unwrap();
         let output =
-            served.client(&psql).current_dir(sources("psql")).args(["-X", "-a", "-f"]).arg(name).output().unwrap();
+            served.client("psql").current_dir(sources("psql")).args(["-X", "-a", "-f"]).arg(name).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         let expected = script.with_extension("out");
         if std::env::var_os("WEFT_GOLDEN").is_some_and(|value| value == "rewrite") {
@@ -198,11 +147,11 @@ fn psql() {
 /// pgbench makes its tables and runs its three scripts; its sums must agree in the end.
 #[test]
 fn pgbench() {
-    let found = step(Command::new("pgbench").arg("--version"));
-    if let Err(reason) = found {
-        return run("pgbench", Err(reason), &[]);
+    if let Err(reason) = needs("pgbench") {
+        return skip("pgbench", &reason);
     }
-    let served = Served::start();
+    let dir = tempfile::tempdir().unwrap();
+    let served = Served::start(&dir.path().join("db"));
     for arguments in [
         &["-i", "-s", "1", "-q"][..],
         &["-n", "-c", "4", "-j", "2", "-t", "200", "-M", "simple"],
@@ -217,7 +166,5 @@ fn pgbench() {
     let sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history), \
                 (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches), \
                 (SELECT count(*) FROM pgbench_history)";
-    let output = served.client("psql").args(["-X", "-A", "-t", "-c", sums]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "t|t|2400");
-    assert!(served.dir.path().join("db").exists());
+    assert_eq!(served.ask(sums), "t|t|2400");
 }
