@@ -29,14 +29,25 @@ impl TestServer {
         let dir = tempfile::tempdir().unwrap();
         let database = Database::open_with(dir.path().join("db"), Options::default()).unwrap();
         database.put_superuser("weft", Some(&Verifier::of_password("secret", [7; 16]).text())).unwrap();
-        let config = ServerConfig {
+        let server = Server::start(database.clone(), change(TestServer::config())).unwrap();
+        let address = server.address().unwrap();
+        TestServer { dir, database, server: Some(server), address }
+    }
+
+    /// Ends the server and starts another on the same database.
+    pub fn restart(&mut self, change: impl FnOnce(ServerConfig) -> ServerConfig) {
+        self.server.take().unwrap().close();
+        let server = Server::start(self.database.clone(), change(TestServer::config())).unwrap();
+        self.address = server.address().unwrap();
+        self.server = Some(server);
+    }
+
+    fn config() -> ServerConfig {
+        ServerConfig {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
             auth: Auth::Trust,
             ..ServerConfig::default()
-        };
-        let server = Server::start(database.clone(), change(config)).unwrap();
-        let address = server.address().unwrap();
-        TestServer { dir, database, server: Some(server), address }
+        }
     }
 
     /// A client that was let in.
