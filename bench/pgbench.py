@@ -4,8 +4,8 @@
     python3 bench/pgbench.py [--rounds 3] [--scale 10] [--seconds 10] [--weft target/release/weft] [--update-doc]
 
 For each system: `pgbench -i -s SCALE`, then select-only and TPC-B with prepared statements, 1 and 8 clients, and select-only with one
-client while another loops an aggregation over all accounts (Weft only: what it shows is that analytic work does not stall points).
-After each round the sums that TPC-B's tables must satisfy are tested. The table has the median of the rounds.
+client, quiet and while another loops TPC-H query 1 at scale 1 (`--tpch`) over `lineitem`, which `cargo run --release --example
+tpch_lineitem` makes. After each round the sums that TPC-B's tables must satisfy are tested. The table has the median of the rounds.
 
 Needs PostgreSQL's server and pgbench (Debian: apt install postgresql-15).
 """
@@ -29,7 +29,7 @@ RATES = [("select-only, 1 client", ["-S"], 1), ("select-only, 8 clients", ["-S"]
 AIMS = {"select-only, 1 client": 1.0, "select-only, 8 clients": 1.0, "TPC-B, 1 client": 1.0, "TPC-B, 8 clients": 1.5}
 SUMS = ("SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history)"
         " AND (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)")
-ANALYTIC = "SELECT bid, count(*), sum(abalance), avg(aid) FROM pgbench_accounts GROUP BY bid ORDER BY bid"
+TPCH = os.path.join(ROOT, "tests", "tpch")
 
 
 class Weft:
@@ -95,15 +95,31 @@ def p99(prefix):
     return statistics.quantiles(micros, n=100)[98] / 1000
 
 
+def make_lineitem(folder, scale):
+    """TPC-H's lineitem as a CSV file; the name of the file."""
+    file = os.path.join(folder, "lineitem.csv")
+    with open(file, "wb") as out:
+        words = ["cargo", "run", "--release", "-q", "-p", "weft", "--example", "tpch_lineitem", "--", str(scale)]
+        subprocess.run(words, cwd=ROOT, stdout=out, check=True)
+    return file
+
+
+def load_lineitem(system, file):
+    with open(os.path.join(TPCH, "schema.sql"), encoding="utf-8") as text:
+        table = re.search(r"create table lineitem .*?;", text.read(), re.S)[0]
+    program(system, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", table, "-c", f"\\copy lineitem FROM '{file}' (FORMAT csv)",
+            "-c", "VACUUM ANALYZE lineitem")
+
+
 def stalls(system, folder, seconds):
-    """p99 of point selects, quiet and beside a loop of analytic queries, ms."""
+    """p99 of point selects, quiet and beside a loop of TPC-H's query 1, ms; how many queries that were."""
     quiet = os.path.join(folder, "quiet")
     rate(system, ["-S"], 1, seconds, quiet)
     stop, queries = threading.Event(), [0]
 
     def loop():
         while not stop.is_set():
-            program(system, "psql", "-X", "-q", "-c", ANALYTIC)
+            program(system, "psql", "-X", "-q", "-f", os.path.join(TPCH, "q01.sql"))
             queries[0] += 1
 
     beside = os.path.join(folder, "beside")
@@ -117,16 +133,17 @@ def stalls(system, folder, seconds):
     return p99(quiet), p99(beside), queries[0]
 
 
-def round_of(kind, weft, scale, seconds):
+def round_of(kind, weft, scale, seconds, lineitem):
     with tempfile.TemporaryDirectory() as folder:
         system = kind(weft, folder)
         try:
             program(system, "pgbench", "-i", "-q", "-s", str(scale))
             found = {name: rate(system, words, clients, seconds) for name, words, clients in RATES}
+            assert program(system, "psql", "-X", "-A", "-t", "-c", SUMS).strip() == "t", f"{system.name}: the sums differ"
+            load_lineitem(system, lineitem)
             logs = os.path.join(folder, "logs")
             os.mkdir(logs)
             found["p99"] = stalls(system, logs, seconds)
-            assert program(system, "psql", "-X", "-A", "-t", "-c", SUMS).strip() == "t", f"{system.name}: the sums differ"
             return found
         finally:
             system.stop()
@@ -137,16 +154,20 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--tpch", type=float, default=1, help="scale of the table that query 1 reads")
     parser.add_argument("--weft", default=os.path.join(ROOT, "target", "release", "weft"))
     parser.add_argument("--update-doc", action="store_true", help="write the table into docs/benchmarks/server.md")
     args = parser.parse_args()
     rounds = {kind: [] for kind in (Weft, PostgreSQL)}
-    for number in range(args.rounds):
-        for kind, results in rounds.items():
-            results.append(round_of(kind, args.weft, args.scale, args.seconds))
-            print(f"round {number + 1}, {kind.name}: {results[-1]}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        lines = [f"pgbench scale {args.scale}, {args.seconds} s per rate, median of {args.rounds} rounds.", ""]
+        os.chmod(folder, 0o755)
+        lineitem = make_lineitem(folder, args.tpch)
+        for number in range(args.rounds):
+            for kind, results in rounds.items():
+                results.append(round_of(kind, args.weft, args.scale, args.seconds, lineitem))
+                print(f"round {number + 1}, {kind.name}: {results[-1]}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        lines = [f"pgbench scale {args.scale}, {args.seconds} s per rate, lineitem at scale {args.tpch:g}, median of {args.rounds} rounds.", ""]
         lines += [f"- {name}: {value}" for name, value in machine(folder).items()]
     lines += ["", "| transactions per second | Weft | PostgreSQL | Weft : PostgreSQL | aim | met |", "|---|---:|---:|---:|---:|---|"]
     for name, *_ in RATES:
@@ -154,7 +175,7 @@ def main():
         aim = AIMS[name]
         met = "yes" if weft / other >= aim else "no"
         lines.append(f"| {name} | {weft:,.0f} | {other:,.0f} | {weft / other:.2f} × | {aim} × | {met} |")
-    lines += ["", "| point selects, one client | quiet, p99 ms | beside a loop of analytic queries, p99 ms | × | queries |",
+    lines += ["", "| point selects, one client | quiet, p99 ms | beside a loop of TPC-H query 1, p99 ms | × | queries |",
               "|---|---:|---:|---:|---:|"]
     for kind, results in rounds.items():
         quiet, beside, queries = (statistics.median(result["p99"][place] for result in results) for place in range(3))
