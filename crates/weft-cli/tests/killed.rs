@@ -127,7 +127,7 @@ fn nothing_acknowledged_is_lost() {
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     restarts.sort();
     println!(
-        "{kills} kills, {told} transactions acknowledged and there, {} MB, ready again after {:?} (median), {:?} (longest)",
+        "{kills} kills, {told} transactions there, {} MB; ready again after {:?} (median), {:?} (most)",
         bytes_of(&db) >> 20,
         restarts[restarts.len() / 2],
         restarts[restarts.len() - 1]

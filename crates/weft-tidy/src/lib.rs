@@ -6,12 +6,14 @@
 //!   sizes     lines, functions, files: limits with a list of exceptions that may only shrink
 //!   words     names, words and paths that do not belong here
 //!   files     every .rs file is part of a crate and begins by saying what it is
+//!   differences   the page of differences from PostgreSQL is what the tests of them say
 //!   markdown  one title, links that lead somewhere
 //! ```
 //!
 //! Each rule is a function from files to complaints, one line each: where, and what to do instead. Its unit tests show
 //! it bad files; `tests/tidy.rs` shows it the repository.
 
+pub mod differences;
 pub mod files;
 pub mod layers;
 pub mod markdown;

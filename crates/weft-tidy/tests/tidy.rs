@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use weft_tidy::source::{SourceFile, repository};
-use weft_tidy::{files, layers, markdown, sizes, words};
+use weft_tidy::{differences, files, layers, markdown, sizes, words};
 
 /// What is larger than its limit today.
 const EXCEPTIONS: &str = include_str!("../exceptions.txt");
@@ -75,4 +75,27 @@ fn every_document_has_one_title() {
 #[test]
 fn links_lead_somewhere() {
     none(markdown::links(&sources(), |path| root().join(path).exists()));
+}
+
+/// `WEFT_DOCS=rewrite` writes the page.
+#[test]
+fn the_differences_are_shown_and_listed() {
+    let source = std::fs::read_to_string(root().join(differences::SOURCE)).expect("the file is there");
+    let read = differences::read(&source);
+    assert!(read.len() > 40, "{} differences", read.len());
+    none(differences::complaints(&read, |file, test| {
+        std::fs::read_to_string(root().join(file))
+            .is_ok_and(|text| test.is_empty() || text.contains(&format!("fn {test}(")))
+    }));
+    let page = differences::page(&read);
+    if std::env::var_os("WEFT_DOCS").is_some_and(|value| value == "rewrite") {
+        std::fs::write(root().join(differences::PAGE), &page).expect("the page can be written");
+    }
+    let there = std::fs::read_to_string(root().join(differences::PAGE)).expect("the page is there");
+    assert!(
+        there == page,
+        "{} differs from {}: run this with WEFT_DOCS=rewrite",
+        differences::PAGE,
+        differences::SOURCE
+    );
 }

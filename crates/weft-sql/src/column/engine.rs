@@ -48,7 +48,7 @@ use super::semantics::typed_params;
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, wait};
-use super::types::{field_type, output_type, scalar_of};
+use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
@@ -154,6 +154,7 @@ impl ColumnEngine {
             let analysed = self.state.analyzer().execute_and_check(typed, options, |_, _| {}).map_err(wrong)?;
             (analysed.schema().as_arrow().clone(), plan)
         };
+        check_columns(schema.fields())?;
         // That a text is a char(n) may be lost when constants are folded.
         let named = |(field, written): (&Arc<Field>, &Arc<Field>)| {
             let data_type = match (field_type(field), field_type(written)) {

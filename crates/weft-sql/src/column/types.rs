@@ -6,16 +6,17 @@
 //!   column of the result  numeric(10,2)    timestamp      text         character(3)         jsonb      integer[]
 //! ```
 //!
-//! 1. A result column has a Weft type for every Arrow type a plan can end in; [`output_type`] is total.
+//! 1. A result column has a Weft type for every Arrow type a plan can end in; [`output_type`] is total, and what has
+//!    none (arrays of arrays, records) is refused by [`check_columns`].
 //! 2. Timestamps are in microseconds everywhere: no cast to nanoseconds is planned, so years 1 to 9999 work.
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::planner::TypePlanner;
 use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
-use weft_format::{DataType, Value};
+use weft_format::{Code, DataType, Error, Value};
 
 use super::error::wrap;
 use crate::expr::{NUMERIC_DEFAULT, data_type_of};
@@ -60,6 +61,26 @@ pub(crate) fn output_type(arrow: &ArrowType) -> DataType {
         }
         _ => DataType::Text,
     }
+}
+
+/// Refuses results whose columns have no type here: arrays of arrays, records.
+pub(crate) fn check_columns(fields: &Fields) -> weft_format::Result<()> {
+    for field in fields {
+        let (what, remedy) = match field.data_type() {
+            ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _)
+                if output_type(item.data_type()).array().is_none() =>
+            {
+                ("an array of arrays", "arrays have one dimension; use jsonb")
+            }
+            ArrowType::Struct(_) | ArrowType::Map(..) | ArrowType::Union(..) => {
+                ("a record", "name the columns of the record, or use jsonb")
+            }
+            _ => continue,
+        };
+        let message = format!("column {:?} of the result would be {what}", field.name());
+        return Err(Error::new(Code::FeatureNotSupported, message).hint(remedy));
+    }
+    Ok(())
 }
 
 fn numeric(precision: u8, scale: i8) -> DataType {

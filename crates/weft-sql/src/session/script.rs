@@ -66,23 +66,35 @@ impl Session {
             return self.describe(&prepared).map(|()| Some(prepared)).map_err(|error| self.fail(error));
         }
         let mut parsed = parse(sql).map_err(|error| self.fail(error))?;
-        let Some(mut statement) = parsed.pop() else { return Ok(None) };
+        let Some(statement) = parsed.pop() else { return Ok(None) };
         if !parsed.is_empty() {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(self.fail(Error::new(Code::SyntaxError, message)));
         }
-        let mut prepared = Arc::new(Prepared::new(sql.into(), statement.clone()));
-        self.describe(&prepared).map_err(|error| self.fail(error))?;
-        if let (true, Parsed::Sql { statement: tree, .. }) = (is_typed, &mut statement)
-            && write_casts(tree, types, &prepared.param_types())
-        {
-            prepared = Arc::new(Prepared::new(sql.into(), statement));
-            self.describe(&prepared).map_err(|error| self.fail(error))?;
-        }
+        let prepared = self.prepare_typed(sql.into(), statement, types).map_err(|error| self.fail(error))?;
         if !is_typed && prepared.is_worth_keeping() {
             self.db.keep(&prepared);
         }
         Ok(Some(prepared))
+    }
+
+    /// Prepares a statement whose first parameters have these types, where they are named.
+    pub(super) fn prepare_typed(
+        &mut self,
+        text: Arc<str>,
+        mut statement: Parsed,
+        types: &[Option<DataType>],
+    ) -> Result<Arc<Prepared>> {
+        let prepared = Arc::new(Prepared::new(Arc::clone(&text), statement.clone()));
+        self.describe(&prepared)?;
+        if let (true, Parsed::Sql { statement: tree, .. }) = (types.iter().any(Option::is_some), &mut statement)
+            && write_casts(tree, types, &prepared.param_types())
+        {
+            let prepared = Arc::new(Prepared::new(text, statement));
+            self.describe(&prepared)?;
+            return Ok(prepared);
+        }
+        Ok(prepared)
     }
 
     /// The columns that a statement will return; none when it returns no rows.
@@ -96,7 +108,7 @@ impl Session {
             Statement::Fetch { name, .. } => Ok(self.cursor_columns(&crate::parse::fold(name))),
             Statement::Explain { .. } => Ok(Some(super::explain::columns())),
             Statement::Execute { name: Some(name), .. } => {
-                let named = self.named.get(&name.to_string().to_lowercase()).map(Arc::clone);
+                let named = self.named.get(&super::utility::prepared_name(name)).map(Arc::clone);
                 match named {
                     Some(named) => self.columns_of(&named),
                     None => Ok(None),

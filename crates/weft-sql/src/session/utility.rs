@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterIndexOperation, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
-    TransactionIsolationLevel, TransactionMode, Value as SqlValue,
+    AlterIndexOperation, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement,
+    TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
@@ -16,6 +16,7 @@ use super::transaction::{Modes, Work, failed_transaction};
 use super::{Client, Prepared, Session, cursors, maintenance, objects, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
+use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Own, Parsed, fold};
@@ -56,15 +57,18 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
             explain(session, statement, analyze, &source)
         }
         Statement::Prepare { name, data_types, statement } => {
-            if !data_types.is_empty() {
-                return Err(
-                    session.fail(unsupported("PREPARE with parameter types").hint("cast the parameters: $1::int"))
-                );
-            }
             let name = fold(name);
+            if session.named.contains_key(&name) {
+                let message = format!("prepared statement {name:?} already exists");
+                let error = Error::new(Code::DuplicatePrepared, message);
+                return Err(session.fail(error.hint(format!("DEALLOCATE {name} first, or take another name"))));
+            }
+            // `unknown` leaves the type to the statement.
+            let is_unknown = |data_type: &SqlType| data_type.to_string().eq_ignore_ascii_case("unknown");
+            let types = data_types.iter().map(|named| (!is_unknown(named)).then(|| data_type_of(named)).transpose());
+            let types = types.collect::<Result<Vec<_>>>().map_err(|error| session.fail(error))?;
             let parsed = Parsed::Sql { statement: statement.clone(), method: None };
-            let made = Arc::new(Prepared::new(source, parsed));
-            session.describe(&made)?;
+            let made = session.prepare_typed(source, parsed, &types).map_err(|error| session.fail(error))?;
             session.named.insert(name, made);
             Ok(Outcome::done(Tag::Done("PREPARE")))
         }
@@ -370,7 +374,7 @@ fn execute_named(
     parameters: &[SqlExpr],
     client: &mut dyn Client,
 ) -> Result<Outcome> {
-    let name = name.to_string().to_lowercase();
+    let name = prepared_name(name);
     let Some(prepared) = session.named.get(&name).map(Arc::clone) else {
         return Err(session.fail(no_prepared(&name)));
     };
@@ -401,6 +405,11 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
         Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
     }
+}
+
+/// The name that EXECUTE says.
+pub(super) fn prepared_name(name: &ObjectName) -> String {
+    name.0.last().and_then(|part| part.as_ident()).map_or_else(|| name.to_string(), fold)
 }
 
 fn no_prepared(name: &str) -> Error {
