@@ -46,7 +46,7 @@ pub(super) fn prepare(
     given.iter().try_for_each(|&ordinal| check_generated(&table.def, ordinal, insert))?;
     let returns = returns(insert.returning.as_ref());
     if returns && !numbered.is_empty() {
-        return Err(unsupported("RETURNING of an INSERT from a query into a table that takes numbers from a sequence"));
+        return Err(Error::internal("the row engine writes what takes numbers and returns them"));
     }
     let query = if returns {
         let mut outer: Vec<SelectItem> = Vec::new();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Insert, SetExpr, Statement};
+use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
 use weft_env::sync::Mutex;
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::{SchemaId, Transaction};
+use weft_kernel::{SchemaId, TableRef, Transaction};
 use weft_pgcatalog::CatalogQuery;
 
 use super::catalog;
@@ -38,7 +38,8 @@ pub(super) enum Action {
     Dml(PreparedWrite),
     /// A query of the catalog.
     Catalog(CatalogQuery),
-    /// INSERT from a query with ON CONFLICT: the column engine reads, the row engine writes.
+    /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column engine
+    /// reads, the row engine writes.
     Upsert(PreparedQuery, RowPlan),
 }
 
@@ -119,7 +120,7 @@ pub(super) fn plan(
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
             Plan::new(key(), columns, param_types, Action::Query(query))
         }
-        Statement::Insert(insert @ Insert { on: Some(_), source: Some(reading), .. }) => {
+        Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
             let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
@@ -131,6 +132,20 @@ pub(super) fn plan(
             Plan::new(key(), columns, param_types, Action::Dml(prepared))
         }
     })
+}
+
+/// Whether the rows of an INSERT from a query go through the row engine one by one: it looks for conflicts, and shows what
+/// RETURNING names of a row after its numbers were taken.
+fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
+    if insert.on.is_some() {
+        return true;
+    }
+    let TableObject::TableName(name) = &insert.table else { return false };
+    let table = crate::parse::table_name(name).and_then(|name| crate::resolve::table(txn, &name));
+    let takes_numbers = |table: &TableRef| {
+        table.def.defaults.iter().flatten().any(|default| crate::expr::sequence_call(default).is_some())
+    };
+    insert.returning.is_some() && table.is_ok_and(|table| takes_numbers(&table))
 }
 
 /// INSERT ... VALUES has one path, whatever engine is forced.
