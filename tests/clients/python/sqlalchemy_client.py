@@ -30,7 +30,6 @@ class Order(Base):
 
 
 def main():
-    # Its INSERT ... SELECT ... RETURNING into a table with a serial column is refused (docs/differences.md).
     engine = create_engine("postgresql+psycopg://")
     Base.metadata.drop_all(engine)
     Base.metadata.create_all(engine)
