@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{CascadeOption, DiscardObject, ObjectName, Truncate, TruncateIdentityOption};
 use weft_format::{Code, Error, Result, TableId};
 use weft_kernel::TableRef;
+use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::utility::unsupported;
@@ -13,6 +14,7 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::table_name;
 use crate::resolve;
+use crate::rights::Need;
 
 /// TRUNCATE: the tables are stored anew, without rows.
 pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Outcome> {
@@ -50,6 +52,12 @@ pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Out
                 tables.push(child);
             }
             at += 1;
+        }
+        for table in &tables {
+            work.permit.check_need(&Need::of_table(&table.def, Rights::TRUNCATE))?;
+            if truncate.identity == Some(TruncateIdentityOption::Restart) {
+                work.permit.check_owns_table(table)?;
+            }
         }
         let ids: Vec<TableId> = tables.iter().map(TableRef::id).collect();
         for id in ids {
@@ -90,6 +98,11 @@ fn check_tables(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
 }
 
 pub(super) fn checkpoint(session: &mut Session) -> Result<Outcome> {
+    let may = session.in_statement(|work| Ok(work.permit.has_role("pg_checkpoint")))?;
+    if !may {
+        let message = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
+        return Err(session.fail(Error::new(Code::InsufficientPrivilege, message)));
+    }
     session.db.kernel().checkpoint()?;
     Ok(Outcome::done(Tag::Done("CHECKPOINT")))
 }
@@ -102,6 +115,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
                 let message = "DISCARD ALL cannot run inside a transaction block";
                 return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
             }
+            // Who logged in, too.
             session.settings = Arc::clone(&session.defaults);
             session.named.clear();
             session.cursors.clear();
