@@ -36,7 +36,7 @@ mod verifier;
 pub(crate) use catalog::{has_first, load, put_first, put_old, schema_oid};
 pub(crate) use grant::{alter_defaults, grant};
 pub(crate) use needs::Need;
-pub(crate) use owners::{adopt, change_owner, drop_owned, reassign_owned};
+pub(crate) use owners::{adopt, change_owner, drop_owned, give_schema, reassign_owned};
 pub(crate) use permit::Permit;
 pub(crate) use roles::{Who, alter_role, create_role, drop_roles, grant_roles, rename_role};
 pub use verifier::{Verifier, sha256, sign};

@@ -8,7 +8,7 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::{Access, Acl, Entry, Kind, OWNER, Rights, Target};
 
 use super::catalog::{drop_entry, load, put_entry};
-use super::permit::Permit;
+use super::permit::{Permit, number_of};
 use super::roles::{Who, denied, no_role, target_word};
 use super::schema_oid;
 use crate::parse::{Owned, RoleName, table_name};
@@ -70,6 +70,21 @@ pub(crate) fn adopt(txn: &mut Transaction, permit: &Permit, since: &DdlSince) ->
     Ok(())
 }
 
+/// CREATE SCHEMA ... AUTHORIZATION
+pub(crate) fn give_schema(who: &mut Who<'_>, schema: SchemaId, owner: &str) -> Result<()> {
+    let access = load(who.txn)?;
+    let name = match owner {
+        "current_user" | "current_role" => RoleName::Current,
+        "session_user" => RoleName::Session,
+        name => RoleName::Named(name.to_owned()),
+    };
+    let owner = who.oid(&access, &name)?;
+    if !access.is_member(who.role, owner) {
+        return Err(denied(format!("must be member of role \"{}\"", access.shown(owner))));
+    }
+    put_entry(who.txn, Target::Schema(schema_oid(schema)), &Entry { owner, ..Entry::default() })
+}
+
 /// A column's sequence belongs to who owns the table, when that was there before.
 fn owner_of(access: &Access, since: &DdlSince, target: Target) -> Option<u32> {
     let object = since.made_objects.iter().find(|object| Target::Relation(FIRST + object.id) == target)?;
@@ -105,7 +120,8 @@ pub(super) fn dependents(txn: &Transaction, access: &Access, role: u32, database
         }
         for (number, acl) in &entry.columns {
             if acl.names(role) && entry.owner != role {
-                found.push(format!("privileges for column {number} of {word}"));
+                let name = column_name(txn, *target, *number);
+                found.push(format!("privileges for column {name} of {word}"));
             }
         }
     }
@@ -116,6 +132,13 @@ pub(super) fn dependents(txn: &Transaction, access: &Access, role: u32, database
         }
     }
     found
+}
+
+fn column_name(txn: &Transaction, target: Target, number: i64) -> String {
+    let tables = txn.tables();
+    let def = tables.iter().find(|def| Target::Relation(FIRST + def.oid) == target);
+    let found = def.and_then(|def| def.schema.visible().find(|(at, _)| number_of(def, *at) == number));
+    found.map_or_else(|| number.to_string(), |(_, column)| column.name.clone())
 }
 
 /// Another owner for an object, whose rights the old one had.

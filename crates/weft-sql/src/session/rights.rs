@@ -21,7 +21,7 @@ use crate::settings::Settings;
 
 impl Work<'_> {
     /// Who does something about roles and rights.
-    fn who(&mut self) -> Who<'_> {
+    pub(super) fn who(&mut self) -> Who<'_> {
         Who {
             role: self.permit.oid(),
             session: self.settings.session_role.unwrap_or(OWNER),

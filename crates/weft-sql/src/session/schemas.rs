@@ -15,7 +15,7 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::fold;
 use crate::resolve;
-use crate::rights::Permit;
+use crate::rights::{Permit, give_schema};
 use crate::settings::{SEARCH_PATH, Settings};
 
 /// Looks up the schemas of a search path; those that are not there, or that the role may not look into, are left out.
@@ -58,9 +58,10 @@ fn is_reserved(name: &str) -> bool {
 pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bool) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("CREATE SCHEMA")?;
-        let name = match name {
-            SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => schema_name(name)?,
-            SchemaName::UnnamedAuthorization(user) => fold(user),
+        let (name, owner) = match name {
+            SchemaName::Simple(name) => (schema_name(name)?, None),
+            SchemaName::NamedAuthorization(name, user) => (schema_name(name)?, Some(fold(user))),
+            SchemaName::UnnamedAuthorization(user) => (fold(user), Some(fold(user))),
         };
         work.permit.check_database(Rights::CREATE, &work.settings.database)?;
         if is_reserved(&name) {
@@ -75,7 +76,10 @@ pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bo
             work.notices.push(Notice { sqlstate: "42P06", ..Notice::plain(format!("{message}, skipping")) });
             return Ok(Outcome::done(Tag::Done("CREATE SCHEMA")));
         }
-        work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
+        let made = work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
+        if let Some(owner) = owner {
+            give_schema(&mut work.who(), SchemaId(made.id), &owner)?;
+        }
         Ok(Outcome::done(Tag::Done("CREATE SCHEMA")))
     })
 }
