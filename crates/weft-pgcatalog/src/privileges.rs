@@ -27,9 +27,7 @@ fn asked(call: &Arguments<'_>, with_role: usize) -> Result<(u32, usize)> {
 }
 
 fn role_named(snapshot: &Snapshot, name: &str) -> Result<u32> {
-    snapshot.role_oid(name).ok_or_else(|| {
-        Error::new(Code::UndefinedObject, format!("role \"{name}\" does not exist"))
-    })
+    snapshot.role_oid(name).ok_or_else(|| Error::new(Code::UndefinedObject, format!("role \"{name}\" does not exist")))
 }
 
 /// The rights that a text names, each with whether it is about granting on.
@@ -196,7 +194,9 @@ pub(crate) fn pg_has_role(call: &Arguments<'_>) -> Result<Datum> {
         found |= match lower.as_str() {
             "usage" => access.has_rights_of(member, role),
             "member" => access.is_member(member, role),
-            "usage with grant option" | "usage with admin option" | "member with grant option"
+            "usage with grant option"
+            | "usage with admin option"
+            | "member with grant option"
             | "member with admin option" => access.is_admin(member, role),
             _ => {
                 let message = format!("unrecognized privilege type: \"{}\"", word.trim());

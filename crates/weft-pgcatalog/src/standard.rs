@@ -82,8 +82,14 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             ("form_of_use", text("UTF8")),
             ("default_collate_catalog", database()),
         ]),
-        "table_privileges" | "role_table_grants" | "column_privileges" | "role_column_grants" | "usage_privileges"
-        | "applicable_roles" | "enabled_roles" | "administrable_role_authorizations" => {
+        "table_privileges"
+        | "role_table_grants"
+        | "column_privileges"
+        | "role_column_grants"
+        | "usage_privileges"
+        | "applicable_roles"
+        | "enabled_roles"
+        | "administrable_role_authorizations" => {
             privileges::fill(name, rows, snapshot);
         }
         _ => constraints(name, rows, snapshot),

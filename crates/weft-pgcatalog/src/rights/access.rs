@@ -377,8 +377,10 @@ mod tests {
     #[test]
     fn rights_come_through_inherited_memberships_only() {
         let table = Target::Relation(20_000);
-        let mut access = Access { roles: vec![role(1, "a", &[2]), role(2, "b", &[3]), role(3, "c", &[])], ..Access::default() };
-        let item = super::super::AclItem { grantee: 3, grantor: OWNER, rights: Rights::SELECT, grantable: Rights::NONE };
+        let mut access =
+            Access { roles: vec![role(1, "a", &[2]), role(2, "b", &[3]), role(3, "c", &[])], ..Access::default() };
+        let item =
+            super::super::AclItem { grantee: 3, grantor: OWNER, rights: Rights::SELECT, grantable: Rights::NONE };
         let mut acl = Kind::Table.initial(OWNER);
         acl.grant(item);
         access.entries.insert(table, Entry { owner: OWNER, acl: Some(acl), columns: BTreeMap::new() });

@@ -13,5 +13,5 @@
 mod access;
 mod acl;
 
-pub use access::{Access, Entry, Kind, Membership, OWNER, PUBLIC_ROLE, PREDEFINED, Role, Target, predefined};
+pub use access::{Access, Entry, Kind, Membership, OWNER, PREDEFINED, PUBLIC_ROLE, Role, Target, predefined};
 pub use acl::{Acl, AclItem, Rights};

@@ -304,8 +304,7 @@ fn alter(parser: &mut Parser<'_>) -> Parse<Option<RightsStatement>> {
 }
 
 fn role_options(parser: &mut Parser<'_>) -> Parse<Vec<RoleOption>> {
-    const FLAGS: &[&str] =
-        &["superuser", "createdb", "createrole", "inherit", "login", "replication", "bypassrls"];
+    const FLAGS: &[&str] = &["superuser", "createdb", "createrole", "inherit", "login", "replication", "bypassrls"];
     let _ = word(parser, "with");
     let mut options = Vec::new();
     loop {

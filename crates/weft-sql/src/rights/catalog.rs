@@ -201,7 +201,8 @@ pub(crate) fn put_old(
     if superuser && find_first(txn, &load(txn)?).is_none() {
         return put_first(txn, name, verifier);
     }
-    let mut role = if superuser { all_rights() } else { Role { inherit: true, connection_limit: -1, ..Role::default() } };
+    let mut role =
+        if superuser { all_rights() } else { Role { inherit: true, connection_limit: -1, ..Role::default() } };
     role.name = name.to_owned();
     role.login = login;
     role.password = verifier.map(str::to_owned);

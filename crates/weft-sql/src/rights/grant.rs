@@ -222,10 +222,11 @@ fn change(
     grantees: &[u32],
 ) -> Result<()> {
     let target = object.target;
-    let mut entry = access.entries.get(&target).cloned().unwrap_or_else(|| Entry {
-        owner: access.owner(target),
-        ..Entry::default()
-    });
+    let mut entry = access
+        .entries
+        .get(&target)
+        .cloned()
+        .unwrap_or_else(|| Entry { owner: access.owner(target), ..Entry::default() });
     let before = entry.clone();
     if !wanted.whole.is_empty() {
         let mut acl = access.acl(target, object.kind);
@@ -374,7 +375,8 @@ pub(crate) fn alter_defaults(who: &mut Who<'_>, of: &[RoleName], schemas: &[Stri
     if places.is_empty() {
         places.push(0);
     }
-    let stand_in = Object { target: Target::Database, kind, name: String::new(), word: kind.word(), columns: Vec::new() };
+    let stand_in =
+        Object { target: Target::Database, kind, name: String::new(), word: kind.word(), columns: Vec::new() };
     let wanted = wanted(change, &stand_in)?;
     let grantees = grantees(who, &access, change)?;
     for owner in owners {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AssignmentTarget, Assignment, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
+    Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Insert, JoinConstraint, JoinOperator, ObjectName, OnConflictAction, OnInsert, OrderByKind,
     Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableObject,
     TableWithJoins, UpdateTableFromKind, Visit, Visitor,
@@ -333,11 +333,12 @@ impl Reader<'_> {
         let indexes = self.txn.indexes_of(&table);
         let found = indexes.iter().find(|(def, _)| def.name == name);
         let parts = found.into_iter().flat_map(|(_, index)| index.parts());
-        parts.filter_map(|part| match part {
-            weft_kernel::index::IndexPart::Column(ordinal) => Some(number_of(&table.def, *ordinal)),
-            weft_kernel::index::IndexPart::Expression(_) => None,
-        })
-        .collect()
+        parts
+            .filter_map(|part| match part {
+                weft_kernel::index::IndexPart::Column(ordinal) => Some(number_of(&table.def, *ordinal)),
+                weft_kernel::index::IndexPart::Expression(_) => None,
+            })
+            .collect()
     }
 
     /// The sequences that give numbers to columns which the statement does not.
@@ -347,8 +348,10 @@ impl Reader<'_> {
             Some(SetExpr::Values(values)) => values.rows.as_slice(),
             _ => &[],
         };
-        let is_default = |expr: &Expr| matches!(expr, Expr::Identifier(word) if word.quote_style.is_none()
-            && word.value.eq_ignore_ascii_case("default"));
+        let is_default = |expr: &Expr| {
+            matches!(expr, Expr::Identifier(word) if word.quote_style.is_none()
+            && word.value.eq_ignore_ascii_case("default"))
+        };
         for (ordinal, _) in table.def.schema.visible() {
             let number = number_of(&table.def, ordinal);
             let place = given.iter().position(|(_, known)| *known == number);
@@ -765,9 +768,14 @@ fn given_columns(insert: &Insert, columns: &[(String, i64)]) -> Vec<(String, i64
     let count = match insert.source.as_deref().map(|source| &*source.body) {
         None => 0,
         Some(SetExpr::Values(values)) => values.rows.first().map_or(0, |row| row.len()),
-        Some(SetExpr::Select(select)) if select.projection.iter().all(|item| {
-            matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
-        }) => select.projection.len(),
+        Some(SetExpr::Select(select))
+            if select
+                .projection
+                .iter()
+                .all(|item| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })) =>
+        {
+            select.projection.len()
+        }
         Some(_) => columns.len(),
     };
     columns.iter().take(count).cloned().collect()

@@ -95,7 +95,8 @@ fn owner_of(access: &Access, since: &DdlSince, target: Target) -> Option<u32> {
 
 fn made_of(since: &DdlSince) -> Vec<(Target, u32, Kind)> {
     let tables = since.made.iter().filter(|table| !since.dropped.contains(&table.def.oid));
-    let tables = tables.map(|table| (Target::Relation(FIRST + table.def.oid), schema_oid(table.def.namespace), Kind::Table));
+    let tables =
+        tables.map(|table| (Target::Relation(FIRST + table.def.oid), schema_oid(table.def.namespace), Kind::Table));
     let objects = since.made_objects.iter().filter_map(|object| {
         let schema = schema_oid(object.namespace);
         match object.kind {
@@ -194,7 +195,8 @@ pub(crate) fn change_owner(who: &mut Who<'_>, owned: &Owned, to: &RoleName) -> R
                     (of, Some(object.namespace), word, object.name.clone())
                 }
                 Some(Relation::Index(_, index)) => {
-                    let error = Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{}\"", index.name()));
+                    let error =
+                        Error::new(Code::WrongObjectType, format!("cannot change owner of index \"{}\"", index.name()));
                     return Err(error.hint("Change the ownership of the index's table, instead."));
                 }
                 None if *if_exists => {
@@ -217,9 +219,7 @@ pub(crate) fn change_owner(who: &mut Who<'_>, owned: &Owned, to: &RoleName) -> R
             return Err(denied(format!("must be member of role \"{}\"", access.shown(new))));
         }
         let may = match (target, schema) {
-            (Target::Schema(_), _) => {
-                access.rights(who.role, Target::Database, Kind::Database).has(Rights::CREATE)
-            }
+            (Target::Schema(_), _) => access.rights(who.role, Target::Database, Kind::Database).has(Rights::CREATE),
             (_, Some(schema)) => {
                 access.rights(new, Target::Schema(schema_oid(schema)), Kind::Schema).has(Rights::CREATE)
             }

@@ -84,9 +84,8 @@ impl Permit {
 
     /// Whether a role is a superuser, or has the rights of a role.
     pub(crate) fn has_role(&self, name: &str) -> bool {
-        self.access().is_none_or(|(access, role)| {
-            access.oid(name).is_some_and(|wanted| access.has_rights_of(role, wanted))
-        })
+        self.access()
+            .is_none_or(|(access, role)| access.oid(name).is_some_and(|wanted| access.has_rights_of(role, wanted)))
     }
 
     /// Whether names in a schema may be looked up.
@@ -149,12 +148,7 @@ impl Permit {
     /// An error when the role owns neither a relation nor its schema.
     pub(crate) fn check_drops(&self, relation: &Relation) -> Result<()> {
         let Some((access, role)) = self.access() else { return Ok(()) };
-        let namespace = match relation {
-            Relation::Table(table) => table.def.namespace,
-            Relation::Index(table, _) => table.def.namespace,
-            Relation::Object(object) => object.namespace,
-        };
-        if access.owns(role, Target::Schema(schema_oid(namespace))) {
+        if access.owns(role, Target::Schema(schema_oid(relation.namespace()))) {
             return Ok(());
         }
         self.check_owns(relation)
@@ -199,9 +193,8 @@ impl Permit {
     pub(crate) fn check_references(&self, def: &TableDef, columns: &[usize]) -> Result<()> {
         let Some((access, role)) = self.access() else { return Ok(()) };
         let target = Target::Relation(FIRST + def.oid);
-        let may = |ordinal: &usize| {
-            access.column_rights(role, target, number_of(def, *ordinal)).has(Rights::REFERENCES)
-        };
+        let may =
+            |ordinal: &usize| access.column_rights(role, target, number_of(def, *ordinal)).has(Rights::REFERENCES);
         let of_table = access.rights(role, target, Kind::Table).has(Rights::REFERENCES);
         if of_table || !columns.is_empty() && columns.iter().all(may) {
             return Ok(());

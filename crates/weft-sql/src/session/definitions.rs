@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnOption, CreateIndex, CreateTable, ObjectName, RenameTableNameKind, Statement,
-    TableConstraint,
+    AlterTable, AlterTableOperation, ColumnOption, CreateIndex, CreateTable, ObjectName, RenameTableNameKind,
+    Statement, TableConstraint,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
@@ -116,7 +116,12 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
         work.check_writable("ALTER TABLE")?;
         let name = table_name(&alter.name)?;
         let found = resolve::relation(work.txn, &name);
-        found.as_ref().map_or(Ok(()), |relation| work.permit.check_owns(relation))?;
+        if let Some(relation) = &found {
+            work.permit.check_owns(relation)?;
+            if alter.operations.iter().any(|op| matches!(op, AlterTableOperation::RenameTable { .. })) {
+                work.permit.check_creates_in(work.txn, relation.namespace())?;
+            }
+        }
         check_references(work, alter)?;
         let table = match found {
             Some(Relation::Table(table)) => table,
@@ -158,6 +163,7 @@ pub(super) fn rename(
         let known_as = table_name(name)?;
         if let Some(relation) = resolve::relation(work.txn, &known_as) {
             work.permit.check_owns(&relation)?;
+            work.permit.check_creates_in(work.txn, relation.namespace())?;
         }
         if if_exists && resolve::relation(work.txn, &known_as).is_none() {
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));

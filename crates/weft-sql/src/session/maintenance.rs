@@ -79,6 +79,9 @@ pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Out
         return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
     }
     check_tables(session, tables)?;
+    if !may_vacuum(session, tables, "vacuum")? {
+        return Ok(Outcome::done(Tag::Done("VACUUM")));
+    }
     let kernel = session.db.kernel();
     kernel.freeze()?;
     kernel.run_jobs()?;
@@ -88,7 +91,28 @@ pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Out
 /// Statistics are kept as rows are written: there is nothing to do.
 pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
     check_tables(session, tables)?;
+    may_vacuum(session, tables, "analyze")?;
     Ok(Outcome::done(Tag::Done("ANALYZE")))
+}
+
+/// Whether the role owns some of the tables, or the database when none is named; a warning for each that it does not own.
+fn may_vacuum(session: &mut Session, tables: &[ObjectName], verb: &str) -> Result<bool> {
+    session.in_statement(|work| {
+        if tables.is_empty() {
+            return Ok(work.permit.check_owns_database(&work.settings.database).is_ok());
+        }
+        let mut may = false;
+        for name in tables {
+            let table = resolve::table(work.txn, &table_name(name)?)?;
+            if work.permit.check_owns_table(&table).is_ok() {
+                may = true;
+                continue;
+            }
+            let message = format!("permission denied to {verb} \"{}\", skipping it", table.def.name);
+            work.notices.push(Notice::warning("42501", message));
+        }
+        Ok(may)
+    })
 }
 
 fn check_tables(session: &mut Session, tables: &[ObjectName]) -> Result<()> {

@@ -57,7 +57,16 @@ impl Plan {
         param_types: Vec<DataType>,
         action: Action,
     ) -> Plan {
-        Plan { version, path, engine, columns, param_types, action, by_columns: Mutex::new(None), permitted: RwLock::default() }
+        Plan {
+            version,
+            path,
+            engine,
+            columns,
+            param_types,
+            action,
+            by_columns: Mutex::new(None),
+            permitted: RwLock::default(),
+        }
     }
 
     /// Whether a role was found to have the rights that the plan needs.

@@ -104,7 +104,9 @@ pub(super) fn check_columns(work: &Work<'_>, table: &ObjectName, columns: &[Iden
         ("SELECT", true) => format!("SELECT * FROM {table}"),
         ("SELECT", false) => format!("SELECT {} FROM {table}", list.join(", ")),
         (_, true) => format!("INSERT INTO {table} SELECT * FROM {table} WHERE false"),
-        (_, false) => format!("INSERT INTO {table} ({}) VALUES ({})", list.join(", "), vec!["1"; list.len()].join(", ")),
+        (_, false) => {
+            format!("INSERT INTO {table} ({}) VALUES ({})", list.join(", "), vec!["1"; list.len()].join(", "))
+        }
     };
     let Some(Parsed::Sql { statement, .. }) = parse(&sql)?.pop() else { return Ok(()) };
     let mut needs = work.permit.needs(work.txn, &statement)?;
@@ -186,6 +188,10 @@ impl Settings {
 
     /// What SHOW role tells.
     pub(super) fn role_shown(&self) -> String {
-        if (self.role, &self.user) == (self.session_role, &self.session_user) { "none".into() } else { self.user.clone() }
+        if (self.role, &self.user) == (self.session_role, &self.session_user) {
+            "none".into()
+        } else {
+            self.user.clone()
+        }
     }
 }

@@ -8,8 +8,8 @@ use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 use weft_pgcatalog::rights::Rights;
 
 use super::Session;
-use super::transaction::Work;
 use super::objects::{drop_object, drop_table};
+use super::transaction::Work;
 use crate::ddl::comment::{self, About};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterIndexOperation, CopySource, CopyTarget, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement, TransactionAccessMode,
-    TransactionIsolationLevel, TransactionMode, Value as SqlValue,
+    AlterIndexOperation, CopySource, CopyTarget, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement,
+    TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
@@ -143,9 +143,7 @@ fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
     if !role.is_empty() && !work.permit.has_role(role) {
         let message = format!("must be superuser or have privileges of the {role} role to {verb} {what}");
         let error = Error::new(Code::InsufficientPrivilege, message);
-        return Err(error.hint(
-            "Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.",
-        ));
+        return Err(error.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."));
     }
     match source {
         CopySource::Query(query) => work.permit.check_statement(work.txn, &Statement::Query(query.clone())),
