@@ -43,7 +43,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let signals = Signals::block();
     let options = memory_bytes.map_or_else(Options::default, Options::with_memory_limit);
     let database = Database::open_with(&dir, options)?;
-    if database.login(FIRST_ROLE)?.is_none() {
+    if !database.has_superuser()? {
         match config.auth {
             Auth::Trust => database.put_superuser(FIRST_ROLE, None)?,
             Auth::Scram => give_password(&database, FIRST_ROLE)?,

@@ -62,6 +62,8 @@ codes! {
     InvalidPassword Invalid "28P01" "The password is wrong, or there is no such role.";
     InvalidAuthorization Invalid "28000" "The role may not log in, or not this way.";
     InsufficientPrivilege Invalid "42501" "The role may not do this.";
+    InvalidGrant Invalid "0LP01" "Rights that cannot be given so.";
+    ObjectInUse Invalid "55006" "The object is in use.";
     IndeterminateType Invalid "42P18" "The type of a parameter cannot be told.";
     InvalidBinary Invalid "22P03" "Bytes do not read as a value of the type.";
     IdleInTransaction Closed "25P03" "The transaction was idle for too long.";

@@ -48,4 +48,4 @@ pub use catalog::{
 pub use engine::{Durability, Engine, EngineOptions, EngineStatus};
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;
-pub use txn::{IsolationLevel, Mark, PendingWatch, Transaction};
+pub use txn::{DdlSince, IsolationLevel, Mark, PendingWatch, Transaction};

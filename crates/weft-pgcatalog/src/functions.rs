@@ -11,6 +11,7 @@ use weft_format::Result;
 
 use crate::cast::{object_named, split_name, text_of};
 use crate::definitions::{constraint_definition, index_definition, index_part};
+use crate::privileges;
 use crate::roles::setting;
 use crate::snapshot::{Snapshot, quoted};
 use crate::types::format_type;
@@ -24,11 +25,11 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    fn int(&self, at: usize) -> i64 {
+    pub(crate) fn int(&self, at: usize) -> i64 {
         self.values.get(at).and_then(Datum::int).unwrap_or(0)
     }
 
-    fn text(&self, at: usize) -> String {
+    pub(crate) fn text(&self, at: usize) -> String {
         self.values.get(at).map_or_else(String::new, |value| text_of(self.snapshot, value, &self.types[at]))
     }
 
@@ -179,7 +180,7 @@ fn expanded(types: &[Type]) -> Type {
     Type::Record(vec![("x".to_owned(), element(types)), ("n".to_owned(), Type::Int4)].into())
 }
 
-fn privileges(_: &[Type]) -> Type {
+fn exploded(_: &[Type]) -> Type {
     let fields =
         [("grantor", Type::Oid), ("grantee", Type::Oid), ("privilege_type", Type::Text), ("is_grantable", Type::Bool)];
     Type::Record(fields.into_iter().map(|(name, data_type)| (name.to_owned(), data_type)).collect())
@@ -223,7 +224,7 @@ static FUNCTIONS: &[Function] = &[
     function("current_database", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.database))),
     function("current_catalog", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.database))),
     function("current_user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
-    function("session_user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
+    function("session_user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.session_user))),
     function("current_role", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("current_schema", (0, 0), name, |call| {
@@ -291,17 +292,17 @@ static FUNCTIONS: &[Function] = &[
         )
     })),
     function("shobj_description", (2, 2), text, null),
-    function("has_table_privilege", (2, 3), boolean, yes),
-    function("has_any_column_privilege", (2, 3), boolean, yes),
-    function("has_column_privilege", (3, 4), boolean, yes),
-    function("has_schema_privilege", (2, 3), boolean, yes),
-    function("has_database_privilege", (2, 3), boolean, yes),
-    function("has_sequence_privilege", (2, 3), boolean, yes),
+    function("has_table_privilege", (2, 3), boolean, privileges::has_table_privilege),
+    function("has_any_column_privilege", (2, 3), boolean, privileges::has_any_column_privilege),
+    function("has_column_privilege", (3, 4), boolean, privileges::has_column_privilege),
+    function("has_schema_privilege", (2, 3), boolean, privileges::has_schema_privilege),
+    function("has_database_privilege", (2, 3), boolean, privileges::has_database_privilege),
+    function("has_sequence_privilege", (2, 3), boolean, privileges::has_sequence_privilege),
     function("has_function_privilege", (2, 3), boolean, yes),
     function("has_type_privilege", (2, 3), boolean, yes),
     function("has_tablespace_privilege", (2, 3), boolean, yes),
     function("has_language_privilege", (2, 3), boolean, yes),
-    function("pg_has_role", (2, 3), boolean, yes),
+    function("pg_has_role", (2, 3), boolean, privileges::pg_has_role),
     function("row_security_active", (1, 1), boolean, no),
     function("pg_relation_is_publishable", (1, 1), boolean, no),
     function("pg_relation_is_updatable", (2, 2), int4, |call| {
@@ -392,7 +393,8 @@ static FUNCTIONS: &[Function] = &[
     set(function("pg_partition_ancestors", (1, 1), |_| Type::RegClass, nothing)),
     set(function("pg_inherits", (1, 1), |_| Type::RegClass, nothing)),
     set(function("pg_get_keywords", (0, 0), keywords, nothing)),
-    set(function("aclexplode", (1, 1), privileges, nothing)),
+    set(function("aclexplode", (1, 1), exploded, privileges::aclexplode)),
+    function("acldefault", (2, 2), texts, privileges::acldefault),
     set(function("pg_options_to_table", (1, 1), options, nothing)),
     function("quote_ident", (1, 1), text, |call| Ok(Datum::text(quoted(&call.text(0))))),
     function("quote_literal", (1, 1), text, |call| Ok(Datum::text(format!("'{}'", call.text(0).replace('\'', "''"))))),

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `snapshot` | tables, indexes, views, ... as plain data: all that is known here of the database |
 //! | `relations`, `rows`, `types`, `roles`, `standard` | the relations' columns and rows |
+//! | [`rights`], `privileges` | roles and rights as plain data; `has_table_privilege` and its like |
 //! | `definitions`, `functions`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
 //! | `value`, `pattern` | values, regular expressions |
 //!
@@ -27,7 +28,9 @@ mod eval;
 mod functions;
 mod pattern;
 mod plan;
+mod privileges;
 mod relations;
+pub mod rights;
 mod roles;
 mod rows;
 mod run;
@@ -40,7 +43,7 @@ mod value;
 pub use classify::is_of_catalog;
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    Column, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, PG_CATALOG, PUBLIC, Role, Sequence, Snapshot, Table, View,
+    Column, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, PG_CATALOG, PUBLIC, Sequence, Snapshot, Table, View,
 };
 
 #[cfg(test)]

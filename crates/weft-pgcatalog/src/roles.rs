@@ -1,6 +1,7 @@
 //! Roles, databases, schemas, tablespaces, settings, sessions.
 
 use crate::relations::Rows;
+use crate::rights::{Membership, OWNER, PREDEFINED, Role, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, Snapshot};
 use crate::value::Datum;
 
@@ -11,45 +12,39 @@ pub(crate) const DATABASE: i64 = 5;
 pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     let text = |text: &str| Datum::text(text);
     match name {
-        "pg_roles" | "pg_authid" => {
-            for role in &snapshot.roles {
-                let all = Datum::Bool(role.superuser);
-                let mut add = |password: Datum| {
-                    rows.add([
-                        ("oid", Datum::Int(snapshot.role_oid(&role.name).map_or(0, i64::from))),
-                        ("rolname", text(&role.name)),
-                        ("rolsuper", all.clone()),
-                        ("rolinherit", Datum::Bool(true)),
-                        ("rolcreaterole", all.clone()),
-                        ("rolcreatedb", all.clone()),
-                        ("rolcanlogin", Datum::Bool(role.login)),
-                        ("rolreplication", all.clone()),
-                        ("rolbypassrls", all.clone()),
-                        ("rolconnlimit", Datum::Int(-1)),
-                        ("rolpassword", password),
-                    ]);
-                };
-                // What a password is tested with is shown to nobody.
-                add(if name == "pg_roles" { text("********") } else { Datum::Null });
+        "pg_roles" | "pg_authid" => roles(name, rows, snapshot),
+        "pg_user" | "pg_shadow" => users(name, rows, snapshot),
+        "pg_group" => {
+            for role in snapshot.access.roles.iter().filter(|role| !role.login) {
+                let is_in = |member: &&Role| member.member_of.iter().any(|of| of.role == role.oid);
+                let members = snapshot.access.roles.iter().filter(is_in);
+                rows.add([
+                    ("groname", text(&role.name)),
+                    ("grosysid", Datum::Int(role.oid.into())),
+                    ("grolist", Datum::list(members.map(|member| Datum::Int(member.oid.into())).collect())),
+                ]);
             }
         }
-        "pg_user" => {
-            for role in snapshot.roles.iter().filter(|role| role.login) {
+        "pg_auth_members" => {
+            let fixed = PREDEFINED.iter().flat_map(|(member, _, of)| {
+                of.iter().map(|role| (*member, Membership { role: *role, grantor: OWNER, admin: false }))
+            });
+            let given = snapshot.access.predefined.iter().flat_map(|(member, of)| of.iter().map(|of| (*member, *of)));
+            let own = snapshot.access.roles.iter().flat_map(|role| role.member_of.iter().map(|of| (role.oid, *of)));
+            for (member, of) in fixed.chain(given).chain(own) {
                 rows.add([
-                    ("usename", text(&role.name)),
-                    ("usesysid", Datum::Int(snapshot.role_oid(&role.name).map_or(0, i64::from))),
-                    ("usecreatedb", Datum::Bool(role.superuser)),
-                    ("usesuper", Datum::Bool(role.superuser)),
-                    ("userepl", Datum::Bool(role.superuser)),
-                    ("usebypassrls", Datum::Bool(role.superuser)),
-                    ("passwd", text("********")),
+                    ("roleid", Datum::Int(of.role.into())),
+                    ("member", Datum::Int(member.into())),
+                    ("grantor", Datum::Int(of.grantor.into())),
+                    ("admin_option", Datum::Bool(of.admin)),
                 ]);
             }
         }
         "pg_database" => rows.add([
             ("oid", Datum::Int(DATABASE)),
             ("datname", text(&snapshot.database)),
-            ("datdba", Datum::Int(10)),
+            ("datdba", Datum::Int(snapshot.access.owner(Target::Database).into())),
+            ("datacl", snapshot.acl_value(snapshot.access.given_acl(Target::Database).as_ref())),
             ("encoding", Datum::Int(6)),
             ("datlocprovider", text("c")),
             ("datallowconn", Datum::Bool(true)),
@@ -62,12 +57,75 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             let fixed = [(PG_CATALOG, "pg_catalog"), (INFORMATION_SCHEMA, "information_schema")];
             let own = snapshot.schemas.iter().map(|(oid, name)| (*oid, name.as_str()));
             for (oid, name) in fixed.into_iter().chain(own) {
-                let values = [("oid", Datum::Int(oid.into())), ("nspname", text(name)), ("nspowner", Datum::Int(10))];
-                rows.add(values);
+                let target = Target::Schema(oid);
+                rows.add([
+                    ("oid", Datum::Int(oid.into())),
+                    ("nspname", text(name)),
+                    ("nspowner", Datum::Int(snapshot.access.owner(target).into())),
+                    ("nspacl", snapshot.acl_value(snapshot.access.given_acl(target).as_ref())),
+                ]);
             }
             debug_assert!(snapshot.schemas.iter().any(|(oid, _)| *oid == PUBLIC), "public is always there");
         }
         _ => fill_server(name, rows, snapshot),
+    }
+}
+
+/// The roles that are always there, as others.
+fn predefined() -> impl Iterator<Item = Role> {
+    PREDEFINED.iter().map(|(oid, name, _)| Role {
+        oid: *oid,
+        name: (*name).to_owned(),
+        inherit: true,
+        connection_limit: -1,
+        ..Role::default()
+    })
+}
+
+fn roles(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    // What a password is tested with is shown to superusers only.
+    let shows = name == "pg_authid" && snapshot.access.is_superuser(snapshot.own_oid());
+    for role in snapshot.access.roles.iter().cloned().chain(predefined()) {
+        let password = match (&role.password, name) {
+            (_, "pg_roles") => Datum::text("********"),
+            (Some(verifier), _) if shows => Datum::text(verifier),
+            _ => Datum::Null,
+        };
+        rows.add([
+            ("oid", Datum::Int(role.oid.into())),
+            ("rolname", Datum::text(&role.name)),
+            ("rolsuper", Datum::Bool(role.superuser)),
+            ("rolinherit", Datum::Bool(role.inherit)),
+            ("rolcreaterole", Datum::Bool(role.create_role)),
+            ("rolcreatedb", Datum::Bool(role.create_db)),
+            ("rolcanlogin", Datum::Bool(role.login)),
+            ("rolreplication", Datum::Bool(role.replication)),
+            ("rolbypassrls", Datum::Bool(role.bypass_rls)),
+            ("rolconnlimit", Datum::Int(role.connection_limit)),
+            ("rolvaliduntil", role.valid_until.map_or(Datum::Null, Datum::Int)),
+            ("rolpassword", password),
+        ]);
+    }
+}
+
+fn users(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    let shows = name == "pg_shadow" && snapshot.access.is_superuser(snapshot.own_oid());
+    for role in snapshot.access.roles.iter().filter(|role| role.login) {
+        let password = match (&role.password, name) {
+            (_, "pg_user") => Datum::text("********"),
+            (Some(verifier), _) if shows => Datum::text(verifier),
+            _ => Datum::Null,
+        };
+        rows.add([
+            ("usename", Datum::text(&role.name)),
+            ("usesysid", Datum::Int(role.oid.into())),
+            ("usecreatedb", Datum::Bool(role.create_db)),
+            ("usesuper", Datum::Bool(role.superuser)),
+            ("userepl", Datum::Bool(role.replication)),
+            ("usebypassrls", Datum::Bool(role.bypass_rls)),
+            ("passwd", password),
+            ("valuntil", role.valid_until.map_or(Datum::Null, Datum::Int)),
+        ]);
     }
 }
 

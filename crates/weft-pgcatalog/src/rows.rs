@@ -8,7 +8,8 @@
 
 use crate::definitions::{constraint_definition, index_definition};
 use crate::relations::{self, Rows};
-use crate::snapshot::{Constraint, Index, Snapshot};
+use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
+use crate::snapshot::{Constraint, INFORMATION_SCHEMA, Index, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
 use crate::value::Datum;
 
@@ -43,7 +44,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(view.schema))),
                     ("viewname", text(&view.name)),
-                    ("viewowner", text(snapshot.role_name(10))),
+                    ("viewowner", text(snapshot.owner_name(Target::Relation(view.oid)))),
                     ("definition", text(format!(" {};", view.query))),
                 ]);
             }
@@ -75,7 +76,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(sequence.schema))),
                     ("sequencename", text(&sequence.name)),
-                    ("sequenceowner", text(snapshot.role_name(10))),
+                    ("sequenceowner", text(snapshot.owner_name(Target::Relation(sequence.oid)))),
                     ("data_type", int(type_of(sequence.data_type).0)),
                     ("start_value", start),
                     ("min_value", least),
@@ -104,6 +105,16 @@ struct Class<'a> {
     has_index: bool,
     has_triggers: bool,
     options: Datum,
+    /// The relation whose owner is its.
+    owned_as: u32,
+}
+
+/// Everybody reads the catalog, but for what passwords are tested with.
+fn system_acl(name: &str) -> Acl {
+    let public = if matches!(name, "pg_authid" | "pg_shadow") { Rights::NONE } else { Rights::SELECT };
+    let mut acl = Kind::Table.initial(OWNER);
+    acl.grant(AclItem { grantee: PUBLIC_ROLE, grantor: OWNER, rights: public, grantable: Rights::NONE });
+    acl
 }
 
 fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns: usize) -> Class<'a> {
@@ -120,18 +131,26 @@ fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns:
         has_index: false,
         has_triggers: false,
         options: Datum::Null,
+        owned_as: oid,
     }
 }
 
 fn classes(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
         let has_type = matches!(class.kind, "r" | "v");
+        let is_system = class.schema == PG_CATALOG || class.schema == INFORMATION_SCHEMA;
+        let acl = match class.kind {
+            "i" => None,
+            _ if is_system => Some(system_acl(class.name)),
+            _ => snapshot.access.given_acl(Target::Relation(class.oid)),
+        };
         rows.add([
             ("oid", int(class.oid)),
             ("relname", text(class.name)),
             ("relnamespace", int(class.schema)),
             ("reltype", int(if has_type { Snapshot::row_type(class.oid) } else { 0 })),
-            ("relowner", int(10)),
+            ("relowner", int(snapshot.access.owner(Target::Relation(class.owned_as)))),
+            ("relacl", snapshot.acl_value(acl.as_ref())),
             ("relam", int(class.method)),
             ("relfilenode", int(class.oid)),
             ("relpages", int((class.bytes / 8192) as i64)),
@@ -171,7 +190,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
     for index in &snapshot.indexes {
         let columns = index.parts.len() + index.included.len();
         let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
-        add(Class { method: 403, bytes: index.bytes, rows: 0.0, ..class });
+        add(Class { method: 403, bytes: index.bytes, rows: 0.0, owned_as: index.table, ..class });
     }
     for view in &snapshot.views {
         add(plain_class(view.oid, view.schema, &view.name, "v", view.columns.len()));
@@ -200,6 +219,8 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |attribute: Attribute<'_>| {
         let (oid, modifier) = attribute.data_type;
         let row = types::by_oid(oid);
+        let entry = snapshot.access.entries.get(&Target::Relation(attribute.relation));
+        let acl = entry.and_then(|entry| entry.columns.get(&attribute.number));
         rows.add([
             ("attrelid", int(attribute.relation)),
             ("attname", text(attribute.name)),
@@ -219,6 +240,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attisdropped", Datum::Bool(attribute.dropped)),
             ("attislocal", Datum::Bool(true)),
             ("attcollation", int(row.map_or(0, types::TypeRow::collation))),
+            ("attacl", snapshot.acl_value(acl)),
         ]);
     };
     for known in relations::all() {
@@ -424,7 +446,7 @@ fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             rows.add([
                 ("schemaname", schema),
                 ("tablename", text(&table.name)),
-                ("tableowner", text(snapshot.role_name(10))),
+                ("tableowner", text(snapshot.owner_name(Target::Relation(table.oid)))),
                 ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
             ]);
         } else {

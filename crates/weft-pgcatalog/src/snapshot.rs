@@ -8,8 +8,12 @@
 //! Numbers are PostgreSQL's kind: of relations and schemas as they are shown (`16384 +` the kernel's number).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weft_format::DataType;
+
+use crate::rights::{Access, Acl, Kind, OWNER, Target};
+use crate::value::Datum;
 
 /// The number of the schema `public`.
 pub const PUBLIC: u32 = 2200;
@@ -25,8 +29,10 @@ pub const FIRST: u32 = 16_384;
 pub struct Snapshot {
     /// The database's name.
     pub database: String,
-    /// Who asks.
+    /// Who asks: the role whose rights count.
     pub user: String,
+    /// Who logged in.
+    pub session_user: String,
     /// What `version()` says.
     pub version: String,
     /// The schemas of the search path, by number.
@@ -49,8 +55,8 @@ pub struct Snapshot {
     pub sequences: Vec<Sequence>,
     /// Comments by what they are about: number, and column or 0.
     pub comments: BTreeMap<(u32, i64), String>,
-    /// Roles, first of all the one that owns everything.
-    pub roles: Vec<Role>,
+    /// Roles, and who may what.
+    pub access: Arc<Access>,
     /// Settings: name, value, what it says.
     pub settings: Vec<(String, String, String)>,
 }
@@ -179,17 +185,6 @@ pub struct Sequence {
     pub last: Option<i64>,
     /// The column that it belongs to: table and column number, and whether that is an identity column.
     pub owner: Option<(u32, i64, bool)>,
-}
-
-/// A role.
-#[derive(Clone, Debug)]
-pub struct Role {
-    /// Name.
-    pub name: String,
-    /// Whether every right is its.
-    pub superuser: bool,
-    /// Whether it may log in.
-    pub login: bool,
 }
 
 /// The type of a number in `pg_constraint`.
@@ -325,14 +320,36 @@ impl Snapshot {
         self.tables.iter().find(|table| table.oid == oid)
     }
 
-    /// The number of a role: 10 is the first.
+    /// The number of a role.
     pub(crate) fn role_oid(&self, name: &str) -> Option<u32> {
-        self.roles.iter().position(|role| role.name == name).map(|at| if at == 0 { 10 } else { 16_000 + at as u32 })
+        self.access.oid(name)
     }
 
     pub(crate) fn role_name(&self, oid: i64) -> String {
-        let found = self.roles.iter().find(|role| self.role_oid(&role.name).map(i64::from) == Some(oid));
-        found.map_or_else(|| format!("unknown (OID={oid})"), |role| role.name.clone())
+        let found = u32::try_from(oid).ok().and_then(|oid| self.access.name(oid));
+        found.map_or_else(|| format!("unknown (OID={oid})"), str::to_owned)
+    }
+
+    /// The number of who asks.
+    pub(crate) fn own_oid(&self) -> u32 {
+        self.role_oid(&self.user).unwrap_or(OWNER)
+    }
+
+    /// The name of an object's owner.
+    pub(crate) fn owner_name(&self, target: Target) -> String {
+        self.role_name(self.access.owner(target).into())
+    }
+
+    /// A list of rights as a value; NULL when it is as it began.
+    pub(crate) fn acl_value(&self, acl: Option<&Acl>) -> Datum {
+        let name = |oid: u32| quoted(&self.access.shown(oid));
+        acl.map_or(Datum::Null, |acl| Datum::list(acl.print(name).into_iter().map(Datum::text).collect()))
+    }
+
+    /// What kind of object a relation is, for rights.
+    pub(crate) fn kind_of(&self, relation: u32) -> Kind {
+        let is_sequence = self.sequences.iter().any(|sequence| sequence.oid == relation);
+        if is_sequence { Kind::Sequence } else { Kind::Table }
     }
 }
 

@@ -8,7 +8,9 @@
 use weft_format::DataType;
 
 use crate::definitions::constraint_definition;
+use crate::privileges;
 use crate::relations::{self, Rows};
+use crate::rights::Target;
 use crate::snapshot::{Constraint, ForeignKey, Index, Snapshot, Table};
 use crate::types::{by_oid, format_type, type_of};
 use crate::value::Datum;
@@ -32,7 +34,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 rows.add([
                     ("catalog_name", database()),
                     ("schema_name", text(snapshot.schema_name(oid))),
-                    ("schema_owner", text(snapshot.role_name(10))),
+                    ("schema_owner", text(snapshot.owner_name(Target::Schema(oid)))),
                 ]);
             }
         }
@@ -74,16 +76,22 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 ]);
             }
         }
-        "enabled_roles" => {
-            snapshot.roles.iter().for_each(|role| rows.add([("role_name", text(&role.name))]));
-        }
         "character_sets" => rows.add([
             ("character_set_name", text("UTF8")),
             ("character_repertoire", text("UCS")),
             ("form_of_use", text("UTF8")),
             ("default_collate_catalog", database()),
         ]),
-        "table_privileges" => privileges(rows, snapshot),
+        "table_privileges"
+        | "role_table_grants"
+        | "column_privileges"
+        | "role_column_grants"
+        | "usage_privileges"
+        | "applicable_roles"
+        | "enabled_roles"
+        | "administrable_role_authorizations" => {
+            privileges::fill(name, rows, snapshot);
+        }
         _ => constraints(name, rows, snapshot),
     }
 }
@@ -102,22 +110,6 @@ fn tables(rows: &mut Rows, snapshot: &Snapshot) {
     relations::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
     snapshot.tables.iter().for_each(|table| add(table.schema, &table.name, false, false));
     snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
-}
-
-fn privileges(rows: &mut Rows, snapshot: &Snapshot) {
-    for table in &snapshot.tables {
-        for privilege in ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"] {
-            rows.add([
-                ("grantor", text(snapshot.role_name(10))),
-                ("grantee", text(snapshot.role_name(10))),
-                ("table_catalog", text(&snapshot.database)),
-                ("table_schema", text(snapshot.schema_name(table.schema))),
-                ("table_name", text(&table.name)),
-                ("privilege_type", text(privilege)),
-                ("is_grantable", text("YES")),
-            ]);
-        }
-    }
 }
 
 struct Column<'a> {

@@ -6,6 +6,7 @@ use sqlparser::parser::Parser;
 use weft_format::{DataType, Value};
 
 use super::*;
+use crate::rights::{Access, Role};
 
 fn column(name: &str, data_type: DataType, not_null: bool) -> Column {
     Column { name: name.into(), data_type, not_null, dropped: false, default: None, identity: None }
@@ -61,9 +62,18 @@ fn snapshot() -> Snapshot {
     };
     let pkey = index(16_388, "customers_pkey", 16_387, &[(1, "")]);
     let unique = index(16_389, "customers_name_key", 16_387, &[(2, "")]);
+    let weft = Role {
+        oid: 10,
+        name: "weft".into(),
+        superuser: true,
+        login: true,
+        password: Some("SCRAM".into()),
+        ..Role::default()
+    };
     Snapshot {
         database: "weft".into(),
         user: "weft".into(),
+        session_user: "weft".into(),
         version: "PostgreSQL 15".into(),
         search_path: vec![PUBLIC],
         backend: 7,
@@ -86,7 +96,7 @@ fn snapshot() -> Snapshot {
             query: "SELECT id FROM customers".into(),
         }],
         comments: [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into(),
-        roles: vec![Role { name: "weft".into(), superuser: true, login: true }],
+        access: std::sync::Arc::new(Access { roles: vec![weft], ..Access::default() }),
         settings: vec![
             ("search_path".into(), "\"$user\", public".into(), "where names are looked for".into()),
             ("server_version_num".into(), "150010".into(), "the version".into()),
@@ -136,7 +146,7 @@ fn relations_have_postgresqls_columns_and_numbers() {
         rows("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 16387 AND attnum = 4"),
         ["numeric(12,2)"]
     );
-    assert_eq!(rows("SELECT rolname, rolpassword FROM pg_authid"), ["weft|NULL"]);
+    assert_eq!(rows("SELECT rolname, rolpassword FROM pg_authid WHERE rolcanlogin"), ["weft|SCRAM"]);
 }
 
 #[test]
@@ -191,7 +201,7 @@ fn outer_joins_keep_rows_and_null_is_unknown() {
                AND c.relkind = 'v' AND c.oid > 16384 WHERE n.oid IN (2200, 16500) ORDER BY 1";
     assert_eq!(rows(sql), ["public|big", "shop|NULL"]);
     let sql = "SELECT count(*) FROM pg_namespace n FULL JOIN pg_roles r ON r.oid = n.oid";
-    assert_eq!(rows(sql), ["5"]);
+    assert_eq!(rows(sql), ["17"]);
     assert_eq!(rows("SELECT 1 FROM pg_class WHERE NULL = ANY ('{a}'::text[]) LIMIT 1"), Vec::<String>::new());
     assert_eq!(
         rows("SELECT NULL::oid IN (1, 2), 3::oid NOT IN (1, NULL), 'x'::regproc = 'x'::regproc"),

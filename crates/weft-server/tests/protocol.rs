@@ -213,6 +213,67 @@ fn who_is_let_in() {
     drop(idle);
 }
 
+/// A connection as a role, or the SQLSTATE that refused it.
+fn enter(server: &TestServer, role: &str) -> Result<Wire, String> {
+    let mut wire = Wire::open(server.address);
+    wire.startup(&[("user", role), ("database", "weft")]);
+    let messages = wire.until_ready();
+    match messages.iter().find(|message| message.tag == b'E') {
+        Some(error) => Err(error.field(b'C').unwrap()),
+        None => Ok(wire),
+    }
+}
+
+#[test]
+fn roles_have_their_rights_only() {
+    let server = TestServer::start();
+    let mut admin = server.connect();
+    admin
+        .run("CREATE ROLE bob LOGIN PASSWORD 'x'; CREATE ROLE closed PASSWORD 'x'; CREATE TABLE t (a integer)")
+        .unwrap();
+    assert_eq!(enter(&server, "closed").err().as_deref(), Some("28000"));
+    let mut bob = enter(&server, "bob").unwrap();
+    assert_eq!(bob.value("SELECT current_user"), "bob");
+    for sql in [
+        "SELECT * FROM t",
+        "INSERT INTO t VALUES (1)",
+        "SELECT rolpassword FROM pg_authid",
+        "SELECT passwd FROM pg_shadow",
+        "SELECT rolpassword FROM pg_catalog.pg_authid",
+        "COPY t TO STDOUT",
+        "COPY (SELECT 1) TO '/tmp/of_bob'",
+        "CREATE TABLE mine (a text)",
+        "ALTER ROLE bob SUPERUSER",
+        "SET ROLE weft",
+        "SET SESSION AUTHORIZATION weft",
+        "GRANT pg_read_server_files TO bob",
+        "DROP TABLE t",
+    ] {
+        assert_eq!(bob.run(sql).unwrap_err(), "42501", "{sql}");
+    }
+    bob.parse("", "SELECT a FROM t WHERE a = $1", &[]).bind("", "", &[Some(b"1")], 0).execute("", 0).sync();
+    let messages = bob.answers();
+    assert_eq!(messages.iter().find(|m| m.tag == b'E').unwrap().field(b'C').unwrap(), "42501");
+    // A statement that is prepared already is refused once the right is gone.
+    admin.run("GRANT SELECT ON t TO bob").unwrap();
+    bob.parse("p", "SELECT a FROM t WHERE a = $1", &[]).bind("", "p", &[Some(b"1")], 0).execute("", 0).sync();
+    assert!(bob.answers().iter().all(|message| message.tag != b'E'));
+    admin.run("REVOKE SELECT ON t FROM bob").unwrap();
+    bob.bind("", "p", &[Some(b"1")], 0).execute("", 0).sync();
+    assert!(bob.answers().iter().any(|message| message.tag == b'E'));
+    bob.run("ALTER ROLE bob PASSWORD 'y'").unwrap();
+    admin.run("REVOKE CONNECT ON DATABASE weft FROM PUBLIC").unwrap();
+    assert_eq!(enter(&server, "bob").err().as_deref(), Some("42501"));
+    admin.run("GRANT CONNECT ON DATABASE weft TO bob").unwrap();
+    assert!(enter(&server, "bob").is_ok());
+    // A superuser that is one no more is none in its open sessions, too.
+    admin.run("CREATE ROLE boss LOGIN SUPERUSER; GRANT CONNECT ON DATABASE weft TO boss").unwrap();
+    let mut boss = enter(&server, "boss").unwrap();
+    assert_eq!(boss.value("SELECT count(*) FROM t"), "0");
+    admin.run("ALTER ROLE boss NOSUPERUSER").unwrap();
+    assert_eq!(boss.run("SELECT count(*) FROM t").unwrap_err(), "42501");
+}
+
 #[test]
 fn idle_transactions_end() {
     let server = TestServer::start();

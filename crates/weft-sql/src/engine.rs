@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use weft_env::sync::Mutex;
 use weft_format::Result;
-use weft_kernel::{Engine, IsolationLevel};
+use weft_kernel::{Engine, IsolationLevel, Transaction};
+use weft_pgcatalog::rights::Access;
 
 use crate::column::{ColumnEngine, ColumnOptions};
+use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
 use crate::settings::{EngineChoice, SEARCH_PATH, Settings, USER};
@@ -30,6 +32,8 @@ pub struct SqlEngine {
     /// Made when the first statement needs it: a database that is used through the row engine never pays for it.
     columns: Mutex<Option<Arc<ColumnEngine>>>,
     shapes: ShapeCache,
+    /// Roles and rights, for a version of the catalog.
+    access: Mutex<Option<(u64, Arc<Access>)>>,
     statements: Mutex<Statements>,
 }
 
@@ -48,6 +52,7 @@ impl SqlEngine {
             options,
             columns: Mutex::new(None),
             shapes: ShapeCache::default(),
+            access: Mutex::new(None),
             statements: Mutex::new(Statements::default()),
         })
     }
@@ -73,6 +78,27 @@ impl SqlEngine {
         Ok(engine)
     }
 
+    /// Roles and rights as a transaction sees them.
+    pub(crate) fn access(&self, txn: &Transaction) -> Result<Arc<Access>> {
+        let Some(version) = txn.catalog_version() else { return Ok(Arc::new(load(txn)?)) };
+        if let Some((known, access)) = &*self.access.lock()
+            && *known == version
+        {
+            return Ok(Arc::clone(access));
+        }
+        let made = Arc::new(load(txn)?);
+        *self.access.lock() = Some((version, Arc::clone(&made)));
+        Ok(made)
+    }
+
+    /// Whether the first superuser was made: before, nobody can log in.
+    pub(crate) fn has_first_role(&self) -> Result<bool> {
+        let txn = self.kernel.begin()?;
+        let has = has_first(&txn);
+        txn.rollback();
+        has
+    }
+
     /// Bound constraints of tables.
     pub(crate) fn shapes(&self) -> &ShapeCache {
         &self.shapes
@@ -95,6 +121,9 @@ impl SqlEngine {
             search_path: SEARCH_PATH.to_owned(),
             memory_limit_bytes: self.options.columns.memory_bytes as u64,
             user: USER.to_owned(),
+            session_user: USER.to_owned(),
+            role: None,
+            session_role: None,
             database: USER.to_owned(),
             backend: 0,
         }

@@ -27,6 +27,7 @@ pub mod oids;
 mod outcome;
 pub mod parse;
 mod resolve;
+pub mod rights;
 pub mod roles;
 mod row;
 mod session;

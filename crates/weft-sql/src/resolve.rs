@@ -27,6 +27,16 @@ pub(crate) enum Relation {
     Object(Arc<Object>),
 }
 
+impl Relation {
+    /// The schema that it is in.
+    pub(crate) fn namespace(&self) -> SchemaId {
+        match self {
+            Relation::Table(table) | Relation::Index(table, _) => table.def.namespace,
+            Relation::Object(object) => object.namespace,
+        }
+    }
+}
+
 /// Schema and name of a name that has perhaps a schema.
 pub(crate) fn split(name: &str) -> (Option<&str>, &str) {
     match name.split_once(QUALIFIER) {

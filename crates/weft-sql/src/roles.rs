@@ -1,67 +1,116 @@
-//! Roles: who may log in, and with which password.
+//! Roles as a server asks for them: who may log in, and with which password.
 //!
 //! ```text
-//!   pg_authid   name  superuser  login  verifier
-//!               weft  t          t      SCRAM-SHA-256$4096:...
+//!   login("bob")     { superuser: f, can_login: t, verifier: SCRAM-SHA-256$4096:... }
 //! ```
 //!
-//! Roles are rows of an ordinary table, so that changing them is transactional and durable as everything else is.
+//! Roles are objects of the catalog (see [`rights`](crate::rights)). Directories of earlier releases have them in a table
+//! `public.pg_authid`, which is moved when it is met.
 
-use weft_format::{Code, Error, Result, Value};
+use std::sync::Arc;
 
-use weft_kernel::{SchemaId, TableDef};
+use weft_format::{Error, Result, Value};
+use weft_kernel::SchemaId;
+use weft_pgcatalog::rights::{Access, Kind, Rights, Target};
 
+use crate::engine::SqlEngine;
+use crate::rights::put_first;
 use crate::session::Session;
 
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS public.pg_authid (rolname text PRIMARY KEY, rolsuper boolean NOT NULL, \
-                     rolcanlogin boolean NOT NULL, rolpassword text)";
-
-/// All roles, those with every right first: name, whether every right is its, whether it may log in.
-pub(crate) const LIST: &str =
-    "SELECT rolname, rolsuper, rolcanlogin FROM public.pg_authid ORDER BY rolsuper DESC, rolname";
-
-/// Whether a table is that of the roles, which is not one of the users' tables.
-pub(crate) fn is_of_roles(def: &TableDef) -> bool {
-    def.namespace == SchemaId::PUBLIC && def.name == "pg_authid"
-}
+/// The table of earlier releases.
+const OLD: &str = "SELECT rolname, rolsuper, rolcanlogin, rolpassword FROM public.pg_authid \
+                   ORDER BY rolsuper DESC, rolname";
 
 /// What a login is decided by.
 #[derive(Clone, Debug)]
 pub struct Login {
+    /// The role's number.
+    pub oid: u32,
     /// Whether every right is the role's.
     pub superuser: bool,
     /// Whether it may log in at all.
     pub can_login: bool,
+    /// Whether it may connect to the database.
+    pub may_connect: bool,
+    /// How many sessions it may have; negative: any number.
+    pub connection_limit: i64,
+    /// Until when its password is good: microseconds since 1970 UTC.
+    pub valid_until: Option<i64>,
     /// What its password is tested with; none: no password fits.
     pub verifier: Option<String>,
 }
 
-/// Makes the first role, or gives it another verifier.
+/// Makes the first superuser, or gives a role another verifier.
 pub fn put_superuser(session: &mut Session, name: &str, verifier: Option<&str>) -> Result<()> {
-    session.execute(TABLE)?;
-    let text = |text: &str| Value::Text(text.into());
-    let verifier = verifier.map_or(Value::Null, text);
-    let sql = "INSERT INTO public.pg_authid VALUES ($1, true, true, $2) \
-               ON CONFLICT (rolname) DO UPDATE SET rolpassword = excluded.rolpassword";
-    session.execute_params(sql, &[text(name), verifier]).map(|_| ())
+    move_old(session)?;
+    session.in_catalog(|txn| put_first(txn, name, verifier))
+}
+
+/// Whether the first superuser was made.
+pub fn has_superuser(session: &mut Session) -> Result<bool> {
+    move_old(session)?;
+    session.database().has_first_role()
 }
 
 /// A role's login; none when there is no such role.
 pub fn login(session: &mut Session, name: &str) -> Result<Option<Login>> {
-    let sql = "SELECT rolsuper, rolcanlogin, rolpassword FROM public.pg_authid WHERE rolname = $1";
-    let found = match session.execute_params(sql, &[Value::Text(name.into())]) {
-        Err(error) if error.code() == Code::UndefinedTable => return Ok(None),
-        found => found?,
-    };
-    let Some(row) = found.rows.iter().next() else { return Ok(None) };
-    match <[Value; 3]>::try_from(row) {
-        Ok([Value::Bool(superuser), Value::Bool(can_login), verifier]) => {
-            let verifier = match verifier {
-                Value::Text(text) => Some(text.into()),
-                _ => None,
-            };
-            Ok(Some(Login { superuser, can_login, verifier }))
-        }
-        _ => Err(Error::corrupt(format!("role \"{name}\" in pg_authid has values of wrong types"))),
+    move_old(session)?;
+    let access = access(session)?;
+    let Some(role) = access.named(name) else { return Ok(None) };
+    let db: &Arc<SqlEngine> = session.database();
+    if !db.has_first_role()? {
+        return Ok(None);
     }
+    Ok(Some(Login {
+        oid: role.oid,
+        superuser: role.superuser,
+        can_login: role.login,
+        may_connect: access.rights(role.oid, Target::Database, Kind::Database).has(Rights::CONNECT),
+        connection_limit: role.connection_limit,
+        valid_until: role.valid_until,
+        verifier: role.password.clone(),
+    }))
+}
+
+/// The roles and rights of the moment.
+fn access(session: &mut Session) -> Result<Arc<Access>> {
+    let db = Arc::clone(session.database());
+    let txn = db.kernel().begin()?;
+    let access = db.access(&txn);
+    txn.rollback();
+    access
+}
+
+/// Moves the roles of an earlier release into the catalog.
+fn move_old(session: &mut Session) -> Result<()> {
+    let txn = session.database().kernel().begin()?;
+    let is_old = txn.table_in(SchemaId::PUBLIC, "pg_authid").is_ok_and(|table| {
+        let names = ["rolname", "rolsuper", "rolcanlogin", "rolpassword"];
+        table.def.schema.columns.iter().map(|column| column.name.as_str()).eq(names)
+    });
+    txn.rollback();
+    if !is_old {
+        return Ok(());
+    }
+    session.execute("BEGIN")?;
+    let moved = move_rows(session);
+    session.execute(if moved.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    moved
+}
+
+fn move_rows(session: &mut Session) -> Result<()> {
+    let rows: Vec<Vec<Value>> = session.execute_params(OLD, &[])?.rows.iter().collect();
+    for row in rows {
+        let wrong = || Error::corrupt("a role of an earlier release has values of wrong types");
+        let Ok([Value::Text(name), Value::Bool(superuser), Value::Bool(login), verifier]) = <[Value; 4]>::try_from(row)
+        else {
+            return Err(wrong());
+        };
+        let verifier = match &verifier {
+            Value::Text(text) => Some(&**text),
+            _ => None,
+        };
+        session.in_catalog(|txn| crate::rights::put_old(txn, &name, superuser, login, verifier))?;
+    }
+    session.execute("DROP TABLE public.pg_authid").map(|_| ())
 }

@@ -56,8 +56,14 @@ pub struct Settings {
     pub search_path: String,
     /// The most memory queries of the column engine take together, bytes (read only here).
     pub memory_limit_bytes: u64,
-    /// Who the session is (read only here).
+    /// Whose rights count: what `current_user` tells (read only here).
     pub user: String,
+    /// Who logged in: what `session_user` tells (read only here).
+    pub session_user: String,
+    /// The number of `user`; none: an embedded session, which may everything (read only here).
+    pub role: Option<u32>,
+    /// The number of `session_user` (read only here).
+    pub session_role: Option<u32>,
     /// The database's name (read only here).
     pub database: String,
     /// The session's number (read only here).
@@ -305,6 +311,9 @@ mod tests {
             application_name: String::new(),
             memory_limit_bytes: 1 << 30,
             user: USER.to_owned(),
+            session_user: USER.to_owned(),
+            role: None,
+            session_role: None,
             database: USER.to_owned(),
             backend: 0,
         }

@@ -111,6 +111,11 @@ impl Database {
         weft_sql::roles::login(&mut self.session()?, role)
     }
 
+    /// Whether there is a role that may everything: before, nobody can log in.
+    pub fn has_superuser(&self) -> Result<bool> {
+        weft_sql::roles::has_superuser(&mut self.session()?)
+    }
+
     /// Makes the first role, which has every right, or gives it another verifier of its password.
     pub fn put_superuser(&self, role: &str, verifier: Option<&str>) -> Result<()> {
         weft_sql::roles::put_superuser(&mut self.session()?, role, verifier)

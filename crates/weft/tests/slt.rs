@@ -198,7 +198,10 @@ impl Server {
             None => execute(self.sessions.get_mut(&connection).expect("it was made above"), sql),
         };
         drop(database);
-        if self.configuration.restart && !self.sessions.values().any(Session::in_transaction) {
+        // A role that was set would be forgotten.
+        let is_itself = |session: &Session| session.settings().user == session.settings().session_user;
+        let may_restart = !self.sessions.values().any(|session| session.in_transaction() || !is_itself(session));
+        if self.configuration.restart && may_restart {
             self.restart()?;
         }
         result

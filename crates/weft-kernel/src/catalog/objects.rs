@@ -133,8 +133,11 @@ impl Objects {
         (last.to == Timestamp::MAX).then(|| last.object.clone())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state.read().by_key.is_empty()
+    /// Whether there are objects of a kind.
+    pub(crate) fn has(&self, kind: ObjectKind) -> bool {
+        let state = self.state.read();
+        let first = state.by_key.range((kind, SchemaId(0), String::new())..).next();
+        first.is_some_and(|((known, ..), _)| *known == kind)
     }
 
     /// The objects visible at a timestamp, by kind, schema and name.

@@ -36,6 +36,7 @@ mod transaction;
 
 pub use journal::Mark;
 pub use level::IsolationLevel;
+pub use objects::DdlSince;
 pub use reads::ReadSet;
 pub use speculation::PendingWatch;
 pub use timeline::Timeline;

@@ -12,8 +12,21 @@ use weft_format::{Code, Error, Result};
 use super::ddl::OwnDdl;
 use super::journal::Step;
 use super::transaction::Transaction;
-use crate::catalog::{Object, ObjectKind, SchemaId};
+use crate::catalog::{Object, ObjectKind, SchemaId, TableRef};
 use crate::lock::{LockMode, LockName};
+
+/// What a transaction made and dropped.
+#[derive(Default)]
+pub struct DdlSince {
+    /// Tables that were made.
+    pub made: Vec<TableRef>,
+    /// The numbers of tables that were dropped.
+    pub dropped: Vec<u32>,
+    /// Objects that were made.
+    pub made_objects: Vec<Arc<Object>>,
+    /// Objects that were dropped.
+    pub dropped_objects: Vec<Arc<Object>>,
+}
 
 impl Transaction {
     /// An object by its kind, schema and exact name, own DDL included.
@@ -46,9 +59,32 @@ impl Transaction {
         objects
     }
 
-    /// Whether there are objects at all, for who need not look then.
-    pub fn has_objects(&self) -> bool {
-        !self.core().catalog.objects.is_empty() || self.ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Object(..)))
+    /// Whether there are objects of a kind at all, for who need not look then.
+    pub fn has_objects(&self, kind: ObjectKind) -> bool {
+        let is_one = |object: &Option<Arc<Object>>| object.as_ref().is_some_and(|object| object.kind == kind);
+        self.core().catalog.objects.has(kind)
+            || self.ddl.iter().any(|ddl| matches!(ddl, OwnDdl::Object(_, after) if is_one(after)))
+    }
+
+    /// How many steps of DDL the transaction has made, for [`Transaction::ddl_since`].
+    pub fn ddl_count(&self) -> usize {
+        self.ddl.len()
+    }
+
+    /// The tables and objects that the transaction made and dropped since it had made so many steps of DDL; a table
+    /// that was stored anew is among both.
+    pub fn ddl_since(&self, count: usize) -> DdlSince {
+        let mut since = DdlSince::default();
+        for ddl in self.ddl.iter().skip(count) {
+            match ddl {
+                OwnDdl::Create(table) if table.as_index.is_none() => since.made.push(table.clone()),
+                OwnDdl::Drop(table) if table.as_index.is_none() => since.dropped.push(table.def.oid),
+                OwnDdl::Object(None, Some(object)) => since.made_objects.push(object.clone()),
+                OwnDdl::Object(Some(object), None) => since.dropped_objects.push(object.clone()),
+                _ => {}
+            }
+        }
+        since
     }
 
     /// Puts an object: a new one (its id is zero) or a version of one that is there. A name that is taken is

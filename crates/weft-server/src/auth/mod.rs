@@ -14,7 +14,6 @@
 //! Source: RFC 5802, RFC 7677.
 
 mod scram;
-mod verifier;
 
 pub(crate) use scram::Exchange;
-pub use verifier::Verifier;
+pub use weft_sql::rights::Verifier;

@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use weft_format::{Code, Error, Result};
 
-use super::verifier::{Verifier, sha256, sign};
+use weft_sql::rights::{Verifier, sha256, sign};
+
 use crate::protocol::violation;
 
 /// An exchange after the client's first message.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
+use weft_sql::roles::Login;
 
 use super::{Connection, TOLD};
 use crate::auth::{Exchange, Verifier};
@@ -98,18 +99,22 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
         return Err(Error::new(Code::ShuttingDown, "the database system is shutting down"));
     }
     let slot = shared.enter(channel.socket())?;
-    authenticate(shared, channel, user)?;
+    let login = authenticate(shared, channel, user)?;
     let database = given.get("database").unwrap_or(user);
     if database != shared.config().database_name.as_str() {
         let message = format!("database \"{database}\" does not exist");
         let hint = format!("the database is called {}", shared.config().database_name);
         return Err(Error::new(Code::UndefinedDatabase, message).hint(hint));
     }
+    if !login.may_connect {
+        let message = format!("permission denied for database \"{database}\"");
+        return Err(Error::new(Code::InsufficientPrivilege, message).hint("User does not have CONNECT privilege."));
+    }
     let mut session = shared.database().session()?;
     for (name, value) in settings_of(given)? {
         session.set(&name, &value)?;
     }
-    session.set_identity(user, database, slot.id().into());
+    session.set_identity(user, Some(login.oid), database, slot.id().into());
     slot.serves(session.cancel_token());
     let told: Vec<(&'static str, String)> =
         TOLD.iter().filter_map(|&name| Some((name, session.settings().get(&name.to_lowercase()).ok()?))).collect();
@@ -117,7 +122,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     for (name, value) in &told {
         channel.out.parameter(name, value);
     }
-    channel.out.parameter("is_superuser", "on");
+    channel.out.parameter("is_superuser", if login.superuser { "on" } else { "off" });
     channel.out.parameter("session_authorization", user);
     channel.out.parameter("in_hot_standby", "off");
     channel.out.key_data(slot.id(), slot.secret());
@@ -178,7 +183,7 @@ fn options(text: &str) -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-fn authenticate(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Result<()> {
+fn authenticate(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Result<Login> {
     if shared.config().auth == Auth::Trust {
         return shared.check_role(user);
     }
@@ -186,12 +191,13 @@ fn authenticate(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Resu
     shared.check_attempts(peer)?;
     let result = scram(shared, channel, user);
     shared.note_attempt(peer, result.is_ok());
-    result.map_err(|error| match error.code() {
+    let login = result.map_err(|error| match error.code() {
         Code::InvalidPassword => {
             Error::new(Code::InvalidPassword, format!("password authentication failed for user \"{user}\""))
         }
         _ => error,
-    })
+    });
+    login.and_then(|()| shared.check_role(user))
 }
 
 fn scram(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Result<()> {

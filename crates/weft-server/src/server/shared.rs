@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weft::Database;
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
+use weft_sql::roles::Login;
 
 use super::attempts::Attempts;
 use super::config::ServerConfig;
@@ -105,19 +106,21 @@ impl Shared {
         self.slots.cancel(id, secret);
     }
 
-    /// An error when no role of the name may log in.
-    pub(crate) fn check_role(&self, user: &str) -> Result<()> {
+    /// The role of a name; an error when none may log in. Asked when the password was right.
+    pub(crate) fn check_role(&self, user: &str) -> Result<Login> {
         let missing = |what: &str| Error::new(Code::InvalidAuthorization, format!("role \"{user}\" {what}"));
         match self.database.login(user)? {
             None => Err(missing("does not exist")),
             Some(login) if !login.can_login => Err(missing("is not permitted to log in")),
-            Some(_) => Ok(()),
+            Some(login) => Ok(login),
         }
     }
 
     /// What a role's password is tested with; none when there is no such role, or no password fits it.
     pub(crate) fn verifier(&self, user: &str) -> Result<Option<Verifier>> {
-        let login = self.database.login(user)?.filter(|login| login.can_login);
+        let now = self.env.clock.wall_micros();
+        let is_good = |login: &Login| login.valid_until.is_none_or(|until| now < until);
+        let login = self.database.login(user)?.filter(is_good);
         Ok(login.and_then(|login| login.verifier).and_then(|text| Verifier::read(&text)))
     }
 

@@ -15,6 +15,7 @@ mod constraints;
 mod names;
 mod own;
 mod position;
+mod rights;
 mod tokens;
 mod values;
 
@@ -22,6 +23,7 @@ pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own};
 pub use position::{position_of, span_position};
+pub(crate) use rights::{Grant, GrantRoles, On, Owned, RightsStatement, RoleName, RoleOption};
 pub use values::{LiteralKind, Literals, scan_literals};
 
 use sqlparser::ast::{Expr, Statement};

@@ -11,6 +11,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::rights::{RightsStatement, may_be_rights, rights_statement};
 use super::{expect_end, parser, syntax_error};
 
 /// A statement that the SQL parser does not know.
@@ -32,6 +33,8 @@ pub enum Own {
     Move(Ident, FetchDirection),
     /// ALTER SCHEMA ... RENAME TO
     RenameSchema(String, String),
+    /// A statement about roles and rights.
+    Rights(Box<RightsStatement>),
 }
 
 /// CREATE SEQUENCE.
@@ -66,6 +69,14 @@ pub struct AlterSequence {
 
 /// Parses such a statement; none when it is another.
 pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Option<Own>> {
+    if may_be_rights(tokens) {
+        let mut parser = parser(tokens);
+        let parsed = rights_statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
+        if let Some(parsed) = parsed {
+            expect_end(source, &parser)?;
+            return Ok(Some(Own::Rights(Box::new(parsed))));
+        }
+    }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
     if parsed.is_some() {
@@ -196,7 +207,7 @@ fn skip_options(parser: &mut Parser<'_>, words: &[&str]) -> std::result::Result<
 }
 
 /// Takes an unquoted word.
-fn word(parser: &mut Parser<'_>, text: &str) -> bool {
+pub(super) fn word(parser: &mut Parser<'_>, text: &str) -> bool {
     let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
     if is_it {

@@ -12,16 +12,20 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Schema as ArrowSchema};
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::Transaction;
+use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use crate::expr::EvalContext;
+use crate::rights::Need;
 use crate::row::{RowDefault, TableShape, insert_batches};
 use crate::values::array_of;
 
 pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]) -> Result<u64> {
     session.in_statement(|work| {
         work.check_writable("append")?;
-        let shape = work.db.shapes().shape(&crate::resolve::table(work.txn, table)?)?;
+        let found = crate::resolve::table(work.txn, table)?;
+        work.permit.check_need(&Need::of_table(&found.def, Rights::INSERT))?;
+        let shape = work.db.shapes().shape(&found)?;
         let rng = Arc::clone(&work.txn.engine().env().rng);
         let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
         let mut stored = Vec::with_capacity(batches.len());

@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, VisitMut, VisitorMut};
 use weft_format::{Code, Error, Result, Value};
 use weft_kernel::{Object, ObjectKind, SequenceValue, Transaction};
+use weft_pgcatalog::rights::Rights;
 
 use super::client::Embedded;
 use super::plan::plan;
@@ -194,12 +195,14 @@ impl Caller<'_, '_> {
             ("nextval", [which]) => {
                 let sequence = self.sequence(which)?;
                 let Some(work) = &mut self.work else { return Ok(None) };
+                work.permit.check_sequence(&sequence, Rights::USAGE.and(Rights::UPDATE))?;
                 work.check_writable("nextval()")?;
                 Ok(Some(work.txn.next_value(&sequence)?.to_string()))
             }
             ("currval", [which]) => {
                 let sequence = self.sequence(which)?;
                 let Some(work) = &mut self.work else { return Ok(None) };
+                work.permit.check_sequence(&sequence, Rights::USAGE.and(Rights::SELECT))?;
                 work.numbers.note(work.txn);
                 let number = work.numbers.by_id.get(&sequence.id).ok_or_else(|| {
                     not_yet(&format!("currval of sequence \"{}\" is not yet defined in this session", sequence.name))
@@ -221,6 +224,7 @@ impl Caller<'_, '_> {
                     None => true,
                 };
                 let Some(work) = &mut self.work else { return Ok(None) };
+                work.permit.check_sequence(&sequence, Rights::UPDATE)?;
                 work.check_writable("setval()")?;
                 work.txn.set_sequence(&sequence, SequenceValue { last, is_called })?;
                 if is_called {

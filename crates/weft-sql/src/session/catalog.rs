@@ -15,19 +15,14 @@ use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Role, Sequence, Snapshot, Table, View};
+use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Table, View};
 
-use super::client::Embedded;
-use super::plan::plan;
-use super::run::{Run, execute};
 use super::transaction::Work;
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Parsed, parse};
-use crate::roles;
 use crate::row::predicate_text;
 use crate::session::views::columns_of;
-use crate::settings::{EngineChoice, SERVER_VERSION};
+use crate::settings::SERVER_VERSION;
 
 /// Whether a statement is a query of the catalog.
 pub(super) fn is_of_catalog(statement: &Statement) -> bool {
@@ -40,8 +35,8 @@ pub(super) fn columns(query: &CatalogQuery) -> Vec<OutputColumn> {
 }
 
 /// Runs a query of the catalog.
-pub(super) fn run(query: &CatalogQuery, params: &[Value], source: &str, work: &mut Work<'_>) -> Result<Outcome> {
-    let snapshot = snapshot(work, source)?;
+pub(super) fn run(query: &CatalogQuery, params: &[Value], work: &mut Work<'_>) -> Result<Outcome> {
+    let snapshot = snapshot(work)?;
     let columns = columns(query);
     let values = query.run(&snapshot, params)?;
     let rows = Rows::from_values(columns.len(), values);
@@ -52,28 +47,28 @@ fn schema_oid(id: SchemaId) -> u32 {
     if id == SchemaId::PUBLIC { PUBLIC } else { FIRST + id.0 }
 }
 
-fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
-    let roles = roles_of(work, source)?;
+fn snapshot(work: &mut Work<'_>) -> Result<Snapshot> {
+    let access = work.db.access(work.txn)?;
     let txn = &*work.txn;
     let settings = work.settings;
     let mut shown = Snapshot {
         database: settings.database.clone(),
         user: settings.user.clone(),
+        session_user: settings.session_user.clone(),
         version: format!("PostgreSQL {SERVER_VERSION}"),
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
         now_micros: work.now_micros,
         schemas: vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())],
-        roles,
+        access,
         settings: settings.all(),
         ..Snapshot::default()
     };
     let tables = txn.tables();
-    let is_shown = |def: &&std::sync::Arc<TableDef>| !roles::is_of_roles(def);
     let numbers: BTreeMap<u32, Numbers> = tables.iter().map(|def| (def.id.0, Numbers::of(def))).collect();
     let oids: BTreeMap<u32, u32> = tables.iter().map(|def| (def.id.0, FIRST + def.oid)).collect();
-    for def in tables.iter().filter(is_shown) {
+    for def in &tables {
         let Some(table) = txn.table_of(def.id) else { continue };
         indexes(&mut shown, txn, &table, def, &numbers[&def.id.0]);
         shown.tables.push(described(&table, def, &numbers, &oids));
@@ -243,29 +238,4 @@ fn object_of(
         ObjectKind::Other => {}
     }
     Ok(())
-}
-
-/// The roles, if the query may ask for them; else just who asks.
-fn roles_of(work: &mut Work<'_>, source: &str) -> Result<Vec<Role>> {
-    let own = Role { name: work.settings.user.clone(), superuser: true, login: true };
-    let asks = ["rol", "owner", "user", "ROL", "USER", "OWNER"].iter().any(|word| source.contains(word));
-    let is_kept = work.txn.tables().iter().any(|def| roles::is_of_roles(def));
-    if !asks || !is_kept {
-        return Ok(vec![own]);
-    }
-    let Some(Parsed::Sql { statement, .. }) = parse(roles::LIST)?.pop() else { return Ok(vec![own]) };
-    let plan = plan(work.db, &statement, roles::LIST, work.txn, EngineChoice::Auto)?;
-    let run = Run { statement: &statement, source: roles::LIST, params: &[], literals: None };
-    let outcome = execute(&plan, &run, work, &mut Embedded)?;
-    let role = |row: Vec<Value>| match <[Value; 3]>::try_from(row) {
-        Ok([Value::Text(name), Value::Bool(superuser), Value::Bool(login)]) => {
-            Some(Role { name: name.into(), superuser, login })
-        }
-        _ => None,
-    };
-    let mut roles: Vec<Role> = outcome.rows.iter().filter_map(role).collect();
-    if roles.is_empty() {
-        roles.push(own);
-    }
-    Ok(roles)
 }

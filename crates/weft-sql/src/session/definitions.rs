@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterTable, AlterTableOperation, CreateIndex, CreateTable, ObjectName, RenameTableNameKind, Statement,
+    AlterTable, AlterTableOperation, ColumnOption, CreateIndex, CreateTable, ObjectName, RenameTableNameKind,
+    Statement, TableConstraint,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
 
 use super::Session;
+use super::transaction::Work;
 use super::utility::with_context;
 use super::views::expand_views;
 use crate::ddl::{self, create_asked};
@@ -16,7 +18,7 @@ use crate::dml::PreparedWrite;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, table_name};
+use crate::parse::{Parsed, fold, table_name};
 use crate::resolve::{self, Relation};
 use crate::settings::EngineChoice;
 
@@ -30,6 +32,7 @@ pub(super) fn create_table(
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
         if create.temporary {
             return Err(Error::new(Code::FeatureNotSupported, "TEMPORARY is not supported in CREATE TABLE"));
         }
@@ -51,6 +54,7 @@ pub(super) fn create_table(
         }
         let columns_engine = work.db.columns()?;
         let reading = Statement::Query(query.clone());
+        work.permit.check_statement(work.txn, &reading)?;
         let reading = expand_views(work.txn, &reading)?;
         let prepared = columns_engine.prepare(&*work.txn, &reading, source)?;
         check_free(work.txn, namespace, &name)?;
@@ -76,12 +80,50 @@ fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Stateme
     }
 }
 
+/// Tests that the columns which new foreign keys refer to may be referred to.
+fn check_references(work: &Work<'_>, alter: &AlterTable) -> Result<()> {
+    if work.permit.is_superuser() {
+        return Ok(());
+    }
+    let mut keys = Vec::new();
+    for operation in &alter.operations {
+        match operation {
+            AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), .. } => keys.push(key),
+            AlterTableOperation::AddColumn { column_def, .. } => {
+                keys.extend(column_def.options.iter().filter_map(|option| match &option.option {
+                    ColumnOption::ForeignKey(key) => Some(key),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    for key in keys {
+        let parent = resolve::table(work.txn, &table_name(&key.foreign_table)?)?;
+        let schema = &parent.def.schema;
+        let columns = match key.referred_columns.as_slice() {
+            [] => schema.key.clone(),
+            named => named.iter().filter_map(|name| schema.visible_ordinal(&fold(name))).collect(),
+        };
+        work.permit.check_references(&parent.def, &columns)?;
+    }
+    Ok(())
+}
+
 /// ALTER TABLE
 pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &str) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("ALTER TABLE")?;
         let name = table_name(&alter.name)?;
-        let table = match resolve::relation(work.txn, &name) {
+        let found = resolve::relation(work.txn, &name);
+        if let Some(relation) = &found {
+            work.permit.check_owns(relation)?;
+            if alter.operations.iter().any(|op| matches!(op, AlterTableOperation::RenameTable { .. })) {
+                work.permit.check_creates_in(work.txn, relation.namespace())?;
+            }
+        }
+        check_references(work, alter)?;
+        let table = match found {
             Some(Relation::Table(table)) => table,
             None if alter.if_exists => {
                 let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
@@ -119,6 +161,10 @@ pub(super) fn rename(
     session.in_statement(|work| {
         work.check_writable(tag)?;
         let known_as = table_name(name)?;
+        if let Some(relation) = resolve::relation(work.txn, &known_as) {
+            work.permit.check_owns(&relation)?;
+            work.permit.check_creates_in(work.txn, relation.namespace())?;
+        }
         if if_exists && resolve::relation(work.txn, &known_as).is_none() {
             let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&known_as));
             work.notices.push(Notice::plain(message));
@@ -149,7 +195,9 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
             work.notices.push(Notice::plain(message));
             return done;
         };
+        work.permit.check_owns(&relation)?;
         let to = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
+        work.permit.check_creates_in(work.txn, to)?;
         let own = resolve::split(&name).1.to_owned();
         if resolve::is_taken(work.txn, to, &own) {
             let message = format!("relation \"{own}\" already exists in schema \"{schema}\"");
@@ -203,6 +251,7 @@ pub(super) fn create_index(
             }
             None => return Err(resolve::undefined(&name)),
         };
+        work.permit.check_owns_table(&table)?;
         let namespace = table.def.namespace;
         let is_taken = |name: &str| resolve::is_taken(work.txn, namespace, name);
         let new = ddl::new_index(create, method, &table, source, &is_taken)?;
@@ -226,7 +275,10 @@ pub(super) fn drop_indexes(session: &mut Session, names: &[ObjectName], if_exist
                 Some((table, index)) if index.is_constraint() => {
                     return Err(of_constraint(&index.name(), &table.def.name));
                 }
-                Some((table, index)) => work.txn.drop_index_in(table.def.namespace, &index.name())?,
+                Some((table, index)) => {
+                    work.permit.check_drops(&Relation::Index(table.clone(), Arc::clone(&index)))?;
+                    work.txn.drop_index_in(table.def.namespace, &index.name())?;
+                }
                 None if check_no_index(work.txn, &name, if_exists)? => {
                     let message = format!("index \"{}\" does not exist, skipping", resolve::shown(&name));
                     work.notices.push(Notice::plain(message));

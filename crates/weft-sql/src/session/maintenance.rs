@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{CascadeOption, DiscardObject, ObjectName, Truncate, TruncateIdentityOption};
 use weft_format::{Code, Error, Result, TableId};
 use weft_kernel::TableRef;
+use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::utility::unsupported;
@@ -13,6 +14,7 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::table_name;
 use crate::resolve;
+use crate::rights::Need;
 
 /// TRUNCATE: the tables are stored anew, without rows.
 pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Outcome> {
@@ -51,6 +53,12 @@ pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Out
             }
             at += 1;
         }
+        for table in &tables {
+            work.permit.check_need(&Need::of_table(&table.def, Rights::TRUNCATE))?;
+            if truncate.identity == Some(TruncateIdentityOption::Restart) {
+                work.permit.check_owns_table(table)?;
+            }
+        }
         let ids: Vec<TableId> = tables.iter().map(TableRef::id).collect();
         for id in ids {
             // Another one's turn may have changed its foreign keys.
@@ -71,6 +79,9 @@ pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Out
         return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
     }
     check_tables(session, tables)?;
+    if !may_vacuum(session, tables, "vacuum")? {
+        return Ok(Outcome::done(Tag::Done("VACUUM")));
+    }
     let kernel = session.db.kernel();
     kernel.freeze()?;
     kernel.run_jobs()?;
@@ -80,7 +91,28 @@ pub(super) fn vacuum(session: &mut Session, tables: &[ObjectName]) -> Result<Out
 /// Statistics are kept as rows are written: there is nothing to do.
 pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Outcome> {
     check_tables(session, tables)?;
+    may_vacuum(session, tables, "analyze")?;
     Ok(Outcome::done(Tag::Done("ANALYZE")))
+}
+
+/// Whether the role owns some of the tables, or the database when none is named; a warning for each that it does not own.
+fn may_vacuum(session: &mut Session, tables: &[ObjectName], verb: &str) -> Result<bool> {
+    session.in_statement(|work| {
+        if tables.is_empty() {
+            return Ok(work.permit.check_owns_database(&work.settings.database).is_ok());
+        }
+        let mut may = false;
+        for name in tables {
+            let table = resolve::table(work.txn, &table_name(name)?)?;
+            if work.permit.check_owns_table(&table).is_ok() {
+                may = true;
+                continue;
+            }
+            let message = format!("permission denied to {verb} \"{}\", skipping it", table.def.name);
+            work.notices.push(Notice::warning("42501", message));
+        }
+        Ok(may)
+    })
 }
 
 fn check_tables(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
@@ -90,6 +122,11 @@ fn check_tables(session: &mut Session, tables: &[ObjectName]) -> Result<()> {
 }
 
 pub(super) fn checkpoint(session: &mut Session) -> Result<Outcome> {
+    let may = session.in_statement(|work| Ok(work.permit.has_role("pg_checkpoint")))?;
+    if !may {
+        let message = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
+        return Err(session.fail(Error::new(Code::InsufficientPrivilege, message)));
+    }
     session.db.kernel().checkpoint()?;
     Ok(Outcome::done(Tag::Done("CHECKPOINT")))
 }
@@ -102,6 +139,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
                 let message = "DISCARD ALL cannot run inside a transaction block";
                 return Err(session.fail(Error::new(Code::ActiveTransaction, message)));
             }
+            // Who logged in, too.
             session.settings = Arc::clone(&session.defaults);
             session.named.clear();
             session.cursors.clear();

@@ -26,6 +26,7 @@ mod explain;
 mod maintenance;
 mod objects;
 mod plan;
+mod rights;
 mod run;
 mod schemas;
 mod script;
@@ -37,6 +38,7 @@ mod views;
 
 pub use client::{Client, CopyFormat};
 pub use statement::Prepared;
+pub(crate) use views::columns_of as view_columns;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,6 +52,7 @@ use crate::engine::SqlEngine;
 use crate::notice::Notice;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
+use crate::rights::Permit;
 use crate::settings::Settings;
 use calls::Numbers;
 use client::Embedded;
@@ -73,6 +76,8 @@ pub struct Session {
     pub(self) notices: Vec<Notice>,
     /// The numbers taken from sequences.
     pub(self) numbers: Numbers,
+    /// The rights of its role.
+    pub(self) permit: Permit,
 }
 
 impl Session {
@@ -90,6 +95,7 @@ impl Session {
             cursors: Cursors::new(),
             notices: Vec::new(),
             numbers: Numbers::default(),
+            permit: Permit::default(),
         }
     }
 
@@ -213,11 +219,14 @@ impl Session {
         Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)
     }
 
-    /// Says who the session is: what `current_user` and `pg_backend_pid()` tell.
-    pub fn set_identity(&mut self, user: &str, database: &str, backend: i64) {
+    /// Says who the session is: what `current_user` and `pg_backend_pid()` tell, and whose rights count. `role` is the
+    /// number that the login gave; none: the session may everything.
+    pub fn set_identity(&mut self, user: &str, role: Option<u32>, database: &str, backend: i64) {
         for settings in [&mut self.settings, &mut self.defaults] {
             let settings = Arc::make_mut(settings);
             user.clone_into(&mut settings.user);
+            user.clone_into(&mut settings.session_user);
+            (settings.role, settings.session_role) = (role, role);
             database.clone_into(&mut settings.database);
             settings.backend = backend;
         }

@@ -7,6 +7,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Object, ObjectKind, TableRef, Transaction};
 
 use super::Session;
+use super::transaction::Work;
 use crate::ddl::comment::{self, About};
 use crate::ddl::{dependents, sequence};
 use crate::expr::data_type_of;
@@ -25,6 +26,7 @@ pub(super) fn create_sequence(session: &mut Session, create: &CreateSequence) ->
         }
         let name = table_name(&create.name)?;
         let (namespace, own) = resolve::creation(work.txn, &name)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
         if resolve::is_taken(work.txn, namespace, &own) {
             let message = format!("relation \"{own}\" already exists");
             if !create.if_not_exists {
@@ -69,6 +71,7 @@ pub(super) fn alter_sequence(session: &mut Session, alter: &AlterSequence) -> Re
             work.notices.push(Notice::plain(message));
             return Ok(Outcome::done(Tag::Done("ALTER SEQUENCE")));
         };
+        work.permit.check_owns(&Relation::Object(Arc::clone(&known)))?;
         if let Some(owner) = &alter.owned_by {
             match owner {
                 Some(column) => own_by(work.txn, &known, column)?,
@@ -130,6 +133,7 @@ pub(super) fn drop_relations(
                 }
             }
         }
+        found.iter().try_for_each(|relation| work.permit.check_drops(relation))?;
         let tables = found.iter().filter_map(|relation| match relation {
             Relation::Table(table) => Some(table.id()),
             _ => None,
@@ -148,6 +152,30 @@ pub(super) fn drop_relations(
         }
         Ok(Outcome::done(Tag::Done(tag)))
     })
+}
+
+/// Drops relations by their numbers, with what belongs to them.
+pub(super) fn drop_numbered(work: &mut Work<'_>, numbers: &[u32], cascade: bool) -> Result<()> {
+    let tables = work.txn.tables().into_iter().filter(|def| numbers.contains(&def.oid));
+    let ids: Vec<TableId> = tables.map(|def| def.id).collect();
+    // Views first: they may read the tables.
+    for kind in [ObjectKind::View, ObjectKind::Sequence] {
+        let objects = work.txn.objects().into_iter();
+        let found: Vec<_> = objects.filter(|found| found.kind == kind && numbers.contains(&found.id)).collect();
+        if kind == ObjectKind::Sequence {
+            for id in &ids {
+                if let Some(table) = work.txn.table_of(*id) {
+                    drop_table(work.txn, &table, &ids, cascade, work.notices)?;
+                }
+            }
+        }
+        for object in found {
+            if let Some(object) = work.txn.object_of(object.id) {
+                drop_object(work.txn, &object, cascade, work.notices)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a DROP drops.
@@ -248,22 +276,33 @@ pub(super) fn comment_on(
             match kind {
                 CommentObject::Table | CommentObject::View | CommentObject::Index | CommentObject::Sequence => {
                     let name = table_name(name)?;
-                    match resolve::relation(work.txn, &name) {
+                    let found = resolve::relation(work.txn, &name);
+                    found.as_ref().map_or(Ok(()), |relation| work.permit.check_owns(relation))?;
+                    match found {
                         Some(Relation::Table(table)) => About::Relation(table.def.oid),
                         Some(Relation::Index(_, index)) => About::Relation(index.id().0),
                         Some(Relation::Object(object)) => About::Relation(object.id),
                         None => return Err(resolve::undefined(&name)),
                     }
                 }
-                CommentObject::Column => column_of(work.txn, name)?,
+                CommentObject::Column => {
+                    let (about, table) = column_of(work.txn, name)?;
+                    work.permit.check_owns_table(&table)?;
+                    about
+                }
                 CommentObject::Schema => {
                     let name =
                         crate::parse::fold(name.0.last().and_then(|part| part.as_ident()).ok_or_else(|| {
                             Error::new(Code::SyntaxError, format!("\"{name}\" is not a schema name"))
                         })?);
-                    About::Schema(resolve::schema_of(work.txn, &name).ok_or_else(|| resolve::no_schema(&name))?)
+                    let id = resolve::schema_of(work.txn, &name).ok_or_else(|| resolve::no_schema(&name))?;
+                    work.permit.check_owns_schema(id, &name)?;
+                    About::Schema(id)
                 }
-                CommentObject::Database => About::Database,
+                CommentObject::Database => {
+                    work.permit.check_owns_database(&work.settings.database)?;
+                    About::Database
+                }
                 other => return Err(super::utility::unsupported(&format!("COMMENT ON {other}"))),
             };
         comment::set(work.txn, about, text)?;
@@ -271,7 +310,7 @@ pub(super) fn comment_on(
     })
 }
 
-fn column_of(txn: &Transaction, name: &ObjectName) -> Result<About> {
+fn column_of(txn: &Transaction, name: &ObjectName) -> Result<(About, TableRef)> {
     let wrong = || Error::new(Code::SyntaxError, "column name must be qualified");
     let (column, table) = name.0.split_last().ok_or_else(wrong)?;
     let column = crate::parse::fold(column.as_ident().ok_or_else(wrong)?);
@@ -284,5 +323,5 @@ fn column_of(txn: &Transaction, name: &ObjectName) -> Result<About> {
         let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.def.name);
         Error::new(Code::UndefinedColumn, message)
     })?;
-    Ok(About::Column(table.def.oid, ordinal))
+    Ok((About::Column(table.def.oid, ordinal), table))
 }

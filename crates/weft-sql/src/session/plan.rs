@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
-use weft_env::sync::Mutex;
+use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{SchemaId, TableRef, Transaction};
 use weft_pgcatalog::CatalogQuery;
@@ -30,6 +30,8 @@ pub(super) struct Plan {
     pub(super) action: Action,
     /// The column engine's plan, for when an index finds too much; made when it is needed.
     by_columns: Mutex<Option<Arc<Plan>>>,
+    /// Roles that have the rights that it needs, as of its version of the catalog.
+    permitted: RwLock<Vec<u32>>,
 }
 
 pub(super) enum Action {
@@ -43,6 +45,9 @@ pub(super) enum Action {
     Upsert(PreparedQuery, RowPlan),
 }
 
+/// How many roles a plan remembers.
+const PERMITTED_MAX: usize = 64;
+
 /// What a plan is good for.
 type Key = (Option<u64>, Arc<[SchemaId]>, EngineChoice);
 
@@ -53,7 +58,30 @@ impl Plan {
         param_types: Vec<DataType>,
         action: Action,
     ) -> Plan {
-        Plan { version, path, engine, columns, param_types, action, by_columns: Mutex::new(None) }
+        Plan {
+            version,
+            path,
+            engine,
+            columns,
+            param_types,
+            action,
+            by_columns: Mutex::new(None),
+            permitted: RwLock::default(),
+        }
+    }
+
+    /// Whether a role was found to have the rights that the plan needs.
+    pub(super) fn permits(&self, role: u32) -> bool {
+        self.permitted.read().contains(&role)
+    }
+
+    /// Notes that a role has the rights that the plan needs.
+    pub(super) fn note_permitted(&self, role: u32) {
+        let mut permitted = self.permitted.write();
+        if permitted.len() >= PERMITTED_MAX {
+            permitted.clear();
+        }
+        permitted.push(role);
     }
 
     /// The plan of the same statement by the column engine.

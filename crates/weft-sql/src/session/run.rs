@@ -41,6 +41,7 @@ impl Session {
         let engine = self.settings.engine;
         self.in_statement(|work| {
             if prepared.has_calls() {
+                work.permit.check_statement(work.txn, statement)?;
                 let called = calls::substitute(work, statement, prepared.source(), params)?;
                 let called = expand_views(work.txn, &called)?.into_owned();
                 let plan = plan(work.db, &called, prepared.source(), work.txn, engine)?;
@@ -50,7 +51,7 @@ impl Session {
                 let run = Run { statement: &called, source: prepared.source(), params, literals };
                 return execute(&plan, &run, work, client);
             }
-            let plan = current_plan(work.db, prepared, statement, work.txn, engine);
+            let plan = permitted_plan(work, prepared, statement, engine);
             let plan = plan.map_err(|error| in_whole_text(error, literals))?;
             if !plan.is_read_only() {
                 work.check_writable(first_word(statement))?;
@@ -67,6 +68,10 @@ impl Session {
         }
         let engine = self.settings.engine;
         self.in_statement(|work| {
+            if !work.permit.is_superuser() {
+                // Who may not look into a schema learns nothing of its tables.
+                work.permit.needs(work.txn, statement)?;
+            }
             if !prepared.has_calls() {
                 return current_plan(work.db, prepared, statement, work.txn, engine).map(|_| ());
             }
@@ -93,6 +98,40 @@ fn first_word(statement: &Statement) -> &'static str {
     }
 }
 
+/// The plan of a statement that the session's role may run.
+fn permitted_plan(
+    work: &Work<'_>,
+    prepared: &Prepared,
+    statement: &Statement,
+    engine: EngineChoice,
+) -> Result<Arc<Plan>> {
+    if work.permit.is_superuser() {
+        return current_plan(work.db, prepared, statement, work.txn, engine);
+    }
+    let role = work.permit.oid();
+    if let Some(kept) = kept_plan(prepared, work.txn, engine)
+        && kept.permits(role)
+    {
+        return Ok(kept);
+    }
+    let needs = work.permit.needs(work.txn, statement)?;
+    let plan = current_plan(work.db, prepared, statement, work.txn, engine)?;
+    work.permit.check(&needs)?;
+    if plan.version.is_some() {
+        plan.note_permitted(role);
+    }
+    Ok(plan)
+}
+
+/// The kept plan if it is still good (session 2).
+fn kept_plan(prepared: &Prepared, txn: &Transaction, engine: EngineChoice) -> Option<Arc<Plan>> {
+    let version = txn.catalog_version();
+    let kept = prepared.plan.read();
+    let kept = kept.as_ref().filter(|_| version.is_some())?;
+    let is_good = kept.version == version && kept.engine == engine && kept.path == *txn.search_path();
+    is_good.then(|| Arc::clone(kept))
+}
+
 /// The kept plan if it is still good (session 2), else a new one.
 fn current_plan(
     db: &SqlEngine,
@@ -101,14 +140,8 @@ fn current_plan(
     txn: &Transaction,
     engine: EngineChoice,
 ) -> Result<Arc<Plan>> {
-    let version = txn.catalog_version();
-    if version.is_some()
-        && let Some(kept) = &*prepared.plan.read()
-        && kept.version == version
-        && kept.engine == engine
-        && kept.path == *txn.search_path()
-    {
-        return Ok(Arc::clone(kept));
+    if let Some(kept) = kept_plan(prepared, txn, engine) {
+        return Ok(kept);
     }
     let expanded = expand_views(txn, statement)?;
     let made = Arc::new(plan(db, expanded.as_ref(), prepared.source(), txn, engine)?);
@@ -151,7 +184,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         return execute(&other, run, work, client);
     }
     if let Action::Catalog(query) = &plan.action {
-        return catalog::run(query, &params, run.source, work);
+        return catalog::run(query, &params, work);
     }
     let cancel = work.cancel.kernel();
     let _slot = work.db.kernel().admit_query(Some(&cancel))?;

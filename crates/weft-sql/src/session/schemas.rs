@@ -5,23 +5,24 @@ use std::sync::Arc;
 use sqlparser::ast::{ObjectName, SchemaName};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
+use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::objects::{drop_object, drop_table};
+use super::transaction::Work;
 use crate::ddl::comment::{self, About};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::fold;
 use crate::resolve;
-use crate::settings::SEARCH_PATH;
+use crate::rights::{Permit, give_schema};
+use crate::settings::{SEARCH_PATH, Settings};
 
-/// Who every session is.
-const USER: &str = "weft";
-
-/// Looks up the schemas of a search path; those that are not there are left out.
-pub(super) fn set_search_path(txn: &mut Transaction, path: &str) {
+/// Looks up the schemas of a search path; those that are not there, or that the role may not look into, are left out.
+pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit: &Permit) {
+    let path = settings.search_path.as_str();
     let is_usual = matches!(**txn.search_path(), [SchemaId::PUBLIC]);
-    if path == SEARCH_PATH && !txn.has_objects() {
+    if path == SEARCH_PATH && !txn.has_objects(ObjectKind::Schema) && permit.may_look_in(SchemaId::PUBLIC) {
         if !is_usual {
             txn.set_search_path(Arc::new([SchemaId::PUBLIC]));
         }
@@ -33,8 +34,9 @@ pub(super) fn set_search_path(txn: &mut Transaction, path: &str) {
             Some(quoted) => quoted.to_owned(),
             None => name.to_lowercase(),
         };
-        let name = if name == "$user" { USER } else { &name };
-        if let Some(id) = resolve::schema_of(txn, name).filter(|id| !schemas.contains(id)) {
+        let name = if name == "$user" { &settings.user } else { &name };
+        let usable = |id: &SchemaId| !schemas.contains(id) && permit.may_look_in(*id);
+        if let Some(id) = resolve::schema_of(txn, name).filter(usable) {
             schemas.push(id);
         }
     }
@@ -56,10 +58,12 @@ fn is_reserved(name: &str) -> bool {
 pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bool) -> Result<Outcome> {
     session.in_statement(|work| {
         work.check_writable("CREATE SCHEMA")?;
-        let name = match name {
-            SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => schema_name(name)?,
-            SchemaName::UnnamedAuthorization(user) => fold(user),
+        let (name, owner) = match name {
+            SchemaName::Simple(name) => (schema_name(name)?, None),
+            SchemaName::NamedAuthorization(name, user) => (schema_name(name)?, Some(fold(user))),
+            SchemaName::UnnamedAuthorization(user) => (fold(user), Some(fold(user))),
         };
+        work.permit.check_database(Rights::CREATE, &work.settings.database)?;
         if is_reserved(&name) {
             let error = Error::new(Code::ReservedName, format!("unacceptable schema name \"{name}\""));
             return Err(error.hint("the prefix \"pg_\" is reserved for system schemas"));
@@ -72,7 +76,10 @@ pub(super) fn create(session: &mut Session, name: &SchemaName, if_not_exists: bo
             work.notices.push(Notice { sqlstate: "42P06", ..Notice::plain(format!("{message}, skipping")) });
             return Ok(Outcome::done(Tag::Done("CREATE SCHEMA")));
         }
-        work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
+        let made = work.txn.put_object(Object::new(ObjectKind::Schema, SchemaId::PUBLIC, name))?;
+        if let Some(owner) = owner {
+            give_schema(&mut work.who(), SchemaId(made.id), &owner)?;
+        }
         Ok(Outcome::done(Tag::Done("CREATE SCHEMA")))
     })
 }
@@ -89,6 +96,7 @@ pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool,
                 work.notices.push(Notice::plain(format!("schema \"{name}\" does not exist, skipping")));
                 continue;
             };
+            work.permit.check_owns_schema(id, &name)?;
             if id == SchemaId::PUBLIC {
                 let message = "the schema public cannot be dropped";
                 return Err(Error::new(Code::FeatureNotSupported, message).hint("drop what is in it"));
@@ -101,6 +109,17 @@ pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool,
         }
         Ok(Outcome::done(Tag::Done("DROP SCHEMA")))
     })
+}
+
+/// Drops schemas by their numbers.
+pub(super) fn drop_numbered(work: &mut Work<'_>, ids: &[SchemaId], cascade: bool) -> Result<()> {
+    for id in ids {
+        let Some(schema) = work.txn.object_of(id.0) else { continue };
+        drop_contents(work.txn, *id, &schema.name, cascade, work.notices)?;
+        comment::set(work.txn, About::Schema(*id), None)?;
+        work.txn.drop_object(&schema)?;
+    }
+    Ok(())
 }
 
 /// Drops what is in a schema, or refuses when something is.
@@ -143,6 +162,8 @@ pub(super) fn rename(session: &mut Session, name: &str, new: &str) -> Result<Out
         work.check_writable("ALTER SCHEMA")?;
         let known = work.txn.object(ObjectKind::Schema, SchemaId::PUBLIC, name);
         let known = known.ok_or_else(|| resolve::no_schema(name))?;
+        work.permit.check_owns_schema(SchemaId(known.id), name)?;
+        work.permit.check_database(Rights::CREATE, &work.settings.database)?;
         if is_reserved(new) {
             return Err(Error::new(Code::ReservedName, format!("unacceptable schema name \"{new}\"")));
         }

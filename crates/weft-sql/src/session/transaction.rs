@@ -12,6 +12,7 @@ use super::schemas::set_search_path;
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
 use crate::notice::Notice;
+use crate::rights::{Permit, adopt};
 use crate::settings::Settings;
 
 /// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
@@ -59,8 +60,10 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
         let told = given.notices.len();
         loop {
             given.notices.truncate(told);
-            set_search_path(given.txn, &given.settings.search_path);
-            let result = (self.work)(given).and_then(|done| given.txn.check_constraints().map(|()| done));
+            let before = given.txn.ddl_count();
+            let ready = given.permit.refresh(given.db, given.txn, given.settings);
+            set_search_path(given.txn, given.settings, given.permit);
+            let result = ready.and_then(|()| (self.work)(given)).and_then(|done| given.finish(before).map(|()| done));
             match result {
                 Err(error)
                     if error.code() == Code::SerializationFailure
@@ -93,9 +96,20 @@ pub(super) struct Work<'a> {
     pub(super) notices: &'a mut Vec<Notice>,
     /// The numbers that the session took from sequences.
     pub(super) numbers: &'a mut Numbers,
+    /// The rights of the session's role.
+    pub(super) permit: &'a mut Permit,
 }
 
 impl Work<'_> {
+    /// What follows a statement: what it made has an owner, and its constraints hold.
+    fn finish(&mut self, ddl_before: usize) -> Result<()> {
+        if self.txn.ddl_count() > ddl_before {
+            let since = self.txn.ddl_since(ddl_before);
+            adopt(self.txn, self.permit, &since)?;
+        }
+        self.txn.check_constraints()
+    }
+
     /// An error when the transaction is read-only.
     pub(super) fn check_writable(&self, what: &str) -> Result<()> {
         if !self.read_only {
@@ -145,6 +159,7 @@ impl Session {
             is_final: false,
             notices: &mut self.notices,
             numbers: &mut self.numbers,
+            permit: &mut self.permit,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
@@ -186,6 +201,7 @@ impl Session {
             is_final: false,
             notices: &mut self.notices,
             numbers: &mut self.numbers,
+            permit: &mut self.permit,
         });
         self.numbers.note(txn);
         if result.is_err() {

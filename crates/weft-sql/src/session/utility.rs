@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AlterIndexOperation, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset, Set, Statement,
-    TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value as SqlValue,
+    AlterIndexOperation, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset,
+    Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
@@ -13,7 +13,7 @@ use super::definitions::{alter_table, create_index, create_table, drop_indexes, 
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session, cursors, maintenance, objects, schemas, views};
+use super::{Client, Prepared, Session, cursors, maintenance, objects, rights, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::expr::data_type_of;
@@ -43,6 +43,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
     match statement {
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
+            check_copy(work, statement)?;
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
@@ -131,6 +132,32 @@ impl Work<'_> {
     }
 }
 
+/// Tests what COPY needs: of the table and its columns, of the query, of the server's files.
+fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
+    let Statement::Copy { source, to, target, .. } = statement else { return Ok(()) };
+    if work.permit.is_superuser() {
+        return Ok(());
+    }
+    let (verb, what, role) = match (target, to) {
+        (CopyTarget::Program { .. }, _) => ("COPY to or from an", "external program", "pg_execute_server_program"),
+        (CopyTarget::File { .. }, true) => ("COPY to", "a file", "pg_write_server_files"),
+        (CopyTarget::File { .. }, false) => ("COPY from", "a file", "pg_read_server_files"),
+        _ => ("", "", ""),
+    };
+    if !role.is_empty() && !work.permit.has_role(role) {
+        let message = format!("must be superuser or have privileges of the {role} role to {verb} {what}");
+        let error = Error::new(Code::InsufficientPrivilege, message);
+        return Err(error.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."));
+    }
+    match source {
+        CopySource::Query(query) => work.permit.check_statement(work.txn, &Statement::Query(query.clone())),
+        CopySource::Table { table_name, columns } => {
+            let right = if *to { "SELECT" } else { "INSERT" };
+            rights::check_columns(work, table_name, columns, right)
+        }
+    }
+}
+
 /// BEGIN, COMMIT, ROLLBACK and savepoints; none for other statements.
 fn transaction_control(session: &mut Session, statement: &Statement) -> Result<Option<Outcome>> {
     let tag = match statement {
@@ -214,7 +241,9 @@ fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outco
         Statement::Reset(reset) => {
             let defaults = Arc::clone(&session.defaults);
             match &reset.reset {
-                Reset::ALL => session.settings = defaults,
+                Reset::ALL => {
+                    session.settings = Arc::new((*defaults).clone().with_roles_of(&session.settings));
+                }
                 Reset::ConfigurationParameter(name) => {
                     let name = name.to_string().to_lowercase();
                     if let Err(error) = Arc::make_mut(&mut session.settings).reset(&name, &defaults) {
@@ -315,7 +344,7 @@ fn set_constraints(session: &mut Session, names: Option<&[String]>, deferred: bo
     Ok(Outcome::done(Tag::Done("SET CONSTRAINTS")))
 }
 
-fn show(session: &Session, words: &[String]) -> Result<Outcome> {
+fn show(session: &mut Session, words: &[String]) -> Result<Outcome> {
     let name = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["all"] => {
             let rows = session.settings.all().into_iter().flat_map(|(name, value, meaning)| [name, value, meaning]);
@@ -329,6 +358,14 @@ fn show(session: &Session, words: &[String]) -> Result<Outcome> {
             let read_only = session.block.as_ref().map_or(session.settings.read_only, |block| block.read_only);
             let value = if read_only { "on" } else { "off" };
             return Ok(text_rows(&["transaction_read_only"], [value.to_owned()]));
+        }
+        ["role"] => return Ok(text_rows(&["role"], [session.settings.role_shown()])),
+        ["session_authorization"] | ["session", "authorization"] => {
+            return Ok(text_rows(&["session_authorization"], [session.settings.session_user.clone()]));
+        }
+        ["is_superuser"] => {
+            let is_superuser = session.in_statement(|work| Ok(work.permit.is_superuser()))?;
+            return Ok(text_rows(&["is_superuser"], [if is_superuser { "on" } else { "off" }.to_owned()]));
         }
         words => words.join("."),
     };
@@ -404,6 +441,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
         Own::Rename(name, if_exists, new) => rename(session, name, *if_exists, new, "ALTER TABLE"),
         Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
+        Own::Rights(statement) => rights::run(session, statement),
     }
 }
 

@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast::{
     CreateView, Ident, ObjectName, Query, Statement, TableAlias, TableFactor, TableObject, VisitMut, VisitorMut,
@@ -32,7 +33,7 @@ const NESTING_MAX: usize = 64;
 
 /// A statement with the views that it reads as subqueries.
 pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> Result<Cow<'s, Statement>> {
-    if !txn.has_objects() {
+    if !txn.has_objects(ObjectKind::View) {
         return Ok(Cow::Borrowed(statement));
     }
     refuse_target(txn, statement)?;
@@ -174,7 +175,7 @@ impl Names<'_> {
 }
 
 /// The columns of a view.
-pub(super) fn columns_of(view: &Object) -> Vec<(String, DataType)> {
+pub(crate) fn columns_of(view: &Object) -> Vec<(String, DataType)> {
     let list = |name: &str| view.property(name).unwrap_or_default().split(SEPARATOR).map(str::to_owned);
     let data_type = |name: String| match parse_expression(&format!("CAST(NULL AS {name})")) {
         Ok(sqlparser::ast::Expr::Cast { data_type, .. }) => data_type_of(&data_type).unwrap_or(DataType::Text),
@@ -200,6 +201,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
     session.in_statement(|work| {
         work.check_writable("CREATE VIEW")?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
             if create.if_not_exists && known.is_some() {
@@ -211,6 +213,9 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
                 false => (Code::DuplicateTable, format!("relation \"{name}\" already exists")),
             };
             return Err(Error::new(code, message));
+        }
+        if let Some(known) = &known {
+            work.permit.check_owns(&Relation::Object(Arc::clone(known)))?;
         }
         let mut query = (*create.query).clone();
         let mut names = Names { txn: work.txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };

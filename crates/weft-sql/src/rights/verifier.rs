@@ -13,10 +13,14 @@ const PREFIX: &str = "SCRAM-SHA-256$";
 /// Salt, iterations and the two keys of a SCRAM-SHA-256 password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
-    pub(super) iterations: u32,
-    pub(super) salt: Vec<u8>,
-    pub(super) stored_key: [u8; 32],
-    pub(super) server_key: [u8; 32],
+    /// How often the password is hashed.
+    pub iterations: u32,
+    /// What is hashed with it.
+    pub salt: Vec<u8>,
+    /// What a proof is tested with.
+    pub stored_key: [u8; 32],
+    /// What the server proves itself with.
+    pub server_key: [u8; 32],
 }
 
 impl Verifier {
@@ -54,7 +58,7 @@ impl Verifier {
     }
 
     /// A verifier that no password fits, the same for a name each time (auth 1).
-    pub(crate) fn of_nobody(name: &str, secret: &[u8; 32]) -> Verifier {
+    pub fn of_nobody(name: &str, secret: &[u8; 32]) -> Verifier {
         let salt = sign(secret, name.as_bytes());
         Verifier {
             iterations: ITERATIONS,
@@ -72,7 +76,7 @@ impl std::fmt::Debug for Verifier {
 }
 
 /// `Hi(Normalize(password), salt, iterations)` of RFC 5802.
-pub(super) fn salted_password(password: &str, salt: &[u8], iterations: u32) -> [u8; 32] {
+fn salted_password(password: &str, salt: &[u8], iterations: u32) -> [u8; 32] {
     // As PostgreSQL does: a password that cannot be prepared is taken as it is.
     let prepared = stringprep::saslprep(password).unwrap_or(password.into());
     let iterations = NonZeroU32::new(iterations).unwrap_or(NonZeroU32::MIN);
@@ -81,11 +85,13 @@ pub(super) fn salted_password(password: &str, salt: &[u8], iterations: u32) -> [
     salted
 }
 
-pub(super) fn sign(key: &[u8], message: &[u8]) -> [u8; 32] {
+/// HMAC-SHA-256.
+pub fn sign(key: &[u8], message: &[u8]) -> [u8; 32] {
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message);
     tag.as_ref().try_into().expect("HMAC-SHA-256 has 32 bytes")
 }
 
-pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
+/// SHA-256.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     digest::digest(&digest::SHA256, bytes).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
