@@ -97,7 +97,12 @@ impl PreparedWrite {
         self.query.param_types()
     }
 
-    /// The reading part, for EXPLAIN.
+    /// The table that it writes.
+    pub(crate) fn table(&self) -> &TableRef {
+        &self.table
+    }
+
+    /// The reading part.
     pub(crate) fn query(&self) -> &PreparedQuery {
         &self.query
     }

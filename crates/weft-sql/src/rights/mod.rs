@@ -15,6 +15,7 @@
 //! 2. What a statement needs is read off its tree, before views are put in their places: a view's relations are tested
 //!    as the view's owner. Where it cannot be told which relation a name belongs to, all that it may belong to count.
 //! 3. A session of an embedded database, which nobody logged in to, is the first superuser and tests nothing.
+//! 4. Both readings of a statement agree: a plan with a table that the needs do not name is refused.
 //!
 //! | module | |
 //! |---|---|

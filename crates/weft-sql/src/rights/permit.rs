@@ -117,13 +117,26 @@ impl Permit {
         needs.relations.iter().try_for_each(|need| check_one(access, role, need))
     }
 
-    /// Tests a whole statement.
-    pub(crate) fn check_statement(&self, txn: &Transaction, statement: &Statement) -> Result<()> {
+    /// Tests a whole statement; what it needs, for [`Permit::check_tables`].
+    pub(crate) fn check_statement(&self, txn: &Transaction, statement: &Statement) -> Result<Needs> {
+        if self.superuser {
+            return Ok(Needs::default());
+        }
+        let needs = self.needs(txn, statement)?;
+        self.check(&needs)?;
+        Ok(needs)
+    }
+
+    /// An error when a plan has a table that the needs of its statement do not name (rights 4).
+    pub(crate) fn check_tables<'a>(&self, needs: &Needs, tables: impl IntoIterator<Item = &'a TableRef>) -> Result<()> {
         if self.superuser {
             return Ok(());
         }
-        let needs = self.needs(txn, statement)?;
-        self.check(&needs)
+        let is_named = |table: &TableRef| needs.relations.iter().any(|need| need.oid == FIRST + table.def.oid);
+        match tables.into_iter().find(|table| !is_named(table)) {
+            Some(table) => Err(denied("table", &table.def.name)),
+            None => Ok(()),
+        }
     }
 
     /// Tests one need.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
+use weft_kernel::TableRef;
 
 use super::key::KeyClause;
 use super::plan::{Planner, RowContext};
@@ -18,6 +19,10 @@ pub(super) struct PointDelete {
 }
 
 impl PointDelete {
+    pub(super) fn table(&self) -> &TableRef {
+        &self.shape.table
+    }
+
     pub(super) fn plan(delete: &sqlparser::ast::Delete, planner: &mut Planner<'_>) -> BindResult<PointDelete> {
         if delete.using.is_some() {
             return Err(BindError::Unsupported("DELETE ... USING".into()));

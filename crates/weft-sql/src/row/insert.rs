@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{AssignmentTarget, Expr as SqlExpr, OnInsert, SetExpr, TableObject};
 use weft_format::{Code, Error, Result, Value};
+use weft_kernel::TableRef;
 
 use super::conflict::{Conflict, ConflictAction, Touched, update};
 use super::literal::literal_value;
@@ -32,6 +33,10 @@ pub(super) struct Insert {
 }
 
 impl Insert {
+    pub(super) fn table(&self) -> &TableRef {
+        &self.shape.table
+    }
+
     /// Plans an INSERT; `query` has the columns of its query, when it has one.
     pub(super) fn plan(
         insert: &sqlparser::ast::Insert,

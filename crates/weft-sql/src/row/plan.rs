@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{FromTable, ObjectName, Statement, TableAlias, TableFactor, TableWithJoins};
 use weft_format::{DataType, Result};
-use weft_kernel::Transaction;
+use weft_kernel::{TableRef, Transaction};
 
 use super::delete::PointDelete;
 use super::insert::Insert;
@@ -118,6 +118,17 @@ impl RowPlan {
             Action::Insert(insert) => insert.execute(&self.columns, context).map(Some),
             Action::Update(update) => update.execute(&self.columns, context),
             Action::Delete(delete) => delete.execute(&self.columns, context),
+        }
+    }
+
+    /// The table that it reads or writes.
+    pub(crate) fn table(&self) -> Option<&TableRef> {
+        match &self.action {
+            Action::Select(select) => Some(select.table()),
+            Action::Constant(_) => None,
+            Action::Insert(insert) => Some(insert.table()),
+            Action::Update(update) => Some(update.table()),
+            Action::Delete(delete) => Some(delete.table()),
         }
     }
 

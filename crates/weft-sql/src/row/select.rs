@@ -7,6 +7,7 @@ use sqlparser::ast::{
     SelectFlavor, SelectItem, SetExpr,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::TableRef;
 
 use super::access::{IndexAccess, Wish};
 use super::key::{Conditions, KeyClause, Keys};
@@ -125,6 +126,10 @@ pub(super) struct PointSelect {
 }
 
 impl PointSelect {
+    pub(super) fn table(&self) -> &TableRef {
+        &self.shape.table
+    }
+
     pub(super) fn plan(
         query: &Query,
         select: &Select,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
-use weft_kernel::LockMode;
+use weft_kernel::{LockMode, TableRef};
 
 use super::insert::{apply_assignments, bind_assignments};
 use super::key::KeyClause;
@@ -23,6 +23,10 @@ pub(super) struct PointUpdate {
 }
 
 impl PointUpdate {
+    pub(super) fn table(&self) -> &TableRef {
+        &self.shape.table
+    }
+
     pub(super) fn plan(update: &sqlparser::ast::Update, planner: &mut Planner<'_>) -> BindResult<PointUpdate> {
         if update.from.is_some() {
             return Err(BindError::Unsupported("UPDATE ... FROM".into()));

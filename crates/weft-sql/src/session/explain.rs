@@ -47,9 +47,10 @@ pub(super) fn explain(session: &mut Session, statement: &Statement, analyze: boo
                 unsupported("EXPLAIN of this statement").hint("EXPLAIN takes SELECT, INSERT, UPDATE and DELETE")
             );
         }
-        work.permit.check_statement(work.txn, statement)?;
+        let needs = work.permit.check_statement(work.txn, statement)?;
         let statement = &*super::views::expand_views(work.txn, statement)?;
         let made = plan(work.db, statement, source, work.txn, engine)?;
+        work.permit.check_tables(&needs, made.tables())?;
         if analyze && !made.is_read_only() {
             work.check_writable("EXPLAIN ANALYZE of a statement that writes")?;
         }

@@ -100,6 +100,17 @@ impl Plan {
         Ok(made)
     }
 
+    /// The tables that it reads and writes.
+    pub(super) fn tables(&self) -> Vec<&TableRef> {
+        match &self.action {
+            Action::Row(plan) => plan.table().into_iter().collect(),
+            Action::Query(query) => query.tables().iter().collect(),
+            Action::Dml(write) => write.query().tables().iter().chain([write.table()]).collect(),
+            Action::Upsert(query, plan) => query.tables().iter().chain(plan.table()).collect(),
+            Action::Catalog(_) => Vec::new(),
+        }
+    }
+
     /// Whether it writes nothing.
     pub(super) fn is_read_only(&self) -> bool {
         match &self.action {

@@ -41,10 +41,11 @@ impl Session {
         let engine = self.settings.engine;
         self.in_statement(|work| {
             if prepared.has_calls() {
-                work.permit.check_statement(work.txn, statement)?;
+                let needs = work.permit.check_statement(work.txn, statement)?;
                 let called = calls::substitute(work, statement, prepared.source(), params)?;
                 let called = expand_views(work.txn, &called)?.into_owned();
                 let plan = plan(work.db, &called, prepared.source(), work.txn, engine)?;
+                work.permit.check_tables(&needs, plan.tables())?;
                 if !plan.is_read_only() {
                     work.check_writable(first_word(statement))?;
                 }
@@ -117,6 +118,7 @@ fn permitted_plan(
     let needs = work.permit.needs(work.txn, statement)?;
     let plan = current_plan(work.db, prepared, statement, work.txn, engine)?;
     work.permit.check(&needs)?;
+    work.permit.check_tables(&needs, plan.tables())?;
     if plan.version.is_some() {
         plan.note_permitted(role);
     }

@@ -150,7 +150,7 @@ fn check_copy(work: &mut Work<'_>, statement: &Statement) -> Result<()> {
         return Err(error.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."));
     }
     match source {
-        CopySource::Query(query) => work.permit.check_statement(work.txn, &Statement::Query(query.clone())),
+        CopySource::Query(query) => work.permit.check_statement(work.txn, &Statement::Query(query.clone())).map(|_| ()),
         CopySource::Table { table_name, columns } => {
             let right = if *to { "SELECT" } else { "INSERT" };
             rights::check_columns(work, table_name, columns, right)
