@@ -48,6 +48,9 @@ pub(crate) struct Scope {
 pub(crate) struct Binder {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) with: Vec<(String, SqlQuery, Vec<Ident>)>,
+    /// Recursive queries whose second part is being bound: name, number, columns.
+    pub(crate) recursive: Vec<(String, usize, Vec<(String, Type)>)>,
+    pub(crate) recursions: usize,
     /// The types of `$1`, `$2`, ...
     pub(crate) params: Vec<Option<Type>>,
     pub(crate) depth: u32,

@@ -7,7 +7,10 @@
 
 use std::fmt::Write;
 
+use weft_format::DataType;
+
 use crate::snapshot::{Constraint, Index, Snapshot, Table, quoted};
+use crate::types::{format_type, type_of};
 
 fn columns(table: Option<&Table>, numbers: &[i64]) -> String {
     let name = |number: &i64| {
@@ -98,6 +101,24 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
             }
             out
         }
+    }
+}
+
+/// The condition of a CHECK, in parentheses.
+pub(crate) fn check_condition(table: &Table, at: usize) -> String {
+    format!("({})", unwrapped(&table.checks[at].1))
+}
+
+/// A DEFAULT as PostgreSQL shows it: a text says its type.
+pub(crate) fn default_text(data_type: DataType, default: &str) -> String {
+    let text = default.trim();
+    let is_text = text.len() > 1 && text.starts_with('\'') && text.ends_with('\'');
+    if !is_text || text[1..text.len() - 1].replace("''", "").contains('\'') {
+        return default.to_owned();
+    }
+    match data_type {
+        DataType::Char(_) => format!("{text}::bpchar"),
+        other => format!("{text}::{}", format_type(type_of(other).0, None)),
     }
 }
 

@@ -76,10 +76,13 @@ pub(crate) const USER: &str = "weft";
 
 /// Settings that have one value: name, value, what it says.
 const FIXED: &[(&str, &str, &str)] = &[
+    ("bytea_output", "hex", "How bytea is written"),
     ("client_encoding", "UTF8", "Text is UTF-8"),
     ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
     ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
     ("integer_datetimes", "on", "Timestamps count microseconds"),
+    ("lc_collate", "C.UTF-8", "Texts are ordered by their bytes"),
+    ("lc_ctype", "C.UTF-8", "Letters are those of Unicode"),
     ("intervalstyle", "postgres", "How intervals are written"),
     ("server_encoding", "UTF8", "Text is UTF-8"),
     ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
