@@ -30,22 +30,7 @@ FAMILIES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 26: "oid", 700: "flo
 FAMILIES |= {114: "json", 1028: "oid[]", 1005: "int2[]", 1007: "int4[]"}
 
 # Objects whose numbers a server gives: (their numbers, their names).
-NUMBERED = [
-    "SELECT c.oid, n.nspname || '.' || c.relname FROM pg_catalog.pg_class c, pg_catalog.pg_namespace n"
-    " WHERE n.oid = c.relnamespace AND c.oid >= 16384 AND n.nspname <> 'pg_toast'",
-    "SELECT oid, 'schema ' || nspname FROM pg_catalog.pg_namespace",
-    "SELECT oid, 'database ' || datname FROM pg_catalog.pg_database WHERE datname = current_database()",
-    "SELECT k.oid, 'constraint ' || c.relname || '.' || k.conname FROM pg_catalog.pg_constraint k, pg_catalog.pg_class c"
-    " WHERE c.oid = k.conrelid",
-    "SELECT d.oid, 'default ' || c.relname || '.' || d.adnum FROM pg_catalog.pg_attrdef d, pg_catalog.pg_class c"
-    " WHERE c.oid = d.adrelid",
-    "SELECT c.reltype, 'row of ' || c.relname FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.reltype <> 0",
-    "SELECT t.oid, 'rows of ' || c.relname FROM pg_catalog.pg_class c, pg_catalog.pg_type t"
-    " WHERE c.oid >= 16384 AND c.reltype <> 0 AND t.typelem = c.reltype",
-    "SELECT r.oid, 'rule of ' || c.relname FROM pg_catalog.pg_rewrite r, pg_catalog.pg_class c"
-    " WHERE c.oid >= 16384 AND c.oid = r.ev_class",
-    "SELECT c.reltoastrelid, 'toast of ' || c.relname FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.reltoastrelid <> 0",
-]
+NUMBERED = [sql for sql in (HERE / "objects.sql").read_text().split(";\n") if sql.strip()]
 
 
 class Statement:
@@ -88,7 +73,7 @@ class Server:
         self.connection = psycopg.connect(self.dsn, autocommit=True)
 
     def named(self, text):
-        return re.sub(r"(?<![\d.])\d{5,10}(?![\d.])", lambda found: self.shown(found.group()), text)
+        return re.sub(r"[\d.]*\d[\d.]*", lambda found: self.shown(found.group()), text)
 
     def shown(self, number):
         return f"<{self.names[number]}>" if number in self.names else number

@@ -91,5 +91,6 @@ COMMENT ON COLUMN "Back Office"."Pay Roll"."Gross Pay" IS 'a month';
 CREATE VIEW shop.open_orders AS SELECT id, customer_id, placed FROM shop.orders WHERE state = 'new';
 COMMENT ON VIEW shop.open_orders IS 'still to send';
 
-INSERT INTO shop.customers (name, email) VALUES ('Ada', 'ada@example.org'), ('Grace', 'grace@example.org');
+INSERT INTO shop.customers (name, email, joined) VALUES
+    ('Ada', 'ada@example.org', '2024-02-29 12:00:00+00'), ('Grace', 'grace@example.org', '2024-03-01 08:30:00+00');
 INSERT INTO public.categories (label) VALUES ('tools');

@@ -346,7 +346,8 @@ impl Binder {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(fold).collect();
                 if let [name] = &parts[..]
-                    && let Some((_, number, columns)) = self.recursive.iter().rfind(|(known, ..)| known == name).cloned()
+                    && let Some((_, number, columns)) =
+                        self.recursive.iter().rfind(|(known, ..)| known == name).cloned()
                 {
                     let (width, mut columns) = (columns.len(), columns);
                     rename(&mut columns, alias.as_ref());
@@ -433,7 +434,8 @@ impl Binder {
     /// `first UNION [ALL] step`, where the step reads the rows that came last by the query's own name.
     fn bind_recursive(&mut self, query: &SqlQuery, name: &str, names: &[Ident]) -> Result<Query> {
         let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = &*query.body else {
-            let message = format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] ...");
+            let message =
+                format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] ...");
             return Err(Error::new(Code::SyntaxError, message));
         };
         let first = self.side(left)?;
@@ -615,7 +617,8 @@ fn named(expr: &Expr) -> Option<String> {
         Expr::Function(call) => Some(last_part(&call.name)),
         Expr::Cast { expr, data_type, .. } => named(expr).or_else(|| Some(type_name(&data_type.to_string()))),
         Expr::Case { else_result, .. } => {
-            let name = else_result.as_deref().and_then(named);
+            let is_plain = |expr: &&Expr| !matches!(expr, Expr::Value(_));
+            let name = else_result.as_deref().filter(is_plain).and_then(named);
             Some(name.unwrap_or_else(|| "case".into()))
         }
         Expr::Exists { .. } => Some("exists".into()),

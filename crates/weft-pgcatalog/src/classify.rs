@@ -91,5 +91,9 @@ pub fn is_of_catalog(query: &Query) -> bool {
         _ => Some(false),
     };
     let known: Vec<bool> = finder.names.iter().filter_map(is_known).collect();
-    if known.is_empty() { finder.gives_rows || finder.calls && !finder.foreign } else { known.iter().all(|known| *known) }
+    if known.is_empty() {
+        finder.gives_rows || finder.calls && !finder.foreign
+    } else {
+        known.iter().all(|known| *known)
+    }
 }

@@ -78,9 +78,10 @@ fn defaults(add: &mut impl FnMut(&str, Address, Address), snapshot: &Snapshot) {
             let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) else { continue };
             let own = (PG_ATTRDEF, Snapshot::default_oid(table.oid, number), 0);
             add("a", own, (PG_CLASS, table.oid, number));
-            let owned = snapshot.sequences.iter().find(|sequence| {
-                sequence.owner.is_some_and(|(of, column, _)| (of, column) == (table.oid, number))
-            });
+            let owned = snapshot
+                .sequences
+                .iter()
+                .find(|sequence| sequence.owner.is_some_and(|(of, column, _)| (of, column) == (table.oid, number)));
             if let Some(sequence) = owned.filter(|_| default.contains("nextval")) {
                 add("n", own, (PG_CLASS, sequence.oid, 0));
             }

@@ -162,7 +162,8 @@ impl Pattern {
     /// A regular expression.
     pub(crate) fn regex(text: &str, insensitive: bool) -> Result<Pattern> {
         let text = if insensitive { text.to_lowercase() } else { text.to_owned() };
-        let mut reader = Reader { chars: text.strip_prefix("***:").unwrap_or(&text).chars().peekable(), depth: 0, groups: 0 };
+        let mut reader =
+            Reader { chars: text.strip_prefix("***:").unwrap_or(&text).chars().peekable(), depth: 0, groups: 0 };
         let all = reader.alternatives()?;
         if reader.chars.next().is_some() {
             return Err(invalid("parentheses () not balanced"));

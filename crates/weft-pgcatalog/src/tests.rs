@@ -225,7 +225,10 @@ fn recursive_queries_end_when_no_rows_come() {
                SELECT oid::regclass FROM t ORDER BY n";
     assert_eq!(rows(sql), ["customers", "orders"]);
     assert_eq!(rows("WITH RECURSIVE t AS (SELECT version() AS v UNION SELECT v FROM t) SELECT v FROM t").len(), 1);
-    assert_eq!(run("WITH RECURSIVE t AS (SELECT oid FROM t) SELECT * FROM t, pg_class").unwrap_err().code().sqlstate(), "42601");
+    assert_eq!(
+        run("WITH RECURSIVE t AS (SELECT oid FROM t) SELECT * FROM t, pg_class").unwrap_err().code().sqlstate(),
+        "42601"
+    );
 }
 
 #[test]

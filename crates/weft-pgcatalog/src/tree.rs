@@ -119,9 +119,19 @@ pub(crate) struct Order {
 pub(crate) enum Body {
     Select(Box<Select>),
     Values(Vec<Vec<Ex>>),
-    Set { kind: SetKind, all: bool, left: Box<Query>, right: Box<Query> },
+    Set {
+        kind: SetKind,
+        all: bool,
+        left: Box<Query>,
+        right: Box<Query>,
+    },
     /// WITH RECURSIVE: the first rows, and what is added for the rows that came last.
-    Recursive { number: usize, all: bool, first: Box<Query>, step: Box<Query> },
+    Recursive {
+        number: usize,
+        all: bool,
+        first: Box<Query>,
+        step: Box<Query>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq)]
