@@ -14,7 +14,7 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 
-use crate::bind::{Binder, InSight, Scope, direction, fold, last_part, unsupported, wider};
+use crate::bind::{Binder, InSight, Scope, With, direction, fold, last_part, unsupported, wider};
 use crate::functions;
 use crate::relations;
 use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
@@ -29,7 +29,8 @@ impl Binder {
         if let Some(with) = &query.with {
             for table in &with.cte_tables {
                 let columns = table.alias.columns.iter().map(|column| column.name.clone()).collect();
-                self.with.push((fold(&table.alias.name), (*table.query).clone(), columns));
+                let (name, query) = (fold(&table.alias.name), (*table.query).clone());
+                self.with.push(With { name, query, columns, sees: self.scopes.len() });
             }
         }
         let order: &[OrderByExpr] = match query.order_by.as_ref().map(|order| &order.kind) {
@@ -355,7 +356,7 @@ impl Binder {
                     return Ok(From::Last(number, width));
                 }
                 if let [name] = &parts[..]
-                    && let Some(at) = self.with.iter().rposition(|(known, ..)| known == name)
+                    && let Some(at) = self.with.iter().rposition(|with| with.name == *name)
                 {
                     return self.with_table(at, name.clone(), alias.as_ref());
                 }
@@ -411,15 +412,18 @@ impl Binder {
     }
 
     fn with_table(&mut self, at: usize, name: String, alias: Option<&TableAlias>) -> Result<From> {
-        let (_, query, names) = self.with[at].clone();
-        // It sees those before it.
+        let With { query, columns: names, sees, .. } = self.with[at].clone();
+        // It sees the queries of WITH before it, and the SELECTs around the place where it stands, not those around its use.
         let later = self.with.split_off(at);
-        let scopes = std::mem::take(&mut self.scopes);
+        let around = self.scopes.len().saturating_sub(1).max(sees);
+        let hidden = self.scopes.split_off(sees);
+        self.scopes.resize_with(around, Scope::default);
         let bound = match reads_itself(&query, &name) {
             true => self.bind_recursive(&query, &name, &names),
             false => self.bind_query(&query),
         };
-        self.scopes = scopes;
+        self.scopes.truncate(sees);
+        self.scopes.extend(hidden);
         self.with.extend(later);
         let query = bound?;
         let mut columns = query.columns.clone();

@@ -73,7 +73,7 @@ fn action(out: &mut String, event: &str, action: char) {
 }
 
 /// A constraint as CREATE TABLE writes it behind its name.
-pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>) -> String {
+pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>, pretty: bool) -> String {
     match constraint {
         Constraint::Primary(index) | Constraint::Unique(index) => {
             let numbers: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
@@ -85,7 +85,14 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
             }
             out
         }
-        Constraint::Check(table, at) => format!("CHECK ({})", unwrapped(&table.checks[at].1)),
+        Constraint::Check(table, at) => {
+            let condition = unwrapped(&table.checks[at].1);
+            // Not pretty: an operator has parentheses of its own.
+            match pretty || !condition.contains(' ') {
+                true => format!("CHECK ({condition})"),
+                false => format!("CHECK (({condition}))"),
+            }
+        }
         Constraint::Foreign(table, at) => {
             let key = &table.foreign_keys[at];
             let own = columns(Some(table), &key.columns);
@@ -123,7 +130,7 @@ pub(crate) fn default_text(data_type: DataType, default: &str) -> String {
 }
 
 /// A condition without parentheses around all of it.
-fn unwrapped(text: &str) -> &str {
+pub(crate) fn unwrapped(text: &str) -> &str {
     let Some(inner) = text.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')')) else { return text };
     let mut depth = 0;
     for c in inner.chars() {

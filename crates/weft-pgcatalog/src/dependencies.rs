@@ -7,8 +7,8 @@
 //!   customers_id_seq           a  customers.id                  i of an identity column
 //! ```
 //!
-//! As in PostgreSQL a column of CHECK is there twice, and rules and triggers that keep views and keys are left out:
-//! there are none.
+//! As in PostgreSQL a column of CHECK is there twice. What a view reads is not told, and there are no triggers that keep
+//! foreign keys.
 
 use crate::relations::Rows;
 use crate::snapshot::{Constraint, PUBLIC, Snapshot, Table};
@@ -18,6 +18,7 @@ pub(crate) const PG_CLASS: i64 = 1259;
 pub(crate) const PG_NAMESPACE: i64 = 2615;
 const PG_TYPE: i64 = 1247;
 const PG_CONSTRAINT: i64 = 2606;
+const PG_REWRITE: i64 = 2618;
 const PG_ATTRDEF: i64 = 2604;
 
 /// An object: its catalog, its number, the column or 0.
@@ -45,6 +46,11 @@ pub(crate) fn fill(rows: &mut Rows, snapshot: &Snapshot) {
             let row = Snapshot::row_type(oid);
             add("i", (PG_TYPE, row, 0), (PG_CLASS, oid, 0));
             add("i", (PG_TYPE, Snapshot::rows_type(oid), 0), (PG_TYPE, row, 0));
+        }
+    }
+    for view in &snapshot.views {
+        for kind in ["i", "n"] {
+            add(kind, (PG_REWRITE, Snapshot::rule_oid(view.oid), 0), (PG_CLASS, view.oid, 0));
         }
     }
     for sequence in &snapshot.sequences {

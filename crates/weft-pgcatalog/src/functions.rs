@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_format::Result;
 
 use crate::cast::{object_named, split_name, text_of};
-use crate::definitions::{constraint_definition, index_definition, index_part};
+use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
 use crate::snapshot::{Snapshot, quoted};
@@ -264,12 +264,16 @@ static FUNCTIONS: &[Function] = &[
         None => Ok(Datum::Null),
     })),
     function("pg_typeof", (1, 1), |_| Type::RegType, |call| Ok(Datum::Int(call.types[0].oid()))),
-    function("pg_get_expr", (2, 3), text, |call| Ok(call.values[0].clone())),
+    function("pg_get_expr", (2, 3), text, |call| match &call.values[0] {
+        Datum::Text(text) if call.values.get(2).is_some_and(Datum::is_true) => Ok(Datum::text(unwrapped(text))),
+        other => Ok(other.clone()),
+    }),
     function("pg_get_indexdef", (1, 3), text, indexdef),
     function("pg_get_constraintdef", (1, 2), text, |call| {
         let wanted = call.int(0);
         let found = call.snapshot.constraints().into_iter().find(|(oid, _)| i64::from(*oid) == wanted);
-        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint)))
+        let pretty = call.values.get(1).is_some_and(Datum::is_true);
+        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint, pretty)))
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.relation(0);
@@ -277,7 +281,15 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_get_partkeydef", (1, 1), text, null),
     function("pg_get_triggerdef", (1, 2), text, null),
-    function("pg_get_ruledef", (1, 2), text, null),
+    function("pg_get_ruledef", (1, 2), text, |call| {
+        let wanted = call.int(0);
+        let found = call.snapshot.views.iter().find(|view| i64::from(Snapshot::rule_oid(view.oid)) == wanted);
+        known(found.map(|view| {
+            let (schema, name) = (quoted(call.snapshot.schema_name(view.schema)), quoted(&view.name));
+            let query = &view.query;
+            format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {schema}.{name} DO INSTEAD  {query};")
+        }))
+    }),
     function("pg_get_functiondef", (1, 1), text, null),
     function("pg_get_function_result", (1, 1), text, null),
     function("pg_get_function_arguments", (1, 1), text, null),

@@ -35,6 +35,18 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         "pg_constraint" => constraints(rows, snapshot),
         "pg_sequence" => sequences(rows, snapshot),
         "pg_description" => descriptions(rows, snapshot),
+        "pg_rewrite" => {
+            for view in &snapshot.views {
+                rows.add([
+                    ("oid", int(Snapshot::rule_oid(view.oid))),
+                    ("rulename", text("_RETURN")),
+                    ("ev_class", int(view.oid)),
+                    ("ev_type", text("1")),
+                    ("ev_enabled", text("O")),
+                    ("is_instead", Datum::Bool(true)),
+                ]);
+            }
+        }
         "pg_depend" => dependencies::fill(rows, snapshot),
         "pg_tables"
         | "pg_stat_user_tables"

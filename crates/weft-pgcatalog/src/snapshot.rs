@@ -236,6 +236,11 @@ impl Snapshot {
         0x1000_0000 | relation & 0x0fff_ffff
     }
 
+    /// The number of a view's rule.
+    pub(crate) fn rule_oid(view: u32) -> u32 {
+        0x5000_0000 | view & 0x0fff_ffff
+    }
+
     /// The unique index over just these columns: what a foreign key refers to.
     pub(crate) fn unique_index(&self, table: u32, columns: &[i64]) -> Option<&Index> {
         let is_on = |index: &&Index| {

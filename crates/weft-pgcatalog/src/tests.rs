@@ -146,7 +146,7 @@ fn definitions_are_written_as_postgresql_writes_them() {
         [
             "UNIQUE (name)",
             "PRIMARY KEY (id)",
-            "CHECK (score >= 0)",
+            "CHECK ((score >= 0))",
             "FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE CASCADE"
         ]
     );
@@ -224,6 +224,13 @@ fn recursive_queries_end_when_no_rows_come() {
                SELECT c.conrelid, 1 FROM t JOIN pg_constraint c ON c.confrelid = t.oid) \
                SELECT oid::regclass FROM t ORDER BY n";
     assert_eq!(rows(sql), ["customers", "orders"]);
+    let sql = "SELECT r.relname, ARRAY(WITH RECURSIVE t AS (SELECT r.oid AS at UNION ALL \
+               SELECT c.conrelid FROM t x JOIN pg_constraint c ON c.confrelid = x.at WHERE c.conrelid <> x.at) \
+               SELECT at::regclass FROM t)::text FROM pg_class r WHERE r.relname = 'customers'";
+    assert_eq!(rows(sql), ["customers|{customers,orders}"], "it sees the row around");
+    let sql = "SELECT (WITH a AS (SELECT r.relname AS n) SELECT (SELECT max(n) FROM a WHERE n = r.relname)) \
+               FROM pg_class r WHERE r.oid = 16390";
+    assert_eq!(rows(sql), ["orders"], "also where it is used deeper");
     assert_eq!(rows("WITH RECURSIVE t AS (SELECT version() AS v UNION SELECT v FROM t) SELECT v FROM t").len(), 1);
     assert_eq!(
         run("WITH RECURSIVE t AS (SELECT oid FROM t) SELECT * FROM t, pg_class").unwrap_err().code().sqlstate(),

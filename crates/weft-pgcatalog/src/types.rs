@@ -215,7 +215,12 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 rows.add(values);
             }
         }
-        "pg_language" => rows.add([("oid", Datum::Int(14)), ("lanname", text("sql")), ("lanowner", Datum::Int(10))]),
+        "pg_language" => rows.add([
+            ("oid", Datum::Int(14)),
+            ("lanname", text("sql")),
+            ("lanowner", Datum::Int(10)),
+            ("lanpltrusted", Datum::Bool(true)),
+        ]),
         _ => {}
     }
 }
@@ -304,6 +309,14 @@ fn add_type(rows: &mut Rows, row: &'static TypeRow) {
         let stem = if row.fields[9] == "array_in" { "array_" } else { stem };
         Datum::text(format!("{stem}{ending}"))
     };
+    // Types with a length or a precision, and arrays of them.
+    let of = by_oid(row.element()).filter(|_| row.fields[9] == "array_in").map_or(row.name, |element| element.name);
+    let modified =
+        ["bit", "bpchar", "interval", "numeric", "time", "timestamp", "timestamptz", "timetz", "varbit", "varchar"];
+    let modifier = |ending: &str| match modified.contains(&of) {
+        true => Datum::text(format!("{of}typmod{ending}")),
+        false => Datum::text("-"),
+    };
     rows.add([
         ("oid", number(0)),
         ("typname", text(1)),
@@ -323,9 +336,9 @@ fn add_type(rows: &mut Rows, row: &'static TypeRow) {
         ("typoutput", function("out")),
         ("typreceive", function("recv")),
         ("typsend", function("send")),
-        ("typmodin", Datum::text("-")),
-        ("typmodout", Datum::text("-")),
-        ("typanalyze", Datum::text("-")),
+        ("typmodin", modifier("in")),
+        ("typmodout", modifier("out")),
+        ("typanalyze", Datum::text(if row.fields[9] == "array_in" { "array_typanalyze" } else { "-" })),
         ("typalign", text(10)),
         ("typstorage", text(11)),
         ("typtypmod", Datum::Int(-1)),

@@ -82,6 +82,7 @@ const FIXED: &[(&str, &str, &str)] = &[
     ("bytea_output", "hex", "How bytea is written"),
     ("client_encoding", "UTF8", "Text is UTF-8"),
     ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
+    ("default_tablespace", "", "There is one place for tables: the directory of the database"),
     ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
     ("integer_datetimes", "on", "Timestamps count microseconds"),
     ("lc_collate", "C.UTF-8", "Texts are ordered by their bytes"),
