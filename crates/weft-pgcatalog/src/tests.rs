@@ -281,7 +281,8 @@ fn queries_of_tables_are_not_ours() {
     assert!(is_ours("SELECT version()") && is_ours("SELECT * FROM information_schema.tables"));
 }
 
-/// What psql 15, SQLAlchemy 2, pgjdbc 42, npgsql, DBeaver, Metabase, Grafana and pgbench send.
+/// What psql 15, SQLAlchemy 2, npgsql and pgbench send. What pgjdbc, DBeaver, pgAdmin, Metabase and Grafana ask stands
+/// with its answers in tests/tools.
 #[test]
 fn queries_of_clients_run() {
     let mut failed = 0;

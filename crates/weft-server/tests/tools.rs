@@ -93,6 +93,7 @@ impl Statement {
 
 fn type_number(name: &str) -> u32 {
     match name {
+        "bool" => 16,
         "int8" => 20,
         "int4" => 23,
         "text" => 25,
@@ -107,7 +108,7 @@ fn type_number(name: &str) -> u32 {
 fn type_name(oid: u32) -> &'static str {
     match oid {
         16 => "bool",
-        20 => "int8",
+        20 | 28 => "int8",
         21 => "int2",
         23 => "int4",
         26 => "oid",
