@@ -43,6 +43,9 @@ pub(crate) struct Scope {
     pub(crate) read: Option<(usize, usize)>,
 }
 
+/// Columns of a result.
+pub(crate) type Named = Vec<(String, Type)>;
+
 /// A query of WITH.
 #[derive(Clone)]
 pub(crate) struct With {
@@ -59,7 +62,7 @@ pub(crate) struct Binder {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) with: Vec<With>,
     /// Recursive queries whose second part is being bound: name, number, columns.
-    pub(crate) recursive: Vec<(String, usize, Vec<(String, Type)>)>,
+    pub(crate) recursive: Vec<(String, usize, Named)>,
     pub(crate) recursions: usize,
     /// The types of `$1`, `$2`, ...
     pub(crate) params: Vec<Option<Type>>,

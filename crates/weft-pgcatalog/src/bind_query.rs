@@ -14,14 +14,11 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 
-use crate::bind::{Binder, InSight, Scope, With, direction, fold, last_part, unsupported, wider};
+use crate::bind::{Binder, InSight, Named, Scope, With, direction, fold, last_part, unsupported, wider};
 use crate::functions;
 use crate::relations;
 use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
 use crate::value::Type;
-
-/// Columns of a result.
-type Named = Vec<(String, Type)>;
 
 impl Binder {
     pub(crate) fn bind_query(&mut self, query: &SqlQuery) -> Result<Query> {
