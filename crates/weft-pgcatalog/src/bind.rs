@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, Expr, Function as Call, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Ident, ObjectName, OrderByExpr, Query as SqlQuery, Subscript,
-    TrimWhereField, UnaryOperator, Value as SqlValue, WindowType,
+    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Function as Call, FunctionArg,
+    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName, OrderByExpr, Query as SqlQuery,
+    Subscript, TrimWhereField, UnaryOperator, Value as SqlValue, WindowType,
 };
 use weft_format::{Code, Error, Result};
 
@@ -43,11 +43,27 @@ pub(crate) struct Scope {
     pub(crate) read: Option<(usize, usize)>,
 }
 
+/// Columns of a result.
+pub(crate) type Named = Vec<(String, Type)>;
+
+/// A query of WITH.
+#[derive(Clone)]
+pub(crate) struct With {
+    pub(crate) name: String,
+    pub(crate) query: SqlQuery,
+    pub(crate) columns: Vec<Ident>,
+    /// How many of the scopes around it sees.
+    pub(crate) sees: usize,
+}
+
 /// Binds one statement.
 #[derive(Default)]
 pub(crate) struct Binder {
     pub(crate) scopes: Vec<Scope>,
-    pub(crate) with: Vec<(String, SqlQuery, Vec<Ident>)>,
+    pub(crate) with: Vec<With>,
+    /// Recursive queries whose second part is being bound: name, number, columns.
+    pub(crate) recursive: Vec<(String, usize, Named)>,
+    pub(crate) recursions: usize,
     /// The types of `$1`, `$2`, ...
     pub(crate) params: Vec<Option<Type>>,
     pub(crate) depth: u32,
@@ -256,6 +272,15 @@ impl Binder {
                 let args = vec![self.expr(r#in)?, self.expr(expr)?];
                 function_call("strpos", args)?
             }
+            Expr::Extract { field: DateTimeField::Epoch, expr, .. } => {
+                let (inner, data_type) = self.expr(expr)?;
+                if data_type != Type::Timestamptz {
+                    return Err(unsupported("EXTRACT of what is no time"));
+                }
+                // A time, or what lies between two: both are microseconds.
+                let second = Box::new(Ex::Const(Datum::Float(1e6)));
+                (Ex::Arithmetic('/', Box::new(inner), second, true), Type::Float8)
+            }
             other => return Err(unsupported(format!("\"{other}\""))),
         })
     }
@@ -308,7 +333,9 @@ impl Binder {
                 return Some((Ex::Column { depth, place }, data_type));
             }
             if let Some(value) = scope.hidden(parts) {
-                return Some((Ex::Const(Datum::Int(value.into())), Type::Oid));
+                let data_type =
+                    if parts.last().is_some_and(|name| name == "tableoid") { Type::Oid } else { Type::Int8 };
+                return Some((Ex::Const(Datum::Int(value.into())), data_type));
             }
             // A whole row: of a function it is its value.
             if let [alias] = parts

@@ -5,6 +5,8 @@
 //!        c: test relkind              n: found by its oid
 //! ```
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause,
     OrderByExpr, OrderByKind, Query as SqlQuery, Select as SqlSelect, SelectItem, SelectItemQualifiedWildcardKind,
@@ -12,25 +14,20 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 
-use crate::bind::{Binder, InSight, Scope, direction, fold, last_part, unsupported, wider};
+use crate::bind::{Binder, InSight, Named, Scope, With, direction, fold, last_part, unsupported, wider};
 use crate::functions;
 use crate::relations;
 use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
 use crate::value::Type;
 
-/// Columns of a result.
-type Named = Vec<(String, Type)>;
-
 impl Binder {
     pub(crate) fn bind_query(&mut self, query: &SqlQuery) -> Result<Query> {
         let known = self.with.len();
         if let Some(with) = &query.with {
-            if with.recursive {
-                return Err(unsupported("WITH RECURSIVE"));
-            }
             for table in &with.cte_tables {
                 let columns = table.alias.columns.iter().map(|column| column.name.clone()).collect();
-                self.with.push((fold(&table.alias.name), (*table.query).clone(), columns));
+                let (name, query) = (fold(&table.alias.name), (*table.query).clone());
+                self.with.push(With { name, query, columns, sees: self.scopes.len() });
             }
         }
         let order: &[OrderByExpr] = match query.order_by.as_ref().map(|order| &order.kind) {
@@ -347,7 +344,16 @@ impl Binder {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let parts: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(fold).collect();
                 if let [name] = &parts[..]
-                    && let Some(at) = self.with.iter().rposition(|(known, ..)| known == name)
+                    && let Some((_, number, columns)) =
+                        self.recursive.iter().rfind(|(known, ..)| known == name).cloned()
+                {
+                    let (width, mut columns) = (columns.len(), columns);
+                    rename(&mut columns, alias.as_ref());
+                    self.add(alias.as_ref().map_or_else(|| name.clone(), |alias| fold(&alias.name)), None, columns);
+                    return Ok(From::Last(number, width));
+                }
+                if let [name] = &parts[..]
+                    && let Some(at) = self.with.iter().rposition(|with| with.name == *name)
                 {
                     return self.with_table(at, name.clone(), alias.as_ref());
                 }
@@ -403,12 +409,18 @@ impl Binder {
     }
 
     fn with_table(&mut self, at: usize, name: String, alias: Option<&TableAlias>) -> Result<From> {
-        let (_, query, names) = self.with[at].clone();
-        // It sees those before it.
+        let With { query, columns: names, sees, .. } = self.with[at].clone();
+        // It sees the queries of WITH before it, and the SELECTs around the place where it stands, not those around its use.
         let later = self.with.split_off(at);
-        let scopes = std::mem::take(&mut self.scopes);
-        let bound = self.bind_query(&query);
-        self.scopes = scopes;
+        let around = self.scopes.len().saturating_sub(1).max(sees);
+        let hidden = self.scopes.split_off(sees);
+        self.scopes.resize_with(around, Scope::default);
+        let bound = match reads_itself(&query, &name) {
+            true => self.bind_recursive(&query, &name, &names),
+            false => self.bind_query(&query),
+        };
+        self.scopes.truncate(sees);
+        self.scopes.extend(hidden);
         self.with.extend(later);
         let query = bound?;
         let mut columns = query.columns.clone();
@@ -418,6 +430,33 @@ impl Binder {
         rename(&mut columns, alias);
         self.add(alias.map_or(name, |alias| fold(&alias.name)), None, columns);
         Ok(From::Query { query: Box::new(query), lateral: false })
+    }
+
+    /// `first UNION [ALL] step`, where the step reads the rows that came last by the query's own name.
+    fn bind_recursive(&mut self, query: &SqlQuery, name: &str, names: &[Ident]) -> Result<Query> {
+        let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = &*query.body else {
+            let message =
+                format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] ...");
+            return Err(Error::new(Code::SyntaxError, message));
+        };
+        let first = self.side(left)?;
+        let mut columns = first.columns.clone();
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.0 = fold(name);
+        }
+        self.recursions += 1;
+        let number = self.recursions;
+        self.recursive.push((name.to_owned(), number, columns.clone()));
+        let step = self.side(right);
+        self.recursive.pop();
+        let step = step?;
+        if step.columns.len() != columns.len() {
+            let message = "each UNION query must have the same number of columns";
+            return Err(Error::new(Code::SyntaxError, message));
+        }
+        let all = *set_quantifier == SetQuantifier::All;
+        let body = Body::Recursive { number, all, first: Box::new(first), step: Box::new(step) };
+        Ok(Query { body, columns, order: Vec::new(), limit: None, offset: None })
     }
 
     fn function(
@@ -489,6 +528,19 @@ impl Binder {
         }
         Ok((columns, project))
     }
+}
+
+/// Whether a query of WITH names itself.
+fn reads_itself(query: &SqlQuery, name: &str) -> bool {
+    struct Finder<'a>(&'a str);
+    impl sqlparser::ast::Visitor for Finder<'_> {
+        type Break = ();
+        fn pre_visit_relation(&mut self, relation: &sqlparser::ast::ObjectName) -> ControlFlow<()> {
+            let is_it = relation.0.len() == 1 && last_part(relation) == self.0;
+            if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    sqlparser::ast::Visit::visit(query, &mut Finder(name)).is_break()
 }
 
 /// Gives columns the names of an alias.
@@ -566,7 +618,8 @@ fn named(expr: &Expr) -> Option<String> {
         Expr::Function(call) => Some(last_part(&call.name)),
         Expr::Cast { expr, data_type, .. } => named(expr).or_else(|| Some(type_name(&data_type.to_string()))),
         Expr::Case { else_result, .. } => {
-            let name = else_result.as_deref().and_then(named);
+            let is_plain = |expr: &&Expr| !matches!(expr, Expr::Value(_));
+            let name = else_result.as_deref().filter(is_plain).and_then(named);
             Some(name.unwrap_or_else(|| "case".into()))
         }
         Expr::Exists { .. } => Some("exists".into()),

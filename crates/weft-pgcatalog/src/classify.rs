@@ -23,6 +23,8 @@ struct Finder {
     calls: bool,
     /// A function that changes something or is of a table's query.
     foreign: bool,
+    /// A function of the catalog gives rows.
+    gives_rows: bool,
 }
 
 impl Visitor for Finder {
@@ -36,7 +38,10 @@ impl Visitor for Finder {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
             TableFactor::Table { name, args: None, .. } => self.names.push(parts(name)),
-            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => self.function(name),
+            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
+                self.function(name);
+                self.gives_rows |= functions::is_of_catalog(&last_part(name));
+            }
             _ => {}
         }
         ControlFlow::Continue(())
@@ -86,5 +91,9 @@ pub fn is_of_catalog(query: &Query) -> bool {
         _ => Some(false),
     };
     let known: Vec<bool> = finder.names.iter().filter_map(is_known).collect();
-    if known.is_empty() { finder.calls && !finder.foreign } else { known.iter().all(|known| *known) }
+    if known.is_empty() {
+        finder.gives_rows || finder.calls && !finder.foreign
+    } else {
+        known.iter().all(|known| *known)
+    }
 }

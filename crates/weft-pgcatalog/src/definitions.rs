@@ -7,7 +7,10 @@
 
 use std::fmt::Write;
 
+use weft_format::DataType;
+
 use crate::snapshot::{Constraint, Index, Snapshot, Table, quoted};
+use crate::types::{format_type, type_of};
 
 fn columns(table: Option<&Table>, numbers: &[i64]) -> String {
     let name = |number: &i64| {
@@ -70,7 +73,7 @@ fn action(out: &mut String, event: &str, action: char) {
 }
 
 /// A constraint as CREATE TABLE writes it behind its name.
-pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>) -> String {
+pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<'_>, pretty: bool) -> String {
     match constraint {
         Constraint::Primary(index) | Constraint::Unique(index) => {
             let numbers: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
@@ -82,7 +85,14 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
             }
             out
         }
-        Constraint::Check(table, at) => format!("CHECK ({})", unwrapped(&table.checks[at].1)),
+        Constraint::Check(table, at) => {
+            let condition = unwrapped(&table.checks[at].1);
+            // Not pretty: an operator has parentheses of its own.
+            match pretty || !condition.contains(' ') {
+                true => format!("CHECK ({condition})"),
+                false => format!("CHECK (({condition}))"),
+            }
+        }
         Constraint::Foreign(table, at) => {
             let key = &table.foreign_keys[at];
             let own = columns(Some(table), &key.columns);
@@ -101,8 +111,26 @@ pub(crate) fn constraint_definition(snapshot: &Snapshot, constraint: Constraint<
     }
 }
 
+/// The condition of a CHECK, in parentheses.
+pub(crate) fn check_condition(table: &Table, at: usize) -> String {
+    format!("({})", unwrapped(&table.checks[at].1))
+}
+
+/// A DEFAULT as PostgreSQL shows it: a text says its type.
+pub(crate) fn default_text(data_type: DataType, default: &str) -> String {
+    let text = default.trim();
+    let is_text = text.len() > 1 && text.starts_with('\'') && text.ends_with('\'');
+    if !is_text || text[1..text.len() - 1].replace("''", "").contains('\'') {
+        return default.to_owned();
+    }
+    match data_type {
+        DataType::Char(_) => format!("{text}::bpchar"),
+        other => format!("{text}::{}", format_type(type_of(other).0, None)),
+    }
+}
+
 /// A condition without parentheses around all of it.
-fn unwrapped(text: &str) -> &str {
+pub(crate) fn unwrapped(text: &str) -> &str {
     let Some(inner) = text.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')')) else { return text };
     let mut depth = 0;
     for c in inner.chars() {

@@ -30,6 +30,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) params: &'a [Datum],
     relations: RefCell<HashMap<u32, Rc<Vec<Row>>>>,
     patterns: RefCell<HashMap<(String, bool, bool), Rc<Pattern>>>,
+    /// Of recursive queries under way the rows that came last.
+    last: RefCell<HashMap<usize, Vec<Row>>>,
     steps: std::cell::Cell<u64>,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Execution<'a> {
             params,
             relations: RefCell::default(),
             patterns: RefCell::default(),
+            last: RefCell::default(),
             steps: std::cell::Cell::new(0),
         }
     }
@@ -78,6 +81,20 @@ impl<'a> Execution<'a> {
         let rows = Rc::new(rows_of(relation, self.snapshot));
         self.relations.borrow_mut().insert(relation.oid, Rc::clone(&rows));
         rows
+    }
+
+    /// The rows that came last in a recursive query.
+    pub(crate) fn last(&self, number: usize) -> Vec<Row> {
+        self.last.borrow().get(&number).cloned().unwrap_or_default()
+    }
+
+    /// Replaces them; those before.
+    pub(crate) fn set_last(&self, number: usize, rows: Option<Vec<Row>>) -> Option<Vec<Row>> {
+        let mut last = self.last.borrow_mut();
+        match rows {
+            Some(rows) => last.insert(number, rows),
+            None => last.remove(&number),
+        }
     }
 
     fn pattern(&self, text: &str, like: bool, insensitive: bool) -> Result<Rc<Pattern>> {

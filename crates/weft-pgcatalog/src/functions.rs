@@ -10,9 +10,10 @@ use std::sync::Arc;
 use weft_format::Result;
 
 use crate::cast::{object_named, split_name, text_of};
-use crate::definitions::{constraint_definition, index_definition, index_part};
+use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
 use crate::privileges;
 use crate::roles::setting;
+use crate::server::{SERVER, encoding_name, regex_part};
 use crate::snapshot::{Snapshot, quoted};
 use crate::types::format_type;
 use crate::value::{Datum, Type};
@@ -34,7 +35,7 @@ impl Arguments<'_> {
     }
 
     /// The number of a relation that is given by number or by name.
-    fn relation(&self, at: usize) -> u32 {
+    pub(crate) fn relation(&self, at: usize) -> u32 {
         let value = self.values.get(at).unwrap_or(&Datum::Null);
         let number = match value {
             Datum::Text(text) => object_named(self.snapshot, text, &Type::RegClass),
@@ -64,13 +65,13 @@ pub(crate) const WITHOUT_PARENTHESES: &[&str] =
 /// The function of a name that takes so many arguments.
 pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
     let fits = |function: &&Function| function.name == name && (function.least..=function.most).contains(&arguments);
-    FUNCTIONS.iter().find(fits)
+    FUNCTIONS.iter().chain(SERVER).find(fits)
 }
 
 /// Whether a name is that of a function which needs the catalog or the session: a query that calls it is ours even
 /// when it names no relation.
 pub(crate) fn is_of_catalog(name: &str) -> bool {
-    !PLAIN.contains(&name) && FUNCTIONS.iter().any(|function| function.name == name)
+    !PLAIN.contains(&name) && FUNCTIONS.iter().chain(SERVER).any(|function| function.name == name)
 }
 
 /// Functions that need neither catalog nor session: queries of tables call them, too.
@@ -117,9 +118,20 @@ const PLAIN: &[&str] = &[
     "to_json",
     "mod",
     "floor",
+    "age",
+    "bpchar",
+    "clock_timestamp",
+    "encode",
+    "name",
+    "num_nulls",
+    "regexp_replace",
+    "row_to_json",
+    "set_config",
+    "statement_timestamp",
+    "to_char",
 ];
 
-const fn function(
+pub(crate) const fn function(
     name: &'static str,
     (least, most): (usize, usize),
     returns: fn(&[Type]) -> Type,
@@ -128,39 +140,39 @@ const fn function(
     Function { name, least, most, returns, is_strict: true, is_set: false, call }
 }
 
-const fn lenient(function: Function) -> Function {
+pub(crate) const fn lenient(function: Function) -> Function {
     Function { is_strict: false, ..function }
 }
 
-const fn set(function: Function) -> Function {
+pub(crate) const fn set(function: Function) -> Function {
     Function { is_set: true, ..function }
 }
 
-fn text(_: &[Type]) -> Type {
+pub(crate) fn text(_: &[Type]) -> Type {
     Type::Text
 }
 
-fn name(_: &[Type]) -> Type {
+pub(crate) fn name(_: &[Type]) -> Type {
     Type::Name
 }
 
-fn boolean(_: &[Type]) -> Type {
+pub(crate) fn boolean(_: &[Type]) -> Type {
     Type::Bool
 }
 
-fn int4(_: &[Type]) -> Type {
+pub(crate) fn int4(_: &[Type]) -> Type {
     Type::Int4
 }
 
-fn int8(_: &[Type]) -> Type {
+pub(crate) fn int8(_: &[Type]) -> Type {
     Type::Int8
 }
 
-fn oid(_: &[Type]) -> Type {
+pub(crate) fn oid(_: &[Type]) -> Type {
     Type::Oid
 }
 
-fn time(_: &[Type]) -> Type {
+pub(crate) fn time(_: &[Type]) -> Type {
     Type::Timestamptz
 }
 
@@ -190,12 +202,7 @@ fn options(_: &[Type]) -> Type {
     Type::Record(vec![("option_name".to_owned(), Type::Text), ("option_value".to_owned(), Type::Text)].into())
 }
 
-fn keywords(_: &[Type]) -> Type {
-    let names = ["word", "catcode", "catdesc"];
-    Type::Record(names.into_iter().map(|name| (name.to_owned(), Type::Text)).collect())
-}
-
-fn null(_: &Arguments<'_>) -> Result<Datum> {
+pub(crate) fn null(_: &Arguments<'_>) -> Result<Datum> {
     Ok(Datum::Null)
 }
 
@@ -207,11 +214,11 @@ fn no(_: &Arguments<'_>) -> Result<Datum> {
     Ok(Datum::Bool(false))
 }
 
-fn zero(_: &Arguments<'_>) -> Result<Datum> {
+pub(crate) fn zero(_: &Arguments<'_>) -> Result<Datum> {
     Ok(Datum::Int(0))
 }
 
-fn nothing(_: &Arguments<'_>) -> Result<Datum> {
+pub(crate) fn nothing(_: &Arguments<'_>) -> Result<Datum> {
     Ok(Datum::list(Vec::new()))
 }
 
@@ -258,12 +265,16 @@ static FUNCTIONS: &[Function] = &[
         None => Ok(Datum::Null),
     })),
     function("pg_typeof", (1, 1), |_| Type::RegType, |call| Ok(Datum::Int(call.types[0].oid()))),
-    function("pg_get_expr", (2, 3), text, |call| Ok(call.values[0].clone())),
+    function("pg_get_expr", (2, 3), text, |call| match &call.values[0] {
+        Datum::Text(text) if call.values.get(2).is_some_and(Datum::is_true) => Ok(Datum::text(unwrapped(text))),
+        other => Ok(other.clone()),
+    }),
     function("pg_get_indexdef", (1, 3), text, indexdef),
     function("pg_get_constraintdef", (1, 2), text, |call| {
         let wanted = call.int(0);
         let found = call.snapshot.constraints().into_iter().find(|(oid, _)| i64::from(*oid) == wanted);
-        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint)))
+        let pretty = call.values.get(1).is_some_and(Datum::is_true);
+        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint, pretty)))
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.relation(0);
@@ -271,7 +282,15 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_get_partkeydef", (1, 1), text, null),
     function("pg_get_triggerdef", (1, 2), text, null),
-    function("pg_get_ruledef", (1, 2), text, null),
+    function("pg_get_ruledef", (1, 2), text, |call| {
+        let wanted = call.int(0);
+        let found = call.snapshot.views.iter().find(|view| i64::from(Snapshot::rule_oid(view.oid)) == wanted);
+        known(found.map(|view| {
+            let (schema, name) = (quoted(call.snapshot.schema_name(view.schema)), quoted(&view.name));
+            let query = &view.query;
+            format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {schema}.{name} DO INSTEAD  {query};")
+        }))
+    }),
     function("pg_get_functiondef", (1, 1), text, null),
     function("pg_get_function_result", (1, 1), text, null),
     function("pg_get_function_arguments", (1, 1), text, null),
@@ -319,7 +338,7 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_tablespace_size", (1, 1), int8, zero),
     function("pg_size_pretty", (1, 1), text, |call| Ok(Datum::text(size_text(call.int(0))))),
-    function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(if call.int(0) == 6 { "UTF8" } else { "" }))),
+    function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(encoding_name(call.int(0))))),
     function("pg_is_in_recovery", (0, 0), boolean, no),
     function("pg_is_wal_replay_paused", (0, 0), boolean, no),
     function("pg_is_other_temp_schema", (1, 1), boolean, no),
@@ -392,7 +411,6 @@ static FUNCTIONS: &[Function] = &[
     })),
     set(function("pg_partition_ancestors", (1, 1), |_| Type::RegClass, nothing)),
     set(function("pg_inherits", (1, 1), |_| Type::RegClass, nothing)),
-    set(function("pg_get_keywords", (0, 0), keywords, nothing)),
     set(function("aclexplode", (1, 1), exploded, privileges::aclexplode)),
     function("acldefault", (2, 2), texts, privileges::acldefault),
     set(function("pg_options_to_table", (1, 1), options, nothing)),
@@ -585,6 +603,9 @@ fn formatted(call: &Arguments<'_>) -> Result<Datum> {
 }
 
 fn substring(call: &Arguments<'_>) -> Result<Datum> {
+    if call.values.len() == 2 && !call.types[1].is_integer() && matches!(call.values[1], Datum::Text(_)) {
+        return regex_part(call);
+    }
     let (text, from) = (call.text(0), call.int(1));
     let end = if call.values.len() > 2 { from.saturating_add(call.int(2)) } else { i64::MAX };
     let chars = (1..).zip(text.chars()).filter(|(at, _)| (from..end).contains(at)).map(|(_, c)| c);

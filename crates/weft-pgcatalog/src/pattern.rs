@@ -22,6 +22,8 @@ enum Node {
     End,
     /// Alternatives of sequences.
     Group(Vec<Vec<Node>>),
+    /// Parentheses, with their number.
+    Captured(usize, Vec<Vec<Node>>),
     /// A node, how often at least, and at most.
     Repeat(Box<Node>, u32, u32),
 }
@@ -30,11 +32,19 @@ enum Node {
 pub(crate) struct Pattern {
     root: Node,
     insensitive: bool,
+    groups: usize,
+}
+
+/// Where a pattern was found: from which character to which, and its parentheses.
+pub(crate) struct Found {
+    pub(crate) all: (usize, usize),
+    pub(crate) groups: Vec<Option<(usize, usize)>>,
 }
 
 struct Reader<'a> {
     chars: std::iter::Peekable<std::str::Chars<'a>>,
     depth: u32,
+    groups: usize,
 }
 
 fn invalid(what: &str) -> Error {
@@ -72,13 +82,17 @@ impl Reader<'_> {
             '$' => Node::End,
             '[' => self.class()?,
             '(' => {
-                if self.chars.peek() == Some(&'?') {
+                let is_captured = self.chars.peek() != Some(&'?');
+                if !is_captured {
                     self.chars.next();
                     if self.chars.next() != Some(':') {
                         return Err(invalid("lookaround is not supported"));
                     }
                 }
-                let group = Node::Group(self.alternatives()?);
+                let number = self.groups;
+                self.groups += usize::from(is_captured);
+                let all = self.alternatives()?;
+                let group = if is_captured { Node::Captured(number, all) } else { Node::Group(all) };
                 if self.chars.next() != Some(')') {
                     return Err(invalid("parentheses () not balanced"));
                 }
@@ -148,12 +162,13 @@ impl Pattern {
     /// A regular expression.
     pub(crate) fn regex(text: &str, insensitive: bool) -> Result<Pattern> {
         let text = if insensitive { text.to_lowercase() } else { text.to_owned() };
-        let mut reader = Reader { chars: text.strip_prefix("***:").unwrap_or(&text).chars().peekable(), depth: 0 };
+        let mut reader =
+            Reader { chars: text.strip_prefix("***:").unwrap_or(&text).chars().peekable(), depth: 0, groups: 0 };
         let all = reader.alternatives()?;
         if reader.chars.next().is_some() {
             return Err(invalid("parentheses () not balanced"));
         }
-        Ok(Pattern { root: Node::Group(all), insensitive })
+        Ok(Pattern { root: Node::Group(all), insensitive, groups: reader.groups })
     }
 
     /// A pattern of LIKE.
@@ -170,21 +185,40 @@ impl Pattern {
             });
         }
         nodes.push(Node::End);
-        Pattern { root: Node::Group(vec![nodes]), insensitive }
+        Pattern { root: Node::Group(vec![nodes]), insensitive, groups: 0 }
     }
 
     /// Whether it is found in a text.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let chars: Vec<char> =
             if self.insensitive { text.to_lowercase().chars().collect() } else { text.chars().collect() };
-        let mut matcher = Matcher { text: &chars, steps: 0 };
+        let mut matcher = Matcher { text: &chars, steps: 0, groups: Vec::new() };
         (0..=chars.len()).any(|at| matcher.node(&self.root, at, &mut |_, _| true))
+    }
+
+    /// Where it is found first, from a character on.
+    pub(crate) fn find(&self, text: &[char], from: usize) -> Option<Found> {
+        let lower = |c: &char| c.to_lowercase().next().unwrap_or(*c);
+        let chars: Vec<char> = if self.insensitive { text.iter().map(lower).collect() } else { text.to_vec() };
+        let mut matcher = Matcher { text: &chars, steps: 0, groups: vec![None; self.groups] };
+        for start in from..=chars.len() {
+            let mut found = None;
+            let mut end = |matcher: &mut Matcher<'_>, end| {
+                found = Some(Found { all: (start, end), groups: matcher.groups.clone() });
+                true
+            };
+            if matcher.node(&self.root, start, &mut end) {
+                return found;
+            }
+        }
+        None
     }
 }
 
 struct Matcher<'a> {
     text: &'a [char],
     steps: u32,
+    groups: Vec<Option<(usize, usize)>>,
 }
 
 type Then<'t> = &'t mut dyn FnMut(&mut Matcher<'_>, usize) -> bool;
@@ -206,6 +240,20 @@ impl Matcher<'_> {
             Node::Start => (at == 0).then_some(at),
             Node::End => (at == self.text.len()).then_some(at),
             Node::Group(all) => return all.iter().any(|nodes| self.sequence(nodes, at, then)),
+            Node::Captured(number, all) => {
+                let mut noted = |matcher: &mut Matcher<'_>, end: usize| {
+                    let before = matcher.groups.get(*number).copied();
+                    if let Some(group) = matcher.groups.get_mut(*number) {
+                        *group = Some((at, end));
+                    }
+                    let holds = then(matcher, end);
+                    if let (false, Some(group), Some(before)) = (holds, matcher.groups.get_mut(*number), before) {
+                        *group = before;
+                    }
+                    holds
+                };
+                return all.iter().any(|nodes| self.sequence(nodes, at, &mut noted));
+            }
             Node::Repeat(node, least, most) => return self.repeat(node, *least, *most, at, then),
         };
         next.is_some_and(|next| then(self, next))

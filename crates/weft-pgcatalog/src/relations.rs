@@ -102,6 +102,7 @@ pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<R
         "pg_type" | "pg_collation" | "pg_am" | "pg_opclass" | "pg_language" | "pg_range" | "pg_extension" => {
             types::fill(relation.name, &mut rows, snapshot);
         }
+        "pg_stat_gssapi" | "pg_stat_ssl" => rows.add([("pid", Datum::Int(snapshot.backend))]),
         "pg_roles" | "pg_authid" | "pg_shadow" | "pg_auth_members" | "pg_group" | "pg_user" | "pg_database"
         | "pg_namespace" | "pg_tablespace" | "pg_settings" | "pg_stat_activity" | "pg_timezone_names"
         | "pg_stat_database" => {

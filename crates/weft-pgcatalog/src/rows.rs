@@ -6,10 +6,11 @@
 //!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
 //! ```
 
-use crate::definitions::{constraint_definition, index_definition};
+use crate::definitions::{check_condition, default_text, index_definition};
+use crate::dependencies::{self, PG_CLASS, PG_NAMESPACE};
 use crate::relations::{self, Rows};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
-use crate::snapshot::{Constraint, INFORMATION_SCHEMA, Index, PG_CATALOG, Snapshot};
+use crate::snapshot::{Constraint, INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
 use crate::value::Datum;
 
@@ -35,9 +36,33 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         "pg_constraint" => constraints(rows, snapshot),
         "pg_sequence" => sequences(rows, snapshot),
         "pg_description" => descriptions(rows, snapshot),
-        "pg_depend" => dependencies(rows, snapshot),
-        "pg_tables" | "pg_stat_user_tables" | "pg_stat_all_tables" | "pg_statio_user_tables" => {
-            tables(name, rows, snapshot);
+        "pg_rewrite" => {
+            for view in &snapshot.views {
+                rows.add([
+                    ("oid", int(Snapshot::rule_oid(view.oid))),
+                    ("rulename", text("_RETURN")),
+                    ("ev_class", int(view.oid)),
+                    ("ev_type", text("1")),
+                    ("ev_enabled", text("O")),
+                    ("is_instead", Datum::Bool(true)),
+                ]);
+            }
+        }
+        "pg_depend" => dependencies::fill(rows, snapshot),
+        "pg_tables"
+        | "pg_stat_user_tables"
+        | "pg_stat_all_tables"
+        | "pg_stat_xact_user_tables"
+        | "pg_statio_all_tables"
+        | "pg_statio_user_tables" => tables(name, rows, snapshot),
+        "pg_statio_all_sequences" | "pg_statio_user_sequences" => {
+            for sequence in &snapshot.sequences {
+                rows.add([
+                    ("relid", int(sequence.oid)),
+                    ("schemaname", text(snapshot.schema_name(sequence.schema))),
+                    ("relname", text(&sequence.name)),
+                ]);
+            }
         }
         "pg_views" => {
             for view in &snapshot.views {
@@ -59,7 +84,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 ]);
             }
         }
-        "pg_stat_user_indexes" => {
+        "pg_stat_user_indexes" | "pg_stat_all_indexes" | "pg_statio_user_indexes" | "pg_statio_all_indexes" => {
             for index in &snapshot.indexes {
                 rows.add([
                     ("relid", int(index.table)),
@@ -299,7 +324,7 @@ fn defaults(rows: &mut Rows, snapshot: &Snapshot) {
                 ("oid", int(Snapshot::default_oid(table.oid, number))),
                 ("adrelid", int(table.oid)),
                 ("adnum", int(number)),
-                ("adbin", text(default)),
+                ("adbin", text(default_text(column.data_type, default))),
             ]);
         }
     }
@@ -312,6 +337,12 @@ fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
         let expressions: Vec<&str> =
             index.parts.iter().filter(|(number, _)| *number == 0).map(|(_, text)| text.as_str()).collect();
         let nulls = vec![0; index.parts.len()];
+        let table = snapshot.table(index.table);
+        let class = |(number, _): &(i64, String)| {
+            let column = usize::try_from(number - 1).ok().and_then(|at| table?.columns.get(at));
+            types::class_of(column.map_or(25, |column| type_of(column.data_type).0))
+        };
+        let classes: Vec<(i64, i64)> = index.parts.iter().map(class).collect();
         rows.add([
             ("indexrelid", int(index.oid)),
             ("indrelid", int(index.table)),
@@ -324,8 +355,8 @@ fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
             ("indisready", Datum::Bool(true)),
             ("indislive", Datum::Bool(true)),
             ("indkey", ints(&numbers)),
-            ("indcollation", ints(&nulls)),
-            ("indclass", ints(&nulls)),
+            ("indcollation", ints(&classes.iter().map(|(_, collation)| *collation).collect::<Vec<i64>>())),
+            ("indclass", ints(&classes.iter().map(|(class, _)| *class).collect::<Vec<i64>>())),
             ("indoption", ints(&nulls)),
             ("indexprs", if expressions.is_empty() { Datum::Null } else { text(expressions.join(", ")) }),
             ("indpred", index.predicate.as_ref().map_or(Datum::Null, text)),
@@ -334,26 +365,19 @@ fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
-    let index_on = |table: u32, columns: &[i64]| {
-        let is_on = |index: &&Index| {
-            index.table == table
-                && index.unique
-                && index.predicate.is_none()
-                && index.parts.len() == columns.len()
-                && index.parts.iter().all(|(number, _)| columns.contains(number))
-        };
-        snapshot.indexes.iter().find(is_on).map_or(0, |index| index.oid)
-    };
     for (oid, constraint) in snapshot.constraints() {
         let (name, kind, table, columns, index) = match constraint {
             Constraint::Primary(index) | Constraint::Unique(index) => {
                 let columns: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
                 (&index.name, if index.primary { "p" } else { "u" }, snapshot.table(index.table), columns, index.oid)
             }
-            Constraint::Check(table, at) => (&table.checks[at].0, "c", Some(table), Vec::new(), 0),
+            Constraint::Check(table, at) => {
+                let columns = dependencies::named_in(table, &table.checks[at].1);
+                (&table.checks[at].0, "c", Some(table), columns, 0)
+            }
             Constraint::Foreign(table, at) => {
                 let key = &table.foreign_keys[at];
-                let index = index_on(key.parent, &key.parent_columns);
+                let index = snapshot.unique_index(key.parent, &key.parent_columns).map_or(0, |index| index.oid);
                 (&key.name, "f", Some(table), key.columns.clone(), index)
             }
         };
@@ -379,12 +403,12 @@ fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
             ("confmatchtype", action(foreign.map(|_| 's'))),
             ("conislocal", Datum::Bool(true)),
             ("connoinherit", Datum::Bool(kind != "c")),
-            ("conkey", if kind == "c" { Datum::Null } else { ints(&columns) }),
+            ("conkey", ints(&columns)),
             ("confkey", foreign.map_or(Datum::Null, |key| ints(&key.parent_columns))),
             (
                 "conbin",
                 match constraint {
-                    Constraint::Check(..) => text(constraint_definition(snapshot, constraint)),
+                    Constraint::Check(table, at) => text(check_condition(table, at)),
                     _ => Datum::Null,
                 },
             ),
@@ -408,10 +432,6 @@ fn sequences(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-/// The numbers of `pg_class` and `pg_namespace`, which say what a comment is about.
-const PG_CLASS: i64 = 1259;
-const PG_NAMESPACE: i64 = 2615;
-
 fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
     for ((about, column), comment) in &snapshot.comments {
         let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
@@ -420,21 +440,6 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
             ("classoid", int(if is_schema { PG_NAMESPACE } else { PG_CLASS })),
             ("objsubid", int(*column)),
             ("description", text(comment)),
-        ]);
-    }
-}
-
-/// What owns a sequence: all that clients look for in `pg_depend`.
-fn dependencies(rows: &mut Rows, snapshot: &Snapshot) {
-    for sequence in &snapshot.sequences {
-        let Some((table, column, is_identity)) = sequence.owner else { continue };
-        rows.add([
-            ("classid", int(PG_CLASS)),
-            ("objid", int(sequence.oid)),
-            ("refclassid", int(PG_CLASS)),
-            ("refobjid", int(table)),
-            ("refobjsubid", int(column)),
-            ("deptype", text(if is_identity { "i" } else { "a" })),
         ]);
     }
 }
@@ -451,11 +456,9 @@ fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             ]);
         } else {
             rows.add([("relid", int(table.oid)), ("schemaname", schema), ("relname", text(&table.name))]);
-            if name != "pg_statio_user_tables" {
-                let live = rows.column("n_live_tup");
-                if let (Some(live), Some(row)) = (live, rows.rows.last_mut()) {
-                    row[live] = int(table.rows as i64);
-                }
+            let live = rows.column("n_live_tup");
+            if let (Some(live), Some(row)) = (live, rows.rows.last_mut()) {
+                row[live] = int(table.rows as i64);
             }
         }
     }

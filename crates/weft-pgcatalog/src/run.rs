@@ -55,6 +55,11 @@ impl Execution<'_> {
                 sort(&mut rows, &query.order);
                 rows
             }
+            Body::Recursive { number, all, first, step } => {
+                let mut rows = self.recursive((*number, *all), first, step, outer)?;
+                sort(&mut rows, &query.order);
+                rows
+            }
             Body::Set { kind, all, left, right } => {
                 let (left, right) = (self.run(left, outer)?, self.run(right, outer)?);
                 let mut rows = combined(*kind, *all, left, right);
@@ -76,6 +81,33 @@ impl Execution<'_> {
             rows.truncate(limit);
         }
         rows.iter_mut().for_each(|row| row.truncate(width));
+        Ok(rows)
+    }
+
+    /// The first rows, then those of the step for the rows that came last, until none come.
+    fn recursive(
+        &self,
+        (number, all): (usize, bool),
+        first: &Query,
+        step: &Query,
+        outer: Option<&Around<'_>>,
+    ) -> Result<Vec<Row>> {
+        let mut seen = HashSet::new();
+        let mut is_new = |row: &Row| all || seen.insert(key_of(row));
+        let mut last = self.run(first, outer)?;
+        last.retain(&mut is_new);
+        let mut rows = Vec::new();
+        while !last.is_empty() {
+            rows.extend(last.iter().cloned());
+            let before = self.set_last(number, Some(last));
+            let next = self.run(step, outer);
+            self.set_last(number, before);
+            last = next?;
+            last.retain(&mut is_new);
+            for _ in &last {
+                self.step()?;
+            }
+        }
         Ok(rows)
     }
 
@@ -235,6 +267,7 @@ impl Execution<'_> {
     fn item(&self, item: &From, left: &[Datum], outer: Option<&Around<'_>>) -> Result<Vec<Row>> {
         match item {
             From::Relation(relation) => Ok(self.relation(relation).as_ref().clone()),
+            From::Last(number, _) => Ok(self.last(*number)),
             From::Query { query, lateral: false } => self.run(query, outer),
             From::Query { query, lateral: true } => {
                 let around = Around::row(left, outer);
@@ -388,6 +421,7 @@ fn padded(left: &[Datum], start: usize, row: Row) -> Row {
 fn width(item: &From) -> usize {
     match item {
         From::Relation(relation) => relation.columns.len(),
+        From::Last(_, width) => *width,
         From::Query { query, .. } => query.columns.len(),
         From::Call { call, record, ordinality } => {
             let fields = match call {
@@ -406,7 +440,7 @@ fn width(item: &From) -> usize {
 /// Whether an item's rows depend on the row so far.
 fn reads_left(item: &From) -> bool {
     match item {
-        From::Relation(_) => false,
+        From::Relation(_) | From::Last(..) => false,
         From::Query { lateral, .. } => *lateral,
         From::Call { .. } => true,
         From::Join { left, right, .. } => reads_left(left) || reads_left(right),

@@ -226,6 +226,28 @@ impl Snapshot {
         0x2000_0000 | relation & 0x0fff_ffff
     }
 
+    /// The number of the type of arrays of its rows.
+    pub(crate) fn rows_type(relation: u32) -> u32 {
+        0x1000_0000 | relation & 0x0fff_ffff
+    }
+
+    /// The number of a view's rule.
+    pub(crate) fn rule_oid(view: u32) -> u32 {
+        0x5000_0000 | view & 0x0fff_ffff
+    }
+
+    /// The unique index over just these columns: what a foreign key refers to.
+    pub(crate) fn unique_index(&self, table: u32, columns: &[i64]) -> Option<&Index> {
+        let is_on = |index: &&Index| {
+            index.table == table
+                && index.unique
+                && index.predicate.is_none()
+                && index.parts.len() == columns.len()
+                && index.parts.iter().all(|(number, _)| columns.contains(number))
+        };
+        self.indexes.iter().find(is_on)
+    }
+
     /// The number of a DEFAULT.
     pub(crate) fn default_oid(table: u32, column: i64) -> u32 {
         0x6000_0000 | ((table & 0xf_ffff) << 9) | (column as u32 & 0x1ff)

@@ -236,7 +236,7 @@ struct Parts<'a> {
 }
 
 fn parts(snapshot: &Snapshot) -> Vec<Parts<'_>> {
-    let of = |constraint: Constraint<'_>| constraint_definition(snapshot, constraint);
+    let of = |constraint: Constraint<'_>| constraint_definition(snapshot, constraint, false);
     let all = snapshot.constraints().into_iter().filter_map(|(_, constraint)| {
         let definition = of(constraint);
         let numbers = |index: &Index| index.parts.iter().map(|(number, _)| *number).collect();

@@ -119,7 +119,19 @@ pub(crate) struct Order {
 pub(crate) enum Body {
     Select(Box<Select>),
     Values(Vec<Vec<Ex>>),
-    Set { kind: SetKind, all: bool, left: Box<Query>, right: Box<Query> },
+    Set {
+        kind: SetKind,
+        all: bool,
+        left: Box<Query>,
+        right: Box<Query>,
+    },
+    /// WITH RECURSIVE: the first rows, and what is added for the rows that came last.
+    Recursive {
+        number: usize,
+        all: bool,
+        first: Box<Query>,
+        step: Box<Query>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -160,6 +172,8 @@ pub(crate) struct Condition {
 #[derive(Clone)]
 pub(crate) enum From {
     Relation(&'static Relation),
+    /// The rows that came last in the recursive query of a number; so many columns.
+    Last(usize, usize),
     /// A subquery; LATERAL sees the row so far.
     Query {
         query: Box<Query>,

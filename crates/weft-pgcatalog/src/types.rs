@@ -163,11 +163,30 @@ pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
 }
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, _: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     let text = |text: &str| Datum::text(text);
     let catalog = || Datum::Int(PG_CATALOG.into());
     match name {
-        "pg_type" => TYPES.iter().for_each(|row| add_type(rows, row)),
+        "pg_type" => {
+            TYPES.iter().for_each(|row| add_type(rows, row));
+            let tables = snapshot.tables.iter().map(|table| (table.oid, table.schema, &table.name));
+            let views = snapshot.views.iter().map(|view| (view.oid, view.schema, &view.name));
+            tables.chain(views).for_each(|(oid, schema, name)| add_row_types(rows, oid, schema, name));
+        }
+        "pg_opclass" => {
+            for (oid, name, family, type_oid, _) in CLASSES {
+                rows.add([
+                    ("oid", Datum::Int(*oid)),
+                    ("opcmethod", Datum::Int(403)),
+                    ("opcname", text(name)),
+                    ("opcnamespace", catalog()),
+                    ("opcowner", Datum::Int(10)),
+                    ("opcfamily", Datum::Int(*family)),
+                    ("opcintype", Datum::Int(*type_oid)),
+                    ("opcdefault", Datum::Bool(true)),
+                ]);
+            }
+        }
         "pg_collation" => {
             for (oid, name) in [(100, "default"), (950, "C"), (951, "POSIX")] {
                 rows.add([
@@ -196,9 +215,85 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, _: &Snapshot) {
                 rows.add(values);
             }
         }
-        "pg_language" => rows.add([("oid", Datum::Int(14)), ("lanname", text("sql")), ("lanowner", Datum::Int(10))]),
+        "pg_language" => rows.add([
+            ("oid", Datum::Int(14)),
+            ("lanname", text("sql")),
+            ("lanowner", Datum::Int(10)),
+            ("lanpltrusted", Datum::Bool(true)),
+        ]),
         _ => {}
     }
+}
+
+/// Operator classes of btree by type: number, name, family, type, collation of a column.
+const CLASSES: &[(i64, &str, i64, i64, i64)] = &[
+    (1978, "int4_ops", 1976, 23, 0),
+    (1979, "int2_ops", 1976, 21, 0),
+    (1981, "oid_ops", 1989, 26, 0),
+    (3122, "date_ops", 434, 1082, 0),
+    (3123, "float8_ops", 1970, 701, 0),
+    (3124, "int8_ops", 1976, 20, 0),
+    (3125, "numeric_ops", 1988, 1700, 0),
+    (3126, "text_ops", 1994, 25, 100),
+    (3127, "timestamptz_ops", 434, 1184, 0),
+    (3128, "timestamp_ops", 434, 1114, 0),
+    (10_000, "array_ops", 397, 2277, 0),
+    (10_003, "bool_ops", 424, 16, 0),
+    (10_004, "bpchar_ops", 426, 1042, 100),
+    (10_006, "bytea_ops", 428, 17, 0),
+    (10_007, "char_ops", 429, 18, 0),
+    (10_012, "float4_ops", 1970, 700, 0),
+    (10_022, "interval_ops", 1982, 1186, 0),
+    (10_028, "name_ops", 1994, 19, 950),
+    (10_038, "time_ops", 1996, 1083, 0),
+    (10_065, "uuid_ops", 2968, 2950, 0),
+    (10_088, "jsonb_ops", 4033, 3802, 0),
+];
+
+/// The operator class of an index's column, and its collation.
+pub(crate) fn class_of(type_oid: i64) -> (i64, i64) {
+    // varchar has the class of text.
+    let wanted = if type_oid == 1043 { 25 } else { type_oid };
+    let found = CLASSES.iter().find(|(.., known, _)| *known == wanted);
+    let is_array = by_oid(type_oid).is_some_and(|row| row.name.starts_with('_'));
+    found.map_or(if is_array { (10_000, 0) } else { (0, 0) }, |(oid, .., collation)| (*oid, *collation))
+}
+
+/// The type of a relation's rows, and that of arrays of them.
+fn add_row_types(rows: &mut Rows, relation: u32, schema: u32, name: &str) {
+    let (row, array) = (Snapshot::row_type(relation), Snapshot::rows_type(relation));
+    let mut add = |oid: u32, name: String, (of, element, own): (u32, u32, u32), input: &str| {
+        let is_row = of != 0;
+        let stem = input.trim_end_matches("in");
+        let function = |ending: &str| Datum::text(format!("{stem}{ending}"));
+        rows.add([
+            ("oid", Datum::Int(oid.into())),
+            ("typname", Datum::text(name)),
+            ("typnamespace", Datum::Int(schema.into())),
+            ("typowner", Datum::Int(10)),
+            ("typlen", Datum::Int(-1)),
+            ("typtype", Datum::text(if is_row { "c" } else { "b" })),
+            ("typcategory", Datum::text(if is_row { "C" } else { "A" })),
+            ("typisdefined", Datum::Bool(true)),
+            ("typdelim", Datum::text(",")),
+            ("typrelid", Datum::Int(of.into())),
+            ("typsubscript", Datum::text(if is_row { "-" } else { "array_subscript_handler" })),
+            ("typelem", Datum::Int(element.into())),
+            ("typarray", Datum::Int(own.into())),
+            ("typinput", Datum::text(input)),
+            ("typoutput", function("out")),
+            ("typreceive", function("recv")),
+            ("typsend", function("send")),
+            ("typmodin", Datum::text("-")),
+            ("typmodout", Datum::text("-")),
+            ("typanalyze", Datum::text(if is_row { "-" } else { "array_typanalyze" })),
+            ("typalign", Datum::text("d")),
+            ("typstorage", Datum::text("x")),
+            ("typtypmod", Datum::Int(-1)),
+        ]);
+    };
+    add(row, name.to_owned(), (relation, 0, array), "record_in");
+    add(array, format!("_{name}"), (0, row, 0), "array_in");
 }
 
 /// Access methods: those of Weft's tables beside `heap`, which clients look for.
@@ -213,6 +308,14 @@ fn add_type(rows: &mut Rows, row: &'static TypeRow) {
         let stem = row.fields[9].strip_suffix("in").unwrap_or(row.fields[9]);
         let stem = if row.fields[9] == "array_in" { "array_" } else { stem };
         Datum::text(format!("{stem}{ending}"))
+    };
+    // Types with a length or a precision, and arrays of them.
+    let of = by_oid(row.element()).filter(|_| row.fields[9] == "array_in").map_or(row.name, |element| element.name);
+    let modified =
+        ["bit", "bpchar", "interval", "numeric", "time", "timestamp", "timestamptz", "timetz", "varbit", "varchar"];
+    let modifier = |ending: &str| match modified.contains(&of) {
+        true => Datum::text(format!("{of}typmod{ending}")),
+        false => Datum::text("-"),
     };
     rows.add([
         ("oid", number(0)),
@@ -233,9 +336,9 @@ fn add_type(rows: &mut Rows, row: &'static TypeRow) {
         ("typoutput", function("out")),
         ("typreceive", function("recv")),
         ("typsend", function("send")),
-        ("typmodin", Datum::text("-")),
-        ("typmodout", Datum::text("-")),
-        ("typanalyze", Datum::text("-")),
+        ("typmodin", modifier("in")),
+        ("typmodout", modifier("out")),
+        ("typanalyze", Datum::text(if row.fields[9] == "array_in" { "array_typanalyze" } else { "-" })),
         ("typalign", text(10)),
         ("typstorage", text(11)),
         ("typtypmod", Datum::Int(-1)),

@@ -118,6 +118,7 @@ impl SqlEngine {
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
+            client_min_messages: "notice".into(),
             search_path: SEARCH_PATH.to_owned(),
             memory_limit_bytes: self.options.columns.memory_bytes as u64,
             user: USER.to_owned(),

@@ -8,6 +8,7 @@
 //! | default_transaction_isolation | read committed, repeatable read, serializable | level of new transactions |
 //! | default_transaction_read_only | on, off | |
 //! | application_name | any text | |
+//! | client_min_messages | debug5 ... notice, warning, error | above notice no notices are sent |
 //! | lock_timeout, idle_session_timeout, idle_in_transaction_session_timeout | as statement_timeout | |
 //! | lock_timeout | as statement_timeout | |
 //! | search_path | names of schemas, `"$user"` | where names without a schema are looked for |
@@ -52,6 +53,8 @@ pub struct Settings {
     pub isolation: IsolationLevel,
     /// What the client calls itself.
     pub application_name: String,
+    /// The least severity of messages that the client is sent; above `notice` notices are kept from it.
+    pub client_min_messages: String,
     /// The schemas in which names without one are looked for, in this order.
     pub search_path: String,
     /// The most memory queries of the column engine take together, bytes (read only here).
@@ -82,18 +85,27 @@ pub(crate) const USER: &str = "weft";
 
 /// Settings that have one value: name, value, what it says.
 const FIXED: &[(&str, &str, &str)] = &[
+    ("bytea_output", "hex", "How bytea is written"),
     ("client_encoding", "UTF8", "Text is UTF-8"),
     ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
+    ("default_tablespace", "", "There is one place for tables: the directory of the database"),
     ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
     ("integer_datetimes", "on", "Timestamps count microseconds"),
+    ("lc_collate", "C.UTF-8", "Texts are ordered by their bytes"),
+    ("lc_ctype", "C.UTF-8", "Letters are those of Unicode"),
     ("intervalstyle", "postgres", "How intervals are written"),
     ("server_encoding", "UTF8", "Text is UTF-8"),
     ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
     ("timezone", "UTC", "The time zone of timestamptz"),
 ];
 
+/// Severities of messages, from the least on.
+const SEVERITIES: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "notice", "warning", "error"];
+
 const VARIABLE: &[(&str, &str)] = &[
     ("application_name", "What the client calls itself"),
+    ("client_min_messages", "The least severity of messages that the client is sent"),
     ("default_transaction_isolation", "The isolation level of new transactions"),
     ("default_transaction_read_only", "Whether new transactions are read-only"),
     ("durability", "When a commit is acknowledged: full = on disk, async = in the log's buffer"),
@@ -114,6 +126,7 @@ impl Settings {
     pub fn get(&self, name: &str) -> Result<String> {
         Ok(match name {
             "application_name" => self.application_name.clone(),
+            "client_min_messages" => self.client_min_messages.clone(),
             "default_transaction_isolation" => self.isolation.to_string(),
             "default_transaction_read_only" => on_off(self.read_only).into(),
             "durability" => match self.durability {
@@ -150,6 +163,12 @@ impl Settings {
         let word = value.trim().to_lowercase();
         match name {
             "application_name" => self.application_name = value.into(),
+            "client_min_messages" => {
+                if !SEVERITIES.contains(&word.as_str()) {
+                    return Err(bad(&SEVERITIES.join(", ")));
+                }
+                self.client_min_messages = word;
+            }
             "search_path" => self.search_path = value.into(),
             "default_transaction_isolation" => {
                 let allowed = "read committed, repeatable read, serializable";
@@ -196,6 +215,11 @@ impl Settings {
             _ => return set_fixed(name, &word, bad),
         }
         Ok(())
+    }
+
+    /// Whether notices are sent to the client.
+    pub fn sends_notices(&self) -> bool {
+        !matches!(self.client_min_messages.as_str(), "warning" | "error")
     }
 
     /// Sets a setting back to what `defaults` says.
@@ -309,6 +333,7 @@ mod tests {
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
+            client_min_messages: "notice".into(),
             memory_limit_bytes: 1 << 30,
             user: USER.to_owned(),
             session_user: USER.to_owned(),
@@ -340,6 +365,7 @@ mod tests {
         let mut s = settings();
         for (name, value, code) in [
             ("engine", "gpu", Code::InvalidParameterValue),
+            ("client_min_messages", "loud", Code::InvalidParameterValue),
             ("timezone", "Europe/Berlin", Code::InvalidParameterValue),
             ("client_encoding", "latin1", Code::InvalidParameterValue),
             ("default_transaction_isolation", "snapshot", Code::InvalidParameterValue),

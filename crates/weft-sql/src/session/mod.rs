@@ -101,7 +101,8 @@ impl Session {
 
     /// What the statements so far told beside their answers, oldest first; they are forgotten here.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        let notices = std::mem::take(&mut self.notices);
+        if self.settings.sends_notices() { notices } else { Vec::new() }
     }
 
     /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.
