@@ -410,7 +410,7 @@ impl Binder {
 
     fn with_table(&mut self, at: usize, name: String, alias: Option<&TableAlias>) -> Result<From> {
         let With { query, columns: names, sees, .. } = self.with[at].clone();
-        // It sees the queries of WITH before it, and the SELECTs around the place where it stands, not those around its use.
+        // It sees the queries of WITH before it, and the SELECTs around the place where it stands.
         let later = self.with.split_off(at);
         let around = self.scopes.len().saturating_sub(1).max(sees);
         let hidden = self.scopes.split_off(sees);

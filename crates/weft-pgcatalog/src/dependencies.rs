@@ -7,8 +7,8 @@
 //!   customers_id_seq           a  customers.id                  i of an identity column
 //! ```
 //!
-//! As in PostgreSQL a column of CHECK is there twice. What a view reads is not told, and there are no triggers that keep
-//! foreign keys.
+//! As in PostgreSQL a column of CHECK is there twice. What a view reads is not told, and there are no
+//! triggers that keep foreign keys.
 
 use crate::relations::Rows;
 use crate::snapshot::{Constraint, PUBLIC, Snapshot, Table};

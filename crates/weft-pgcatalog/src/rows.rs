@@ -64,6 +64,13 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 ]);
             }
         }
+        _ => fill_views(name, rows, snapshot),
+    }
+}
+
+/// The views over these relations.
+fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    match name {
         "pg_views" => {
             for view in &snapshot.views {
                 rows.add([

@@ -1,7 +1,7 @@
 //! What DBeaver, pgAdmin, Metabase, Grafana and pgjdbc ask of the catalog: the answers, kept beside PostgreSQL's.
 //!
 //! ```text
-//!   === name of the statement; prepared; sorted        prepared: Parse and Bind with the parameters below, as pgjdbc does
+//!   === name of the statement; prepared; sorted        prepared: Parse and Bind with the parameters below, as pgjdbc
 //!   SELECT ... WHERE c.oid = @{shop.orders}            the number that this server gave the object
 //!   ---
 //!     name:text | rows:int8                            two blanks: what both answer
