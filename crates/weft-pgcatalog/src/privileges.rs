@@ -1,7 +1,7 @@
 //! Rights as queries see them: `has_table_privilege` and its like, `aclexplode`, the views of `information_schema`.
 //!
 //! ```text
-//!   has_table_privilege('bob', 't', 'SELECT, UPDATE')    one of them is enough; WITH GRANT OPTION: it may be granted on
+//!   has_table_privilege('bob', 't', 'SELECT, UPDATE')    one is enough; WITH GRANT OPTION: it may be granted on
 //!   table_privileges   weft bob weft public t SELECT NO  shown to whom it concerns
 //! ```
 
@@ -262,30 +262,8 @@ fn columns_of(snapshot: &Snapshot, oid: u32) -> Vec<(i64, String)> {
 
 /// Fills the relations of this family.
 pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
-    let own = snapshot.access.roles_of(snapshot.own_oid(), false);
     match name {
-        "enabled_roles" => {
-            for role in all_roles(snapshot) {
-                if snapshot.access.is_member(snapshot.own_oid(), role) {
-                    rows.add([("role_name", Datum::text(snapshot.access.shown(role)))]);
-                }
-            }
-        }
-        "applicable_roles" | "administrable_role_authorizations" => {
-            for member in all_roles(snapshot) {
-                let of = snapshot.access.role(member).map(|role| &role.member_of);
-                for of in of.or_else(|| snapshot.access.predefined.get(&member)).into_iter().flatten() {
-                    let is_own = own.contains(&member) || snapshot.access.is_member(snapshot.own_oid(), member);
-                    if is_own && (of.admin || name == "applicable_roles") {
-                        rows.add([
-                            ("grantee", Datum::text(snapshot.access.shown(member))),
-                            ("role_name", Datum::text(snapshot.access.shown(of.role))),
-                            ("is_grantable", yes_no(of.admin)),
-                        ]);
-                    }
-                }
-            }
-        }
+        "enabled_roles" | "applicable_roles" | "administrable_role_authorizations" => members(name, rows, snapshot),
         "table_privileges" | "role_table_grants" => {
             for (oid, schema, table) in relations_of(snapshot) {
                 let acl = snapshot.access.acl(Target::Relation(oid), Kind::Table);
@@ -331,6 +309,29 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
         }
         _ => {}
+    }
+}
+
+/// Roles and who is a member of them.
+fn members(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+    for member in all_roles(snapshot) {
+        if !snapshot.access.is_member(snapshot.own_oid(), member) {
+            continue;
+        }
+        if name == "enabled_roles" {
+            rows.add([("role_name", Datum::text(snapshot.access.shown(member)))]);
+            continue;
+        }
+        let of = snapshot.access.role(member).map(|role| &role.member_of);
+        for of in of.or_else(|| snapshot.access.predefined.get(&member)).into_iter().flatten() {
+            if of.admin || name == "applicable_roles" {
+                rows.add([
+                    ("grantee", Datum::text(snapshot.access.shown(member))),
+                    ("role_name", Datum::text(snapshot.access.shown(of.role))),
+                    ("is_grantable", yes_no(of.admin)),
+                ]);
+            }
+        }
     }
 }
 

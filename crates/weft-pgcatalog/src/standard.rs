@@ -28,16 +28,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     let database = || text(&snapshot.database);
     match name {
         "information_schema_catalog_name" => rows.add([("catalog_name", database())]),
-        "schemata" => {
-            let system = [crate::snapshot::PG_CATALOG, crate::snapshot::INFORMATION_SCHEMA];
-            for oid in system.into_iter().chain(snapshot.schemas.iter().map(|(oid, _)| *oid)) {
-                rows.add([
-                    ("catalog_name", database()),
-                    ("schema_name", text(snapshot.schema_name(oid))),
-                    ("schema_owner", text(snapshot.owner_name(Target::Schema(oid)))),
-                ]);
-            }
-        }
+        "schemata" => schemata(rows, snapshot),
         "tables" => tables(rows, snapshot),
         "columns" => columns(rows, snapshot),
         "views" => {
@@ -93,6 +84,17 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             privileges::fill(name, rows, snapshot);
         }
         _ => constraints(name, rows, snapshot),
+    }
+}
+
+fn schemata(rows: &mut Rows, snapshot: &Snapshot) {
+    let system = [crate::snapshot::PG_CATALOG, crate::snapshot::INFORMATION_SCHEMA];
+    for oid in system.into_iter().chain(snapshot.schemas.iter().map(|(oid, _)| *oid)) {
+        rows.add([
+            ("catalog_name", text(&snapshot.database)),
+            ("schema_name", text(snapshot.schema_name(oid))),
+            ("schema_owner", text(snapshot.owner_name(Target::Schema(oid)))),
+        ]);
     }
 }
 

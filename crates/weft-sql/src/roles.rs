@@ -4,8 +4,8 @@
 //!   login("bob")     { superuser: f, can_login: t, verifier: SCRAM-SHA-256$4096:... }
 //! ```
 //!
-//! Roles are objects of the catalog (see [`rights`](crate::rights)). Directories of earlier releases have them in a table
-//! `public.pg_authid`, which is moved when it is met.
+//! Roles are objects of the catalog (see [`rights`](crate::rights)). Directories of earlier releases have them in a
+//! table `public.pg_authid`, which is moved when it is met.
 
 use std::sync::Arc;
 

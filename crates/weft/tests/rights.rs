@@ -108,7 +108,7 @@ const WRITES: &[Case] = &[
 /// What only the owner does.
 const OWNERS: &[&str] = &[
     "ALTER TABLE t ADD COLUMN z integer",
-    "ALTER TABLE t DROP COLUMN b",
+    "ALTER TABLE t DROP COLUMN b CASCADE",
     "ALTER TABLE t RENAME COLUMN a TO z",
     "ALTER TABLE t RENAME TO tt",
     "ALTER TABLE t SET SCHEMA s",

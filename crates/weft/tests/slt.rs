@@ -199,8 +199,8 @@ impl Server {
         };
         drop(database);
         // A role that was set would be forgotten.
-        let is_itself = |session: &Session| session.settings().user == session.settings().session_user;
-        let may_restart = !self.sessions.values().any(|session| session.in_transaction() || !is_itself(session));
+        let is_busy = |session: &Session| session.in_transaction() || session.settings().role.is_some();
+        let may_restart = !self.sessions.values().any(is_busy);
         if self.configuration.restart && may_restart {
             self.restart()?;
         }

@@ -20,13 +20,14 @@
 //! | module | |
 //! |---|---|
 //! | `catalog` | roles, memberships, owners and lists as objects |
-//! | `needs`, `scope` | from a statement to the rights that it needs |
+//! | `need`, `needs`, `scope` | from a statement to the rights that it needs |
 //! | `permit` | the rights of a session's role: the tests |
 //! | `roles`, `grant`, `owners` | CREATE ROLE, GRANT and REVOKE, OWNER TO, DROP OWNED |
 //! | `verifier` | what is stored instead of a password |
 
 mod catalog;
 mod grant;
+mod need;
 mod needs;
 mod owners;
 mod permit;
@@ -36,7 +37,7 @@ mod verifier;
 
 pub(crate) use catalog::{has_first, load, put_first, put_old, schema_oid};
 pub(crate) use grant::{alter_defaults, grant};
-pub(crate) use needs::Need;
+pub(crate) use need::Need;
 pub(crate) use owners::{adopt, change_owner, drop_owned, give_schema, reassign_owned};
 pub(crate) use permit::Permit;
 pub(crate) use roles::{Who, alter_role, create_role, drop_roles, grant_roles, rename_role};

@@ -7,7 +7,6 @@
 //!   INSERT INTO t (a) VALUES (1)                t   INSERT of a;   USAGE on the sequences of the other columns
 //! ```
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
@@ -17,10 +16,11 @@ use sqlparser::ast::{
     TableWithJoins, UpdateTableFromKind, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Object, ObjectKind, TableDef, Transaction};
+use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
-use weft_pgcatalog::rights::{Kind, Rights};
+use weft_pgcatalog::rights::Rights;
 
+use super::need::{Need, Needs};
 use super::permit::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
@@ -30,80 +30,6 @@ use crate::session::view_columns;
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
-
-/// Columns that a right is needed on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Columns {
-    pub(crate) all: bool,
-    pub(crate) numbers: BTreeSet<i64>,
-}
-
-/// What is needed of one relation.
-#[derive(Clone, Debug)]
-pub(crate) struct Need {
-    /// Its number, as it is shown.
-    pub(crate) oid: u32,
-    pub(crate) kind: Kind,
-    /// What messages call it.
-    pub(crate) word: &'static str,
-    pub(crate) name: String,
-    /// Whose rights count; none: those of who asks.
-    pub(crate) as_owner_of: Option<u32>,
-    pub(crate) rights: Rights,
-    pub(crate) select: Columns,
-    pub(crate) insert: Columns,
-    pub(crate) update: Columns,
-    /// The numbers of all its columns.
-    pub(crate) columns: Vec<i64>,
-}
-
-impl Need {
-    /// Something of a table or a view.
-    pub(crate) fn of_table(def: &TableDef, rights: Rights) -> Need {
-        Need {
-            oid: FIRST + def.oid,
-            kind: Kind::Table,
-            word: "table",
-            name: def.name.clone(),
-            as_owner_of: None,
-            rights,
-            select: Columns::default(),
-            insert: Columns::default(),
-            update: Columns::default(),
-            columns: def.schema.visible().map(|(ordinal, _)| number_of(def, ordinal)).collect(),
-        }
-    }
-
-    /// Something of a sequence or a view.
-    pub(crate) fn of_object(object: &Object, rights: Rights) -> Need {
-        let (kind, word) = match object.kind {
-            ObjectKind::Sequence => (Kind::Sequence, "sequence"),
-            _ => (Kind::Table, "view"),
-        };
-        Need {
-            oid: FIRST + object.id,
-            kind,
-            word,
-            name: object.name.clone(),
-            as_owner_of: None,
-            rights,
-            select: Columns::default(),
-            insert: Columns::default(),
-            update: Columns::default(),
-            columns: Vec::new(),
-        }
-    }
-}
-
-/// What a statement needs.
-#[derive(Debug, Default)]
-pub(crate) struct Needs {
-    pub(crate) relations: Vec<Need>,
-    /// Schemas that are named: number and name.
-    pub(crate) schemas: Vec<(u32, String)>,
-    /// A relation of the catalog that only superusers read.
-    pub(crate) superuser: Option<&'static str>,
-}
 
 /// What a query, INSERT, UPDATE or DELETE needs.
 pub(crate) fn needs_of(txn: &Transaction, statement: &Statement) -> Result<Needs> {

@@ -14,7 +14,8 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::{Access, Kind, Rights, Target};
 
 use super::catalog::role_named;
-use super::needs::{Columns, Need, Needs, needs_of};
+use super::need::{Columns, Need, Needs};
+use super::needs::needs_of;
 use super::schema_oid;
 use crate::engine::SqlEngine;
 use crate::resolve::Relation;

@@ -95,7 +95,7 @@ pub(super) fn analyze(session: &mut Session, tables: &[ObjectName]) -> Result<Ou
     Ok(Outcome::done(Tag::Done("ANALYZE")))
 }
 
-/// Whether the role owns some of the tables, or the database when none is named; a warning for each that it does not own.
+/// Whether the role owns some of the tables, or the database when none is named; a warning for each that it does not.
 fn may_vacuum(session: &mut Session, tables: &[ObjectName], verb: &str) -> Result<bool> {
     session.in_statement(|work| {
         if tables.is_empty() {

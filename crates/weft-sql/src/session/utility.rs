@@ -44,6 +44,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
         Statement::Copy { .. } => session.in_statement(|work| {
             work.check_writable_copy(statement)?;
             check_copy(work, statement)?;
+            let statement = &*views::expand_views(work.txn, statement)?;
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
