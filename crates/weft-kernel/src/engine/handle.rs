@@ -8,6 +8,7 @@ use weft_env::sync::Mutex;
 use weft_env::{Env, JoinHandle};
 use weft_format::{Result, Timestamp};
 
+use super::backup::{self, BackupSummary};
 use super::core::Core;
 use super::options::EngineOptions;
 use super::status::EngineStatus;
@@ -111,6 +112,13 @@ impl Engine {
         self.core.check_open()?;
         self.core.freeze_all();
         Ok(())
+    }
+
+    /// Copies the database as it is at this moment into `dest`, beside the backups that are there, while transactions
+    /// and jobs go on; files that the newest of them has are not copied again. After an error, and after a crash, the
+    /// earlier backups are as they were.
+    pub fn backup(&self, dest: &Path, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
+        backup::backup(&self.core, dest, cancel)
     }
 
     /// Makes all commits that were acknowledged asynchronously durable.

@@ -168,7 +168,7 @@ impl MemoryTable {
     }
 
     fn remove(&self, file: FileId) {
-        let _ = self.context.env.fs.remove(&self.context.services.file_path(self.def().id, file));
+        self.context.services.remove_file(&*self.context.env.fs, self.def().id, file);
     }
 }
 
