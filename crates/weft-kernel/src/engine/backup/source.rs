@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_env::{Env, OpenMode};
-use weft_format::table::ColumnTable;
 use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
-use crate::catalog::decode_image;
+use crate::catalog::{TableRef, decode_image};
 use crate::engine::Core;
 use crate::index::Run;
 use crate::log::{ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
@@ -115,21 +114,21 @@ fn files_of(changes: &[u8], files: &mut Vec<(TableId, FileId)>) -> Result<()> {
     Ok(())
 }
 
-/// Tests every checksum of a copied data file. Files of a table that is gone meanwhile, and of a kind that is not known
-/// here, have the checksum of the copy only.
-pub(super) fn test_data_file(core: &Core, path: &Path, table: TableId, file: FileId) -> Result<()> {
-    let Some(entry) = core.catalog.by_id(table) else { return Ok(()) };
-    let failed = |error| Error::io(format!("reading {}", path.display()), &error);
-    let handle = core.env.fs.open(path, OpenMode::Read).map_err(failed)?;
-    let mut magic = [0; 8];
-    if handle.read_at(&mut magic, 0).map_err(failed)? < magic.len() {
-        return Ok(());
+/// Tests every checksum of a copied data file. One of a table that is not in `tables` has that of the copy only.
+pub(super) fn test_data_file(
+    core: &Core,
+    tables: &BTreeMap<TableId, TableRef>,
+    path: &Path,
+    table: TableId,
+    file: FileId,
+) -> Result<()> {
+    let Some(owner) = tables.get(&table) else { return Ok(()) };
+    let opened = core.env.fs.open(path, OpenMode::Read);
+    let handle = opened.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
+    if owner.as_index.is_some() {
+        return Run::from_handle(&core.env, &core.services, table, file, handle)?.verify_checksums();
     }
-    match &magic {
-        b"WEFTCOLT" => ColumnTable::open(handle, table, file, &entry.table.def.schema)?.verify_checksums(),
-        b"WEFTINDX" => Run::from_handle(&core.env, &core.services, table, file, handle)?.verify_checksums(),
-        _ => Ok(()),
-    }
+    core.method(&owner.def.method)?.test_file(&owner.def, file, handle)
 }
 
 /// The path of a data file of the database.

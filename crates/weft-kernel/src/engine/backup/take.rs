@@ -12,6 +12,7 @@ use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
 use super::pins::FilePin;
 use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
+use crate::catalog::TableRef;
 use crate::engine::Core;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
@@ -42,6 +43,7 @@ pub(in crate::engine) fn backup(core: &Arc<Core>, dest: &Path, cancel: Option<&C
         cancel,
         number: parent.unwrap_or(0) + 1,
         destination,
+        tables: BTreeMap::new(),
         entries: Vec::new(),
         copied_bytes: 0,
         reused_bytes: 0,
@@ -59,6 +61,8 @@ struct Taking<'a> {
     cancel: Option<&'a CancelToken>,
     number: u64,
     destination: Destination,
+    /// As they are when it begins: how their files are tested.
+    tables: BTreeMap<TableId, TableRef>,
     entries: Vec<Entry>,
     copied_bytes: u64,
     reused_bytes: u64,
@@ -72,6 +76,7 @@ impl Taking<'_> {
         let pin = FilePin::all(&self.core.env, &self.core.services);
         let manifest = self.core.manifest.snapshot()?;
         let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
+        self.tables = self.core.catalog.all().into_iter().map(|table| (table.def.id, table)).collect();
         BackupStep::Begun.reached();
         let content = self.copy_log(extent, &manifest)?;
         drop(log);
@@ -115,7 +120,7 @@ impl Taking<'_> {
         let wanted = source::data_file(&self.core.env, &path, table, file)?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
-            source::test_data_file(self.core, &copied, table, file)?;
+            source::test_data_file(self.core, &self.tables, &copied, table, file)?;
         }
         Ok(())
     }
