@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   weft DIR                      the interactive shell on the database in DIR
+//!   weft postgres://HOST/DB       the same shell on a server
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
 //!   weft serve DIR                a server for PostgreSQL's clients
 //!   weft check DIR                verify every checksum and invariant
@@ -33,7 +34,7 @@ use args::Arguments;
 use failure::Failure;
 
 const USAGE: &str = "\
-Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
+Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
        weft serve DIR [--listen ADDRESS:PORT] [--socket-dir DIR] [--auth scram|trust] [--tls auto|off]
                   [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
@@ -46,6 +47,7 @@ Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-l
 
 The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 
+URL is a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...; a password may also stand in PGPASSWORD.
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
 temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read
 from the terminal, or from standard input.";
@@ -78,6 +80,10 @@ fn main() -> ExitCode {
         }
         Err(Failure::Database(error)) => {
             eprint!("{}", print::error_text(&error, None));
+            ExitCode::FAILURE
+        }
+        Err(Failure::Connection(error)) => {
+            eprint!("{}", shell::client_error_text(&error, None));
             ExitCode::FAILURE
         }
         Err(Failure::Other(message)) => {

@@ -72,7 +72,7 @@ fn run_finished(shell: &mut Shell, typed: &mut String, editor: &mut DefaultEdito
 }
 
 fn prompt(shell: &Shell, inside: bool) -> String {
-    let state = if shell.session.in_transaction() { "*" } else { "" };
+    let state = if shell.link.in_transaction() { "*" } else { "" };
     format!("weft{}{state}> ", if inside { "-" } else { "=" })
 }
 

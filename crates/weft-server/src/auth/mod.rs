@@ -13,8 +13,10 @@
 //!
 //! Source: RFC 5802, RFC 7677.
 
+mod prover;
 mod scram;
 mod verifier;
 
+pub(crate) use prover::Prover;
 pub(crate) use scram::Exchange;
 pub use verifier::Verifier;
