@@ -19,6 +19,7 @@
 )]
 
 mod args;
+mod backup;
 mod bench;
 mod check;
 mod demo;
@@ -38,6 +39,8 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft init DIR [--user NAME]
        weft serve DIR [--listen ADDRESS:PORT] [--socket-dir DIR] [--auth scram|trust] [--tls auto|off]
                   [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
+       weft backup DIR DEST
+       weft restore DEST DIR [--backup N] [--list] [--check]
        weft check DIR
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
@@ -66,6 +69,8 @@ fn main() -> ExitCode {
         }
         "init" => serve::init(Arguments::new(words.split_off(1))),
         "serve" => serve::run(Arguments::new(words.split_off(1))),
+        "backup" => backup::run(Arguments::new(words.split_off(1))),
+        "restore" => backup::restore(Arguments::new(words.split_off(1))),
         "check" => check::run(Arguments::new(words.split_off(1))),
         "demo" => demo::run(Arguments::new(words.split_off(1))),
         "bench" => bench::run(Arguments::new(words.split_off(1))),

@@ -26,4 +26,4 @@ mod types;
 
 pub use auth::Verifier;
 pub use net::TlsIdentity;
-pub use server::{Auth, Server, ServerConfig};
+pub use server::{Auth, Server, ServerConfig, connect_as_owner};

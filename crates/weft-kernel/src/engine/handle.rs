@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use weft_env::sync::Mutex;
 use weft_env::{Env, JoinHandle};
-use weft_format::{Result, Timestamp};
+use weft_format::{Error, Result, Timestamp};
 
 use super::backup::{self, BackupSummary};
 use super::core::Core;
@@ -124,6 +124,13 @@ impl Engine {
     /// Makes all commits that were acknowledged asynchronously durable.
     pub fn flush(&self) -> Result<()> {
         self.core.log.flush().map_err(|error| self.core.poison_if_stopped(error))
+    }
+
+    /// What others are told who try to open the directory: who has it, and on a second line what to do.
+    pub fn describe_owner(&self, owner: &str) -> Result<()> {
+        let lock = self.core.dir_lock.lock();
+        let described = lock.as_ref().map_or(Ok(()), |lock| lock.describe(owner));
+        described.map_err(|error| Error::io(format!("writing to the lock of {}", self.core.dir.display()), &error))
     }
 
     /// Ends the threads, checkpoints, and lets go of the directory. Transactions that are open can still read; their

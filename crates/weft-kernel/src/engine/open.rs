@@ -147,8 +147,12 @@ fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn Di
         if error.kind() != io::ErrorKind::WouldBlock {
             return Error::io(format!("locking the file {}", dir.join(LOCK_FILE).display()), &error);
         }
-        let message = format!("the directory {} is in use by {error}", dir.display());
-        Error::new(Code::CannotConnectNow, message).hint("close the database there, or open another directory")
+        let text = error.to_string();
+        // A server says on a second line how to come in.
+        let (owner, way) =
+            text.split_once('\n').unwrap_or((&text, "close the database there, or open another directory"));
+        let message = format!("the directory {} is in use by {owner}", dir.display());
+        Error::new(Code::CannotConnectNow, message).hint(way)
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   VACUUM (ANALYZE, VERBOSE) a, b      ANALYZE a (x)      ALTER SEQUENCE s RESTART WITH 7 OWNED BY t.id
+//!   BACKUP TO '/backups/shop'
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
@@ -32,6 +33,8 @@ pub enum Own {
     Move(Ident, FetchDirection),
     /// ALTER SCHEMA ... RENAME TO
     RenameSchema(String, String),
+    /// BACKUP TO a directory of the machine that the database is on.
+    Backup(String),
 }
 
 /// CREATE SEQUENCE.
@@ -82,6 +85,10 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if parser.parse_keyword(Keyword::ANALYZE) || word(parser, "analyse") {
         skip_options(parser, &["verbose"])?;
         return Ok(Some(Own::Analyze(tables(parser)?)));
+    }
+    if word(parser, "backup") {
+        parser.expect_keyword(Keyword::TO)?;
+        return Ok(Some(Own::Backup(parser.parse_literal_string()?)));
     }
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);

@@ -13,7 +13,7 @@ use super::definitions::{alter_table, create_index, create_table, drop_indexes, 
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session, cursors, maintenance, objects, schemas, views};
+use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::notice::Notice;
@@ -393,6 +393,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
     }
     match own {
         Own::Vacuum(tables) => maintenance::vacuum(session, tables),
+        Own::Backup(dest) => backup::run(session, dest),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
