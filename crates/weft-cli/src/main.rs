@@ -23,6 +23,7 @@ mod backup;
 mod bench;
 mod check;
 mod demo;
+mod dump;
 mod failure;
 mod latency;
 mod print;
@@ -41,6 +42,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
                   [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
+       weft dump DIR|URL [--schema-only | --data-only] [--table NAME]...
        weft check DIR
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         "init" => serve::init(Arguments::new(words.split_off(1))),
         "serve" => serve::run(Arguments::new(words.split_off(1))),
         "backup" => backup::run(Arguments::new(words.split_off(1))),
+        "dump" => dump::run(Arguments::new(words.split_off(1))),
         "restore" => backup::restore(Arguments::new(words.split_off(1))),
         "check" => check::run(Arguments::new(words.split_off(1))),
         "demo" => demo::run(Arguments::new(words.split_off(1))),

@@ -8,8 +8,9 @@
 //! Both are printed by the same [`Printer`], so that a script prints the same in both places.
 
 use std::io::{self, IsTerminal, Read, Write};
+use std::sync::Arc;
 
-use weft::{Database, Session};
+use weft::{CopyFormat, Database, Error, Notice, Outcome, OutputColumn, Rows, Session, SessionClient};
 use weft_server::client::{Answer, Answers, Client, ClientError};
 
 use crate::failure::Failure;
@@ -40,6 +41,26 @@ impl Link {
                 Stopped::Io(error) => cannot_print(error),
             }),
         }
+    }
+
+    /// Runs COPY ... FROM stdin with the lines that stand behind it in a script.
+    pub(super) fn copy_in(&mut self, text: &str, lines: &str, out: &mut dyn Write) -> Result<(), String> {
+        let tag = match self {
+            Link::Directory(parts) => {
+                let mut script = ScriptLines { lines, tag: None };
+                let done = parts.1.execute_script(text, &mut script);
+                done.map_err(|error| error_text(&error, Some(text)))?;
+                script.tag.unwrap_or_default()
+            }
+            Link::Server(client) => {
+                let copied = client.copy_in(text).and_then(|mut copy| {
+                    lines.as_bytes().chunks(COPY_BYTES).try_for_each(|bytes| copy.write(bytes))?;
+                    copy.finish()
+                });
+                copied.map_err(|error| client_error_text(&error, Some(text)))?
+            }
+        };
+        print_tag(out, &tag, Format::Table).map_err(|error| format!("weft: cannot print: {error}\n"))
     }
 
     /// What stops the running statement, from another thread.
@@ -78,6 +99,57 @@ impl Link {
                 Ok(())
             }
         }
+    }
+}
+
+/// A script as the client of its own COPY.
+struct ScriptLines<'a> {
+    lines: &'a str,
+    tag: Option<String>,
+}
+
+impl SessionClient for ScriptLines<'_> {
+    fn takes_rows(&self) -> bool {
+        false
+    }
+
+    fn rows(&mut self, _: &Arc<[OutputColumn]>, _: &Rows) -> weft::Result<()> {
+        Err(Error::internal("rows come in the outcome"))
+    }
+
+    fn finish(&mut self, outcome: &Outcome) -> weft::Result<()> {
+        self.tag = Some(outcome.tag.to_string());
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) -> weft::Result<()> {
+        eprintln!("{}: {}", notice.severity, notice.message);
+        Ok(())
+    }
+
+    fn begin_copy_in(&mut self, _: CopyFormat, _: usize) -> weft::Result<()> {
+        Ok(())
+    }
+
+    fn copy_in(&mut self, bytes: &mut Vec<u8>) -> weft::Result<bool> {
+        let (next, rest) = self.lines.as_bytes().split_at(self.lines.len().min(COPY_BYTES));
+        let next = next.len() + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+        let (next, rest) = self.lines.split_at(next);
+        self.lines = rest;
+        bytes.extend_from_slice(next.as_bytes());
+        Ok(!next.is_empty())
+    }
+
+    fn begin_copy_out(&mut self, _: CopyFormat, _: usize) -> weft::Result<()> {
+        Err(Error::internal("this statement copies in"))
+    }
+
+    fn copy_out(&mut self, _: &[u8]) -> weft::Result<()> {
+        Err(Error::internal("this statement copies in"))
+    }
+
+    fn end_copy_out(&mut self) -> weft::Result<()> {
+        Err(Error::internal("this statement copies in"))
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Result<Next, Failure> {
     let mut words = line.split_whitespace();
     match (words.next().unwrap_or(""), words.next()) {
         ("q" | "quit", _) => return Ok(Next::Quit),
+        // pg_dump wraps its scripts in them.
+        ("restrict" | "unrestrict", _) => {}
         ("?" | "h" | "help", _) => println!("{HELP}"),
         ("timing", _) => {
             shell.timing = !shell.timing;

@@ -19,7 +19,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use weft::{Database, Options};
+use weft::{Code, Database, Options};
 use weft_server::client::{Client, Target};
 
 use crate::args::{Arguments, Script};
@@ -58,7 +58,14 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         return run_shell(Link::Server(Box::new(connect(url)?)), format, &scripts, false);
     }
     let place = Place::new(dir)?;
-    let database = Database::open_with(&place.dir, options)?;
+    let database = match Database::open_with(&place.dir, options) {
+        Err(error) if error.code() == Code::CannotConnectNow => {
+            // A server has it: the owner of the directory comes in by its socket.
+            let client = weft_server::connect_as_owner(&place.dir)?.ok_or(error)?;
+            return run_shell(Link::Server(Box::new(client)), format, &scripts, false);
+        }
+        opened => opened?,
+    };
     let session = database.session()?;
     run_shell(Link::Directory(Box::new((database, session))), format, &scripts, place.is_temporary())
 }
@@ -72,7 +79,7 @@ fn run_shell(link: Link, format: Format, scripts: &[Script], temporary: bool) ->
 }
 
 /// A connection to the server of an URL; a password that is not in it is looked for in PGPASSWORD.
-fn connect(url: &str) -> Result<Client, Failure> {
+pub(crate) fn connect(url: &str) -> Result<Client, Failure> {
     let mut target = Target::parse(url)?;
     if target.password.is_none() {
         target.password = std::env::var("PGPASSWORD").ok();
@@ -107,6 +114,7 @@ impl Shell {
             let done = match piece {
                 split::Piece::Statement(text) => self.run_statement(text),
                 split::Piece::Command(line) => meta::run(self, line).map(|_| true)?,
+                split::Piece::Copy(text, lines) => self.run_copy(text, lines),
             };
             if !done {
                 return Err(Failure::Reported);
@@ -117,9 +125,19 @@ impl Shell {
 
     /// Runs one statement and prints its result or its error; false after an error.
     fn run_statement(&mut self, text: &str) -> bool {
+        self.print(|link, out, format| link.run(text, out, format))
+    }
+
+    /// Runs COPY with the lines behind it; false after an error.
+    fn run_copy(&mut self, text: &str, lines: &str) -> bool {
+        self.print(|link, out, _| link.copy_in(text, lines, out))
+    }
+
+    /// Prints what something gives, or its error; false after an error.
+    fn print(&mut self, run: impl FnOnce(&mut Link, &mut dyn Write, Format) -> Result<(), String>) -> bool {
         let begun = Instant::now();
         let mut out = io::stdout().lock();
-        let result = self.interrupts.during(|| self.link.run(text, &mut out, self.format));
+        let result = self.interrupts.during(|| run(&mut self.link, &mut out, self.format));
         let elapsed = begun.elapsed();
         if let Err(message) = &result {
             let _ = out.flush();

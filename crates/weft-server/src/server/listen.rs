@@ -174,7 +174,7 @@ impl Drop for Server {
 
 fn check(config: &ServerConfig) -> Result<()> {
     let wrong = |message: String, hint: &str| Err(Error::new(Code::InvalidParameterValue, message).hint(hint));
-    if config.listen.is_none() && config.socket_dir.is_none() {
+    if config.listen.is_none() && config.socket_dir.is_none() && !config.owner_socket {
         return wrong("the server would listen nowhere".into(), "give an address or the directory of a unix socket");
     }
     match config.listen {
