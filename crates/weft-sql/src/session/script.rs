@@ -87,8 +87,10 @@ impl Session {
 
     /// The columns that a statement will return; none when it returns no rows.
     pub fn columns_of(&mut self, prepared: &Prepared) -> Result<Option<Arc<[OutputColumn]>>> {
-        if let Parsed::Own(Own::Backup(_)) = &prepared.parsed {
-            return Ok(Some(super::backup::columns()));
+        match &prepared.parsed {
+            Parsed::Own(Own::Backup(_)) => return Ok(Some(super::backup::columns())),
+            Parsed::Own(Own::SetConfig(..)) => return Ok(Some(super::utility::set_config_columns())),
+            _ => {}
         }
         let Parsed::Sql { statement, .. } = &prepared.parsed else { return Ok(None) };
         match &**statement {

@@ -393,6 +393,12 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
     }
     match own {
         Own::Vacuum(tables) => maintenance::vacuum(session, tables),
+        Own::SetConfig(name, value, local) => {
+            change(session, name, value, *local).map_err(|error| session.fail(error))?;
+            let columns: Arc<[OutputColumn]> = set_config_columns();
+            let rows = Rows::from_values(1, vec![Value::Text(value.as_str().into())]);
+            Ok(Outcome { tag: Tag::Select(1), columns, rows })
+        }
         Own::Backup(dest) => backup::run(session, dest),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
@@ -402,6 +408,11 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
         Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
     }
+}
+
+/// What `SELECT set_config(...)` returns.
+pub(super) fn set_config_columns() -> Arc<[OutputColumn]> {
+    [OutputColumn::new("set_config", DataType::Text)].into()
 }
 
 fn no_prepared(name: &str) -> Error {
