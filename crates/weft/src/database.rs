@@ -141,8 +141,8 @@ impl Database {
     }
 
     /// Copies the database as it is at this moment into the directory `dest`, beside the backups that are there, while
-    /// transactions go on; files that the newest backup has are not copied again. After an error the earlier backups are
-    /// as they were. [`restore`] makes a database of it.
+    /// transactions go on; files that earlier backups have are not copied again. After an error those are as they
+    /// were. [`restore`] makes a database of it.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<BackupSummary> {
         self.engine.backup(dest.as_ref(), None)
     }
@@ -168,8 +168,8 @@ impl Database {
     }
 }
 
-/// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the newest,
-/// when none is named. Every checksum is tested; after an error `dir` holds no database.
+/// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the
+/// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
 pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
     weft_kernel::restore(&Env::real(), dest.as_ref(), dir.as_ref(), number)
 }

@@ -141,7 +141,8 @@ impl Reader<'_> {
 
     fn relations(&mut self) -> Result<Vec<Relation>, Failure> {
         let rows = self.rows(&format!(
-            "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+            "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE {OWN} AND c.relkind IN ('r', 'v', 'S') ORDER BY c.oid"
         ))?;
         let relation = |row: &Row| Relation {
@@ -218,12 +219,18 @@ impl Reader<'_> {
              JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid \
              JOIN pg_class c ON c.oid = d.objid WHERE c.relkind = 'S' AND d.deptype IN ('a', 'i')",
         )?;
+        let places = self.rows(
+            "SELECT c.oid, s.last_value FROM pg_sequences s JOIN pg_namespace n ON n.nspname = s.schemaname \
+             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.sequencename",
+        )?;
         let mut sequences = Vec::new();
         for row in &rows {
             let relation = number(row, 0);
-            let Some(named) = relations.iter().find(|known| known.oid == relation) else { continue };
-            let place = self.rows(&format!("SELECT last_value, is_called FROM {}", named.name))?;
-            let place = place.first().filter(|row| text(row, 1) == "t").map(|row| text(row, 0));
+            if !relations.iter().any(|known| known.oid == relation) {
+                continue;
+            }
+            let place = places.iter().find(|place| number(place, 0) == relation);
+            let place = place.and_then(|place| place.get(1).cloned().flatten());
             let owner = owners.iter().find(|owner| number(owner, 0) == relation);
             sequences.push(Sequence {
                 relation,

@@ -10,8 +10,8 @@
 //! | `catalog` | what there is, read by one transaction |
 //! | `script` | the statements |
 //!
-//! 1. All is read at one snapshot: rows, definitions, comments. Where sequences are is read then, too, but they are in no
-//!    snapshot: their numbers may be ahead of the rows, never behind.
+//! 1. All is read at one snapshot: rows, definitions, comments. Where sequences are is read then, too, but they are in
+//!    no snapshot: their numbers may be ahead of the rows, never behind.
 //! 2. Every name is written with its schema.
 //!
 //! Roles and grants are not in it: `script::Script::write` has the place for them, before the schemas and at the end.

@@ -33,7 +33,7 @@ pub(super) fn split(script: &str) -> (Vec<Piece<'_>>, &str) {
     let mut rest = script;
     loop {
         let begin = rest.trim_start();
-        if let Some(command) = begin.strip_prefix('\\') {
+        if let Some(command) = uncommented(begin).strip_prefix('\\') {
             let end = command.find('\n').unwrap_or(command.len());
             pieces.push(Piece::Command(command[..end].trim().trim_end_matches(';')));
             rest = &command[end..];
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn semicolons_inside_quotes_and_comments_do_not_end() {
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 10] = [
             ("a;b", &["a", "b"]),
             (" a ; ; -- c ;\n b", &["a", "-- c ;\n b"]),
             ("select ';''x;'; b;", &["select ';''x;'", "b"]),
@@ -217,6 +217,7 @@ mod tests {
             ("/* ; /* ; */ ; */ a; /* end; */", &["/* ; /* ; */ ; */ a"]),
             ("$$ ; $$; $x$ $$ ; $x$; $1; a$b;c$", &["$$ ; $$", "$x$ $$ ; $x$", "$1", "a$b", "c$"]),
             ("\\d t;\n a;\n\\timing", &["\\d t", "a", "\\timing"]),
+            ("-- c\n/* d */ \\restrict x\nb;", &["\\restrict x", "b"]),
             ("'ü;'; 'never closed; x", &["'ü;'", "'never closed; x"]),
         ];
         for (script, expected) in cases {

@@ -1,7 +1,7 @@
 //! BACKUP TO: a copy of the whole database into a directory of the machine that it is on.
 //!
 //! ```text
-//!   BACKUP TO '/backups/shop'   →   backup 2 | timestamp 4711 | files 31 | copied_bytes 5242880 | reused_bytes 73400320
+//!   BACKUP TO '/backups/shop'   →   backup 2, timestamp 4711, files 31, copied_bytes 5242880, reused_bytes 73400320
 //! ```
 
 use std::path::Path;

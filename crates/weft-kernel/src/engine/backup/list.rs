@@ -8,8 +8,8 @@
 //!   end 2 b17e55ed
 //! ```
 //!
-//! A file's line: its name in a database, its name among the backups, its bytes, the CRC32C of all of them. The last line:
-//! how many files, and the CRC32C of the text before that number's end.
+//! A file's line: its name in a database, its name among the backups, its bytes, the CRC32C of all of them. The last
+//! line: how many files, and the CRC32C of the text before that number's end.
 
 use std::fmt::Write;
 

@@ -26,13 +26,14 @@
 //! | `take`, `restore` | both ways |
 //!
 //! 1. What was acknowledged before a backup began is in it; it holds exactly the commits up to its timestamp.
-//! 2. A backup counts when `backup-n` is there, which is made last; nothing that a good one names is written or removed.
+//! 2. A backup counts when `backup-n` is there, which is made last; nothing that a good one names is written or
+//!    removed.
 //! 3. The source is only read. Files wait for their removal while a backup needs them, in memory: a crash lets them go.
 //! 4. A restored directory becomes a database with its last file, CURRENT, after every checksum fitted.
 //!
 //! Concurrency: no lock is held while bytes are copied. Several backups may run, each into a destination of its own.
 //!
-//! Crash: of the destination what `backup-n` does not name is removed by the next backup; a half-restored directory has no
+//! Crash: of the destination what no `backup-n` names is removed by the next backup; a half-restored directory has no
 //! CURRENT and is refused.
 //!
 //! The bytes: docs/format/backup.md.
@@ -54,4 +55,5 @@ pub(super) use take::backup;
 pub(crate) use pins::FilePins;
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests look at real files")]
 mod tests;
