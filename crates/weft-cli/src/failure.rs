@@ -1,6 +1,7 @@
 //! Why a subcommand ends with an exit code other than 0.
 
 use weft::Error;
+use weft_server::client::ClientError;
 
 /// What `main` prints before it exits.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The database reported an error: exit code 1.
     Database(Error),
+    /// A server, or the connection to it: exit code 1.
+    Connection(ClientError),
     /// Anything else: exit code 1.
     Other(String),
 }
@@ -18,6 +21,12 @@ pub(crate) enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::Database(error)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Failure {
+        Failure::Connection(error)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   weft DIR                      the interactive shell on the database in DIR
+//!   weft postgres://HOST/DB       the same shell on a server
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
 //!   weft serve DIR                a server for PostgreSQL's clients
 //!   weft check DIR                verify every checksum and invariant
@@ -18,9 +19,11 @@
 )]
 
 mod args;
+mod backup;
 mod bench;
 mod check;
 mod demo;
+mod dump;
 mod failure;
 mod latency;
 mod print;
@@ -33,10 +36,13 @@ use args::Arguments;
 use failure::Failure;
 
 const USAGE: &str = "\
-Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
+Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
        weft serve DIR [--listen ADDRESS:PORT] [--socket-dir DIR] [--auth scram|trust] [--tls auto|off]
                   [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
+       weft backup DIR DEST
+       weft restore DEST DIR [--backup N] [--list] [--check]
+       weft dump DIR|URL [--schema-only | --data-only] [--table NAME]...
        weft check DIR
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
@@ -46,6 +52,7 @@ Usage: weft [DIR] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-l
 
 The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 
+URL is a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...; a password may also stand in PGPASSWORD.
 DIR is the directory of a database; it is created when it does not exist. Without DIR the shell uses a
 temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f statements are read
 from the terminal, or from standard input.";
@@ -64,6 +71,9 @@ fn main() -> ExitCode {
         }
         "init" => serve::init(Arguments::new(words.split_off(1))),
         "serve" => serve::run(Arguments::new(words.split_off(1))),
+        "backup" => backup::run(Arguments::new(words.split_off(1))),
+        "dump" => dump::run(Arguments::new(words.split_off(1))),
+        "restore" => backup::restore(Arguments::new(words.split_off(1))),
         "check" => check::run(Arguments::new(words.split_off(1))),
         "demo" => demo::run(Arguments::new(words.split_off(1))),
         "bench" => bench::run(Arguments::new(words.split_off(1))),
@@ -78,6 +88,10 @@ fn main() -> ExitCode {
         }
         Err(Failure::Database(error)) => {
             eprint!("{}", print::error_text(&error, None));
+            ExitCode::FAILURE
+        }
+        Err(Failure::Connection(error)) => {
+            eprint!("{}", shell::client_error_text(&error, None));
             ExitCode::FAILURE
         }
         Err(Failure::Other(message)) => {

@@ -38,7 +38,10 @@ pub trait Fs: Send + Sync {
 }
 
 /// A held lock; dropping it releases.
-pub trait DirLock: Send + Sync {}
+pub trait DirLock: Send + Sync {
+    /// Replaces the owner's text.
+    fn describe(&self, owner: &str) -> io::Result<()>;
+}
 
 /// An open file, shared between threads; reads and writes carry their position.
 pub trait File: Send + Sync {

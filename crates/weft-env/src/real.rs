@@ -42,9 +42,15 @@ struct RealFs;
 
 struct RealFile(OsFile);
 
-struct RealLock(#[expect(dead_code, reason = "closing it releases the lock")] OsFile);
+struct RealLock(OsFile);
 
-impl DirLock for RealLock {}
+impl DirLock for RealLock {
+    fn describe(&self, owner: &str) -> io::Result<()> {
+        // The new text first and the cut after it: whoever reads in between sees an owner, never an empty file.
+        self.0.write_all_at(owner.as_bytes(), 0)?;
+        self.0.set_len(owner.len() as u64)
+    }
+}
 
 impl File for RealFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -135,10 +141,9 @@ impl Fs for RealFs {
             file.read_to_string(&mut present)?;
             return Err(io::Error::new(io::ErrorKind::WouldBlock, present));
         }
-        // The new text first and the cut after it: whoever reads in between sees an owner, never an empty file.
-        file.write_all_at(owner.as_bytes(), 0)?;
-        file.set_len(owner.len() as u64)?;
-        Ok(Box::new(RealLock(file)))
+        let lock = RealLock(file);
+        lock.describe(owner)?;
+        Ok(Box::new(lock))
     }
 }
 

@@ -45,7 +45,9 @@ pub use catalog::{
     Deferrable, FkAction, ForeignKey, NewTable, Object, ObjectKind, SchemaId, SequenceOptions, SequenceValue, TableDef,
     TableRef,
 };
-pub use engine::{Durability, Engine, EngineOptions, EngineStatus};
+pub use engine::{
+    Backup, BackupSummary, Durability, Engine, EngineOptions, EngineStatus, backups, check_backup, restore,
+};
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;
 pub use txn::{DdlSince, IsolationLevel, Mark, PendingWatch, Transaction};

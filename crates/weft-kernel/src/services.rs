@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use weft_env::Fs;
 use weft_format::table::BlockCache;
 use weft_format::{FileId, Result, TableId, Timestamp};
 
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
-use crate::engine::EngineOptions;
+use crate::engine::{EngineOptions, FilePins};
 use crate::manifest::{Edit, Manifest};
 use crate::sched::{Load, Pacer, Wake};
 use crate::txn::Timeline;
@@ -36,6 +37,8 @@ pub struct Services {
     pub(crate) wake: Wake,
     /// Who needs the cores.
     pub(crate) load: Arc<Load>,
+    /// Which files stay although no table has them any more.
+    pub(crate) pins: FilePins,
 }
 
 impl Services {
@@ -60,14 +63,18 @@ impl Services {
         self.manifest.apply(edit)
     }
 
+    /// Removes a file that no table has any more, once nobody copies it.
+    pub fn remove_file(&self, fs: &dyn Fs, table: TableId, file: FileId) {
+        if self.pins.may_remove(table, file) {
+            // A file that cannot be removed now is an orphan, which the next open removes.
+            let _ = fs.remove(&self.file_path(table, file));
+        }
+        self.block_cache.forget_file(file);
+    }
+
     /// The cache pool.
     pub fn cache(&self) -> &Arc<dyn BlockCache> {
         &self.cache
-    }
-
-    /// Lets go of the cached blocks of a file that is gone.
-    pub fn forget_file(&self, file: FileId) {
-        self.block_cache.forget_file(file);
     }
 
     /// How the engine was opened: sizes.

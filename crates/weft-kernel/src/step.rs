@@ -9,22 +9,24 @@
 //! [`Step::ALL`] was reached and that the machine crashed right after it.
 
 macro_rules! steps {
-    ($($name:ident $text:literal;)*) => {
-        /// A step that is done.
+    ($(#[$doc:meta])* $steps:ident: $($name:ident $text:literal;)*) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the text of each is its documentation")]
-        pub enum Step { $($name,)* }
+        pub enum $steps { $($name,)* }
 
-        impl Step {
+        impl $steps {
             /// Every step.
-            pub const ALL: &[Step] = &[$(Step::$name,)*];
+            pub const ALL: &[$steps] = &[$($steps::$name,)*];
             /// What is done, as traces and tests name it.
-            pub const fn name(self) -> &'static str { match self { $(Step::$name => $text,)* } }
+            pub const fn name(self) -> &'static str { match self { $($steps::$name => $text,)* } }
         }
     };
 }
 
 steps! {
+    /// A step that is done.
+    Step:
     LogBlockWritten "log: block written";
     LogBlockSynced "log: block synced";
     LogSegmentSynced "log: segment synced";
@@ -72,6 +74,27 @@ steps! {
     RecoveryLogReplayed "recovery: log replayed";
     RecoveryOrphansRemoved "recovery: orphans removed";
     RecoveryLogContinued "recovery: log continued";
+}
+
+steps! {
+    /// A step of a backup or of a restore that is done.
+    BackupStep:
+    Begun "backup: begun";
+    LogCopied "backup: log copied";
+    FilesCopied "backup: files copied";
+    ListSynced "backup: list synced";
+    ListNamed "backup: list named";
+    Done "backup: done";
+    FileRestored "restore: file restored";
+    FilesRestored "restore: files restored";
+    Restored "restore: restored";
+}
+
+impl BackupStep {
+    /// Says that the step is done.
+    pub fn reached(self) {
+        weft_env::sim::step(self.name());
+    }
 }
 
 /// Says that a step is done.

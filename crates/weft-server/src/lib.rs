@@ -4,6 +4,7 @@
 //!   psql, drivers ─▶ net (sockets, TLS, frames) ─▶ protocol (messages) ─▶ connection (one thread, one session)
 //!                                                        auth (SCRAM)            types (values as text and bytes)
 //!   server: listeners, limits, cancelling, the end
+//!   client: the other side of the same protocol, for the shell and for copying from one server to another
 //! ```
 //!
 //! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point
@@ -16,6 +17,7 @@
 )]
 
 mod auth;
+pub mod client;
 mod connection;
 mod net;
 pub mod protocol;
@@ -24,4 +26,4 @@ mod types;
 
 pub use auth::Verifier;
 pub use net::TlsIdentity;
-pub use server::{Auth, Server, ServerConfig};
+pub use server::{Auth, Server, ServerConfig, connect_as_owner};

@@ -25,6 +25,7 @@
 #![allow(clippy::disallowed_types)]
 
 mod arrays;
+mod backups;
 mod campaign;
 pub mod checker;
 mod client;
@@ -42,6 +43,7 @@ mod scenario;
 mod tables;
 mod work;
 
+pub use backups::{BackupCounts, BackupLedger, COPIES, back_up_with_faults};
 pub use campaign::{Campaign, Report, run_seed};
 pub use damage::{Damaged, damage, names_the_damage};
 pub use history::{Counts, History};

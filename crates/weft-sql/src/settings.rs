@@ -102,6 +102,18 @@ const FIXED: &[(&str, &str, &str)] = &[
 /// Severities of messages, from the least on.
 const SEVERITIES: &[&str] =
     &["debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "notice", "warning", "error"];
+/// Settings of PostgreSQL that mean nothing here, whatever their value; what SHOW says.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("check_function_bodies", "on"),
+    ("client_min_messages", "notice"),
+    ("default_table_access_method", "heap"),
+    ("default_tablespace", ""),
+    ("default_with_oids", "off"),
+    ("row_security", "on"),
+    ("synchronize_seqscans", "on"),
+    ("transaction_timeout", "0"),
+    ("xmloption", "content"),
+];
 
 const VARIABLE: &[(&str, &str)] = &[
     ("application_name", "What the client calls itself"),
@@ -147,10 +159,13 @@ impl Settings {
             "server_version_num" => SERVER_VERSION_NUM.to_string(),
             "speculative_reads" => on_off(self.speculative_reads).into(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
-            _ => match FIXED.iter().find(|(known, ..)| *known == name) {
-                Some((_, value, _)) => (*value).into(),
-                None => return Err(unknown(name)),
-            },
+            _ => {
+                let fixed = FIXED.iter().map(|(known, value, _)| (*known, *value));
+                match fixed.chain(WITHOUT_EFFECT.iter().copied()).find(|(known, _)| *known == name) {
+                    Some((_, value)) => value.into(),
+                    None => return Err(unknown(name)),
+                }
+            }
         })
     }
 
@@ -224,7 +239,7 @@ impl Settings {
 
     /// Sets a setting back to what `defaults` says.
     pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
-        if FIXED.iter().any(|(known, ..)| *known == name) {
+        if FIXED.iter().any(|(known, ..)| *known == name) || WITHOUT_EFFECT.iter().any(|(known, _)| *known == name) {
             return Ok(());
         }
         let value = defaults.get(name)?;
@@ -248,6 +263,9 @@ impl Settings {
 }
 
 fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> {
+    if WITHOUT_EFFECT.iter().any(|(known, _)| *known == name) {
+        return Ok(());
+    }
     let Some((_, value, _)) = FIXED.iter().find(|(known, ..)| *known == name) else { return Err(unknown(name)) };
     let same = match name {
         "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Engine, EngineStatus, TableDef};
+use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, TableDef};
 use weft_sql::roles::Login;
 use weft_sql::{ColumnOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::column_method;
@@ -145,6 +145,23 @@ impl Database {
         Ok(table.table.layers().into_iter().map(layer).collect())
     }
 
+    /// Copies the database as it is at this moment into the directory `dest`, beside the backups that are there, while
+    /// transactions go on; files that earlier backups have are not copied again. After an error those are as they
+    /// were. [`restore`] makes a database of it.
+    pub fn backup(&self, dest: impl AsRef<Path>) -> Result<BackupSummary> {
+        self.engine.backup(dest.as_ref(), None)
+    }
+
+    /// What other programs are told that try to open the directory: who has it, and on a second line how to come in.
+    pub fn describe_owner(&self, owner: &str) -> Result<()> {
+        self.engine.describe_owner(owner)
+    }
+
+    /// Where the database is.
+    pub fn dir(&self) -> &Path {
+        self.engine.dir()
+    }
+
     /// Memory, log and jobs at this moment.
     pub fn status(&self) -> EngineStatus {
         self.engine.status()
@@ -154,6 +171,22 @@ impl Database {
     pub fn close(&self) -> Result<()> {
         self.engine.close()
     }
+}
+
+/// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the
+/// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
+pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
+    weft_kernel::restore(&Env::real(), dest.as_ref(), dir.as_ref(), number)
+}
+
+/// The finished backups in a directory, oldest first.
+pub fn backups(dest: impl AsRef<Path>) -> Result<Vec<Backup>> {
+    weft_kernel::backups(&Env::real(), dest.as_ref())
+}
+
+/// Reads every file of a backup (the newest, when none is named) and tests its checksum.
+pub fn check_backup(dest: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
+    weft_kernel::check_backup(&Env::real(), dest.as_ref(), number)
 }
 
 fn in_transaction<T>(session: &mut Session, work: &mut impl FnMut(&mut Session) -> Result<T>) -> Result<T> {

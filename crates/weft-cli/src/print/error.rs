@@ -8,6 +8,7 @@
 //! ```
 
 use weft::Error;
+use weft_server::client::Report;
 
 /// The most characters of a line that are shown.
 const SHOWN_CHARS: usize = 72;
@@ -20,6 +21,20 @@ pub(crate) fn error_text(error: &Error, statement: Option<&str>) -> String {
     }
     if let Some(hint) = error.hint_text() {
         text.push_str(&format!("HINT:  {hint}\n"));
+    }
+    text
+}
+
+/// The lines of an error or a notice of a server.
+pub(crate) fn report_text(report: &Report, statement: Option<&str>) -> String {
+    let mut text = format!("{}:  {}: {}\n", report.severity(), report.sqlstate(), report.message());
+    if let (Some(statement), Some(position)) = (statement, report.position()) {
+        text.push_str(&pointer(statement, position));
+    }
+    for (name, value) in [("DETAIL", report.detail()), ("HINT", report.hint())] {
+        if let Some(value) = value {
+            text.push_str(&format!("{name}:  {value}\n"));
+        }
     }
     text
 }

@@ -9,31 +9,31 @@
 
 use std::io::{self, Write};
 
-use weft::{DataType, Outcome, Value};
+use super::Kind;
 
-/// Prints the rows of a result.
-pub(super) fn print_json(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
-    let names: Vec<String> = outcome.columns.iter().map(|column| quoted(&column.name)).collect();
-    write!(out, "[")?;
-    for (number, row) in outcome.rows.iter().enumerate() {
-        let fields: Vec<String> = row
-            .iter()
-            .enumerate()
-            .map(|(at, value)| format!("{}: {}", names[at], json_value(value, outcome.columns[at].data_type)))
-            .collect();
-        write!(out, "{}{{{}}}", if number == 0 { "" } else { ",\n " }, fields.join(", "))?;
-    }
-    writeln!(out, "]")
+/// Prints one row.
+pub(super) fn print_row(
+    out: &mut dyn Write,
+    columns: &[(String, Kind)],
+    row: &[Option<String>],
+    is_first: bool,
+) -> io::Result<()> {
+    let fields: Vec<String> = columns
+        .iter()
+        .zip(row)
+        .map(|((name, kind), text)| format!("{}: {}", quoted(name), json_value(text.as_deref(), *kind)))
+        .collect();
+    write!(out, "{}{{{}}}", if is_first { "" } else { ",\n " }, fields.join(", "))
 }
 
-fn json_value(value: &Value, data_type: DataType) -> String {
-    let Some(text) = weft::value_text(value, data_type) else { return "null".to_owned() };
-    match value {
-        Value::Bool(v) => v.to_string(),
-        Value::Float(v) if !v.is_finite() => quoted(&text),
-        Value::Float(_) | Value::Decimal(_) => text,
-        Value::Int(_) if matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) => text,
-        _ => quoted(&text),
+fn json_value(text: Option<&str>, kind: Kind) -> String {
+    match (text, kind) {
+        (None, _) => "null".to_owned(),
+        (Some("t"), Kind::Boolean) => "true".to_owned(),
+        (Some("f"), Kind::Boolean) => "false".to_owned(),
+        // NaN and the infinities are no numbers of JSON.
+        (Some(text), Kind::Number) if !text.trim_start_matches('-').starts_with(['N', 'I']) => text.to_owned(),
+        (Some(text), _) => quoted(text),
     }
 }
 

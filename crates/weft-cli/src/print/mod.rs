@@ -13,7 +13,7 @@ mod error;
 mod json;
 mod table;
 
-pub(crate) use error::error_text;
+pub(crate) use error::{error_text, report_text};
 pub(crate) use table::{Align, Grid};
 
 use std::io::{self, Write};
@@ -48,41 +48,112 @@ impl Format {
 /// Prints one result. Without columns the table format prints the tag, the others nothing.
 pub(crate) fn print_outcome(out: &mut dyn Write, outcome: &Outcome, format: Format) -> io::Result<()> {
     if outcome.columns.is_empty() && !matches!(outcome.tag, weft::Tag::Select(_)) {
-        return if format == Format::Table { writeln!(out, "{}", outcome.tag) } else { Ok(()) };
+        return print_tag(out, &outcome.tag.to_string(), format);
     }
-    match format {
-        Format::Table => print_table(out, outcome),
-        Format::Csv => print_csv(out, outcome),
-        Format::Json => json::print_json(out, outcome),
-    }
-}
-
-fn print_table(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
-    let mut grid = Grid::new(outcome.columns.iter().map(|c| (c.name.as_str(), align(c.data_type))));
+    let columns = outcome.columns.iter().map(|column| (column.name.clone(), Kind::of(column.data_type)));
+    let mut printer = Printer::new(format, columns.collect());
     for row in outcome.rows.iter() {
         let texts = row.iter().zip(outcome.columns.iter());
-        grid.row(texts.map(|(value, column)| weft::value_text(value, column.data_type).unwrap_or_default()).collect());
+        printer.row(out, texts.map(|(value, column)| weft::value_text(value, column.data_type)).collect())?;
     }
-    grid.print(out)?;
-    let count = outcome.rows.len();
-    writeln!(out, "({count} row{})\n", if count == 1 { "" } else { "s" })
+    printer.end(out)
 }
 
-fn print_csv(out: &mut dyn Write, outcome: &Outcome) -> io::Result<()> {
-    let header: Vec<String> = outcome.columns.iter().map(|column| csv_field(&column.name)).collect();
-    writeln!(out, "{}", header.join(","))?;
-    for row in outcome.rows.iter() {
-        let fields: Vec<String> = row
-            .iter()
-            .zip(outcome.columns.iter())
-            .map(|(value, column)| match weft::value_text(value, column.data_type) {
-                None => String::new(),
-                Some(text) => csv_field(&text),
-            })
-            .collect();
-        writeln!(out, "{}", fields.join(","))?;
+/// Prints the tag of a statement without columns.
+pub(crate) fn print_tag(out: &mut dyn Write, tag: &str, format: Format) -> io::Result<()> {
+    if format == Format::Table { writeln!(out, "{tag}") } else { Ok(()) }
+}
+
+/// What the texts of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Numbers: to the right, and without quotes in JSON.
+    Number,
+    /// `t` and `f`.
+    Boolean,
+    /// Anything else.
+    Text,
+}
+
+impl Kind {
+    fn of(data_type: DataType) -> Kind {
+        match data_type {
+            DataType::SmallInt | DataType::Integer | DataType::BigInt => Kind::Number,
+            DataType::Real | DataType::DoublePrecision | DataType::Numeric { .. } => Kind::Number,
+            DataType::Boolean => Kind::Boolean,
+            _ => Kind::Text,
+        }
     }
-    Ok(())
+
+    /// The kind of a server's type, by its OID.
+    pub(crate) fn of_oid(oid: u32) -> Kind {
+        match oid {
+            16 => Kind::Boolean,
+            20 | 21 | 23 | 26 | 700 | 701 | 1700 => Kind::Number,
+            _ => Kind::Text,
+        }
+    }
+}
+
+/// Prints a result row by row; the table format waits for the last, because of the widths.
+pub(crate) struct Printer {
+    format: Format,
+    columns: Vec<(String, Kind)>,
+    grid: Grid,
+    rows: u64,
+}
+
+impl Printer {
+    /// For a result with these columns.
+    pub(crate) fn new(format: Format, columns: Vec<(String, Kind)>) -> Printer {
+        let align = |kind: Kind| if kind == Kind::Number { Align::Right } else { Align::Left };
+        let grid = Grid::new(columns.iter().map(|(name, kind)| (name.as_str(), align(*kind))));
+        Printer { format, columns, grid, rows: 0 }
+    }
+
+    /// The next row; none is NULL.
+    pub(crate) fn row(&mut self, out: &mut dyn Write, row: Vec<Option<String>>) -> io::Result<()> {
+        if self.rows == 0 {
+            self.begin(out)?;
+        }
+        self.rows += 1;
+        match self.format {
+            Format::Table => self.grid.row(row.into_iter().map(Option::unwrap_or_default).collect()),
+            Format::Csv => {
+                let fields: Vec<String> =
+                    row.iter().map(|text| text.as_deref().map_or(String::new(), csv_field)).collect();
+                writeln!(out, "{}", fields.join(","))?;
+            }
+            Format::Json => json::print_row(out, &self.columns, &row, self.rows == 1)?,
+        }
+        Ok(())
+    }
+
+    /// The end of the result.
+    pub(crate) fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.rows == 0 {
+            self.begin(out)?;
+        }
+        match self.format {
+            Format::Table => {
+                self.grid.print(out)?;
+                writeln!(out, "({} row{})\n", self.rows, if self.rows == 1 { "" } else { "s" })
+            }
+            Format::Csv => Ok(()),
+            Format::Json => writeln!(out, "]"),
+        }
+    }
+
+    fn begin(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.format {
+            Format::Table => Ok(()),
+            Format::Csv => {
+                let header: Vec<String> = self.columns.iter().map(|(name, _)| csv_field(name)).collect();
+                writeln!(out, "{}", header.join(","))
+            }
+            Format::Json => write!(out, "["),
+        }
+    }
 }
 
 /// Quotes a field when it must be, or when it could be taken for NULL.
@@ -91,15 +162,6 @@ fn csv_field(text: &str) -> String {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
-    }
-}
-
-/// Numbers to the right, the rest to the left.
-fn align(data_type: DataType) -> Align {
-    match data_type {
-        DataType::SmallInt | DataType::Integer | DataType::BigInt => Align::Right,
-        DataType::Real | DataType::DoublePrecision | DataType::Numeric { .. } => Align::Right,
-        _ => Align::Left,
     }
 }
 

@@ -60,6 +60,9 @@ fn run_finished(shell: &mut Shell, typed: &mut String, editor: &mut DefaultEdito
             split::Piece::Statement(text) => {
                 shell.run_statement(text);
             }
+            split::Piece::Copy(text, lines) => {
+                shell.run_copy(text, lines);
+            }
             split::Piece::Command(line) => {
                 if meta::run(shell, line)? == meta::Next::Quit {
                     return Ok(false);
@@ -72,7 +75,7 @@ fn run_finished(shell: &mut Shell, typed: &mut String, editor: &mut DefaultEdito
 }
 
 fn prompt(shell: &Shell, inside: bool) -> String {
-    let state = if shell.session.in_transaction() { "*" } else { "" };
+    let state = if shell.link.in_transaction() { "*" } else { "" };
     format!("weft{}{state}> ", if inside { "-" } else { "=" })
 }
 

@@ -1,13 +1,11 @@
 //! Ctrl-C stops the statement that runs, not the shell.
 //!
-//! The signal handler only sets a flag; a thread that lives as long as the shell looks at it and uses the session's
-//! cancel token while a statement runs.
+//! The signal handler only sets a flag; a thread that lives as long as the shell looks at it and cancels the session's
+//! statement while one runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-use weft::CancelToken;
 
 static PRESSED: AtomicBool = AtomicBool::new(false);
 
@@ -22,13 +20,13 @@ pub(crate) struct Interrupts {
 
 impl Interrupts {
     /// Starts the thread that waits for Ctrl-C.
-    pub(crate) fn new(token: CancelToken) -> Interrupts {
+    pub(crate) fn new(cancel: Box<dyn Fn() + Send>) -> Interrupts {
         let working = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&working);
         std::thread::spawn(move || {
             while Arc::strong_count(&seen) > 1 {
                 if seen.load(Ordering::Acquire) && PRESSED.swap(false, Ordering::Relaxed) {
-                    token.cancel();
+                    cancel();
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }

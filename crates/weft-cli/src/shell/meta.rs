@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use weft::TableDef;
+use weft::{Database, TableDef};
 
 use super::Shell;
+use super::link::Link;
 use crate::failure::Failure;
 use crate::print::{Align, Format, Grid};
 
@@ -18,6 +19,13 @@ const HELP: &str = "\
 \\q            quit
 \\?            this list
 A statement ends with a semicolon; Ctrl-C stops one that runs.";
+
+/// The tables of a server.
+const REMOTE_LIST: &str = "SELECT c.relname AS \"Name\", n.nspname AS \"Schema\", \
+    pg_catalog.pg_table_size(c.oid) AS \"Bytes\" \
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema' \
+    ORDER BY n.nspname, c.relname";
 
 /// What the shell does after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +41,8 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Result<Next, Failure> {
     let mut words = line.split_whitespace();
     match (words.next().unwrap_or(""), words.next()) {
         ("q" | "quit", _) => return Ok(Next::Quit),
+        // pg_dump wraps its scripts in them.
+        ("restrict" | "unrestrict", _) => {}
         ("?" | "h" | "help", _) => println!("{HELP}"),
         ("timing", _) => {
             shell.timing = !shell.timing;
@@ -42,19 +52,49 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Result<Next, Failure> {
             Ok(format) => shell.format = format,
             Err(_) => println!("The formats are table, csv and json."),
         },
-        ("checkpoint", _) => shell.database.checkpoint()?,
-        ("d" | "dt", None) => list(shell)?,
-        ("d" | "dt", Some(name)) => describe(shell, name)?,
+        ("checkpoint", _) => match &shell.link {
+            Link::Directory(parts) => parts.0.checkpoint()?,
+            Link::Server(_) => drop(shell.run_statement("CHECKPOINT")),
+        },
+        ("d" | "dt", None) => match &shell.link {
+            Link::Directory(parts) => list(&parts.0)?,
+            Link::Server(_) => drop(shell.run_statement(REMOTE_LIST)),
+        },
+        ("d" | "dt", Some(name)) => match &shell.link {
+            Link::Directory(parts) => describe(&parts.0, name)?,
+            Link::Server(_) => describe_remote(shell, name),
+        },
         (other, _) => println!("There is no command \\{other}; \\? lists them."),
     }
     Ok(Next::Continue)
 }
 
-fn list(shell: &Shell) -> Result<(), Failure> {
+/// Columns and constraints of a server's table.
+fn describe_remote(shell: &mut Shell, name: &str) {
+    let quoted = name.replace('\'', "''");
+    let of_table = format!("(SELECT '{quoted}'::pg_catalog.regclass::pg_catalog.oid)");
+    let columns = format!(
+        "SELECT a.attname AS \"Column\", pg_catalog.format_type(a.atttypid, a.atttypmod) AS \"Type\", \
+         CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS \"Nullable\", \
+         (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d \
+          WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) AS \"Default\" \
+         FROM pg_catalog.pg_attribute a WHERE a.attrelid = {of_table} AND a.attnum > 0 AND NOT a.attisdropped \
+         ORDER BY a.attnum"
+    );
+    let constraints = format!(
+        "SELECT r.conname AS \"Constraint\", pg_catalog.pg_get_constraintdef(r.oid, true) AS \"Definition\" \
+         FROM pg_catalog.pg_constraint r WHERE r.conrelid = {of_table} ORDER BY r.conname"
+    );
+    if shell.run_statement(&columns) {
+        shell.run_statement(&constraints);
+    }
+}
+
+fn list(database: &Database) -> Result<(), Failure> {
     let columns = [("Name", Align::Left), ("Method", Align::Left), ("Rows", Align::Right), ("Bytes", Align::Right)];
     let mut grid = Grid::new(columns.into_iter());
-    for table in shell.database.tables()? {
-        let layers = shell.database.layers(&table.name)?;
+    for table in database.tables()? {
+        let layers = database.layers(&table.name)?;
         let rows: u64 = layers.iter().map(|layer| layer.rows - layer.dead_rows.min(layer.rows)).sum();
         let bytes: u64 = layers.iter().map(|layer| layer.bytes).sum();
         grid.row(vec![table.name.clone(), table.method.clone(), rows.to_string(), bytes.to_string()]);
@@ -62,8 +102,8 @@ fn list(shell: &Shell) -> Result<(), Failure> {
     print(&grid)
 }
 
-fn describe(shell: &Shell, name: &str) -> Result<(), Failure> {
-    let tables = shell.database.tables()?;
+fn describe(database: &Database, name: &str) -> Result<(), Failure> {
+    let tables = database.tables()?;
     let Some(table) = tables.iter().find(|table| table.name == name) else {
         println!("There is no table \"{name}\".");
         return Ok(());
@@ -80,7 +120,7 @@ fn describe(shell: &Shell, name: &str) -> Result<(), Failure> {
     constraints(table);
     let columns = [("Layer", Align::Left), ("Parts", Align::Right), ("Rows", Align::Right), ("Dead", Align::Right)];
     let mut grid = Grid::new(columns.into_iter().chain([("Bytes", Align::Right)]));
-    for layer in shell.database.layers(name)? {
+    for layer in database.layers(name)? {
         let numbers = [layer.parts, layer.rows, layer.dead_rows, layer.bytes].map(|number| number.to_string());
         grid.row(std::iter::once(layer.name).chain(numbers).collect());
     }

@@ -1,7 +1,7 @@
 //! The shell: statements from the command line, from files, from standard input or from a person.
 //!
 //! ```text
-//!   -c, -f, standard input ── split ──▶ one statement ──▶ Session::execute ──▶ print
+//!   -c, -f, standard input ── split ──▶ one statement ──▶ link (a directory, or a server) ──▶ print
 //!   a terminal ── interactive (history, several lines until ;) ─┘   └─ meta (\d \timing \q ...)
 //! ```
 //!
@@ -11,6 +11,7 @@
 mod interactive;
 mod interrupt;
 mod limit;
+mod link;
 mod meta;
 mod split;
 
@@ -18,24 +19,26 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use weft::{Database, Options, Session};
+use weft::{Code, Database, Options};
+use weft_server::client::{Client, Target};
 
 use crate::args::{Arguments, Script};
 use crate::failure::Failure;
-use crate::print::{self, Format};
+use crate::print::Format;
+use link::Link;
 
 pub(crate) use interrupt::Interrupts;
+pub(crate) use link::client_error_text;
 
 /// One running shell.
 pub(crate) struct Shell {
-    database: Database,
-    session: Session,
+    link: Link,
     format: Format,
     timing: bool,
     interrupts: Interrupts,
 }
 
-/// `weft [DIR] [-c SQL] [-f FILE] [--format ...] [--memory-limit SIZE]`.
+/// `weft [DIR | URL] [-c SQL] [-f FILE] [--format ...] [--memory-limit SIZE]`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let scripts = arguments.scripts()?;
     let format = match arguments.option("--format")? {
@@ -51,18 +54,44 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     };
     let dir = arguments.word();
     arguments.finish()?;
+    if let Some(url) = dir.as_deref().filter(|word| Target::is_url(word)) {
+        return run_shell(Link::Server(Box::new(connect(url)?)), format, &scripts, false);
+    }
     let place = Place::new(dir)?;
-    let database = Database::open_with(&place.dir, options)?;
+    let database = match Database::open_with(&place.dir, options) {
+        Err(error) if error.code() == Code::CannotConnectNow => {
+            // A server has it: the owner of the directory comes in by its socket.
+            let client = weft_server::connect_as_owner(&place.dir)?.ok_or(error)?;
+            return run_shell(Link::Server(Box::new(client)), format, &scripts, false);
+        }
+        opened => opened?,
+    };
     let session = database.session()?;
-    let interrupts = Interrupts::new(session.cancel_token());
-    let mut shell = Shell { database, session, format, timing: false, interrupts };
-    let result = shell.run(&scripts, &place);
-    let closed = shell.finish();
+    run_shell(Link::Directory(Box::new((database, session))), format, &scripts, place.is_temporary())
+}
+
+fn run_shell(link: Link, format: Format, scripts: &[Script], temporary: bool) -> Result<(), Failure> {
+    let interrupts = Interrupts::new(link.canceller());
+    let mut shell = Shell { link, format, timing: false, interrupts };
+    let result = shell.run(scripts, temporary);
+    let closed = shell.link.close();
     result.and(closed)
 }
 
+/// A connection to the server of an URL; a password that is not in it is looked for in PGPASSWORD.
+pub(crate) fn connect(url: &str) -> Result<Client, Failure> {
+    let mut target = Target::parse(url)?;
+    if target.password.is_none() {
+        target.password = std::env::var("PGPASSWORD").ok();
+    }
+    if !target.settings.iter().any(|(name, _)| name == "application_name") {
+        target.settings.push(("application_name".into(), "weft".into()));
+    }
+    Ok(Client::connect(&target)?)
+}
+
 impl Shell {
-    fn run(&mut self, scripts: &[Script], place: &Place) -> Result<(), Failure> {
+    fn run(&mut self, scripts: &[Script], temporary: bool) -> Result<(), Failure> {
         for script in scripts {
             let text = match script {
                 Script::Text(text) => text.clone(),
@@ -74,7 +103,7 @@ impl Shell {
             return Ok(());
         }
         if io::stdin().is_terminal() {
-            return interactive::run(self, place.is_temporary());
+            return interactive::run(self, temporary);
         }
         self.run_script(&read_script("-")?)
     }
@@ -85,6 +114,7 @@ impl Shell {
             let done = match piece {
                 split::Piece::Statement(text) => self.run_statement(text),
                 split::Piece::Command(line) => meta::run(self, line).map(|_| true)?,
+                split::Piece::Copy(text, lines) => self.run_copy(text, lines),
             };
             if !done {
                 return Err(Failure::Reported);
@@ -95,28 +125,29 @@ impl Shell {
 
     /// Runs one statement and prints its result or its error; false after an error.
     fn run_statement(&mut self, text: &str) -> bool {
+        self.print(|link, out, format| link.run(text, out, format))
+    }
+
+    /// Runs COPY with the lines behind it; false after an error.
+    fn run_copy(&mut self, text: &str, lines: &str) -> bool {
+        self.print(|link, out, _| link.copy_in(text, lines, out))
+    }
+
+    /// Prints what something gives, or its error; false after an error.
+    fn print(&mut self, run: impl FnOnce(&mut Link, &mut dyn Write, Format) -> Result<(), String>) -> bool {
         let begun = Instant::now();
-        let result = self.interrupts.during(|| self.session.execute(text));
-        let elapsed = begun.elapsed();
         let mut out = io::stdout().lock();
-        let good = match result {
-            Ok(outcomes) => outcomes.iter().all(|outcome| print::print_outcome(&mut out, outcome, self.format).is_ok()),
-            Err(error) => {
-                let _ = out.flush();
-                eprint!("{}", print::error_text(&error, Some(text)));
-                false
-            }
-        };
+        let result = self.interrupts.during(|| run(&mut self.link, &mut out, self.format));
+        let elapsed = begun.elapsed();
+        if let Err(message) = &result {
+            let _ = out.flush();
+            eprint!("{message}");
+        }
         if self.timing {
             let _ = writeln!(out, "Time: {:.3} ms", elapsed.as_secs_f64() * 1e3);
         }
         let _ = out.flush();
-        good
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        drop(self.session);
-        Ok(self.database.close()?)
+        result.is_ok()
     }
 }
 

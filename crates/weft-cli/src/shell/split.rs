@@ -14,6 +14,8 @@ pub(super) enum Piece<'a> {
     Statement(&'a str),
     /// What follows a backslash.
     Command(&'a str),
+    /// COPY ... FROM stdin, and the lines behind it up to the one that is a backslash and a dot.
+    Copy(&'a str, &'a str),
 }
 
 /// The pieces of a whole script; a last statement needs no semicolon.
@@ -31,7 +33,7 @@ pub(super) fn split(script: &str) -> (Vec<Piece<'_>>, &str) {
     let mut rest = script;
     loop {
         let begin = rest.trim_start();
-        if let Some(command) = begin.strip_prefix('\\') {
+        if let Some(command) = uncommented(begin).strip_prefix('\\') {
             let end = command.find('\n').unwrap_or(command.len());
             pieces.push(Piece::Command(command[..end].trim().trim_end_matches(';')));
             rest = &command[end..];
@@ -39,6 +41,11 @@ pub(super) fn split(script: &str) -> (Vec<Piece<'_>>, &str) {
         }
         match statement_end(begin) {
             Some(end) => {
+                if let Some((lines, after)) = copy_lines(&begin[..end], &begin[end + 1..]) {
+                    pieces.push(Piece::Copy(begin[..end].trim(), lines));
+                    rest = after;
+                    continue;
+                }
                 if has_words(&begin[..end]) {
                     pieces.push(Piece::Statement(begin[..end].trim()));
                 }
@@ -47,6 +54,39 @@ pub(super) fn split(script: &str) -> (Vec<Piece<'_>>, &str) {
             None => return (pieces, begin),
         }
     }
+}
+
+/// The lines that a COPY ... FROM stdin finds behind it in the script, and what follows them. None when it is another
+/// statement, or the last of the script, whose rows come from elsewhere.
+fn copy_lines<'a>(statement: &str, behind: &'a str) -> Option<(&'a str, &'a str)> {
+    let words: Vec<String> =
+        uncommented(statement).split(|c: char| c.is_whitespace() || c == '(').map(str::to_lowercase).collect();
+    let from_stdin = words.windows(2).any(|pair| pair[0] == "from" && pair[1] == "stdin");
+    if words.first().is_none_or(|word| word != "copy") || !from_stdin {
+        return None;
+    }
+    let line_end = behind.find('\n')?;
+    let data = &behind[line_end + 1..];
+    if !behind[..line_end].trim().is_empty() || data.trim().is_empty() {
+        return None;
+    }
+    let mut at = 0;
+    for line in data.split_inclusive('\n') {
+        if line.trim_end() == "\\." {
+            return Some((&data[..at], &data[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    Some((data, ""))
+}
+
+/// The text without the comments before it.
+fn uncommented(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while rest.starts_with("--") || rest.starts_with("/*") {
+        rest = rest[skip(rest, 0)..].trim_start();
+    }
+    rest
 }
 
 /// Whether there is anything but blanks and comments.
@@ -161,13 +201,14 @@ mod tests {
         let text = |piece: &Piece<'_>| match piece {
             Piece::Statement(text) => (*text).to_owned(),
             Piece::Command(line) => format!("\\{line}"),
+            Piece::Copy(text, lines) => format!("{text} < {lines}"),
         };
         pieces(script).iter().map(text).collect()
     }
 
     #[test]
     fn semicolons_inside_quotes_and_comments_do_not_end() {
-        let cases: [(&str, &[&str]); 9] = [
+        let cases: [(&str, &[&str]); 10] = [
             ("a;b", &["a", "b"]),
             (" a ; ; -- c ;\n b", &["a", "-- c ;\n b"]),
             ("select ';''x;'; b;", &["select ';''x;'", "b"]),
@@ -176,11 +217,21 @@ mod tests {
             ("/* ; /* ; */ ; */ a; /* end; */", &["/* ; /* ; */ ; */ a"]),
             ("$$ ; $$; $x$ $$ ; $x$; $1; a$b;c$", &["$$ ; $$", "$x$ $$ ; $x$", "$1", "a$b", "c$"]),
             ("\\d t;\n a;\n\\timing", &["\\d t", "a", "\\timing"]),
+            ("-- c\n/* d */ \\restrict x\nb;", &["\\restrict x", "b"]),
             ("'ü;'; 'never closed; x", &["'ü;'", "'never closed; x"]),
         ];
         for (script, expected) in cases {
             assert_eq!(texts(script), expected, "{script}");
         }
+    }
+
+    #[test]
+    fn rows_of_copy_stand_in_the_script() {
+        let script = "-- data\nCOPY t (a) FROM stdin;\n1;\\N\n'2\n\\.\n\nCOPY u FROM STDIN WITH (FORMAT csv);\n\\.\nb;";
+        let expected = ["-- data\nCOPY t (a) FROM stdin < 1;\\N\n'2\n", "COPY u FROM STDIN WITH (FORMAT csv) < ", "b"];
+        assert_eq!(texts(script), expected);
+        assert_eq!(texts("COPY t FROM stdin;\n"), ["COPY t FROM stdin"]);
+        assert_eq!(texts("COPY t FROM '/x'; a;"), ["COPY t FROM '/x'", "a"]);
     }
 
     #[test]

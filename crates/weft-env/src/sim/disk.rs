@@ -246,6 +246,13 @@ impl Disk {
         Ok(self.next_lock)
     }
 
+    /// Replaces the owner's text of a lock, if `holder` still has it.
+    pub(crate) fn describe_lock(&mut self, path: &Path, holder: u64, owner: &str) {
+        if let Some(lock) = self.locks.get_mut(path).filter(|(present, _)| *present == holder) {
+            lock.1 = owner.to_owned();
+        }
+    }
+
     /// Releases a lock, if `holder` still has it.
     pub(crate) fn unlock(&mut self, path: &Path, holder: u64) {
         if self.locks.get(path).is_some_and(|(present, _)| *present == holder) {

@@ -90,7 +90,12 @@ impl Fs for SimPart {
     }
 }
 
-impl DirLock for SimLock {}
+impl DirLock for SimLock {
+    fn describe(&self, owner: &str) -> io::Result<()> {
+        self.machine.disk.lock().describe_lock(&self.path, self.holder, owner);
+        Ok(())
+    }
+}
 
 impl Drop for SimLock {
     fn drop(&mut self) {

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 
 use weft_env::sync::Mutex;
 use weft_env::{Env, JoinHandle};
-use weft_format::{Result, Timestamp};
+use weft_format::{Error, Result, Timestamp};
 
+use super::backup::{self, BackupSummary};
 use super::core::Core;
 use super::options::EngineOptions;
 use super::status::EngineStatus;
@@ -113,9 +114,23 @@ impl Engine {
         Ok(())
     }
 
+    /// Copies the database as it is at this moment into `dest`, beside the backups that are there, while transactions
+    /// and jobs go on; files that the newest of them has are not copied again. After an error, and after a crash, the
+    /// earlier backups are as they were.
+    pub fn backup(&self, dest: &Path, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
+        backup::backup(&self.core, dest, cancel)
+    }
+
     /// Makes all commits that were acknowledged asynchronously durable.
     pub fn flush(&self) -> Result<()> {
         self.core.log.flush().map_err(|error| self.core.poison_if_stopped(error))
+    }
+
+    /// What others are told who try to open the directory: who has it, and on a second line what to do.
+    pub fn describe_owner(&self, owner: &str) -> Result<()> {
+        let lock = self.core.dir_lock.lock();
+        let described = lock.as_ref().map_or(Ok(()), |lock| lock.describe(owner));
+        described.map_err(|error| Error::io(format!("writing to the lock of {}", self.core.dir.display()), &error))
     }
 
     /// Ends the threads, checkpoints, and lets go of the directory. Transactions that are open can still read; their

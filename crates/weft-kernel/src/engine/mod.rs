@@ -16,6 +16,7 @@
 //!
 //! Source: DESIGN sections 3, 4 and 5 (invariant 7).
 
+mod backup;
 mod checkpoint;
 mod core;
 mod handle;
@@ -27,10 +28,12 @@ mod redo;
 mod status;
 mod threads;
 
+pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
 pub use handle::Engine;
 pub use options::{Durability, EngineOptions};
 pub use status::EngineStatus;
 
+pub(crate) use backup::FilePins;
 pub(crate) use core::Core;
 pub(crate) use holds::LogHold;
 

@@ -10,6 +10,7 @@ use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
+use super::backup::FilePins;
 use super::core::{Core, Methods, method};
 use super::holds::LogHolds;
 use super::options::EngineOptions;
@@ -56,6 +57,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         row_budget,
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
+        pins: FilePins::default(),
     });
     let catalog = Arc::new(Catalog::new());
     catalog.raise_next_id(recovered.table_max.0 + 1);
@@ -123,7 +125,7 @@ fn recover(
     Ok((end, redo.attached))
 }
 
-fn create_dir(env: &Env, dir: &Path) -> Result<()> {
+pub(super) fn create_dir(env: &Env, dir: &Path) -> Result<()> {
     let failed = |error: io::Error| Error::io(format!("creating the directory {}", dir.display()), &error);
     if env.fs.exists(dir).map_err(failed)? {
         return Ok(());
@@ -145,8 +147,12 @@ fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn Di
         if error.kind() != io::ErrorKind::WouldBlock {
             return Error::io(format!("locking the file {}", dir.join(LOCK_FILE).display()), &error);
         }
-        let message = format!("the directory {} is in use by {error}", dir.display());
-        Error::new(Code::CannotConnectNow, message).hint("close the database there, or open another directory")
+        let text = error.to_string();
+        // A server says on a second line how to come in.
+        let (owner, way) =
+            text.split_once('\n').unwrap_or((&text, "close the database there, or open another directory"));
+        let message = format!("the directory {} is in use by {owner}", dir.display());
+        Error::new(Code::CannotConnectNow, message).hint(way)
     })
 }
 

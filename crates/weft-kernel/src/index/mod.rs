@@ -70,6 +70,7 @@ pub use run_scan::Direction;
 pub use store::IndexStore;
 
 pub(crate) use relation::{attachment, fold, table_of};
+pub(crate) use run::Run;
 pub(crate) use scan_rows::for_each_row;
 pub(crate) use select::scan_by_index;
 

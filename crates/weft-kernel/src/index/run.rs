@@ -115,6 +115,12 @@ impl Run {
         Ok(bytes.into())
     }
 
+    /// Reads everything, past the cache, and tests its checksums.
+    pub(crate) fn verify_checksums(&self) -> Result<()> {
+        (0..self.footer.blocks.len()).try_for_each(|block| self.block(block, false).map(|_| ()))?;
+        (0..self.footer.segments.len()).try_for_each(|segment| self.segment(segment, false).map(|_| ()))
+    }
+
     /// Makes the file's bytes durable; its directory entry is the caller's to sync.
     pub(crate) fn sync(&self) -> Result<()> {
         if active(Fault::SkipFileSync) {
@@ -186,9 +192,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         // While a thread unwinds the disk may be gone (a simulated crash); open removes what is left.
         if self.obsolete.load(Ordering::Acquire) && !std::thread::panicking() {
-            // A file that cannot be removed now is an orphan, which the next open removes.
-            let _ = self.env.fs.remove(&self.path);
-            self.services.forget_file(self.file);
+            self.services.remove_file(&*self.env.fs, self.index, self.file);
         }
     }
 }

@@ -81,6 +81,8 @@ pub struct LogReader {
     env: Env,
     dir: PathBuf,
     starts: Vec<Lsn>,
+    /// Where the segments lie, when not under their own names in `dir`.
+    places: Vec<PathBuf>,
     /// How many of `starts` were opened.
     opened: usize,
     header: SegmentHeader,
@@ -124,6 +126,12 @@ pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[Lsn], durable: Lsn
 
 impl LogReader {
     fn new(env: &Env, dir: &Path, starts: Vec<Lsn>) -> Result<LogReader> {
+        LogReader::of_files(env, dir, starts, Vec::new())
+    }
+
+    /// Reads segments that lie under other names: `places` has one path for each, or is empty.
+    pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
+        assert!(places.is_empty() || places.len() == starts.len(), "each segment has a place");
         let mut reader = LogReader {
             env: env.clone(),
             dir: dir.to_owned(),
@@ -136,6 +144,7 @@ impl LogReader {
             end: LogEnd::default(),
             at_end: starts.is_empty(),
             starts,
+            places,
         };
         if let Some(&first) = reader.starts.first() {
             reader.end.next_lsn = first;
@@ -220,7 +229,7 @@ impl LogReader {
     fn open_segment(&mut self) -> Result<()> {
         let start = self.starts[self.opened];
         let name = segment_name(start);
-        let path = self.dir.join(&name);
+        let path = self.places.get(self.opened).cloned().unwrap_or_else(|| self.dir.join(&name));
         let failed = |error| Error::io(format!("reading log segment {}", path.display()), &error);
         let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
         let length = usize::try_from(file.len().map_err(failed)?)

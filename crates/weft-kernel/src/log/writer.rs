@@ -28,6 +28,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -109,8 +110,8 @@ pub struct Log {
     /// Tells the writer that as many committers are there as it hoped for.
     gathered: Condvar,
     tail: Mutex<Tail>,
-    /// Held by who removes segments: two at a time could leave a gap at a crash.
-    truncating: Mutex<()>,
+    /// Held by who removes segments: two at a time could leave a gap at a crash. How many keep every segment.
+    truncating: Mutex<usize>,
     durable: AtomicU64,
     first: AtomicU64,
 }
@@ -151,7 +152,7 @@ impl Log {
             wake: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
             tail: Mutex::new(tail),
-            truncating: Mutex::new(()),
+            truncating: Mutex::new(0),
             durable: AtomicU64::new(next.0),
             first: AtomicU64::new(first.0),
         })
@@ -316,14 +317,17 @@ impl Log {
 
     /// Whether [`Log::truncate_before`] would remove anything now.
     pub fn can_truncate(&self, cut: Timestamp) -> bool {
-        self.tail.lock().segments().unneeded(cut).is_some()
+        *self.truncating.lock() == 0 && self.tail.lock().segments().unneeded(cut).is_some()
     }
 
     /// Removes segments that redo from `cut` on does not need: every commit in them is at or before `cut`, and so is
     /// the commit of every transaction with a chunk in them. Returns how many went.
     pub fn truncate_before(&self, cut: Timestamp) -> Result<usize> {
-        let _alone = self.truncating.lock();
+        let keepers = self.truncating.lock();
         let mut removed = 0;
+        if *keepers > 0 {
+            return Ok(0);
+        }
         loop {
             self.state.lock().check_poison()?;
             let Some(start) = self.tail.lock().segments().pop_before(cut) else { break };
@@ -349,6 +353,21 @@ impl Log {
             self.first.store(first.0, Ordering::Release);
         }
         Ok(removed)
+    }
+
+    /// Keeps every segment until what it returns is dropped.
+    pub(crate) fn keep(self: &Arc<Log>) -> KeptLog {
+        *self.truncating.lock() += 1;
+        KeptLog(Arc::clone(self))
+    }
+
+    /// Makes everything appended so far durable and says where it lies: the starts of the segments, oldest first, and
+    /// the end. What lies before the end does not change any more.
+    pub(crate) fn extent(&self) -> Result<(Vec<Lsn>, Lsn)> {
+        self.flush()?;
+        let mut tail = self.tail.lock();
+        let end = tail.next_lsn();
+        Ok((tail.segments().starts(), end))
     }
 
     /// Bytes of log on disk that recovery would read.
@@ -387,6 +406,15 @@ impl Log {
             Err(error) if error.code() == Code::DataCorrupted => Ok(vec![error.to_string()]),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Keeps every segment of a log.
+pub(crate) struct KeptLog(Arc<Log>);
+
+impl Drop for KeptLog {
+    fn drop(&mut self) {
+        *self.0.truncating.lock() -= 1;
     }
 }
 

@@ -32,24 +32,8 @@ pub(super) fn write_and_name(
     number: u64,
     tables: &Tables,
 ) -> std::result::Result<(Arc<dyn File>, FileHeader), Failure> {
-    let salt = env.rng.next_u64() as u32;
-    let mut bytes = vec![0; FILE_HEADER_BYTES];
-    for (id, table) in &tables.by_id {
-        assert!(table.payloads.len() <= 1, "the payloads of a snapshot are folded");
-        let mut payload = Vec::new();
-        let edit = Edit {
-            table: *id,
-            cut: table.cut,
-            added: table.files.iter().copied().collect(),
-            removed: Vec::new(),
-            payload: table.payloads.first().cloned().unwrap_or_default(),
-        };
-        edit.encode(&mut payload);
-        push_record(&mut bytes, 0, 0, salt, KIND_EDIT, &payload);
-    }
-    let snapshot_end = bytes.len() as u64;
-    let header = FileHeader { salt, number, snapshot_end, file_max: tables.file_max, table_max: tables.table_max };
-    bytes[..FILE_HEADER_BYTES].copy_from_slice(&header.encode());
+    assert!(tables.by_id.values().all(|table| table.payloads.len() <= 1), "the payloads of a snapshot are folded");
+    let (header, bytes) = image(env.rng.next_u64() as u32, number, tables);
 
     let path = dir.join(manifest_name(number));
     let file = write_file(env, &path, &bytes)?;
@@ -72,6 +56,36 @@ pub(super) fn write_and_name(
     sync_dir(env, dir)?;
     reached(Step::ManifestDirSynced);
     Ok((file, header))
+}
+
+/// The bytes of manifest `number` with `tables` as its snapshot: one edit per table, and one more for each payload
+/// after its first.
+pub(super) fn image(salt: u32, number: u64, tables: &Tables) -> (FileHeader, Vec<u8>) {
+    let mut bytes = vec![0; FILE_HEADER_BYTES];
+    for (id, table) in &tables.by_id {
+        let mut edit =
+            Edit { table: *id, cut: table.cut, added: table.files.iter().copied().collect(), ..Edit::default() };
+        let mut payloads = table.payloads.iter();
+        edit.payload = payloads.next().cloned().unwrap_or_default();
+        push_edit(&mut bytes, salt, &edit);
+        for payload in payloads {
+            push_edit(
+                &mut bytes,
+                salt,
+                &Edit { table: *id, cut: table.cut, payload: payload.clone(), ..Edit::default() },
+            );
+        }
+    }
+    let snapshot_end = bytes.len() as u64;
+    let header = FileHeader { salt, number, snapshot_end, file_max: tables.file_max, table_max: tables.table_max };
+    bytes[..FILE_HEADER_BYTES].copy_from_slice(&header.encode());
+    (header, bytes)
+}
+
+fn push_edit(bytes: &mut Vec<u8>, salt: u32, edit: &Edit) {
+    let mut payload = Vec::new();
+    edit.encode(&mut payload);
+    push_record(bytes, 0, 0, salt, KIND_EDIT, &payload);
 }
 
 fn sync_dir(env: &Env, dir: &Path) -> std::result::Result<(), Failure> {

@@ -35,5 +35,8 @@ pub use edit::Edit;
 pub use records::{ManifestRecord, read_manifest};
 pub use store::{Hooks, Manifest, RecoveredManifest};
 
+pub(crate) use layout::{CURRENT, manifest_number};
+pub(crate) use store::ManifestSnapshot;
+
 #[cfg(test)]
 mod tests;

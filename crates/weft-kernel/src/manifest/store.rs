@@ -24,10 +24,10 @@ use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, read_current, read_file, remove, write_and_name};
+use super::files::{Failure, image, read_current, read_file, remove, write_and_name};
 use super::layout::{
-    CURRENT, CURRENT_TEMPORARY, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, manifest_name, manifest_number,
-    push_record, record_bytes,
+    CURRENT, CURRENT_TEMPORARY, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current, manifest_name,
+    manifest_number, push_record, record_bytes,
 };
 use super::replay::{Replayed, replay};
 use super::tables::Tables;
@@ -66,6 +66,46 @@ pub struct RecoveredManifest {
     pub table_max: TableId,
     /// The highest cut of any table: timestamps handed out must be higher.
     pub cut_max: Timestamp,
+}
+
+/// What the manifest knew at one moment.
+pub(crate) struct ManifestSnapshot {
+    tables: Tables,
+}
+
+/// The number of the manifest in a copy of a database.
+const COPY_NUMBER: u64 = 1;
+
+impl ManifestSnapshot {
+    /// The data files that it names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (TableId, FileId)> {
+        self.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)))
+    }
+
+    /// The cut of a table; 0 when it has no edit.
+    pub(crate) fn cut(&self, table: TableId) -> Timestamp {
+        self.tables.by_id.get(&table).map_or(Timestamp(0), |table| table.cut)
+    }
+
+    /// The highest cut of any table.
+    pub(crate) fn cut_max(&self) -> Timestamp {
+        self.tables.by_id.values().map(|table| table.cut).max().unwrap_or_default()
+    }
+
+    /// The newest image of the catalog, if there is one.
+    pub(crate) fn catalog(&self) -> Option<&[u8]> {
+        self.tables.by_id.get(&TableId(0))?.payloads.last().map(Vec::as_slice)
+    }
+
+    /// The name and the bytes of a manifest file that says the same.
+    pub(crate) fn file(&self, env: &Env) -> (String, Vec<u8>) {
+        (manifest_name(COPY_NUMBER), image(env.rng.next_u64() as u32, COPY_NUMBER, &self.tables).1)
+    }
+
+    /// The name and the bytes of the file that names it: the last one that a copy gets.
+    pub(crate) fn current() -> (&'static str, String) {
+        (CURRENT, encode_current(COPY_NUMBER))
+    }
 }
 
 struct State {
@@ -161,6 +201,15 @@ impl Manifest {
         let state = self.state.lock();
         let files = state.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)));
         files.collect()
+    }
+
+    /// What is known at this moment, for a copy of the database.
+    pub(crate) fn snapshot(&self) -> Result<ManifestSnapshot> {
+        let state = self.state.lock();
+        if let Some(error) = &state.poisoned {
+            return Err(error.clone());
+        }
+        Ok(ManifestSnapshot { tables: state.tables.clone() })
     }
 
     /// The cut of a table; 0 when it has no edit.

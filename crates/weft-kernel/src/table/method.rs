@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_env::Env;
+use weft_env::{Env, File};
 use weft_format::{FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::job::JobOffer;
@@ -131,4 +131,6 @@ pub trait Method: Send + Sync {
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
     /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
+    /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
+    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()>;
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
-use weft_env::OpenMode;
 use weft_env::sync::{Mutex, RwLock};
+use weft_env::{File, OpenMode};
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRef};
 
@@ -32,6 +32,10 @@ impl Method for MemoryMethod {
             None => Ok(()),
             Some(name) => Err(Error::new(Code::InvalidParameterValue, format!("option {name:?} is unknown"))),
         }
+    }
+
+    fn test_file(&self, _def: &TableDef, _file: FileId, _handle: Arc<dyn File>) -> Result<()> {
+        Ok(())
     }
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
@@ -168,7 +172,7 @@ impl MemoryTable {
     }
 
     fn remove(&self, file: FileId) {
-        let _ = self.context.env.fs.remove(&self.context.services.file_path(self.def().id, file));
+        self.context.services.remove_file(&*self.context.env.fs, self.def().id, file);
     }
 }
 

@@ -13,7 +13,9 @@
 //!
 //! Source: RFC 5802, RFC 7677.
 
+mod prover;
 mod scram;
 
+pub(crate) use prover::Prover;
 pub(crate) use scram::Exchange;
 pub use weft_sql::rights::Verifier;

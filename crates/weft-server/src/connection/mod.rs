@@ -31,7 +31,7 @@ use crate::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, v
 use crate::server::{Shared, Slot};
 use portal::{Portal, Statement};
 
-pub(crate) use startup::begin;
+pub(crate) use startup::{Entrance, begin};
 
 /// A connection whose client was let in.
 pub(crate) struct Connection {

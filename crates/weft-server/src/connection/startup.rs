@@ -23,11 +23,20 @@ const SASL_CONTINUE: u32 = 11;
 const SASL_FINAL: u32 = 12;
 const MECHANISM: &str = "SCRAM-SHA-256";
 
+/// Which door a client came in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entrance {
+    /// One that is open to everybody: clients prove who they are.
+    Public,
+    /// The socket that only the operating system user of the server can reach, which is proof enough.
+    Owner,
+}
+
 /// Brings a new socket to the point where it runs statements, and serves it to its end.
-pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
+pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket, entrance: Entrance) {
     let mut channel = Channel::new(Transport::Plain(socket));
     let mut is_cancel = false;
-    match negotiate(shared, &mut channel, &mut is_cancel) {
+    match negotiate(shared, &mut channel, entrance, &mut is_cancel) {
         Ok(Some(connection)) => connection(channel).run(),
         Ok(None) => {}
         Err(error) if is_cancel || error.code() == Code::Io => {}
@@ -44,7 +53,12 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
 type Admitted = Box<dyn FnOnce(Channel) -> Connection>;
 
 /// None when the client only wanted something cancelled, or has gone.
-fn negotiate(shared: &Arc<Shared>, channel: &mut Channel, is_cancel: &mut bool) -> Result<Option<Admitted>> {
+fn negotiate(
+    shared: &Arc<Shared>,
+    channel: &mut Channel,
+    entrance: Entrance,
+    is_cancel: &mut bool,
+) -> Result<Option<Admitted>> {
     let limit = shared.config().authentication_timeout;
     let set = channel.socket().set_read_timeout(Some(limit));
     set.map_err(|error| Error::io("setting a time limit for reads", &error))?;
@@ -64,7 +78,7 @@ fn negotiate(shared: &Arc<Shared>, channel: &mut Channel, is_cancel: &mut bool) 
             Startup::Session { minor, parameters } => {
                 let given: HashMap<String, String> =
                     parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-                return admit(shared, channel, minor, &given).map(Some);
+                return admit(shared, channel, entrance, minor, &given).map(Some);
             }
         }
     }
@@ -86,7 +100,13 @@ fn begin_tls(shared: &Arc<Shared>, channel: &mut Channel) -> Result<()> {
     Ok(())
 }
 
-fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMap<String, String>) -> Result<Admitted> {
+fn admit(
+    shared: &Arc<Shared>,
+    channel: &mut Channel,
+    entrance: Entrance,
+    minor: u16,
+    given: &HashMap<String, String>,
+) -> Result<Admitted> {
     let unknown: Vec<&str> = given.keys().map(String::as_str).filter(|name| name.starts_with("_pq_.")).collect();
     if minor > 0 || !unknown.is_empty() {
         channel.out.negotiate(0, &unknown);
@@ -99,7 +119,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
         return Err(Error::new(Code::ShuttingDown, "the database system is shutting down"));
     }
     let slot = shared.enter(channel.socket())?;
-    let login = authenticate(shared, channel, user)?;
+    let login = authenticate(shared, channel, entrance, user)?;
     let database = given.get("database").unwrap_or(user);
     if database != shared.config().database_name.as_str() {
         let message = format!("database \"{database}\" does not exist");
@@ -183,8 +203,8 @@ fn options(text: &str) -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-fn authenticate(shared: &Arc<Shared>, channel: &mut Channel, user: &str) -> Result<Login> {
-    if shared.config().auth == Auth::Trust {
+fn authenticate(shared: &Arc<Shared>, channel: &mut Channel, entrance: Entrance, user: &str) -> Result<Login> {
+    if entrance == Entrance::Owner || shared.config().auth == Auth::Trust {
         return shared.check_role(user);
     }
     let peer = channel.socket().peer_address();

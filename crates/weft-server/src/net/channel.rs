@@ -28,6 +28,8 @@ const KEPT_BYTES_MAX: usize = 1 << 18;
 /// A connection's bytes in both directions.
 pub(crate) struct Channel {
     transport: Transport,
+    /// What errors call the other side.
+    peer: &'static str,
     input: Vec<u8>,
     /// Bytes of `input` that have arrived and are not taken yet.
     arrived: Range<usize>,
@@ -42,9 +44,18 @@ pub(crate) struct Frame {
 }
 
 impl Channel {
-    /// A channel over a new socket.
+    /// A channel over a new socket of a client.
     pub(crate) fn new(transport: Transport) -> Channel {
-        Channel { transport, input: vec![0; READ_BYTES], arrived: 0..0, out: Out::default() }
+        Channel::to("client", transport)
+    }
+
+    /// A channel over a socket that was connected to a server.
+    pub(crate) fn to_server(transport: Transport) -> Channel {
+        Channel::to("server", transport)
+    }
+
+    fn to(peer: &'static str, transport: Transport) -> Channel {
+        Channel { transport, peer, input: vec![0; READ_BYTES], arrived: 0..0, out: Out::default() }
     }
 
     /// The socket below.
@@ -97,6 +108,16 @@ impl Channel {
         Ok(Some(self.take(0, 4, length)))
     }
 
+    /// One byte outside of any message: the answer to a request for encryption; none when the other side has gone.
+    pub(crate) fn read_byte(&mut self) -> Result<Option<u8>> {
+        if !self.arrive(1, true)? {
+            return Ok(None);
+        }
+        let byte = self.input[self.arrived.start];
+        self.arrived.start += 1;
+        Ok(Some(byte))
+    }
+
     /// The tag of the message after the one that was taken, if it has arrived.
     pub(crate) fn next_tag(&self) -> Option<u8> {
         (self.arrived.len() >= 5).then(|| self.input[self.arrived.start])
@@ -133,10 +154,15 @@ impl Channel {
             let read = self.transport.read(&mut self.input[self.arrived.end..]);
             match read {
                 Ok(0) if may_end && self.arrived.is_empty() => return Ok(false),
-                Ok(0) => return Err(crate::protocol::violation("the client went in the middle of a message")),
+                Ok(0) => {
+                    return Err(crate::protocol::violation(format!(
+                        "the {} went in the middle of a message",
+                        self.peer
+                    )));
+                }
                 Ok(n) => self.arrived.end += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("reading from the client", &error)),
+                Err(error) => return Err(Error::io(format!("reading from the {}", self.peer), &error)),
             }
         }
         Ok(true)
@@ -164,6 +190,6 @@ impl Channel {
         }
         let sent = self.transport.write_all(self.out.bytes()).and_then(|()| self.transport.flush());
         self.out.clear();
-        sent.map_err(|error| Error::io("writing to the client", &error))
+        sent.map_err(|error| Error::io(format!("writing to the {}", self.peer), &error))
     }
 }

@@ -97,6 +97,8 @@ impl Write for Socket {
 pub(crate) enum Transport {
     Plain(Socket),
     Tls(Box<rustls::StreamOwned<rustls::ServerConnection, Socket>>),
+    /// TLS where this program is the client.
+    TlsClient(Box<rustls::StreamOwned<rustls::ClientConnection, Socket>>),
 }
 
 impl Transport {
@@ -105,12 +107,13 @@ impl Transport {
         match self {
             Transport::Plain(socket) => socket,
             Transport::Tls(stream) => &stream.sock,
+            Transport::TlsClient(stream) => &stream.sock,
         }
     }
 
     /// Whether what is sent is encrypted.
     pub(crate) fn is_encrypted(&self) -> bool {
-        matches!(self, Transport::Tls(_))
+        !matches!(self, Transport::Plain(_))
     }
 }
 
@@ -119,6 +122,7 @@ impl Read for Transport {
         match self {
             Transport::Plain(socket) => socket.read(buffer),
             Transport::Tls(stream) => stream.read(buffer),
+            Transport::TlsClient(stream) => stream.read(buffer),
         }
     }
 }
@@ -128,6 +132,7 @@ impl Write for Transport {
         match self {
             Transport::Plain(socket) => socket.write(bytes),
             Transport::Tls(stream) => stream.write(bytes),
+            Transport::TlsClient(stream) => stream.write(bytes),
         }
     }
 
@@ -135,6 +140,7 @@ impl Write for Transport {
         match self {
             Transport::Plain(socket) => socket.flush(),
             Transport::Tls(stream) => stream.flush(),
+            Transport::TlsClient(stream) => stream.flush(),
         }
     }
 }

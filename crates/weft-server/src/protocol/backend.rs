@@ -65,6 +65,15 @@ impl Out {
         self.bytes.push(byte);
     }
 
+    /// A packet without a tag: what a client sends first.
+    pub(crate) fn packet(&mut self, body: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 4]);
+        body(&mut self.bytes);
+        let length = u32::try_from(self.bytes.len() - start).expect("a packet is shorter than 4 GiB");
+        self.bytes[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
     /// AuthenticationOk
     pub(crate) fn authentication_ok(&mut self) {
         self.authentication(0, |_| {});
@@ -211,7 +220,7 @@ fn field(body: &mut Vec<u8>, tag: u8, value: &str) {
 }
 
 /// A text and the zero byte behind it; zero bytes inside are left out.
-fn text(body: &mut Vec<u8>, value: &str) {
+pub(crate) fn text(body: &mut Vec<u8>, value: &str) {
     body.extend(value.bytes().filter(|&byte| byte != 0));
     body.push(0);
 }

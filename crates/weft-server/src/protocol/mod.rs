@@ -16,9 +16,10 @@ mod backend;
 mod frontend;
 mod startup;
 
-pub(crate) use backend::{Described, Out, TransactionStatus, is_fatal};
+pub(crate) use backend::{Described, Out, TransactionStatus, is_fatal, text};
 pub(crate) use frontend::is_known;
 pub use frontend::{Frontend, Target, decode};
+pub(crate) use startup::{CANCEL, SSL};
 pub use startup::{Startup, decode_startup};
 pub use weft_sql::binary::Fields;
 pub(crate) use weft_sql::binary::violation;

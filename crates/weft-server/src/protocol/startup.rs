@@ -5,8 +5,8 @@ use weft_format::Result;
 use super::{Fields, violation};
 
 /// The codes that stand where a version would.
-const CANCEL: u32 = 1234 << 16 | 5678;
-const SSL: u32 = 1234 << 16 | 5679;
+pub(crate) const CANCEL: u32 = 1234 << 16 | 5678;
+pub(crate) const SSL: u32 = 1234 << 16 | 5679;
 const GSS: u32 = 1234 << 16 | 5680;
 
 /// The first packet of a connection.

@@ -24,6 +24,9 @@ pub struct ServerConfig {
     pub socket_dir: Option<PathBuf>,
     /// The port in the name of the unix socket, when there is no TCP.
     pub socket_port: u16,
+    /// Whether programs of the same operating system user come in by a socket in the database's directory, without a
+    /// password, and others that find the directory in use are told where the server is.
+    pub owner_socket: bool,
     /// How clients prove who they are.
     pub auth: Auth,
     /// The certificate for TLS; none: TLS is refused.
@@ -42,6 +45,7 @@ impl Default for ServerConfig {
             listen: Some(SocketAddr::from(([127, 0, 0, 1], 5432))),
             socket_dir: None,
             socket_port: 5432,
+            owner_socket: true,
             auth: Auth::Scram,
             tls: None,
             database_name: "weft".into(),

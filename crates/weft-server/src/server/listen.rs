@@ -13,8 +13,9 @@ use weft_env::Env;
 use weft_format::{Code, Error, Result};
 
 use super::config::{Auth, ServerConfig};
+use super::owner::OwnerSocket;
 use super::shared::Shared;
-use crate::connection;
+use crate::connection::{self, Entrance};
 use crate::net::Socket;
 
 /// Virtual memory for the stack of a connection's thread, bytes: planning nests deep, and what is not touched is free.
@@ -29,6 +30,7 @@ pub struct Server {
     shared: Arc<Shared>,
     address: Option<SocketAddr>,
     socket: Option<PathBuf>,
+    owner: Option<OwnerSocket>,
     listeners: Vec<thread::JoinHandle<()>>,
 }
 
@@ -41,8 +43,11 @@ impl Server {
         let port = address.map_or(config.socket_port, |address| address.port());
         let socket = config.socket_dir.as_ref().map(|dir| dir.join(format!(".s.PGSQL.{port}")));
         let unix = socket.as_deref().map(bind_unix).transpose()?;
+        let owner = if config.owner_socket { Some(OwnerSocket::bind(database.dir())?) } else { None };
+        let (owner, owners) = owner.unzip();
         let shared = Arc::new(Shared::new(database, config, Env::real())?);
-        let mut server = Server { shared, address, socket, listeners: Vec::new() };
+        let mut server = Server { shared, address, socket, owner, listeners: Vec::new() };
+        server.shared.database().describe_owner(&server.description())?;
         let place = |text: Option<String>| text.unwrap_or_else(|| "none".into());
         let fields = format!(
             "tcp={} unix={}",
@@ -51,12 +56,37 @@ impl Server {
         );
         server.shared.log().info("listening", &fields);
         if let Some(listener) = tcp {
-            server.listen("tcp", move || accept_tcp(&listener))?;
+            server.listen("tcp", Entrance::Public, move || accept_tcp(&listener))?;
         }
         if let Some(listener) = unix {
-            server.listen("unix", move || listener.accept().map(|(stream, _)| Socket::Unix(stream)))?;
+            server
+                .listen("unix", Entrance::Public, move || listener.accept().map(|(stream, _)| Socket::Unix(stream)))?;
+        }
+        if let Some(listener) = owners {
+            let next = move || listener.accept().map(|(stream, _)| Socket::Unix(stream));
+            server.listen("owner", Entrance::Owner, next)?;
         }
         Ok(server)
+    }
+
+    /// What others are told who want to open the directory.
+    fn description(&self) -> String {
+        let pid = std::process::id();
+        match (self.address.map(reachable), &self.socket) {
+            (Some(address), _) => {
+                let (host, port) = (address.ip(), address.port());
+                format!(
+                    "pid {pid}, a server at {address}\nconnect to it: psql -h {host} -p {port} -U weft, or \
+                     weft postgres://weft@{address}"
+                )
+            }
+            (None, Some(socket)) => {
+                let (dir, port) = (socket.parent().unwrap_or(Path::new("/")), self.shared.config().socket_port);
+                let (socket, dir) = (socket.display(), dir.display());
+                format!("pid {pid}, a server at {socket}\nconnect to it: psql -h {dir} -p {port} -U weft")
+            }
+            (None, None) => format!("pid {pid}, a server"),
+        }
     }
 
     /// Where the server listens; none without TCP.
@@ -80,13 +110,18 @@ impl Server {
         self.end();
     }
 
-    fn listen(&mut self, name: &str, mut next: impl FnMut() -> io::Result<Socket> + Send + 'static) -> Result<()> {
+    fn listen(
+        &mut self,
+        name: &str,
+        entrance: Entrance,
+        mut next: impl FnMut() -> io::Result<Socket> + Send + 'static,
+    ) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let body = move || {
             while !shared.is_closing() {
                 match next() {
                     Ok(_) if shared.is_closing() => return,
-                    Ok(socket) => serve(&shared, socket),
+                    Ok(socket) => serve(&shared, socket, entrance),
                     Err(error) => {
                         shared.log().error("accept", &format!("message={:?}", error.to_string()));
                         // Without file descriptors there is nothing to do but wait for some connection to end.
@@ -114,6 +149,9 @@ impl Server {
             let _ = UnixStream::connect(socket);
             let _ = std::fs::remove_file(socket);
         }
+        if let Some(owner) = &self.owner {
+            owner.end();
+        }
         for listener in self.listeners.drain(..) {
             let _ = listener.join();
         }
@@ -136,7 +174,7 @@ impl Drop for Server {
 
 fn check(config: &ServerConfig) -> Result<()> {
     let wrong = |message: String, hint: &str| Err(Error::new(Code::InvalidParameterValue, message).hint(hint));
-    if config.listen.is_none() && config.socket_dir.is_none() {
+    if config.listen.is_none() && config.socket_dir.is_none() && !config.owner_socket {
         return wrong("the server would listen nowhere".into(), "give an address or the directory of a unix socket");
     }
     match config.listen {
@@ -181,12 +219,12 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// A thread for a new connection.
-fn serve(shared: &Arc<Shared>, socket: Socket) {
+fn serve(shared: &Arc<Shared>, socket: Socket, entrance: Entrance) {
     // Without these a client that has gone would hold its thread for ever.
     let _ = socket.set_write_timeout(Some(WRITE_TIME));
     let peer = socket.peer();
     let of_thread = Arc::clone(shared);
-    let body = move || connection::begin(&of_thread, socket);
+    let body = move || connection::begin(&of_thread, socket, entrance);
     let made = thread::Builder::new().name("weft-connection".into()).stack_size(STACK_BYTES).spawn(body);
     if let Err(error) = made {
         shared.log().error("thread", &format!("client={peer} message={:?}", error.to_string()));

@@ -12,10 +12,12 @@ mod attempts;
 mod config;
 mod listen;
 mod log;
+mod owner;
 mod shared;
 mod slots;
 
 pub use config::{Auth, ServerConfig};
 pub use listen::Server;
+pub use owner::connect_as_owner;
 pub(crate) use shared::Shared;
 pub(crate) use slots::Slot;

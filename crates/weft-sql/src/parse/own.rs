@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   VACUUM (ANALYZE, VERBOSE) a, b      ANALYZE a (x)      ALTER SEQUENCE s RESTART WITH 7 OWNED BY t.id
+//!   BACKUP TO '/backups/shop'
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
@@ -35,6 +36,10 @@ pub enum Own {
     RenameSchema(String, String),
     /// A statement about roles and rights.
     Rights(Box<RightsStatement>),
+    /// SELECT set_config(name, value, only for the transaction)
+    SetConfig(String, String, bool),
+    /// BACKUP TO a directory of the machine that the database is on.
+    Backup(String),
 }
 
 /// CREATE SEQUENCE.
@@ -77,12 +82,39 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
             return Ok(Some(Own::Rights(Box::new(parsed))));
         }
     }
+    if let Some(set) = set_config(tokens) {
+        return Ok(Some(set));
+    }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;
     if parsed.is_some() {
         expect_end(source, &parser)?;
     }
     Ok(parsed)
+}
+
+/// `SELECT pg_catalog.set_config('search_path', '', false)`, as scripts of pg_dump begin.
+fn set_config(tokens: &[TokenWithSpan]) -> Option<Own> {
+    let mut words = words(tokens);
+    if words.get(2).is_some_and(|&at| tokens[at].token == Token::Period) && is_word(&tokens[words[1]], "pg_catalog") {
+        words.drain(1..3);
+    }
+    let [select, function, open, name, _, value, _, local, close] = words[..] else { return None };
+    let is_it = is_word(&tokens[select], "select") && is_word(&tokens[function], "set_config");
+    if !is_it || tokens[open].token != Token::LParen || tokens[close].token != Token::RParen {
+        return None;
+    }
+    let (Token::SingleQuotedString(name), Token::SingleQuotedString(value)) =
+        (&tokens[name].token, &tokens[value].token)
+    else {
+        return None;
+    };
+    let local = match &tokens[local] {
+        word if is_word(word, "true") => true,
+        word if is_word(word, "false") => false,
+        _ => return None,
+    };
+    Some(Own::SetConfig(name.to_lowercase(), value.clone(), local))
 }
 
 fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, ParserError> {
@@ -93,6 +125,10 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if parser.parse_keyword(Keyword::ANALYZE) || word(parser, "analyse") {
         skip_options(parser, &["verbose"])?;
         return Ok(Some(Own::Analyze(tables(parser)?)));
+    }
+    if word(parser, "backup") {
+        parser.expect_keyword(Keyword::TO)?;
+        return Ok(Some(Own::Backup(parser.parse_literal_string()?)));
     }
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
@@ -284,7 +320,14 @@ pub(super) fn order_identity_options(tokens: Vec<TokenWithSpan>) -> Vec<TokenWit
         // An option begins at its word, or at the NO before it.
         let mut options: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
         let mut no: Vec<TokenWithSpan> = Vec::new();
+        // The sequence gets the name that those of columns have.
+        let mut names_sequence = false;
         for token in &tokens[pair[1] + 1..end] {
+            let begins_option = rank(token).is_some() || is_word(token, "no");
+            names_sequence = !begins_option && (names_sequence || is_word(token, "sequence"));
+            if names_sequence {
+                continue;
+            }
             match (rank(token), options.last_mut()) {
                 (Some(rank), _) => {
                     let mut option = std::mem::take(&mut no);

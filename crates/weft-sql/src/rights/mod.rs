@@ -41,4 +41,4 @@ pub(crate) use need::Need;
 pub(crate) use owners::{adopt, change_owner, drop_owned, give_schema, reassign_owned};
 pub(crate) use permit::Permit;
 pub(crate) use roles::{Who, alter_role, create_role, drop_roles, grant_roles, rename_role};
-pub use verifier::{Verifier, sha256, sign};
+pub use verifier::{Verifier, salted_password, sha256, sign};

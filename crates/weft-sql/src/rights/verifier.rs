@@ -76,7 +76,7 @@ impl std::fmt::Debug for Verifier {
 }
 
 /// `Hi(Normalize(password), salt, iterations)` of RFC 5802.
-fn salted_password(password: &str, salt: &[u8], iterations: u32) -> [u8; 32] {
+pub fn salted_password(password: &str, salt: &[u8], iterations: u32) -> [u8; 32] {
     // As PostgreSQL does: a password that cannot be prepared is taken as it is.
     let prepared = stringprep::saslprep(password).unwrap_or(password.into());
     let iterations = NonZeroU32::new(iterations).unwrap_or(NonZeroU32::MIN);

@@ -17,6 +17,7 @@
 //! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
 mod append;
+mod backup;
 mod calls;
 mod catalog;
 mod client;

@@ -99,6 +99,11 @@ impl Session {
 
     /// The columns that a statement will return; none when it returns no rows.
     pub fn columns_of(&mut self, prepared: &Prepared) -> Result<Option<Arc<[OutputColumn]>>> {
+        match &prepared.parsed {
+            Parsed::Own(Own::Backup(_)) => return Ok(Some(super::backup::columns())),
+            Parsed::Own(Own::SetConfig(..)) => return Ok(Some(super::utility::set_config_columns())),
+            _ => {}
+        }
         let Parsed::Sql { statement, .. } = &prepared.parsed else { return Ok(None) };
         match &**statement {
             Statement::ShowVariable { .. } | Statement::ShowTables { .. } => {
@@ -126,7 +131,7 @@ impl Session {
     /// Whether a statement must not be part of a transaction that others began.
     pub fn runs_outside_transactions(prepared: &Prepared) -> bool {
         match &prepared.parsed {
-            Parsed::Checkpoint | Parsed::Own(Own::Vacuum(_)) => true,
+            Parsed::Checkpoint | Parsed::Own(Own::Vacuum(_) | Own::Backup(_)) => true,
             Parsed::Own(_) | Parsed::SetConstraints { .. } => false,
             Parsed::Sql { statement, .. } => match &**statement {
                 Statement::CreateIndex(create) => create.concurrently,

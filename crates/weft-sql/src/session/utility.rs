@@ -13,7 +13,7 @@ use super::definitions::{alter_table, create_index, create_table, drop_indexes, 
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
-use super::{Client, Prepared, Session, cursors, maintenance, objects, rights, schemas, views};
+use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::expr::data_type_of;
@@ -435,6 +435,13 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
     }
     match own {
         Own::Vacuum(tables) => maintenance::vacuum(session, tables),
+        Own::SetConfig(name, value, local) => {
+            change(session, name, value, *local).map_err(|error| session.fail(error))?;
+            let columns: Arc<[OutputColumn]> = set_config_columns();
+            let rows = Rows::from_values(1, vec![Value::Text(value.as_str().into())]);
+            Ok(Outcome { tag: Tag::Select(1), columns, rows })
+        }
+        Own::Backup(dest) => backup::run(session, dest),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),
@@ -449,6 +456,11 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
 /// The name that EXECUTE says.
 pub(super) fn prepared_name(name: &ObjectName) -> String {
     name.0.last().and_then(|part| part.as_ident()).map_or_else(|| name.to_string(), fold)
+}
+
+/// What `SELECT set_config(...)` returns.
+pub(super) fn set_config_columns() -> Arc<[OutputColumn]> {
+    [OutputColumn::new("set_config", DataType::Text)].into()
 }
 
 fn no_prepared(name: &str) -> Error {

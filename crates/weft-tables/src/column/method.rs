@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_format::Result;
+use weft_env::File;
+use weft_format::table::ColumnTable;
+use weft_format::{FileId, Result};
+use weft_kernel::TableDef;
 use weft_kernel::table::{Method, RecoveredTable, Table, TableContext};
 
 use super::options::Options;
@@ -41,5 +44,9 @@ impl Method for ColumnMethod {
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
         Ok(PartSet::from_payloads(payloads)?.to_payload().encode())
+    }
+
+    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+        ColumnTable::open(handle, def.id, file, &def.schema)?.verify_checksums()
     }
 }

@@ -170,7 +170,7 @@ impl FileWriter {
             opened.sync_data().map_err(failed)?;
         }
         let table = ColumnTable::open(opened, self.context.def.id, image.file, &self.context.def.schema)?;
-        Ok(Part::new(table, attached_at, &self.context, path.to_owned()))
+        Ok(Part::new(table, attached_at, &self.context))
     }
 
     /// Makes the entries of new files durable.

@@ -12,7 +12,6 @@
 //!
 //! Concurrency: all but the marks and the flags is immutable.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -43,17 +42,11 @@ pub(crate) struct Part {
     obsolete: AtomicBool,
     services: Arc<Services>,
     env: Env,
-    path: PathBuf,
 }
 
 impl Part {
     /// Wraps an open file. `attached_at`: all its rows were inserted then.
-    pub(crate) fn new(
-        table: ColumnTable,
-        attached_at: Option<Timestamp>,
-        context: &TableContext,
-        path: PathBuf,
-    ) -> Part {
+    pub(crate) fn new(table: ColumnTable, attached_at: Option<Timestamp>, context: &TableContext) -> Part {
         Part {
             file: table.file_id(),
             marks: Marks::new(table.row_count() as usize),
@@ -65,7 +58,6 @@ impl Part {
             obsolete: AtomicBool::new(false),
             services: context.services.clone(),
             env: context.env.clone(),
-            path,
         }
     }
 
@@ -176,9 +168,7 @@ impl Drop for Part {
     fn drop(&mut self) {
         // While a thread unwinds the disk may be gone (a simulated crash); open removes what is left.
         if self.obsolete.load(Ordering::Acquire) && !std::thread::panicking() {
-            // A file that cannot be removed now is an orphan, which the next open removes.
-            let _ = self.env.fs.remove(&self.path);
-            self.services.forget_file(self.file);
+            self.services.remove_file(&*self.env.fs, self.table.table_id(), self.file);
         }
     }
 }

@@ -180,7 +180,7 @@ impl Store {
                 .hint("restore the file from a backup")
         })?;
         let table = ColumnTable::open(opened, self.context.def.id, file, &self.schema())?;
-        Ok(Part::new(table, attached_at, &self.context, path))
+        Ok(Part::new(table, attached_at, &self.context))
     }
 
     /// Pins the present layout (invariant 1: the caller's timestamp is registered already).

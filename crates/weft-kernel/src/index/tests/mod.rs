@@ -124,6 +124,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         row_budget,
         next_file: AtomicU64::new(next_file.0),
         wake: Wake::default(),
+        pins: crate::engine::FilePins::default(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use sqlparser::ast::{AlterColumnOperation, ColumnDef, Expr as SqlExpr, Ident};
+use sqlparser::ast::{AlterColumnOperation, ColumnDef, Expr as SqlExpr, GeneratedAs, Ident, SequenceOptions};
 use weft_format::{Code, Column, DataType, Error, Predicate, Result, Value};
 use weft_kernel::{NewTable, TableDef};
 
+use super::Altering;
 use super::rows::{contains_nulls, each_row, has_row, rewrite};
-use super::{Altering, unsupported};
 use crate::ddl::create::Building;
+use crate::ddl::sequence::NewSequence;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
 use crate::parse::fold;
@@ -198,8 +199,45 @@ impl Altering<'_> {
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 self.set_type(ordinal, data_type_of(data_type)?, using.as_ref())
             }
-            AlterColumnOperation::AddGenerated { .. } => Err(unsupported("ALTER COLUMN ... ADD GENERATED")),
+            AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
+                let always = !matches!(generated_as, Some(GeneratedAs::ByDefault));
+                self.add_identity(ordinal, always, sequence_options.as_deref().unwrap_or_default())
+            }
         }
+    }
+
+    /// ADD GENERATED ... AS IDENTITY
+    fn add_identity(&mut self, ordinal: usize, always: bool, options: &[SequenceOptions]) -> Result<()> {
+        let column = self.table.def.schema.columns[ordinal].clone();
+        let relation = self.name().to_owned();
+        let refuse = |what: &str| {
+            let message = format!("column \"{}\" of relation \"{relation}\" {what}", column.name);
+            Err(Error::new(Code::NotInPrerequisiteState, message))
+        };
+        if !matches!(column.data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
+            let message = "identity column type must be smallint, integer, or bigint";
+            return Err(Error::new(Code::InvalidParameterValue, message));
+        }
+        if !column.not_null {
+            return refuse("must be declared NOT NULL before identity can be added");
+        }
+        if self.table.def.properties.contains_key(&format!("identity.{ordinal}")) {
+            return refuse("is already an identity column");
+        }
+        if self.table.def.defaults[ordinal].is_some() {
+            return refuse("already has a default value");
+        }
+        let new =
+            NewSequence { ordinal, data_type: column.data_type, options: options.to_vec(), identity: Some(always) };
+        let made = crate::ddl::sequence::create_owned(self.txn, &self.table.def, &column.name, &new)?;
+        let default = crate::ddl::sequence::default_text(self.txn, &made);
+        let (key, value) = crate::ddl::sequence::identity_property(ordinal, always);
+        self.alter(|def| {
+            def.defaults[ordinal] = Some(default);
+            def.properties.insert(key, value);
+            Ok(())
+        })?;
+        crate::ddl::sequence::own(self.txn, &made, &self.table.def, ordinal)
     }
 
     pub(super) fn set_not_null(&mut self, ordinal: usize, not_null: bool) -> Result<()> {

@@ -1,0 +1,289 @@
+//! What there is to dump, read from pg_catalog.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weft_server::client::Client;
+
+use crate::failure::Failure;
+
+/// A table, view or sequence.
+pub(super) struct Relation {
+    pub(super) oid: u32,
+    /// Its name with its schema, quoted where that is needed.
+    pub(super) name: String,
+    /// Without the schema, as it is.
+    pub(super) plain_name: String,
+    /// `r` table, `v` view, `S` sequence.
+    pub(super) kind: char,
+}
+
+/// A column of a table.
+pub(super) struct Column {
+    /// Quoted where that is needed.
+    pub(super) name: String,
+    pub(super) type_name: String,
+    pub(super) not_null: bool,
+    /// `a` always, `d` by default; none: no identity.
+    pub(super) identity: Option<char>,
+    pub(super) default: Option<String>,
+}
+
+/// A constraint of a table.
+pub(super) struct Constraint {
+    pub(super) table: u32,
+    pub(super) name: String,
+    /// `p`, `u`, `f`, `c`.
+    pub(super) kind: char,
+    pub(super) definition: String,
+}
+
+/// A sequence's options, and where it is.
+pub(super) struct Sequence {
+    pub(super) relation: u32,
+    pub(super) type_name: String,
+    pub(super) start: String,
+    pub(super) increment: String,
+    pub(super) min: String,
+    pub(super) max: String,
+    pub(super) cache: String,
+    pub(super) cycles: bool,
+    /// The last number given; none: none yet.
+    pub(super) last: Option<String>,
+    /// The column that it goes with: table and column, and whether as its identity.
+    pub(super) owner: Option<(u32, String, bool)>,
+}
+
+/// Everything but the rows.
+pub(super) struct Catalog {
+    /// Quoted where that is needed; without `public`.
+    pub(super) schemas: Vec<String>,
+    pub(super) relations: Vec<Relation>,
+    pub(super) columns: BTreeMap<u32, Vec<Column>>,
+    pub(super) constraints: Vec<Constraint>,
+    /// CREATE INDEX statements, by table.
+    pub(super) indexes: Vec<String>,
+    pub(super) sequences: Vec<Sequence>,
+    /// By view: its query.
+    pub(super) views: BTreeMap<u32, String>,
+    /// COMMENT statements.
+    pub(super) comments: Vec<String>,
+}
+
+type Row = Vec<Option<String>>;
+
+struct Reader<'a> {
+    client: &'a mut Client,
+    /// Words that are names only in quotes.
+    reserved: BTreeSet<String>,
+}
+
+const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
+
+impl Catalog {
+    /// Reads all, or only tables with these names (`t` or `schema.t`) and what goes with them.
+    pub(super) fn read(client: &mut Client, only: &[String]) -> Result<Catalog, Failure> {
+        let mut reader = Reader { client, reserved: BTreeSet::new() };
+        let words = reader.rows("SELECT word FROM pg_get_keywords() WHERE catcode <> 'U'")?;
+        reader.reserved = words.iter().map(|row| text(row, 0)).collect();
+        let mut relations = reader.relations()?;
+        let mut sequences = reader.sequences(&relations)?;
+        let mut schemas = reader.schemas()?;
+        if !only.is_empty() {
+            let named =
+                |relation: &Relation| only.iter().any(|name| *name == relation.plain_name || *name == relation.name);
+            let tables: BTreeSet<u32> = relations.iter().filter(|r| r.kind == 'r' && named(r)).map(|r| r.oid).collect();
+            if tables.is_empty() {
+                return Err(Failure::Other(format!("there is no table {}", only.join(", "))));
+            }
+            sequences.retain(|sequence| sequence.owner.as_ref().is_some_and(|(table, ..)| tables.contains(table)));
+            let owned: BTreeSet<u32> = sequences.iter().map(|sequence| sequence.relation).collect();
+            relations.retain(|relation| tables.contains(&relation.oid) || owned.contains(&relation.oid));
+            schemas.clear();
+        }
+        let kept: BTreeSet<u32> = relations.iter().map(|relation| relation.oid).collect();
+        Ok(Catalog {
+            columns: reader.columns()?,
+            constraints: reader.constraints(&kept)?,
+            indexes: reader.indexes(&kept)?,
+            views: reader.views(&relations)?,
+            comments: reader.comments(&relations, only.is_empty())?,
+            schemas,
+            relations,
+            sequences,
+        })
+    }
+
+    /// The name of a relation with its schema.
+    pub(super) fn name_of(&self, oid: u32) -> Option<&str> {
+        self.relations.iter().find(|relation| relation.oid == oid).map(|relation| relation.name.as_str())
+    }
+}
+
+impl Reader<'_> {
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+        Ok(self.client.query(sql)?.pop().map(|result| result.rows).unwrap_or_default())
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if plain && !self.reserved.contains(name) {
+            name.to_owned()
+        } else {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        }
+    }
+
+    fn schemas(&mut self) -> Result<Vec<String>, Failure> {
+        let rows = self.rows(&format!("SELECT n.nspname FROM pg_namespace n WHERE {OWN} ORDER BY n.oid"))?;
+        Ok(rows.iter().map(|row| text(row, 0)).filter(|name| name != "public").map(|name| self.quoted(&name)).collect())
+    }
+
+    fn relations(&mut self) -> Result<Vec<Relation>, Failure> {
+        let rows = self.rows(&format!(
+            "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE {OWN} AND c.relkind IN ('r', 'v', 'S') ORDER BY c.oid"
+        ))?;
+        let relation = |row: &Row| Relation {
+            oid: number(row, 0),
+            name: format!("{}.{}", self.quoted(&text(row, 1)), self.quoted(&text(row, 2))),
+            plain_name: text(row, 2),
+            kind: text(row, 3).chars().next().unwrap_or(' '),
+        };
+        Ok(rows.iter().map(relation).collect())
+    }
+
+    fn columns(&mut self) -> Result<BTreeMap<u32, Vec<Column>>, Failure> {
+        let rows = self.rows(&format!(
+            "SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, \
+             pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+             WHERE {OWN} AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"
+        ))?;
+        let mut columns: BTreeMap<u32, Vec<Column>> = BTreeMap::new();
+        for row in &rows {
+            columns.entry(number(row, 0)).or_default().push(Column {
+                name: self.quoted(&text(row, 1)),
+                type_name: text(row, 2),
+                not_null: text(row, 3) == "t",
+                identity: text(row, 4).chars().next(),
+                default: row.get(5).cloned().flatten(),
+            });
+        }
+        Ok(columns)
+    }
+
+    fn constraints(&mut self, kept: &BTreeSet<u32>) -> Result<Vec<Constraint>, Failure> {
+        let rows = self.rows(
+            "SELECT r.conrelid, r.conname, r.contype, pg_get_constraintdef(r.oid) FROM pg_constraint r \
+             WHERE r.contype IN ('p', 'u', 'f', 'c') ORDER BY r.conrelid, r.conname",
+        )?;
+        let constraint = |row: &Row| Constraint {
+            table: number(row, 0),
+            name: self.quoted(&text(row, 1)),
+            kind: text(row, 2).chars().next().unwrap_or(' '),
+            definition: text(row, 3),
+        };
+        Ok(rows.iter().map(constraint).filter(|constraint| kept.contains(&constraint.table)).collect())
+    }
+
+    fn indexes(&mut self, kept: &BTreeSet<u32>) -> Result<Vec<String>, Failure> {
+        let rows = self.rows(
+            "SELECT i.indrelid, pg_get_indexdef(i.indexrelid), i.indexrelid FROM pg_index i ORDER BY i.indexrelid",
+        )?;
+        let of_constraints = self.rows("SELECT conindid FROM pg_constraint WHERE contype IN ('p', 'u')")?;
+        let of_constraints: BTreeSet<u32> = of_constraints.iter().map(|row| number(row, 0)).collect();
+        let is_own = |row: &&Row| kept.contains(&number(row, 0)) && !of_constraints.contains(&number(row, 2));
+        Ok(rows.iter().filter(is_own).map(|row| text(row, 1)).collect())
+    }
+
+    fn views(&mut self, relations: &[Relation]) -> Result<BTreeMap<u32, String>, Failure> {
+        let mut views = BTreeMap::new();
+        for view in relations.iter().filter(|relation| relation.kind == 'v') {
+            let rows = self.rows(&format!("SELECT pg_get_viewdef({}::oid)", view.oid))?;
+            let query = rows.first().map(|row| text(row, 0)).unwrap_or_default();
+            views.insert(view.oid, query.trim().trim_end_matches(';').to_owned());
+        }
+        Ok(views)
+    }
+
+    fn sequences(&mut self, relations: &[Relation]) -> Result<Vec<Sequence>, Failure> {
+        let rows = self.rows(
+            "SELECT s.seqrelid, format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, \
+             s.seqcache, s.seqcycle FROM pg_sequence s ORDER BY s.seqrelid",
+        )?;
+        let owners = self.rows(
+            "SELECT d.objid, d.refobjid, a.attname, d.deptype FROM pg_depend d \
+             JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid \
+             JOIN pg_class c ON c.oid = d.objid WHERE c.relkind = 'S' AND d.deptype IN ('a', 'i')",
+        )?;
+        let places = self.rows(
+            "SELECT c.oid, s.last_value FROM pg_sequences s JOIN pg_namespace n ON n.nspname = s.schemaname \
+             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.sequencename",
+        )?;
+        let mut sequences = Vec::new();
+        for row in &rows {
+            let relation = number(row, 0);
+            if !relations.iter().any(|known| known.oid == relation) {
+                continue;
+            }
+            let place = places.iter().find(|place| number(place, 0) == relation);
+            let place = place.and_then(|place| place.get(1).cloned().flatten());
+            let owner = owners.iter().find(|owner| number(owner, 0) == relation);
+            sequences.push(Sequence {
+                relation,
+                type_name: text(row, 1),
+                start: text(row, 2),
+                increment: text(row, 3),
+                min: text(row, 4),
+                max: text(row, 5),
+                cache: text(row, 6),
+                cycles: text(row, 7) == "t",
+                last: place,
+                owner: owner.map(|owner| (number(owner, 1), self.quoted(&text(owner, 2)), text(owner, 3) == "i")),
+            });
+        }
+        Ok(sequences)
+    }
+
+    fn comments(&mut self, relations: &[Relation], whole: bool) -> Result<Vec<String>, Failure> {
+        let rows = self.rows(
+            "SELECT d.objoid, d.objsubid, d.description, a.attname FROM pg_description d \
+             LEFT JOIN pg_attribute a ON a.attrelid = d.objoid AND a.attnum = d.objsubid ORDER BY d.objoid, d.objsubid",
+        )?;
+        let schemas = self.rows(&format!("SELECT n.oid, n.nspname FROM pg_namespace n WHERE {OWN}"))?;
+        let mut comments = Vec::new();
+        for row in &rows {
+            let (oid, sub, said) = (number(row, 0), number(row, 1), literal(&text(row, 2)));
+            if let Some(relation) = relations.iter().find(|relation| relation.oid == oid) {
+                let (name, kind) = (&relation.name, relation.kind);
+                let what = match kind {
+                    _ if sub > 0 => format!("COLUMN {name}.{}", self.quoted(&text(row, 3))),
+                    'v' => format!("VIEW {name}"),
+                    'S' => format!("SEQUENCE {name}"),
+                    _ => format!("TABLE {name}"),
+                };
+                comments.push(format!("COMMENT ON {what} IS {said};"));
+            } else if let Some(schema) = schemas.iter().find(|schema| whole && number(schema, 0) == oid) {
+                comments.push(format!("COMMENT ON SCHEMA {} IS {said};", self.quoted(&text(schema, 1))));
+            }
+        }
+        Ok(comments)
+    }
+}
+
+/// A text in quotes.
+pub(super) fn literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if text.contains('\\') { format!(" E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}
+
+fn text(row: &Row, column: usize) -> String {
+    row.get(column).cloned().flatten().unwrap_or_default()
+}
+
+fn number(row: &Row, column: usize) -> u32 {
+    text(row, column).parse().unwrap_or(0)
+}

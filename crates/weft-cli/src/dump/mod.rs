@@ -1,0 +1,80 @@
+//! `weft dump DIR | URL`: a database as SQL, which psql loads into PostgreSQL and `weft` loads back.
+//!
+//! ```text
+//!   schemas ─ sequences ─ tables (columns, CHECKs, primary keys) ─ views ─ rows by COPY ─ where sequences are
+//!   ─ unique constraints ─ indexes ─ foreign keys ─ comments
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `catalog` | what there is, read by one transaction |
+//! | `script` | the statements |
+//!
+//! 1. All is read at one snapshot: rows, definitions, comments. Where sequences are is read then, too, but they are in
+//!    no snapshot: their numbers may be ahead of the rows, never behind.
+//! 2. Every name is written with its schema.
+//!
+//! Roles and grants are not in it: `script::Script::write` has the place for them, before the schemas and at the end.
+
+mod catalog;
+mod script;
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use weft_server::client::Client;
+use weft_server::{Server, ServerConfig, connect_as_owner};
+
+use crate::args::Arguments;
+use crate::backup::{Opened, open_or_connect};
+use crate::failure::Failure;
+use crate::shell::connect;
+use catalog::Catalog;
+use script::{Script, Wanted};
+
+/// Runs `weft dump DIR | URL [--schema-only | --data-only] [--table NAME]...`.
+pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+    let (schema_only, data_only) = (arguments.flag("--schema-only"), arguments.flag("--data-only"));
+    if schema_only && data_only {
+        return Err(Failure::Usage("--schema-only and --data-only leave nothing".to_owned()));
+    }
+    let mut tables = Vec::new();
+    while let Some(table) = arguments.option("--table")? {
+        tables.push(table);
+    }
+    let place = arguments.word().ok_or_else(|| Failure::Usage("dump needs a directory or an URL".to_owned()))?;
+    arguments.finish()?;
+    let wanted = Wanted { definitions: !data_only, rows: !schema_only, tables };
+    if weft_server::client::Target::is_url(&place) {
+        return write(&mut connect(&place)?, wanted);
+    }
+    let dir = std::path::absolute(&place).unwrap_or_else(|_| Path::new(&place).to_owned());
+    match open_or_connect(&dir)? {
+        Opened::Served(mut client) => write(&mut client, wanted),
+        Opened::Here(database) => {
+            // A server for this program alone: a dump reads through the protocol wherever the database is open.
+            let config = ServerConfig { listen: None, socket_dir: None, ..ServerConfig::default() };
+            if database.login("weft")?.is_none() {
+                database.put_superuser("weft", None)?;
+            }
+            let server = Server::start(database, config)?;
+            let client = connect_as_owner(&dir)?;
+            let mut client = client.ok_or_else(|| Failure::Other("the owner's socket is gone".to_owned()))?;
+            let result = write(&mut client, wanted);
+            drop(client);
+            server.close();
+            result
+        }
+    }
+}
+
+fn write(client: &mut Client, wanted: Wanted) -> Result<(), Failure> {
+    client.query("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    let catalog = Catalog::read(client, &wanted.tables)?;
+    let out = std::io::stdout().lock();
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    Script { client, catalog: &catalog, wanted: &wanted, out: &mut out }.write()?;
+    out.flush().map_err(|error| Failure::io("cannot write the dump", &error))?;
+    client.query("COMMIT")?;
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! The statements of a dump, in an order in which they can be run.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use weft_server::client::{Client, ClientError};
+
+use super::catalog::{Catalog, Column, Relation, Sequence, literal};
+use crate::failure::Failure;
+
+/// What is to be in it.
+pub(super) struct Wanted {
+    pub(super) definitions: bool,
+    pub(super) rows: bool,
+    /// Only these tables; empty: all.
+    pub(super) tables: Vec<String>,
+}
+
+/// A dump being written.
+pub(super) struct Script<'a> {
+    pub(super) client: &'a mut Client,
+    pub(super) catalog: &'a Catalog,
+    pub(super) wanted: &'a Wanted,
+    pub(super) out: &'a mut dyn Write,
+}
+
+/// As pg_dump begins: names are those of the dump, and nothing is cut off by a limit of the session.
+const HEAD: &str = "\
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET client_min_messages = warning;
+";
+
+impl Script<'_> {
+    pub(super) fn write(&mut self) -> Result<(), Failure> {
+        self.lines(&["--", "-- Dump of a Weft database", "--", "", HEAD])?;
+        if self.wanted.definitions {
+            for schema in &self.catalog.schemas {
+                self.line(&format!("CREATE SCHEMA {schema};"))?;
+            }
+            self.sequences()?;
+            self.tables()?;
+            self.views()?;
+        }
+        if self.wanted.rows {
+            self.rows()?;
+            self.sequence_values()?;
+        }
+        if self.wanted.definitions {
+            self.constraints(&['u'])?;
+            for index in &self.catalog.indexes {
+                self.line(&format!("{index};"))?;
+            }
+            self.constraints(&['f'])?;
+            for comment in &self.catalog.comments {
+                self.line(comment)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{line}").map_err(|error| Failure::io("cannot write the dump", &error))
+    }
+
+    fn lines(&mut self, lines: &[&str]) -> Result<(), Failure> {
+        lines.iter().try_for_each(|line| self.line(line))
+    }
+
+    fn of_kind(&self, kind: char) -> impl Iterator<Item = &Relation> {
+        self.catalog.relations.iter().filter(move |relation| relation.kind == kind)
+    }
+
+    /// Sequences of their own and those of defaults; an identity brings its own.
+    fn sequences(&mut self) -> Result<(), Failure> {
+        for sequence in &self.catalog.sequences {
+            let is_identity = sequence.owner.as_ref().is_some_and(|(.., identity)| *identity);
+            let Some(name) = self.catalog.name_of(sequence.relation).filter(|_| !is_identity) else { continue };
+            self.line(&format!("\nCREATE SEQUENCE {name} AS {} {};", sequence.type_name, options(sequence)))?;
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self) -> Result<(), Failure> {
+        let tables: Vec<&Relation> = self.catalog.relations.iter().filter(|relation| relation.kind == 'r').collect();
+        for table in tables {
+            let mut parts: Vec<String> = Vec::new();
+            for column in self.catalog.columns.get(&table.oid).into_iter().flatten() {
+                parts.push(self.column(table, column));
+            }
+            for constraint in self.catalog.constraints.iter().filter(|constraint| constraint.table == table.oid) {
+                if ['p', 'c'].contains(&constraint.kind) {
+                    parts.push(format!("CONSTRAINT {} {}", constraint.name, constraint.definition));
+                }
+            }
+            self.line(&format!("\nCREATE TABLE {} (\n    {}\n);", table.name, parts.join(",\n    ")))?;
+        }
+        for sequence in &self.catalog.sequences {
+            let name = self.catalog.name_of(sequence.relation);
+            if let (Some(name), Some((table, column, false))) = (name, &sequence.owner)
+                && let Some(table) = self.catalog.name_of(*table)
+            {
+                self.line(&format!("ALTER SEQUENCE {name} OWNED BY {table}.{column};"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn column(&self, table: &Relation, column: &Column) -> String {
+        let mut text = format!("{} {}", column.name, column.type_name);
+        if let Some(identity) = column.identity {
+            let of_column = |sequence: &&Sequence| {
+                sequence.owner.as_ref().is_some_and(|(owner, name, _)| *owner == table.oid && *name == column.name)
+            };
+            let options =
+                self.catalog.sequences.iter().find(of_column).map(|sequence| format!(" ({})", options(sequence)));
+            let when = if identity == 'a' { "ALWAYS" } else { "BY DEFAULT" };
+            text.push_str(&format!(" GENERATED {when} AS IDENTITY{}", options.unwrap_or_default()));
+        } else if let Some(default) = &column.default {
+            text.push_str(&format!(" DEFAULT {default}"));
+        }
+        if column.not_null {
+            text.push_str(" NOT NULL");
+        }
+        text
+    }
+
+    /// Those that name others after those.
+    fn views(&mut self) -> Result<(), Failure> {
+        let mut left: Vec<&Relation> = self.catalog.relations.iter().filter(|relation| relation.kind == 'v').collect();
+        while !left.is_empty() {
+            let names: BTreeSet<&str> = left.iter().map(|view| view.plain_name.as_str()).collect();
+            let is_free = |view: &&Relation| {
+                let query = &self.catalog.views[&view.oid];
+                let words = query.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                !words.filter(|word| *word != view.plain_name).any(|word| names.contains(word))
+            };
+            // Views cannot be in a circle; a column with the name of a view may look like one.
+            let at = left.iter().position(is_free).unwrap_or(0);
+            let view = left.remove(at);
+            self.line(&format!("\nCREATE VIEW {} AS\n{};", view.name, self.catalog.views[&view.oid]))?;
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self) -> Result<(), Failure> {
+        let tables: Vec<String> = self
+            .of_kind('r')
+            .map(|table| {
+                let columns = self.catalog.columns.get(&table.oid).into_iter().flatten();
+                let columns: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
+                let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+                format!("{}{columns}", table.name)
+            })
+            .collect();
+        for table in tables {
+            self.line(&format!("\nCOPY {table} FROM stdin;"))?;
+            let mut failed = None;
+            let out = &mut *self.out;
+            let copied = self.client.copy_out(&format!("COPY {table} TO STDOUT"), &mut |bytes| {
+                out.write_all(bytes).map_err(|error| {
+                    failed = Some(Failure::io("cannot write the dump", &error));
+                    ClientError::Local(weft::Error::io("writing the dump", &error))
+                })
+            });
+            if let Some(failed) = failed {
+                return Err(failed);
+            }
+            copied?;
+            self.line("\\.")?;
+        }
+        Ok(())
+    }
+
+    fn sequence_values(&mut self) -> Result<(), Failure> {
+        self.line("")?;
+        for sequence in &self.catalog.sequences {
+            let Some(last) = &sequence.last else { continue };
+            let name = match (&sequence.owner, self.catalog.name_of(sequence.relation)) {
+                (Some((table, column, true)), _) => {
+                    let Some(table) = self.catalog.name_of(*table) else { continue };
+                    let column = column.trim_matches('"').replace("\"\"", "\"");
+                    format!("pg_catalog.pg_get_serial_sequence({}, {})", literal(table), literal(&column))
+                }
+                (_, Some(name)) => literal(name),
+                (_, None) => continue,
+            };
+            self.line(&format!("SELECT pg_catalog.setval({name}, {last}, true);"))?;
+        }
+        Ok(())
+    }
+
+    fn constraints(&mut self, kinds: &[char]) -> Result<(), Failure> {
+        for constraint in self.catalog.constraints.iter().filter(|constraint| kinds.contains(&constraint.kind)) {
+            let Some(table) = self.catalog.name_of(constraint.table) else { continue };
+            let (name, definition) = (&constraint.name, &constraint.definition);
+            self.line(&format!("ALTER TABLE ONLY {table} ADD CONSTRAINT {name} {definition};"))?;
+        }
+        Ok(())
+    }
+}
+
+fn options(sequence: &Sequence) -> String {
+    let Sequence { start, increment, min, max, cache, .. } = sequence;
+    let cycle = if sequence.cycles { " CYCLE" } else { "" };
+    format!("START WITH {start} INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} CACHE {cache}{cycle}")
+}

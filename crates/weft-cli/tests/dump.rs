@@ -1,0 +1,183 @@
+//! From PostgreSQL by pg_dump into Weft, from there by `weft dump` into PostgreSQL and into Weft again: the same rows
+//! everywhere, and the same definitions in both dumps.
+//!
+//! PostgreSQL's programs are those of the machine; where they are not installed it is told as skipped, and with
+//! `WEFT_CLIENTS=required` that is a failure.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What is compared: every row as text.
+const ROWS: &[&str] = &[
+    "SELECT * FROM shop.customers ORDER BY id",
+    "SELECT * FROM shop.orders ORDER BY id",
+    "SELECT * FROM shop.lines ORDER BY order_id, line",
+    "SELECT * FROM shop.rich_names ORDER BY name",
+    "SELECT * FROM public.\"Odd Name\" ORDER BY k",
+    "SELECT count(*) FROM public.empty",
+];
+
+/// A server of PostgreSQL in a directory of its own, reached by a unix socket there.
+struct Postgres {
+    programs: PathBuf,
+    dir: tempfile::TempDir,
+}
+
+impl Postgres {
+    fn start() -> Result<Postgres, String> {
+        let programs = ["/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin", "/usr/local/pgsql/bin"];
+        let programs = programs.iter().map(PathBuf::from).find(|dir| dir.join("initdb").exists());
+        let programs = programs.ok_or("the server's programs of PostgreSQL 15 are not installed")?;
+        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let postgres = Postgres { programs, dir };
+        // PostgreSQL does not run as root.
+        let owned = Command::new("chown").arg("postgres").arg(postgres.dir.path()).output();
+        owned.map_err(|error| error.to_string())?;
+        postgres.server("initdb", &["-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"])?;
+        let options = format!("-c listen_addresses='' -c fsync=off -k {}", postgres.dir.path().display());
+        postgres.server("pg_ctl", &["-w", "-l", "/dev/null", "-o", &options, "start"])?;
+        Ok(postgres)
+    }
+
+    /// Runs a program that is for the owner of the data.
+    fn server(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+        let data = self.dir.path().join("data");
+        let is_root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+        let mut command = if is_root { Command::new("runuser") } else { Command::new(self.programs.join(program)) };
+        if is_root {
+            command.args(["-u", "postgres", "--"]).arg(self.programs.join(program));
+        }
+        command.arg("-D").arg(data).args(arguments).current_dir(self.dir.path());
+        let output = command.stdout(Stdio::null()).output().map_err(|error| format!("{program}: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(format!("{program}: {said}")) }
+    }
+
+    fn client(&self, program: &str, database: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        command.env("PGHOST", self.dir.path()).env("PGUSER", "postgres").env("PGDATABASE", database);
+        command.env("PGTZ", "UTC");
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let _ = self.server("pg_ctl", &["-m", "immediate", "stop"]);
+    }
+}
+
+fn weft() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_weft"))
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?} fails:\n{}\n{}",
+        said(&output),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    said(&output)
+}
+
+fn fed(command: &mut Command, script: &str) -> String {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let text = script.to_owned();
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    let _ = writer.join().unwrap();
+    assert!(output.status.success(), "{command:?} fails:\n{}", String::from_utf8_lossy(&output.stderr));
+    said(&output)
+}
+
+fn psql(postgres: &Postgres, database: &str) -> Command {
+    let mut command = postgres.client("psql", database);
+    command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]);
+    command
+}
+
+fn rows_of_postgres(postgres: &Postgres, database: &str) -> Vec<String> {
+    let row = |sql: &&str| succeeds(psql(postgres, database).args(["--csv", "-t", "-P", "null=NULL", "-c", sql]));
+    ROWS.iter().map(row).collect()
+}
+
+fn rows_of_weft(dir: &Path) -> Vec<String> {
+    let row = |sql: &&str| {
+        let printed = succeeds(weft().arg(dir).args(["--format", "csv", "-c", sql]));
+        printed.lines().skip(1).map(|line| format!("{line}\n")).collect()
+    };
+    ROWS.iter().map(row).collect()
+}
+
+/// Both write CSV, with NULL in ways of their own.
+fn plain(rows: &[String]) -> Vec<String> {
+    rows.iter().map(|text| text.replace("NULL", "")).collect()
+}
+
+#[test]
+fn a_schema_goes_from_postgresql_through_weft_and_back() {
+    let postgres = match Postgres::start() {
+        Ok(postgres) => postgres,
+        Err(reason) => {
+            assert!(
+                std::env::var_os("WEFT_CLIENTS").is_none_or(|v| v != "required"),
+                "PostgreSQL is required: {reason}"
+            );
+            println!("skipped: {reason}");
+            return;
+        }
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/dump/shop.sql");
+    for database in ["shop", "back"] {
+        succeeds(psql(&postgres, "postgres").args(["-c", &format!("CREATE DATABASE {database}")]));
+    }
+    succeeds(psql(&postgres, "shop").arg("-f").arg(source));
+    let from_postgres = succeeds(postgres.client("pg_dump", "shop").arg("--no-owner"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+
+    fed(weft().arg(&first), &from_postgres);
+    let from_weft = succeeds(weft().arg("dump").arg(&first));
+    fed(&mut psql(&postgres, "back"), &from_weft);
+    assert_eq!(rows_of_postgres(&postgres, "shop"), rows_of_postgres(&postgres, "back"), "{from_weft}");
+    let expected = plain(&rows_of_postgres(&postgres, "shop"));
+    assert_eq!(plain(&rows_of_weft(&first)), expected);
+
+    fed(weft().arg(&second), &from_weft);
+    assert_eq!(succeeds(weft().arg("dump").arg(&second)), from_weft, "a dump of what a dump made is the same");
+
+    // What the definitions do: the next numbers, constraints.
+    for check in [
+        "INSERT INTO shop.customers (name) VALUES ('next') RETURNING id",
+        "INSERT INTO shop.orders (customer) VALUES (1) RETURNING id, ticket, state, urgent",
+    ] {
+        let of_back = succeeds(psql(&postgres, "back").args(["--csv", "-t", "-c", check]));
+        let of_shop = succeeds(psql(&postgres, "shop").args(["--csv", "-t", "-c", check]));
+        assert_eq!(of_shop, of_back, "{check}");
+        let of_weft = succeeds(weft().arg(&second).args(["--format", "csv", "-c", check]));
+        assert_eq!(of_weft.lines().nth(1), of_shop.lines().next(), "{check}");
+    }
+    for wrong in [
+        "INSERT INTO shop.customers (name, balance) VALUES ('x', -5000)",
+        "INSERT INTO shop.customers (name, email) VALUES ('x', 'ann@x.org')",
+        "INSERT INTO shop.lines (order_id, line, what) VALUES (99, 1, 'x')",
+    ] {
+        assert!(!psql(&postgres, "back").args(["-c", wrong]).output().unwrap().status.success(), "{wrong}");
+        assert!(!weft().arg(&second).args(["-c", wrong]).output().unwrap().status.success(), "{wrong}");
+    }
+    let only = succeeds(weft().arg("dump").arg(&first).args(["--schema-only", "--table", "shop.lines"]));
+    assert!(
+        only.contains("CREATE TABLE shop.lines") && !only.contains("COPY") && !only.contains("shop.customers ("),
+        "{only}"
+    );
+}

@@ -1,0 +1,189 @@
+//! Takes a backup of a database that runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
+
+use super::copy::{copy, sync_dir, write};
+use super::destination::{Destination, MANIFEST_PREFIX};
+use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
+use super::pins::FilePin;
+use super::source::{self, LogContent, Wanted};
+use crate::CancelToken;
+use crate::catalog::TableRef;
+use crate::engine::Core;
+use crate::manifest::ManifestSnapshot;
+use crate::step::BackupStep;
+
+/// What a backup did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupSummary {
+    /// Its number among the backups of its destination: 1, 2, ...
+    pub number: u64,
+    /// It holds every commit up to here and none after.
+    pub timestamp: Timestamp,
+    /// How many files it consists of.
+    pub file_count: u64,
+    /// Bytes of files that were copied.
+    pub copied_bytes: u64,
+    /// Bytes of files that an earlier backup had copied.
+    pub reused_bytes: u64,
+}
+
+/// Backs up into `dest`, beside the backups that are there.
+pub(in crate::engine) fn backup(core: &Arc<Core>, dest: &Path, cancel: Option<&CancelToken>) -> Result<BackupSummary> {
+    core.check_writable()?;
+    let begun_micros = core.env.clock.wall_micros();
+    let destination = Destination::open(&core.env, dest)?;
+    let parent = destination.newest.as_ref().map(|backup| backup.number);
+    let mut taking = Taking {
+        core,
+        cancel,
+        number: parent.unwrap_or(0) + 1,
+        destination,
+        tables: BTreeMap::new(),
+        entries: Vec::new(),
+        copied_bytes: 0,
+        reused_bytes: 0,
+    };
+    let result = taking.run(parent, begun_micros);
+    if result.is_err() {
+        // What cannot be removed now is removed by the next backup.
+        let _ = taking.destination.clean();
+    }
+    result
+}
+
+struct Taking<'a> {
+    core: &'a Arc<Core>,
+    cancel: Option<&'a CancelToken>,
+    number: u64,
+    destination: Destination,
+    /// As they are when it begins: how their files are tested.
+    tables: BTreeMap<TableId, TableRef>,
+    entries: Vec<Entry>,
+    copied_bytes: u64,
+    reused_bytes: u64,
+}
+
+impl Taking<'_> {
+    fn run(&mut self, parent: Option<u64>, begun_micros: i64) -> Result<BackupSummary> {
+        // First the pins, then the manifest, then the log: what the manifest names is there, and the log goes on where
+        // its cuts are (backup 1, 3).
+        let log = self.core.log.keep();
+        let pin = FilePin::all(&self.core.env, &self.core.services);
+        let manifest = self.core.manifest.snapshot()?;
+        let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
+        self.tables = self.core.catalog.all().into_iter().map(|table| (table.def.id, table)).collect();
+        BackupStep::Begun.reached();
+        let content = self.copy_log(extent, &manifest)?;
+        drop(log);
+        BackupStep::LogCopied.reached();
+        let files: BTreeSet<(TableId, FileId)> = manifest.files().chain(content.attached).collect();
+        pin.narrow(files.iter().map(|(_, file)| *file).collect());
+        for (table, file) in files {
+            self.copy_data_file(table, file)?;
+            pin.let_go(file);
+        }
+        drop(pin);
+        BackupStep::FilesCopied.reached();
+        let timestamp = content.last_timestamp.max(manifest.cut_max());
+        self.write_manifest(&manifest)?;
+        self.finish(Backup { number: self.number, parent, begun_micros, timestamp, entries: Vec::new() })
+    }
+
+    /// Fails when the backup is to end: cancelled, or the database is closed.
+    fn go_on(&self) -> Result<()> {
+        self.core.check_open()?;
+        self.cancel.map_or(Ok(()), |cancel| cancel.check(|| self.core.env.clock.monotonic_nanos()))
+    }
+
+    fn copy_log(&mut self, (starts, end): (Vec<Lsn>, Lsn), manifest: &ManifestSnapshot) -> Result<LogContent> {
+        if starts.is_empty() {
+            return Err(Error::new(Code::DiskFull, "the database has no log yet, for want of space on its device")
+                .hint("free space on the device"));
+        }
+        let ends = starts.iter().skip(1).copied().chain([end]);
+        let mut places: BTreeMap<Lsn, PathBuf> = BTreeMap::new();
+        for (&start, end) in starts.iter().zip(ends) {
+            let wanted = source::segment(&self.core.env, &self.core.dir, start, end)?;
+            places.insert(start, self.destination.dir.join(&wanted.stored));
+            self.add(wanted, &self.core.dir.clone())?;
+        }
+        source::read_log(&self.core.env, &self.destination.dir, places, end, manifest)
+    }
+
+    fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
+        let path = source::path_of(self.core, table, file);
+        let wanted = source::data_file(&self.core.env, &path, table, file)?;
+        let copied = self.destination.dir.join(&wanted.stored);
+        if self.add(wanted, &self.core.dir.clone())? {
+            source::test_data_file(self.core, &self.tables, &copied, table, file)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a file of `dir`; returns whether it was copied, because no earlier backup has it.
+    fn add(&mut self, wanted: Wanted, dir: &Path) -> Result<bool> {
+        self.go_on()?;
+        let Wanted { name, stored, bytes } = wanted;
+        if let Some(entry) = self.destination.stored.get(&stored).cloned() {
+            let path = self.destination.dir.join(&stored);
+            let found = self.core.env.fs.open(&path, weft_env::OpenMode::Read).and_then(|file| file.len());
+            if found.as_ref().ok() != Some(&bytes) {
+                let what = format!("the file {} of an earlier backup is not there as it was", path.display());
+                return Err(Error::corrupt(what).hint("back up into another directory"));
+            }
+            self.reused_bytes += bytes;
+            self.entries.push(entry);
+            return Ok(false);
+        }
+        let (from, to) = (dir.join(&name), self.destination.dir.join(&stored));
+        let checksum = copy(&self.core.env, &from, &to, bytes, &|| self.go_on())?;
+        self.copied_bytes += bytes;
+        self.entries.push(Entry { name, stored, bytes, checksum });
+        Ok(true)
+    }
+
+    fn write_manifest(&mut self, manifest: &ManifestSnapshot) -> Result<()> {
+        let (name, bytes) = manifest.file(&self.core.env);
+        let stored = format!("{MANIFEST_PREFIX}{}", self.number);
+        write(&self.core.env, &self.destination.dir.join(&stored), &bytes)?;
+        self.copied_bytes += bytes.len() as u64;
+        let checksum = crc32c::crc32c(&bytes);
+        self.entries.push(Entry { name, stored, bytes: bytes.len() as u64, checksum });
+        Ok(())
+    }
+
+    /// Makes the backup count, last of all (backup 2).
+    fn finish(&mut self, mut backup: Backup) -> Result<BackupSummary> {
+        let (env, dir) = (&self.core.env, &self.destination.dir);
+        backup.entries = std::mem::take(&mut self.entries);
+        let (path, temporary) = {
+            let name = list_name(backup.number);
+            (dir.join(&name), dir.join(format!("{name}{TEMPORARY_SUFFIX}")))
+        };
+        // The entries of the files before the list that names them.
+        sync_dir(env, dir)?;
+        write(env, &temporary, backup.encode().as_bytes())?;
+        BackupStep::ListSynced.reached();
+        let renamed = env.fs.rename(&temporary, &path);
+        renamed.map_err(|error| Error::io(format!("naming {}", path.display()), &error))?;
+        // It is named: nothing that it names may be removed by this backup any more.
+        for entry in &backup.entries {
+            self.destination.stored.insert(entry.stored.clone(), entry.clone());
+        }
+        BackupStep::ListNamed.reached();
+        sync_dir(&self.core.env, &self.destination.dir)?;
+        BackupStep::Done.reached();
+        Ok(BackupSummary {
+            number: backup.number,
+            timestamp: backup.timestamp,
+            file_count: backup.entries.len() as u64,
+            copied_bytes: self.copied_bytes,
+            reused_bytes: self.reused_bytes,
+        })
+    }
+}

@@ -1,0 +1,352 @@
+//! Connecting: socket, TLS, password, settings.
+
+use std::collections::HashMap;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+
+use weft_env::Env;
+use weft_format::{Code, Error};
+
+use super::answers::{Answers, CopyIn, ResultSet};
+use super::cancel::Canceller;
+use super::report::{ClientError, Report, Result};
+use super::target::{Host, SslMode, Target};
+use super::verify;
+use crate::auth::Prover;
+use crate::net::{Channel, Socket, Transport};
+use crate::protocol::{Fields, SSL, text, violation};
+
+const MECHANISM: &str = "SCRAM-SHA-256";
+
+/// A connection to a server.
+pub struct Client {
+    pub(super) channel: Channel,
+    target: Target,
+    /// Number and secret of the connection.
+    key: Vec<u8>,
+    pub(super) parameters: HashMap<String, String>,
+    pub(super) notices: Vec<Report>,
+    /// `I` idle, `T` in a transaction, `E` in a failed one.
+    pub(super) status: u8,
+    /// The protocol broke: nothing more is read or written (client 3).
+    pub(super) broken: bool,
+}
+
+impl Client {
+    /// Connects and logs in.
+    pub fn connect(target: &Target) -> Result<Client> {
+        let channel = dial(target)?;
+        let wanted = match (target.ssl_mode, target.socket()) {
+            // As libpq: a unix socket needs no TLS.
+            (SslMode::Disable, _) | (SslMode::Prefer, Some(_)) => Encryption::None,
+            (SslMode::Prefer, None) => Encryption::Wished,
+            _ => Encryption::Demanded,
+        };
+        let mut client = Client {
+            channel: encrypt(target, channel, wanted)?,
+            target: target.clone(),
+            key: Vec::new(),
+            parameters: HashMap::new(),
+            notices: Vec::new(),
+            status: b'I',
+            broken: false,
+        };
+        client.begin_session()?;
+        client.authenticate()?;
+        client.until_ready()?;
+        let unlimited = client.channel.socket().set_read_timeout(None);
+        unlimited.map_err(|error| Error::io("taking the time limit from reads", &error))?;
+        Ok(client)
+    }
+
+    /// Runs a text of statements; their answers come one after the other.
+    pub fn simple(&mut self, sql: &str) -> Result<Answers<'_>> {
+        Answers::begin(self, sql)
+    }
+
+    /// Runs a text of statements and collects what they return.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>> {
+        self.simple(sql)?.collect()
+    }
+
+    /// Runs `COPY ... TO STDOUT` and hands on its bytes as they come; returns the tag, `COPY 3`.
+    pub fn copy_out(&mut self, sql: &str, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
+        self.simple(sql)?.copy_out(each)
+    }
+
+    /// Begins `COPY ... FROM STDIN`.
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>> {
+        CopyIn::begin(self, sql)
+    }
+
+    /// What stops this connection's statements from another thread.
+    pub fn canceller(&self) -> Canceller {
+        let encrypted = self.channel.is_encrypted();
+        Canceller { target: self.target.clone(), encrypted, key: self.key.clone() }
+    }
+
+    /// What the server says of a setting: `server_version`, `client_encoding`, ...
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name).map(String::as_str)
+    }
+
+    /// Notices that nobody has taken yet: those of [`Client::query`], of COPY and of connecting.
+    pub fn take_notices(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The number of the connection on the server, which `pg_cancel_backend` takes.
+    pub fn backend(&self) -> u32 {
+        Fields::new(&self.key).u32().unwrap_or(0)
+    }
+
+    /// Whether a transaction is open (failed or not).
+    pub fn in_transaction(&self) -> bool {
+        self.status != b'I'
+    }
+
+    /// Whether the open transaction has failed.
+    pub fn is_failed(&self) -> bool {
+        self.status == b'E'
+    }
+
+    /// Whether what is sent is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.channel.is_encrypted()
+    }
+
+    /// Where this is a connection to.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Says farewell.
+    pub fn close(self) {}
+
+    fn begin_session(&mut self) -> Result<()> {
+        let target = &self.target;
+        self.channel.out.packet(|body| {
+            body.extend_from_slice(&(3u32 << 16).to_be_bytes());
+            let own = [("user", target.user.as_str()), ("database", &target.database), ("client_encoding", "UTF8")];
+            let given = target.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            for (name, value) in own.into_iter().chain(given) {
+                text(body, name);
+                text(body, value);
+            }
+            body.push(0);
+        });
+        Ok(self.channel.flush()?)
+    }
+
+    fn authenticate(&mut self) -> Result<()> {
+        let mut prover: Option<Prover> = None;
+        let mut proved = false;
+        loop {
+            let (tag, body) = self.receive()?;
+            if tag != b'R' {
+                return Err(unexpected(tag).into());
+            }
+            let mut fields = Fields::new(&body);
+            let kind = fields.u32()?;
+            let data = fields.bytes(fields.len())?;
+            match (kind, &mut prover) {
+                (0, Some(_)) if !proved => {
+                    let message = "the server let the client in without proving that it knows the password's verifier";
+                    return Err(Error::new(Code::InvalidAuthorization, message).into());
+                }
+                (0, _) => return Ok(()),
+                (3, None) => self.send_cleartext()?,
+                (10, None) => prover = Some(self.begin_scram(data)?),
+                (11, Some(prover)) => {
+                    let last = prover.prove(data)?;
+                    self.answer(|body| body.extend_from_slice(last.as_bytes()))?;
+                }
+                (12, Some(prover)) => {
+                    prover.verify(data)?;
+                    proved = true;
+                }
+                (5, _) => {
+                    let error = Error::new(Code::FeatureNotSupported, "the server asks for an MD5 password");
+                    return Err(error.hint("give the role a SCRAM-SHA-256 password").into());
+                }
+                (kind, _) => {
+                    let message = format!("the server asks for an authentication that is not known: {kind}");
+                    return Err(Error::new(Code::FeatureNotSupported, message).into());
+                }
+            }
+        }
+    }
+
+    fn password(&self) -> Result<&str> {
+        self.target.password.as_deref().ok_or_else(|| {
+            let message = format!("the server asks for the password of \"{}\", and none was given", self.target.user);
+            Error::new(Code::InvalidPassword, message).hint("write it as postgres://user:password@host/").into()
+        })
+    }
+
+    /// Client 1.
+    fn send_cleartext(&mut self) -> Result<()> {
+        if !self.channel.is_encrypted() && self.target.socket().is_none() {
+            let message = "the server asks for the password in the clear over a connection without TLS";
+            return Err(Error::new(Code::InvalidAuthorization, message).hint("use sslmode=require or better").into());
+        }
+        let password = self.password()?.to_owned();
+        self.answer(|body| text(body, &password))
+    }
+
+    fn begin_scram(&mut self, offered: &[u8]) -> Result<Prover> {
+        let mut fields = Fields::new(offered);
+        let mut found = false;
+        while let Ok(name @ [_, ..]) = fields.text().map(str::as_bytes) {
+            found |= name == MECHANISM.as_bytes();
+        }
+        if !found {
+            let message = "the server offers no way to log in that is known here";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("SCRAM-SHA-256 is").into());
+        }
+        let rng = Env::real().rng;
+        let nonce = format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64());
+        let prover = Prover::new(self.password()?, &nonce);
+        let first = prover.first();
+        self.answer(|body| {
+            text(body, MECHANISM);
+            body.extend_from_slice(&(first.len() as u32).to_be_bytes());
+            body.extend_from_slice(first.as_bytes());
+        })?;
+        Ok(prover)
+    }
+
+    fn answer(&mut self, body: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        self.channel.out.message(b'p', body);
+        Ok(self.channel.flush()?)
+    }
+
+    fn until_ready(&mut self) -> Result<()> {
+        loop {
+            let (tag, body) = self.receive()?;
+            match tag {
+                b'K' => self.key = body,
+                b'Z' => {
+                    self.status = body.first().copied().unwrap_or(b'I');
+                    return Ok(());
+                }
+                b'v' => {}
+                _ => return Err(unexpected(tag).into()),
+            }
+        }
+    }
+
+    /// The next message that is not about settings or notices; an error of the server ends what goes on.
+    fn receive(&mut self) -> Result<(u8, Vec<u8>)> {
+        loop {
+            let (tag, body) = self.message()?;
+            match tag {
+                b'E' => return Err(ClientError::Server(Box::new(Report::read(&body)))),
+                b'N' => self.notices.push(Report::read(&body)),
+                _ => return Ok((tag, body)),
+            }
+        }
+    }
+
+    /// The next message but ParameterStatus and notifications.
+    pub(super) fn message(&mut self) -> Result<(u8, Vec<u8>)> {
+        loop {
+            let frame = match self.channel.read() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    self.broken = true;
+                    let message = format!("the server at {} ended the connection", self.target.place());
+                    return Err(Error::new(Code::Io, message).hint("connect again").into());
+                }
+                Err(error) => {
+                    self.broken = true;
+                    return Err(error.into());
+                }
+            };
+            let body = self.channel.body(&frame);
+            match frame.tag {
+                b'S' => {
+                    let mut fields = Fields::new(body);
+                    let (name, value) = (fields.text()?.to_owned(), fields.text()?.to_owned());
+                    self.parameters.insert(name, value);
+                }
+                b'A' => {}
+                tag => return Ok((tag, body.to_vec())),
+            }
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if !self.broken {
+            self.channel.out.empty(b'X');
+            // A server that is gone needs no farewell.
+            let _ = self.channel.flush();
+        }
+    }
+}
+
+pub(super) fn unexpected(tag: u8) -> Error {
+    violation(format!("the server sent a message of type {:?} where it cannot stand", char::from(tag)))
+}
+
+/// A socket to the server, with the time limit of connecting.
+pub(super) fn dial(target: &Target) -> Result<Channel> {
+    let failed = |error: &std::io::Error| {
+        let error = Error::io(format!("could not connect to {}", target.place()), error);
+        error.hint("is the server running there, and does it listen on that address?")
+    };
+    let socket = match (&target.host, target.socket()) {
+        (_, Some(path)) => Socket::Unix(UnixStream::connect(path).map_err(|error| failed(&error))?),
+        (Host::Tcp(host), _) => Socket::Tcp(dial_tcp(target, host).map_err(|error| failed(&error))?),
+        _ => unreachable!("what is no socket is TCP"),
+    };
+    let limited = socket.set_read_timeout(Some(target.connect_timeout));
+    limited.map_err(|error| Error::io("setting a time limit for reads", &error))?;
+    Ok(Channel::to_server(Transport::Plain(socket)))
+}
+
+fn dial_tcp(target: &Target, host: &str) -> std::io::Result<TcpStream> {
+    let mut last = std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, target.port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, target.connect_timeout) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// How much a connection wants TLS.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encryption {
+    None,
+    Wished,
+    Demanded,
+}
+
+/// Asks for TLS and begins it.
+pub(super) fn encrypt(target: &Target, mut channel: Channel, wanted: Encryption) -> Result<Channel> {
+    if wanted == Encryption::None {
+        return Ok(channel);
+    }
+    channel.out.packet(|body| body.extend_from_slice(&SSL.to_be_bytes()));
+    channel.flush()?;
+    match channel.read_byte()? {
+        Some(b'S') => {}
+        Some(b'N') if wanted == Encryption::Wished => return Ok(channel),
+        Some(b'N') => {
+            let message = format!("the server at {} has no TLS, which sslmode asks for", target.place());
+            return Err(Error::new(Code::InvalidAuthorization, message).into());
+        }
+        _ => return Err(violation("the server did not answer the request for TLS").into()),
+    }
+    let Transport::Plain(socket) = channel.into_transport()? else {
+        return Err(Error::internal("TLS was begun twice").into());
+    };
+    Ok(Channel::to_server(verify::begin(target, socket)?))
+}
