@@ -8,6 +8,7 @@ use weft_format::Result;
 use weft_kernel::{Engine, IsolationLevel};
 
 use crate::column::{ColumnEngine, ColumnOptions};
+use crate::configuration::{Changes, Configured, SETTINGS, Source};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
 use crate::settings::{EngineChoice, SEARCH_PATH, Settings, USER};
@@ -31,6 +32,7 @@ pub struct SqlEngine {
     columns: Mutex<Option<Arc<ColumnEngine>>>,
     shapes: ShapeCache,
     statements: Mutex<Statements>,
+    configured: Arc<Configured>,
 }
 
 #[derive(Default)]
@@ -49,6 +51,7 @@ impl SqlEngine {
             columns: Mutex::new(None),
             shapes: ShapeCache::default(),
             statements: Mutex::new(Statements::default()),
+            configured: Arc::default(),
         })
     }
 
@@ -81,7 +84,7 @@ impl SqlEngine {
     /// What sessions start with.
     pub(crate) fn default_settings(&self) -> Settings {
         let options = self.kernel.options();
-        Settings {
+        let mut settings = Settings {
             durability: options.durability,
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,
@@ -97,7 +100,20 @@ impl SqlEngine {
             user: USER.to_owned(),
             database: USER.to_owned(),
             backend: 0,
+            server: Arc::clone(&self.configured),
+        };
+        let configuration = self.configured.current();
+        let given = SETTINGS.iter().filter(|known| known.changes == Changes::Session);
+        for known in given.filter(|known| configuration.source(known.name) != Source::Default) {
+            let set = settings.set(known.name, configuration.text(known.name));
+            set.expect("a configuration's values are allowed");
         }
+        settings
+    }
+
+    /// What the server was told, shared by its sessions.
+    pub fn configured(&self) -> &Arc<Configured> {
+        &self.configured
     }
 
     /// A statement that was prepared before from the same text.

@@ -15,6 +15,7 @@
 pub mod binary;
 mod binding;
 mod column;
+pub mod configuration;
 mod context;
 mod copy;
 mod ddl;
