@@ -10,7 +10,7 @@
 //! | module | |
 //! |---|---|
 //! | `snapshot` | tables, indexes, views, ... as plain data: all that is known here of the database |
-//! | `relations`, `rows`, `types`, `roles`, `standard` | the relations' columns and rows |
+//! | `relations`, `rows`, `types`, `roles`, `monitor`, `standard` | the relations' columns and rows |
 //! | `definitions`, `functions`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
 //! | `value`, `pattern` | values, regular expressions |
 //!
@@ -25,6 +25,7 @@ mod classify;
 mod definitions;
 mod eval;
 mod functions;
+mod monitor;
 mod pattern;
 mod plan;
 mod relations;
@@ -40,7 +41,8 @@ mod value;
 pub use classify::is_of_catalog;
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    Column, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, PG_CATALOG, PUBLIC, Role, Sequence, Snapshot, Table, View,
+    Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request, Role,
+    Sequence, SessionShown, Snapshot, Table, View,
 };
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use weft_env::sync::Mutex;
 use weft_format::Result;
 use weft_kernel::{Engine, IsolationLevel};
 
+use crate::activity::Activities;
 use crate::column::{ColumnEngine, ColumnOptions};
 use crate::configuration::{Changes, Configured, SETTINGS, Source};
 use crate::row::ShapeCache;
@@ -33,6 +34,7 @@ pub struct SqlEngine {
     shapes: ShapeCache,
     statements: Mutex<Statements>,
     configured: Arc<Configured>,
+    activities: Activities,
 }
 
 #[derive(Default)]
@@ -45,7 +47,9 @@ struct Statements {
 impl SqlEngine {
     /// SQL over an open kernel.
     pub fn new(kernel: Arc<Engine>, options: SqlOptions) -> Arc<SqlEngine> {
+        let activities = Activities::new(kernel.env());
         Arc::new(SqlEngine {
+            activities,
             kernel,
             options,
             columns: Mutex::new(None),
@@ -109,6 +113,11 @@ impl SqlEngine {
             set.expect("a configuration's values are allowed");
         }
         settings
+    }
+
+    /// What all sessions do, and did.
+    pub fn activities(&self) -> &Activities {
+        &self.activities
     }
 
     /// What the server was told, shared by its sessions.

@@ -12,6 +12,7 @@
 //! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one
 //! statement at a time.
 
+pub mod activity;
 pub mod binary;
 mod binding;
 mod column;

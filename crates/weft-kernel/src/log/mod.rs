@@ -34,7 +34,7 @@ mod writer;
 pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};
-pub use writer::{Log, LogCounters, LogOptions, Ticket};
+pub use writer::{Log, LogCounters, LogOptions, Ticket, WRITE_TIMES};
 
 #[cfg(test)]
 mod tests;

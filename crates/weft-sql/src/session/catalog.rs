@@ -18,6 +18,7 @@ use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction}
 use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Role, Sequence, Snapshot, Table, View};
 
 use super::client::Embedded;
+use super::monitor;
 use super::plan::plan;
 use super::run::{Run, execute};
 use super::transaction::Work;
@@ -44,6 +45,9 @@ pub(super) fn run(query: &CatalogQuery, params: &[Value], source: &str, work: &m
     let snapshot = snapshot(work, source)?;
     let columns = columns(query);
     let values = query.run(&snapshot, params)?;
+    for request in snapshot.requests.take() {
+        monitor::carry_out(work.db.activities(), request);
+    }
     let rows = Rows::from_values(columns.len(), values);
     Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: columns.into(), rows })
 }
@@ -67,6 +71,7 @@ fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
         schemas: vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())],
         roles,
         settings: settings.all(),
+        settings_more: monitor::settings_more(settings),
         ..Snapshot::default()
     };
     let tables = txn.tables();
@@ -82,6 +87,7 @@ fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
     for object in txn.objects() {
         object_of(&mut shown, txn, &object, &places)?;
     }
+    monitor::add(&mut shown, work, source);
     Ok(shown)
 }
 
