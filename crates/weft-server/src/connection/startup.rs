@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use weft::Session;
 use weft_format::{Code, Error, Result};
+use weft_sql::activity::Origin;
 
 use super::{Connection, TOLD};
 use crate::auth::{Exchange, Verifier};
@@ -32,6 +34,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket) {
         Err(error) if is_cancel || error.code() == Code::Io => {}
         Err(error) => {
             shared.log().refused(&channel.socket().peer(), &error);
+            shared.database().activities().note_error(error.sqlstate());
             channel.out.fatal(&error);
             // A client that is gone already is not told.
             let _ = channel.flush();
@@ -44,8 +47,8 @@ type Admitted = Box<dyn FnOnce(Channel) -> Connection>;
 
 /// None when the client only wanted something cancelled, or has gone.
 fn negotiate(shared: &Arc<Shared>, channel: &mut Channel, is_cancel: &mut bool) -> Result<Option<Admitted>> {
-    let limit = shared.config().authentication_timeout;
-    let set = channel.socket().set_read_timeout(Some(limit));
+    let limit = shared.authentication_timeout();
+    let set = channel.socket().set_read_timeout(limit);
     set.map_err(|error| Error::io("setting a time limit for reads", &error))?;
     loop {
         let Some(frame) = channel.read_startup()? else { return Ok(None) };
@@ -111,6 +114,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     }
     session.set_identity(user, database, slot.id().into());
     slot.serves(session.cancel_token());
+    watch(shared, channel, &session, user, slot.id())?;
     let told: Vec<(&'static str, String)> =
         TOLD.iter().filter_map(|&name| Some((name, session.settings().get(&name.to_lowercase()).ok()?))).collect();
     channel.out.authentication_ok();
@@ -123,7 +127,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     channel.out.key_data(slot.id(), slot.secret());
     channel.out.ready(TransactionStatus::Idle);
     let shared = Arc::clone(shared);
-    let limit = shared.config().authentication_timeout;
+    let limit = shared.authentication_timeout();
     Ok(Box::new(move |channel| Connection {
         shared,
         _slot: slot,
@@ -133,8 +137,23 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
         portals: HashMap::new(),
         skips: false,
         told,
-        read_timeout: Some(limit),
+        read_timeout: limit,
     }))
+}
+
+/// Says who the session is: to `pg_stat_activity`, to those who may end it, and to the log.
+fn watch(shared: &Shared, channel: &Channel, session: &Session, user: &str, pid: u32) -> Result<()> {
+    let socket = channel.socket();
+    let address = socket.peer_socket_address();
+    let application_name = session.settings().application_name.clone();
+    session.activity().set_origin(pid.into(), Origin { user: user.into(), address, is_client: true, application_name });
+    let ends = socket.duplicate().map_err(|error| Error::io("keeping a connection's socket", &error))?;
+    session.activity().set_terminate(move || ends.end_reads());
+    if shared.logs_connections() {
+        let (peer, tls) = (socket.peer(), channel.is_encrypted());
+        shared.log().info("connected", &[("pid", &pid), ("user", &user), ("client", &peer), ("tls", &tls)]);
+    }
+    Ok(())
 }
 
 /// Settings in the startup packet: `options` has them as the words of a command line.

@@ -17,5 +17,6 @@ mod slots;
 
 pub use config::{Auth, ServerConfig};
 pub use listen::Server;
+pub use log::{Level, Log};
 pub(crate) use shared::Shared;
 pub(crate) use slots::Slot;

@@ -168,6 +168,11 @@ impl Activities {
         })
     }
 
+    /// How long ago a time of the monotonic clock was, nanoseconds.
+    pub fn age_nanos(&self, nanos: u64) -> u64 {
+        self.now_nanos().saturating_sub(nanos)
+    }
+
     /// A time of the monotonic clock as microseconds since 1970 UTC.
     pub fn wall_micros(&self, nanos: u64) -> i64 {
         let ago_nanos = self.now_nanos().saturating_sub(nanos);
