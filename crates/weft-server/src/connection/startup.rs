@@ -16,7 +16,7 @@ use super::{Connection, TOLD};
 use crate::auth::{Exchange, Verifier};
 use crate::net::{Channel, Socket, Transport, accept};
 use crate::protocol::{Frontend, Startup, TransactionStatus, decode, decode_startup, violation};
-use crate::server::{Auth, Shared};
+use crate::server::{Auth, Shared, Slot};
 
 /// What AuthenticationSASL and its successors are numbered.
 const SASL: u32 = 10;
@@ -114,7 +114,7 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
     }
     session.set_identity(user, database, slot.id().into());
     slot.serves(session.cancel_token());
-    watch(shared, channel, &session, user, slot.id())?;
+    watch(shared, channel, &session, user, &slot);
     let told: Vec<(&'static str, String)> =
         TOLD.iter().filter_map(|&name| Some((name, session.settings().get(&name.to_lowercase()).ok()?))).collect();
     channel.out.authentication_ok();
@@ -142,18 +142,16 @@ fn admit(shared: &Arc<Shared>, channel: &mut Channel, minor: u16, given: &HashMa
 }
 
 /// Says who the session is: to `pg_stat_activity`, to those who may end it, and to the log.
-fn watch(shared: &Shared, channel: &Channel, session: &Session, user: &str, pid: u32) -> Result<()> {
-    let socket = channel.socket();
+fn watch(shared: &Shared, channel: &Channel, session: &Session, user: &str, slot: &Slot) {
+    let (socket, pid) = (channel.socket(), slot.id());
     let address = socket.peer_socket_address();
     let application_name = session.settings().application_name.clone();
     session.activity().set_origin(pid.into(), Origin { user: user.into(), address, is_client: true, application_name });
-    let ends = socket.duplicate().map_err(|error| Error::io("keeping a connection's socket", &error))?;
-    session.activity().set_terminate(move || ends.end_reads());
+    session.activity().set_terminate(slot.terminator());
     if shared.logs_connections() {
         let (peer, tls) = (socket.peer(), channel.is_encrypted());
         shared.log().info("connected", &[("pid", &pid), ("user", &user), ("client", &peer), ("tls", &tls)]);
     }
-    Ok(())
 }
 
 /// Settings in the startup packet: `options` has them as the words of a command line.

@@ -17,6 +17,7 @@ use weft_sql::activity::Observer;
 use super::config::{Auth, ServerConfig};
 use super::log::{Fields, bounded};
 use super::shared::Shared;
+use super::watch;
 use crate::connection;
 use crate::net::Socket;
 
@@ -33,6 +34,7 @@ pub struct Server {
     address: Option<SocketAddr>,
     socket: Option<PathBuf>,
     listeners: Vec<thread::JoinHandle<()>>,
+    watch: Option<thread::JoinHandle<()>>,
 }
 
 impl Server {
@@ -45,7 +47,8 @@ impl Server {
         let socket = config.socket_dir.as_ref().map(|dir| dir.join(format!(".s.PGSQL.{port}")));
         let unix = socket.as_deref().map(bind_unix).transpose()?;
         let shared = Arc::new(Shared::new(database, config, Env::real())?);
-        let mut server = Server { shared, address, socket, listeners: Vec::new() };
+        let watch = watch::start(&shared).map_err(|error| Error::io("starting the watching thread", &error))?;
+        let mut server = Server { shared, address, socket, listeners: Vec::new(), watch: Some(watch) };
         let place = |text: Option<String>| text.unwrap_or_else(|| "none".into());
         let tcp_place = place(server.address.map(|address| address.to_string()));
         let unix_place = place(server.socket.as_ref().map(|socket| socket.display().to_string()));
@@ -132,6 +135,10 @@ impl Server {
         }
         for listener in self.listeners.drain(..) {
             let _ = listener.join();
+        }
+        if let Some(watch) = self.watch.take() {
+            watch.thread().unpark();
+            let _ = watch.join();
         }
         let deadline = Instant::now() + DRAIN_TIME;
         while self.shared.connections() > 0 {

@@ -53,7 +53,7 @@ impl Level {
 }
 
 /// The fields of a line: names and values.
-pub type Fields<'a> = &'a [(&'a str, &'a dyn Display)];
+pub(crate) type Fields<'a> = &'a [(&'a str, &'a dyn Display)];
 
 /// Writes lines, to standard error or to a file. Any thread may.
 pub struct Log {
@@ -92,17 +92,17 @@ impl Log {
     }
 
     /// Something that goes as it should.
-    pub fn info(&self, event: &str, fields: Fields<'_>) {
+    pub fn info(&self, event: &str, fields: &[(&str, &dyn Display)]) {
         self.line(Level::Info, event, fields);
     }
 
     /// Something that a client did wrong.
-    pub fn warn(&self, event: &str, fields: Fields<'_>) {
+    pub fn warn(&self, event: &str, fields: &[(&str, &dyn Display)]) {
         self.line(Level::Warn, event, fields);
     }
 
     /// Something that went wrong.
-    pub fn error(&self, event: &str, fields: Fields<'_>) {
+    pub fn error(&self, event: &str, fields: &[(&str, &dyn Display)]) {
         self.line(Level::Error, event, fields);
     }
 
@@ -112,7 +112,7 @@ impl Log {
     }
 
     /// Writes a line.
-    pub fn line(&self, level: Level, event: &str, fields: Fields<'_>) {
+    pub fn line(&self, level: Level, event: &str, fields: &[(&str, &dyn Display)]) {
         if (level as u8) < self.least.load(Ordering::Relaxed) {
             return;
         }

@@ -14,6 +14,7 @@ mod listen;
 mod log;
 mod shared;
 mod slots;
+mod watch;
 
 pub use config::{Auth, ServerConfig};
 pub use listen::Server;
