@@ -165,7 +165,8 @@ fn the_shell_prints_the_same_on_a_directory_and_on_a_server() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("db").display().to_string();
     let script = "CREATE TABLE t (id int PRIMARY KEY, a numeric(5,2), b boolean, c text, d double precision, e date);\n\
-                  INSERT INTO t VALUES (1, 1.5, true, 'x, \"y\"', 0.1, '2026-11-22'), (2, NULL, false, '', 'NaN', NULL);\n\
+                  INSERT INTO t VALUES (1, 1.5, true, 'x, \"y\"', 0.1, '2026-11-22');\n\
+                  INSERT INTO t VALUES (2, NULL, false, '', 'NaN', NULL);\n\
                   SELECT * FROM t ORDER BY id; SELECT id FROM t WHERE id > 5; UPDATE t SET c = 'z' WHERE id = 1;\n\
                   SELECT nothing FROM t;\n";
     for format in ["table", "csv", "json"] {

@@ -1,6 +1,6 @@
 //! The client of the protocol against the real server, and against PostgreSQL where it is installed.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
 
 mod wire;
 

@@ -1,6 +1,6 @@
 //! What operators see and do: sessions, their end, the log, metrics.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
 
 mod wire;
 

@@ -15,10 +15,13 @@ use crate::failure::Failure;
 /// The file in the directory of a database.
 const FILE: &str = "weft.conf";
 
+/// Settings by name, as flags gave them.
+type Flags = Vec<(&'static str, String)>;
+
 /// What was said, where, so that it can be read again.
 #[derive(Clone)]
 pub(super) struct Told {
-    flags: Vec<(&'static str, String)>,
+    flags: Flags,
     file: PathBuf,
     /// The file was named: it must be there.
     is_named: bool,
@@ -26,7 +29,7 @@ pub(super) struct Told {
 
 impl Told {
     /// Takes the flags out of the words.
-    pub(super) fn read(arguments: &mut Arguments) -> Result<(Vec<(&'static str, String)>, Option<String>), Failure> {
+    pub(super) fn read(arguments: &mut Arguments) -> Result<(Flags, Option<String>), Failure> {
         let mut flags = Vec::new();
         for known in SETTINGS.iter().filter(|known| known.is_configurable()) {
             if let Some(value) = arguments.option(&known.flag())? {
@@ -37,7 +40,7 @@ impl Told {
     }
 
     /// Where the rest is said.
-    pub(super) fn new(flags: Vec<(&'static str, String)>, config: Option<String>, dir: &Path) -> Told {
+    pub(super) fn new(flags: Flags, config: Option<String>, dir: &Path) -> Told {
         let is_named = config.is_some();
         let file = config.map_or_else(|| dir.join(FILE), PathBuf::from);
         Told { flags, file: std::path::absolute(&file).unwrap_or(file), is_named }

@@ -11,6 +11,9 @@ use super::text::Page;
 /// The most tables that are told one by one.
 const TABLES_MAX: usize = 1000;
 
+/// A family: name, kind, what it says, and the value of a sample.
+type Family<T> = (&'static str, &'static str, &'static str, fn(&T) -> u64);
+
 /// The whole page; without a database only that there is none yet.
 pub(super) fn render(database: Option<&Database>, up: Duration, healthy: bool) -> String {
     let mut page = Page::default();
@@ -116,7 +119,7 @@ fn waits(page: &mut Page, database: &Database, status: &EngineStatus) {
     page.single("weft_lock_waiters", "gauge", "Transactions that wait for a lock.", database.lock_waiters());
     page.single("weft_snapshots", "gauge", "Snapshots in use.", status.snapshot_count);
     let pools = [("transactions", status.transactions), ("queries", status.queries)];
-    let families: [(&str, &str, &str, fn(&weft::PoolStatus) -> u64); 5] = [
+    let families: [Family<weft::PoolStatus>; 5] = [
         ("weft_admission_slots", "gauge", "Slots there are.", |pool| pool.slots),
         ("weft_admission_taken", "gauge", "Slots that are taken.", |pool| pool.taken),
         ("weft_admission_waiting", "gauge", "Who waits for a slot.", |pool| pool.waiting),
@@ -133,13 +136,13 @@ fn waits(page: &mut Page, database: &Database, status: &EngineStatus) {
 
 fn layout(page: &mut Page, database: &Database) {
     let layout: Vec<_> = database.layout().into_iter().take(TABLES_MAX).collect();
-    let families: [(&str, &str, fn(&weft::Layer) -> u64); 3] = [
-        ("weft_table_parts", "Row tables and column tables of a table, by layer.", |layer| layer.parts),
-        ("weft_table_rows", "Row versions, dead ones among them.", |layer| layer.rows),
-        ("weft_table_bytes", "Bytes, in memory or on disk.", |layer| layer.bytes),
+    let families: [Family<weft::Layer>; 3] = [
+        ("weft_table_parts", "gauge", "Row tables and column tables of a table, by layer.", |layer| layer.parts),
+        ("weft_table_rows", "gauge", "Row versions, dead ones among them.", |layer| layer.rows),
+        ("weft_table_bytes", "gauge", "Bytes, in memory or on disk.", |layer| layer.bytes),
     ];
-    for (name, help, value) in families {
-        page.family(name, "gauge", help);
+    for (name, kind, help, value) in families {
+        page.family(name, kind, help);
         for (table, oid, layers) in &layout {
             for layer in layers {
                 let oid = oid.to_string();
