@@ -31,6 +31,16 @@ impl From<ClientError> for Failure {
 }
 
 impl Failure {
+    /// What happened, on one line.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Failure::Reported => String::new(),
+            Failure::Usage(message) | Failure::Other(message) => message.clone(),
+            Failure::Database(error) => error.to_string(),
+            Failure::Connection(error) => error.to_string(),
+        }
+    }
+
     /// An I/O error while doing `what`.
     pub(crate) fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Failure {
         Failure::Other(format!("{what}: {error}"))

@@ -38,8 +38,7 @@ use failure::Failure;
 const USAGE: &str = "\
 Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--memory-limit SIZE]
        weft init DIR [--user NAME]
-       weft serve DIR [--listen ADDRESS:PORT] [--socket-dir DIR] [--auth scram|trust] [--tls auto|off]
-                  [--tls-cert FILE --tls-key FILE] [--max-connections N] [--memory-limit SIZE]
+       weft serve DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]...
@@ -70,6 +69,10 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         "init" => serve::init(Arguments::new(words.split_off(1))),
+        "serve" if words.iter().any(|word| word == "--help" || word == "-h") => {
+            print!("{}", serve::help());
+            return ExitCode::SUCCESS;
+        }
         "serve" => serve::run(Arguments::new(words.split_off(1))),
         "backup" => backup::run(Arguments::new(words.split_off(1))),
         "dump" => dump::run(Arguments::new(words.split_off(1))),

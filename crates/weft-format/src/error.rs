@@ -136,6 +136,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     code: Code,
     message: String,
+    detail: Option<String>,
     hint: Option<String>,
     position: Option<usize>,
     table: Option<String>,
@@ -152,6 +153,7 @@ impl Error {
         Error(Box::new(Inner {
             code,
             message: bounded(message.into()),
+            detail: None,
             hint: None,
             position: None,
             table: None,
@@ -180,6 +182,13 @@ impl Error {
             _ => (Code::Io, "check what is at that path, its permissions and the device"),
         };
         Error::new(code, format!("{what}: {error}")).hint(hint)
+    }
+
+    /// Adds more about what happened.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Error {
+        self.0.detail = Some(bounded(detail.into()));
+        self
     }
 
     /// Adds the remedy.
@@ -230,6 +239,11 @@ impl Error {
         &self.0.message
     }
 
+    /// More about what happened.
+    pub fn detail_text(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
     /// The remedy, when one is known.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
@@ -268,6 +282,9 @@ fn bounded(mut text: String) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.0.message, self.sqlstate())?;
+        if let Some(detail) = &self.0.detail {
+            write!(f, "; detail: {detail}")?;
+        }
         match &self.0.hint {
             Some(hint) => write!(f, "; hint: {hint}"),
             None => Ok(()),

@@ -11,10 +11,11 @@ use weft_format::Result;
 
 use crate::cast::{object_named, split_name, text_of};
 use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
+use crate::monitor;
 use crate::privileges;
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
-use crate::snapshot::{Snapshot, quoted};
+use crate::snapshot::{Request, Snapshot, quoted};
 use crate::types::format_type;
 use crate::value::{Datum, Type};
 
@@ -344,6 +345,16 @@ static FUNCTIONS: &[Function] = &[
     function("pg_is_other_temp_schema", (1, 1), boolean, no),
     function("pg_my_temp_schema", (0, 0), oid, zero),
     function("pg_backend_pid", (0, 0), int4, |call| Ok(Datum::Int(call.snapshot.backend))),
+    function("pg_cancel_backend", (1, 1), boolean, |call| {
+        monitor::stop(call.snapshot, call.int(0), false).map(Datum::Bool)
+    }),
+    function("pg_terminate_backend", (1, 2), boolean, |call| {
+        monitor::stop(call.snapshot, call.int(0), true).map(Datum::Bool)
+    }),
+    function("pg_reload_conf", (0, 0), boolean, |call| {
+        call.snapshot.requests.borrow_mut().push(Request::Reload);
+        Ok(Datum::Bool(true))
+    }),
     function("pg_postmaster_start_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
     function("pg_conf_load_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
     function("now", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),

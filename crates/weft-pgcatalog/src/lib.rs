@@ -10,7 +10,7 @@
 //! | module | |
 //! |---|---|
 //! | `snapshot` | tables, indexes, views, ... as plain data: all that is known here of the database |
-//! | `relations`, `rows`, `types`, `roles`, `standard` | the relations' columns and rows |
+//! | `relations`, `rows`, `types`, `roles`, `monitor`, `standard` | the relations' columns and rows |
 //! | [`rights`], `privileges` | roles and rights as plain data; `has_table_privilege` and its like |
 //! | `definitions`, `functions`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
 //! | `value`, `pattern` | values, regular expressions |
@@ -27,6 +27,7 @@ mod definitions;
 mod dependencies;
 mod eval;
 mod functions;
+mod monitor;
 mod pattern;
 mod plan;
 mod privileges;
@@ -45,7 +46,8 @@ mod value;
 pub use classify::is_of_catalog;
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    Column, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, PG_CATALOG, PUBLIC, Sequence, Snapshot, Table, View,
+    Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,
+    Sequence, SessionShown, Snapshot, Table, View,
 };
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::value::{Datum, Row, Type};
-use crate::{roles, rows, standard, types};
+use crate::{monitor, roles, rows, standard, types};
 
 /// A relation of the catalog.
 pub(crate) struct Relation {
@@ -104,9 +104,11 @@ pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<R
         }
         "pg_stat_gssapi" | "pg_stat_ssl" => rows.add([("pid", Datum::Int(snapshot.backend))]),
         "pg_roles" | "pg_authid" | "pg_shadow" | "pg_auth_members" | "pg_group" | "pg_user" | "pg_database"
-        | "pg_namespace" | "pg_tablespace" | "pg_settings" | "pg_stat_activity" | "pg_timezone_names"
-        | "pg_stat_database" => {
+        | "pg_namespace" | "pg_tablespace" | "pg_timezone_names" => {
             roles::fill(relation.name, &mut rows, snapshot);
+        }
+        "pg_settings" | "pg_stat_activity" | "pg_stat_database" | "pg_locks" => {
+            monitor::fill(relation.name, &mut rows, snapshot);
         }
         name => rows::fill(name, &mut rows, snapshot),
     }

@@ -67,7 +67,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
             debug_assert!(snapshot.schemas.iter().any(|(oid, _)| *oid == PUBLIC), "public is always there");
         }
-        _ => fill_server(name, rows, snapshot),
+        _ => fill_server(name, rows),
     }
 }
 
@@ -129,8 +129,8 @@ fn users(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-/// Tablespaces, settings, sessions.
-fn fill_server(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+/// Tablespaces and time zones.
+fn fill_server(name: &str, rows: &mut Rows) {
     let text = |text: &str| Datum::text(text);
     match name {
         "pg_tablespace" => {
@@ -138,40 +138,7 @@ fn fill_server(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 rows.add([("oid", Datum::Int(oid)), ("spcname", text(name)), ("spcowner", Datum::Int(10))]);
             }
         }
-        "pg_settings" => {
-            let fixed = [("max_index_keys", "32", "The most columns of an index"), ("block_size", "8192", "Bytes")];
-            let own =
-                snapshot.settings.iter().map(|(name, value, says)| (name.as_str(), value.as_str(), says.as_str()));
-            for (name, value, says) in own.chain(fixed) {
-                rows.add([
-                    ("name", text(name)),
-                    ("setting", text(value)),
-                    ("category", text("Weft")),
-                    ("short_desc", text(says)),
-                    ("context", text("user")),
-                    ("vartype", text("string")),
-                    ("source", text("default")),
-                    ("boot_val", text(value)),
-                    ("reset_val", text(value)),
-                ]);
-            }
-        }
-        "pg_stat_activity" => rows.add([
-            ("datid", Datum::Int(DATABASE)),
-            ("datname", text(&snapshot.database)),
-            ("pid", Datum::Int(snapshot.backend)),
-            ("usesysid", Datum::Int(snapshot.role_oid(&snapshot.user).map_or(10, i64::from))),
-            ("usename", text(&snapshot.user)),
-            ("application_name", text(&setting(snapshot, "application_name"))),
-            ("state", text("active")),
-            ("xact_start", Datum::Int(snapshot.now_micros)),
-            ("query_start", Datum::Int(snapshot.now_micros)),
-            ("backend_type", text("client backend")),
-        ]),
         "pg_timezone_names" => rows.add([("name", text("UTC")), ("abbrev", text("UTC"))]),
-        "pg_stat_database" => {
-            rows.add([("datid", Datum::Int(DATABASE)), ("datname", text(&snapshot.database))]);
-        }
         _ => {}
     }
 }

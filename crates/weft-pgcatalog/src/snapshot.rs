@@ -7,6 +7,7 @@
 //!
 //! Numbers are PostgreSQL's kind: of relations and schemas as they are shown (`16384 +` the kernel's number).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,6 +60,92 @@ pub struct Snapshot {
     pub access: Arc<Access>,
     /// Settings: name, value, what it says.
     pub settings: Vec<(String, String, String)>,
+    /// For each setting: context, type, source, value at the start.
+    pub settings_more: Vec<[String; 4]>,
+    /// Sessions, if the query may ask for them.
+    pub sessions: Vec<SessionShown>,
+    /// Locks, if the query may ask for them.
+    pub locks: Vec<LockShown>,
+    /// What was counted since the start.
+    pub counts: CountsShown,
+    /// What the query's functions asked for, to be carried out after it.
+    pub requests: RefCell<Vec<Request>>,
+}
+
+/// A session.
+#[derive(Clone, Debug, Default)]
+pub struct SessionShown {
+    /// Its number.
+    pub pid: i64,
+    /// The role.
+    pub user: String,
+    /// What its client calls itself.
+    pub application_name: String,
+    /// Where the client is; none on the unix socket.
+    pub client_address: Option<String>,
+    /// The client's port; -1 on the unix socket.
+    pub client_port: Option<i64>,
+    /// Microseconds since 1970 UTC.
+    pub backend_start_micros: i64,
+    /// When its transaction began, if one is open.
+    pub transaction_start_micros: Option<i64>,
+    /// When its statement began.
+    pub query_start_micros: Option<i64>,
+    /// When it came to be in this state.
+    pub state_change_micros: i64,
+    /// What it waits for: type and event.
+    pub wait: Option<(&'static str, &'static str)>,
+    /// PostgreSQL's word.
+    pub state: &'static str,
+    /// The statement.
+    pub query: String,
+    /// Whether who asks may see more than that the session is there.
+    pub may_watch: bool,
+    /// Whether who asks may stop it.
+    pub may_stop: bool,
+}
+
+/// A lock that is held or waited for.
+#[derive(Clone, Debug, Default)]
+pub struct LockShown {
+    /// The table, for the lock of one.
+    pub relation: Option<u32>,
+    /// The transaction.
+    pub transaction: u64,
+    /// Its session.
+    pub pid: Option<i64>,
+    /// Whether others are kept from reading under a lock.
+    pub exclusive: bool,
+    /// Held, and not waited for.
+    pub granted: bool,
+}
+
+/// Numbers since the start.
+#[derive(Clone, Debug, Default)]
+pub struct CountsShown {
+    /// Transactions committed.
+    pub commits: i64,
+    /// Transactions rolled back.
+    pub rollbacks: i64,
+    /// Blocks that were not in the cache.
+    pub blocks_read: i64,
+    /// Blocks that were.
+    pub blocks_hit: i64,
+    /// Deadlocks that clients were told of.
+    pub deadlocks: i64,
+    /// Sessions begun.
+    pub sessions: i64,
+}
+
+/// What a function asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Stops the statement of a session.
+    Cancel(i64),
+    /// Ends a session.
+    Terminate(i64),
+    /// Reads the configuration again.
+    Reload,
 }
 
 /// A table.

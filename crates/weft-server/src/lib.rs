@@ -3,7 +3,8 @@
 //! ```text
 //!   psql, drivers ─▶ net (sockets, TLS, frames) ─▶ protocol (messages) ─▶ connection (one thread, one session)
 //!                                                        auth (SCRAM)            types (values as text and bytes)
-//!   server: listeners, limits, cancelling, the end
+//!   server: listeners, limits, cancelling, the log, the end
+//!   monitor: /metrics and /health
 //!   client: the other side of the same protocol, for the shell and for copying from one server to another
 //! ```
 //!
@@ -19,11 +20,13 @@
 mod auth;
 pub mod client;
 mod connection;
+mod monitor;
 mod net;
 pub mod protocol;
 mod server;
 mod types;
 
 pub use auth::Verifier;
+pub use monitor::Monitor;
 pub use net::TlsIdentity;
-pub use server::{Auth, Server, ServerConfig, connect_as_owner};
+pub use server::{Auth, Level, Log, Server, ServerConfig, connect_as_owner};

@@ -1,6 +1,6 @@
 //! The client of the protocol against the real server, and against PostgreSQL where it is installed.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "tests own their process")]
 
 mod wire;
 
@@ -13,7 +13,7 @@ use weft_server::{Auth, ServerConfig, TlsIdentity};
 use wire::TestServer;
 
 fn target(server: &TestServer, more: &str) -> Target {
-    Target::parse(&format!("postgres://weft:secret@localhost:{}/weft{more}", server.address.port())).unwrap()
+    Target::parse(&format!("postgres://weft:secret@127.0.0.1:{}/weft{more}", server.address.port())).unwrap()
 }
 
 fn secured() -> (TestServer, TlsIdentity) {

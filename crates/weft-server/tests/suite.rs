@@ -68,8 +68,9 @@ impl DB for Client {
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Refused> {
         let messages = self.answers(sql);
         if let Some(error) = messages.iter().find(|message| message.tag == b'E') {
-            let hint = error.field(b'H').map(|hint| format!("; hint: {hint}")).unwrap_or_default();
-            return Err(Refused(error.field(b'C').unwrap(), error.field(b'M').unwrap() + &hint));
+            let more = |tag, name: &str| error.field(tag).map(|text| format!("; {name}: {text}")).unwrap_or_default();
+            let text = error.field(b'M').unwrap() + &more(b'D', "detail") + &more(b'H', "hint");
+            return Err(Refused(error.field(b'C').unwrap(), text));
         }
         let Some(columns) = messages.iter().rfind(|message| message.tag == b'T') else {
             let tag = messages.iter().rfind(|message| message.tag == b'C').map(|message| &message.body[..]);

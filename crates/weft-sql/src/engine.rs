@@ -8,7 +8,9 @@ use weft_format::Result;
 use weft_kernel::{Engine, IsolationLevel, Transaction};
 use weft_pgcatalog::rights::Access;
 
+use crate::activity::Activities;
 use crate::column::{ColumnEngine, ColumnOptions};
+use crate::configuration::{Changes, Configured, SETTINGS, Source};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
@@ -35,6 +37,8 @@ pub struct SqlEngine {
     /// Roles and rights, for a version of the catalog.
     access: Mutex<Option<(u64, Arc<Access>)>>,
     statements: Mutex<Statements>,
+    configured: Arc<Configured>,
+    activities: Activities,
 }
 
 #[derive(Default)]
@@ -47,13 +51,16 @@ struct Statements {
 impl SqlEngine {
     /// SQL over an open kernel.
     pub fn new(kernel: Arc<Engine>, options: SqlOptions) -> Arc<SqlEngine> {
+        let activities = Activities::new(kernel.env());
         Arc::new(SqlEngine {
+            activities,
             kernel,
             options,
             columns: Mutex::new(None),
             shapes: ShapeCache::default(),
             access: Mutex::new(None),
             statements: Mutex::new(Statements::default()),
+            configured: Arc::default(),
         })
     }
 
@@ -107,7 +114,7 @@ impl SqlEngine {
     /// What sessions start with.
     pub(crate) fn default_settings(&self) -> Settings {
         let options = self.kernel.options();
-        Settings {
+        let mut settings = Settings {
             durability: options.durability,
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,
@@ -127,7 +134,25 @@ impl SqlEngine {
             session_role: None,
             database: USER.to_owned(),
             backend: 0,
+            server: Arc::clone(&self.configured),
+        };
+        let configuration = self.configured.current();
+        let given = SETTINGS.iter().filter(|known| known.changes == Changes::Session);
+        for known in given.filter(|known| configuration.source(known.name) != Source::Default) {
+            let set = settings.set(known.name, configuration.text(known.name));
+            set.expect("a configuration's values are allowed");
         }
+        settings
+    }
+
+    /// What all sessions do, and did.
+    pub fn activities(&self) -> &Activities {
+        &self.activities
+    }
+
+    /// What the server was told, shared by its sessions.
+    pub fn configured(&self) -> &Arc<Configured> {
+        &self.configured
     }
 
     /// A statement that was prepared before from the same text.

@@ -12,9 +12,11 @@
 //! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one
 //! statement at a time.
 
+pub mod activity;
 pub mod binary;
 mod binding;
 mod column;
+pub mod configuration;
 mod context;
 mod copy;
 mod ddl;

@@ -1,23 +1,15 @@
 //! The settings of a session: SET, SHOW, RESET.
 //!
-//! | name | values | |
-//! |---|---|---|
-//! | durability | full, async | when a commit is acknowledged |
-//! | engine | auto, row, column | which engine runs statements; a forced one that cannot is an error |
-//! | statement_timeout | 0 = none; milliseconds, or with a unit: `250ms`, `5s`, `1min` | |
-//! | default_transaction_isolation | read committed, repeatable read, serializable | level of new transactions |
-//! | default_transaction_read_only | on, off | |
-//! | application_name | any text | |
-//! | client_min_messages | debug5 ... notice, warning, error | above notice no notices are sent |
-//! | lock_timeout, idle_session_timeout, idle_in_transaction_session_timeout | as statement_timeout | |
-//! | lock_timeout | as statement_timeout | |
-//! | search_path | names of schemas, `"$user"` | where names without a schema are looked for |
-//! | speculative_reads | on, off | whether snapshots show commits that are not durable yet |
-//! | memory_limit, server_version, ... | | read only |
-//! | timezone, client_encoding, datestyle, ... | one value each | accepted for clients that set them |
+//! Which there are, their values and what they say: the table of [`crate::configuration`].
+
+use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Durability, IsolationLevel};
+
+use crate::configuration::{
+    Changes, Configured, Definition, Kind, SETTINGS, definition, parse_bool, parse_ms, print_bytes, print_ms,
+};
 
 /// Which engine statements take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +63,8 @@ pub struct Settings {
     pub database: String,
     /// The session's number (read only here).
     pub backend: i64,
+    /// What the server was told (read only here).
+    pub server: Arc<Configured>,
 }
 
 /// The version of PostgreSQL whose dialect and protocol this is: what drivers and tools look at.
@@ -82,56 +76,6 @@ pub(crate) const SEARCH_PATH: &str = "\"$user\", public";
 
 /// The user of an embedded database, and what that is called.
 pub(crate) const USER: &str = "weft";
-
-/// Settings that have one value: name, value, what it says.
-const FIXED: &[(&str, &str, &str)] = &[
-    ("bytea_output", "hex", "How bytea is written"),
-    ("client_encoding", "UTF8", "Text is UTF-8"),
-    ("datestyle", "ISO, MDY", "Dates are written YYYY-MM-DD"),
-    ("default_tablespace", "", "There is one place for tables: the directory of the database"),
-    ("extra_float_digits", "1", "Floats are written with the digits that read back the same"),
-    ("integer_datetimes", "on", "Timestamps count microseconds"),
-    ("lc_collate", "C.UTF-8", "Texts are ordered by their bytes"),
-    ("lc_ctype", "C.UTF-8", "Letters are those of Unicode"),
-    ("intervalstyle", "postgres", "How intervals are written"),
-    ("server_encoding", "UTF8", "Text is UTF-8"),
-    ("standard_conforming_strings", "on", "Backslashes in '...' are ordinary characters"),
-    ("timezone", "UTC", "The time zone of timestamptz"),
-];
-
-/// Severities of messages, from the least on.
-const SEVERITIES: &[&str] =
-    &["debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "notice", "warning", "error"];
-/// Settings of PostgreSQL that mean nothing here, whatever their value; what SHOW says.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("check_function_bodies", "on"),
-    ("client_min_messages", "notice"),
-    ("default_table_access_method", "heap"),
-    ("default_tablespace", ""),
-    ("default_with_oids", "off"),
-    ("row_security", "on"),
-    ("synchronize_seqscans", "on"),
-    ("transaction_timeout", "0"),
-    ("xmloption", "content"),
-];
-
-const VARIABLE: &[(&str, &str)] = &[
-    ("application_name", "What the client calls itself"),
-    ("client_min_messages", "The least severity of messages that the client is sent"),
-    ("default_transaction_isolation", "The isolation level of new transactions"),
-    ("default_transaction_read_only", "Whether new transactions are read-only"),
-    ("durability", "When a commit is acknowledged: full = on disk, async = in the log's buffer"),
-    ("engine", "Which engine runs statements: auto, row or column"),
-    ("idle_in_transaction_session_timeout", "How long a connection may be idle in a transaction; 0 = without end"),
-    ("idle_session_timeout", "How long a connection may be idle outside of a transaction; 0 = without end"),
-    ("lock_timeout", "How long a statement waits for a lock; 0 = without end"),
-    ("memory_limit", "Memory of the column engine's queries (set when the database is opened)"),
-    ("search_path", "The schemas in which names without one are looked for, in this order"),
-    ("server_version", "The version of PostgreSQL whose dialect this is, and of Weft"),
-    ("server_version_num", "The same version of PostgreSQL as a number"),
-    ("speculative_reads", "Whether snapshots show commits that are not durable yet; COMMIT waits for those seen"),
-    ("statement_timeout", "How long a statement may run"),
-];
 
 impl Settings {
     /// The value of a setting, as text.
@@ -153,19 +97,14 @@ impl Settings {
             "idle_in_transaction_session_timeout" => print_ms(self.idle_in_transaction_session_timeout_ms),
             "idle_session_timeout" => print_ms(self.idle_session_timeout_ms),
             "lock_timeout" => print_ms(self.lock_timeout_ms),
-            "memory_limit" => print_bytes(self.memory_limit_bytes),
+            "query_memory" => print_bytes(self.memory_limit_bytes),
             "search_path" => self.search_path.clone(),
-            "server_version" => SERVER_VERSION.into(),
-            "server_version_num" => SERVER_VERSION_NUM.to_string(),
             "speculative_reads" => on_off(self.speculative_reads).into(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
-            _ => {
-                let fixed = FIXED.iter().map(|(known, value, _)| (*known, *value));
-                match fixed.chain(WITHOUT_EFFECT.iter().copied()).find(|(known, _)| *known == name) {
-                    Some((_, value)) => value.into(),
-                    None => return Err(unknown(name)),
-                }
-            }
+            _ => match definition(name) {
+                Some(known) => self.server.current().text(known.name).to_owned(),
+                None => return Err(unknown(name)),
+            },
         })
     }
 
@@ -179,8 +118,10 @@ impl Settings {
         match name {
             "application_name" => self.application_name = value.into(),
             "client_min_messages" => {
-                if !SEVERITIES.contains(&word.as_str()) {
-                    return Err(bad(&SEVERITIES.join(", ")));
+                if let Some(Kind::Words(words)) = definition(name).map(|known| known.kind)
+                    && !words.contains(&word.as_str())
+                {
+                    return Err(bad(&words.join(", ")));
                 }
                 self.client_min_messages = word;
             }
@@ -220,13 +161,6 @@ impl Settings {
                     _ => &mut self.idle_in_transaction_session_timeout_ms,
                 } = ms;
             }
-            "memory_limit" | "server_version" | "server_version_num" => {
-                return Err(Error::new(
-                    Code::InvalidParameterValue,
-                    format!("parameter \"{name}\" cannot be changed now"),
-                )
-                .hint("it is set when the database is opened"));
-            }
             _ => return set_fixed(name, &word, bad),
         }
         Ok(())
@@ -239,34 +173,37 @@ impl Settings {
 
     /// Sets a setting back to what `defaults` says.
     pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
-        if FIXED.iter().any(|(known, ..)| *known == name) || WITHOUT_EFFECT.iter().any(|(known, _)| *known == name) {
-            return Ok(());
-        }
         let value = defaults.get(name)?;
-        match name {
-            "memory_limit" | "server_version" | "server_version_num" => Ok(()),
+        match definition(name) {
+            Some(known) if known.changes != Changes::Session => Ok(()),
             _ => self.set(name, &value),
         }
     }
 
     /// Name, value and meaning of every setting, by name.
     pub fn all(&self) -> Vec<(String, String, String)> {
-        let variable = VARIABLE.iter().map(|(name, meaning)| {
-            let value = self.get(name).expect("every variable setting has a value");
-            ((*name).into(), value, (*meaning).into())
-        });
-        let fixed = FIXED.iter().map(|(name, value, meaning)| ((*name).into(), (*value).into(), (*meaning).into()));
-        let mut all: Vec<(String, String, String)> = variable.chain(fixed).collect();
-        all.sort();
-        all
+        let value = |known: &Definition| {
+            let value = self.get(known.name).expect("every setting has a value");
+            (known.name.into(), value, known.meaning.into())
+        };
+        SETTINGS.iter().map(value).collect()
     }
 }
 
 fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> {
-    if WITHOUT_EFFECT.iter().any(|(known, _)| *known == name) {
-        return Ok(());
+    let known = definition(name).ok_or_else(|| unknown(name))?;
+    let value = known.default;
+    let cannot = |hint: &str| {
+        let message = format!("parameter \"{name}\" cannot be changed now");
+        Err(Error::new(Code::InvalidParameterValue, message).hint(hint))
+    };
+    match known.changes {
+        Changes::Start => return cannot("it is set when the server is started"),
+        Changes::Ignored => return Ok(()),
+        Changes::Reload => return cannot("change it in weft.conf, then SELECT pg_reload_conf()"),
+        _ if name.starts_with("server_version") => return cannot("it is the server's"),
+        _ => {}
     }
-    let Some((_, value, _)) = FIXED.iter().find(|(known, ..)| *known == name) else { return Err(unknown(name)) };
     let same = match name {
         "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),
         "datestyle" => word.split(',').next().map(str::trim) == Some("iso"),
@@ -286,14 +223,6 @@ fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
 
-fn parse_bool(word: &str) -> Option<bool> {
-    match word {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" => Some(false),
-        _ => None,
-    }
-}
-
 /// An isolation level by its name in lower case.
 pub(crate) fn parse_isolation(word: &str) -> Option<IsolationLevel> {
     match word {
@@ -301,36 +230,6 @@ pub(crate) fn parse_isolation(word: &str) -> Option<IsolationLevel> {
         "repeatable read" => Some(IsolationLevel::RepeatableRead),
         "serializable" => Some(IsolationLevel::Serializable),
         _ => None,
-    }
-}
-
-fn parse_ms(word: &str) -> Option<u64> {
-    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = word[..digits].parse().ok()?;
-    let unit_ms = match word[digits..].trim() {
-        "" | "ms" => 1,
-        "s" => 1000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    number.checked_mul(unit_ms)
-}
-
-fn print_ms(ms: u64) -> String {
-    match ms {
-        0 => "0".into(),
-        ms if ms % 60_000 == 0 => format!("{}min", ms / 60_000),
-        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
-        ms => format!("{ms}ms"),
-    }
-}
-
-fn print_bytes(bytes: u64) -> String {
-    match bytes {
-        bytes if bytes % (1 << 20) == 0 => format!("{}MB", bytes >> 20),
-        bytes if bytes % (1 << 10) == 0 => format!("{}kB", bytes >> 10),
-        bytes => format!("{bytes}B"),
     }
 }
 
@@ -359,7 +258,14 @@ mod tests {
             session_role: None,
             database: USER.to_owned(),
             backend: 0,
+            server: server(),
         }
+    }
+
+    /// One for all: settings are equal when the server's are the same.
+    fn server() -> Arc<Configured> {
+        static SERVER: std::sync::OnceLock<Arc<Configured>> = std::sync::OnceLock::new();
+        Arc::clone(SERVER.get_or_init(Arc::default))
     }
 
     #[test]
@@ -372,10 +278,10 @@ mod tests {
         assert!(s.speculative_reads);
         assert_eq!(s.durability, Durability::Async);
         assert_eq!(s.get("statement_timeout").unwrap(), "90s");
-        assert_eq!(s.get("memory_limit").unwrap(), "1024MB");
+        assert_eq!(s.get("query_memory").unwrap(), "1024MB");
         s.reset("engine", &settings()).unwrap();
         assert_eq!(s.engine, EngineChoice::Auto);
-        assert_eq!(s.all().len(), FIXED.len() + VARIABLE.len());
+        assert_eq!(s.all().len(), SETTINGS.len());
     }
 
     #[test]

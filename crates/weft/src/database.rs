@@ -17,6 +17,8 @@ use std::time::Duration;
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, TableDef};
+use weft_sql::activity::Activities;
+use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
 use weft_sql::{ColumnOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::column_method;
@@ -165,6 +167,31 @@ impl Database {
     /// Memory, log and jobs at this moment.
     pub fn status(&self) -> EngineStatus {
         self.engine.status()
+    }
+
+    /// What all sessions do, and did.
+    pub fn activities(&self) -> &Activities {
+        self.sql.activities()
+    }
+
+    /// What the server was told, shared by its sessions.
+    pub fn configured(&self) -> &Arc<Configured> {
+        self.sql.configured()
+    }
+
+    /// How many transactions wait for a lock.
+    pub fn lock_waiters(&self) -> usize {
+        self.engine.locks().iter().map(|lock| lock.waiters.len()).sum()
+    }
+
+    /// Name, number and layers of every table.
+    pub fn layout(&self) -> Vec<(String, u32, Vec<Layer>)> {
+        let layer = |(name, parts, rows, dead_rows, bytes)| Layer { name, parts, rows, dead_rows, bytes };
+        let tables = self.engine.tables();
+        let of = |table: &weft_kernel::TableRef| {
+            (table.def.name.clone(), table.def.oid, table.table.layers().into_iter().map(layer).collect())
+        };
+        tables.iter().map(of).collect()
     }
 
     /// Stops background jobs, writes a checkpoint and gives the directory free. Sessions that are left fail with 57P01.

@@ -19,8 +19,10 @@ pub(crate) fn error_text(error: &Error, statement: Option<&str>) -> String {
     if let (Some(statement), Some(position)) = (statement, error.position()) {
         text.push_str(&pointer(statement, position));
     }
-    if let Some(hint) = error.hint_text() {
-        text.push_str(&format!("HINT:  {hint}\n"));
+    for (name, value) in [("DETAIL", error.detail_text()), ("HINT", error.hint_text())] {
+        if let Some(value) = value {
+            text.push_str(&format!("{name}:  {value}\n"));
+        }
     }
     text
 }

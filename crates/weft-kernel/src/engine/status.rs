@@ -6,6 +6,7 @@ use super::core::Core;
 use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
+use crate::table::JobKind;
 
 /// What an engine is and did since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct EngineStatus {
     pub jobs_run: u64,
     /// Jobs that failed.
     pub jobs_failed: u64,
+    /// By kind: jobs that ended, and the time they took, nanoseconds.
+    pub jobs_by_kind: Vec<(JobKind, u64, u64)>,
     /// The last timestamp handed out.
     pub last_sequenced: Timestamp,
     /// The last published timestamp.
@@ -53,6 +56,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         row_memory_limit_bytes: core.services.row_budget.limit_bytes(),
         jobs_run,
         jobs_failed,
+        jobs_by_kind: core.runner.by_kind(),
         last_sequenced: core.timeline.last_sequenced(),
         published: core.timeline.published(),
         horizon: core.timeline.horizon(),

@@ -35,7 +35,7 @@ pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};
-pub use writer::{Log, LogCounters, LogOptions, Ticket};
+pub use writer::{Log, LogCounters, LogOptions, Ticket, WRITE_TIMES};
 
 #[cfg(test)]
 mod tests;

@@ -83,6 +83,22 @@ pub struct LogCounters {
     pub bytes: u64,
     /// Blocks that could not be written.
     pub failures: u64,
+    /// The time that writing and syncing them took, nanoseconds.
+    pub write_nanos: u64,
+    /// How many took at most 1, 2, 4, ... microseconds; the last one takes all that were slower.
+    pub write_times: [u64; WRITE_TIMES],
+}
+
+/// How many classes of [`LogCounters::write_times`] there are.
+pub const WRITE_TIMES: usize = 24;
+
+impl LogCounters {
+    fn note_write(&mut self, nanos: u64) {
+        self.write_nanos += nanos;
+        let micros = nanos.div_ceil(1000).max(1);
+        let class = micros.next_power_of_two().trailing_zeros() as usize;
+        self.write_times[class.min(WRITE_TIMES - 1)] += 1;
+    }
 }
 
 struct State {
@@ -276,6 +292,7 @@ impl Log {
         match result {
             Ok(()) => {
                 state.counters.blocks += 1;
+                state.counters.note_write(elapsed);
                 state.counters.commits += batch.commits();
                 state.counters.bytes += batch.bytes.len() as u64;
             }

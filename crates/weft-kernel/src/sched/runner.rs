@@ -7,7 +7,7 @@ use weft_format::{Code, Result, TableId, Timestamp};
 
 use super::pick::{Running, pick};
 use crate::engine::Core;
-use crate::table::JobOffer;
+use crate::table::{JobKind, JobOffer};
 
 /// How long a table rests after a job found the disk full, in nanoseconds.
 const PAUSE_NANOS: u64 = 100_000_000;
@@ -41,6 +41,8 @@ struct State {
     history: VecDeque<String>,
     jobs_run: u64,
     jobs_failed: u64,
+    /// Jobs that ended and the time they took, nanoseconds.
+    by_kind: BTreeMap<JobKind, (u64, u64)>,
 }
 
 impl Runner {
@@ -79,7 +81,8 @@ impl Runner {
     }
 
     fn run(&self, core: &Core, offer: &JobOffer) -> Result<()> {
-        let mut ending = Ending { runner: self, core, job: Running::of(offer), outcome: None };
+        let begun_nanos = core.env.clock.monotonic_nanos();
+        let mut ending = Ending { runner: self, core, job: Running::of(offer), begun_nanos, outcome: None };
         let result = match core.catalog.by_id(offer.table) {
             // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.
             Some(entry) if entry.table.drop_ts() == Timestamp::MAX => entry.table.table.run(offer),
@@ -118,6 +121,11 @@ impl Runner {
         (state.jobs_run, state.jobs_failed)
     }
 
+    /// By kind: jobs that ended, and the time they took, nanoseconds.
+    pub(crate) fn by_kind(&self) -> Vec<(JobKind, u64, u64)> {
+        self.state.lock().by_kind.iter().map(|(kind, (count, nanos))| (*kind, *count, *nanos)).collect()
+    }
+
     /// The last choices and their reasons, oldest first.
     pub(crate) fn history(&self) -> Vec<String> {
         self.state.lock().history.iter().cloned().collect()
@@ -129,6 +137,7 @@ struct Ending<'a> {
     runner: &'a Runner,
     core: &'a Core,
     job: Running,
+    begun_nanos: u64,
     outcome: Option<Result<()>>,
 }
 
@@ -137,6 +146,10 @@ impl Drop for Ending<'_> {
         let mut state = self.runner.state.lock();
         let at = state.running.iter().position(|job| *job == self.job).expect("a job is running until it ends");
         state.running.swap_remove(at);
+        let nanos = self.core.env.clock.monotonic_nanos().saturating_sub(self.begun_nanos);
+        let (count, total_nanos) = state.by_kind.entry(self.job.kind).or_default();
+        *count += 1;
+        *total_nanos += nanos;
         match &self.outcome {
             Some(Ok(())) => state.jobs_run += 1,
             Some(Err(error)) => {

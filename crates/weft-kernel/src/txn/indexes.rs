@@ -538,6 +538,6 @@ fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {
         values.iter().zip(index.parts()).map(|(value, part)| text::print(value.as_ref(), part.data_type(schema)));
     let message = format!("duplicate key value violates unique constraint \"{}\"", index.name());
     Error::new(Code::UniqueViolation, message)
-        .hint(format!("Key ({})=({}) already exists.", names.join(", "), printed.collect::<Vec<_>>().join(", ")))
+        .detail(format!("Key ({})=({}) already exists.", names.join(", "), printed.collect::<Vec<_>>().join(", ")))
         .about(&t.def.name, None, Some(&index.name()))
 }

@@ -478,12 +478,17 @@ pub(super) fn text_of(value: &Value) -> String {
 }
 
 fn duplicate_key(t: &TableRef, key: &[u8]) -> Error {
-    let constraint = t.def.primary_key.as_deref();
-    Error::new(Code::UniqueViolation, format!("{} exists already", describe(t, key))).about(
-        &t.def.name,
-        None,
-        constraint,
-    )
+    let schema = &t.def.schema;
+    let names: Vec<&str> = schema.key.iter().map(|&at| schema.columns[at].name.as_str()).collect();
+    let types = schema.key.iter().map(|&at| schema.columns[at].data_type);
+    let Ok(values) = t.keys.decode(key) else {
+        return Error::new(Code::UniqueViolation, format!("{} exists already", describe(t, key)));
+    };
+    let printed: Vec<String> = values.iter().zip(types).map(|(v, of)| weft_expr::text::print(v.as_ref(), of)).collect();
+    let constraint = t.def.primary_key.clone().unwrap_or_else(|| format!("{}_pkey", t.def.name));
+    Error::new(Code::UniqueViolation, format!("duplicate key value violates unique constraint \"{constraint}\""))
+        .detail(format!("Key ({})=({}) already exists.", names.join(", "), printed.join(", ")))
+        .about(&t.def.name, None, Some(&constraint))
 }
 
 fn changed_meanwhile(t: &TableRef, key: &[u8]) -> Error {

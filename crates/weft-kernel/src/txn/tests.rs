@@ -87,7 +87,10 @@ fn a_unique_violation_names_table_and_key() {
     let mut txn = engine.begin().unwrap();
     let t = txn.table("t").unwrap();
     let error = txn.insert(&t, &row(&t, 7, 2)).unwrap_err();
-    assert_eq!(error.to_string(), "key (7) of table \"t\" exists already (23505)");
+    assert_eq!(
+        error.to_string(),
+        "duplicate key value violates unique constraint \"t_pkey\" (23505); detail: Key (k)=(7) already exists."
+    );
     txn.insert(&t, &row(&t, 8, 2)).unwrap();
     assert_eq!(txn.insert(&t, &row(&t, 8, 2)).unwrap_err().code(), Code::UniqueViolation);
     // Deleted by the transaction itself, a key is free.
@@ -387,7 +390,7 @@ fn a_batch_is_inserted_like_its_rows() {
     for bad in [[(3, 1), (5, 2), (4, 3)], [(3, 1), (7, 2), (4, 3)], [(3, 1), (3, 2), (4, 3)]] {
         let error = txn.insert_batch(&t, &columns(&bad)).unwrap_err();
         let twice = bad[1].0;
-        assert_eq!(error.to_string(), format!("key ({twice}) of table \"t\" exists already (23505)"));
+        assert_eq!(error.detail_text(), Some(&*format!("Key (k)=({twice}) already exists.")));
         txn.rollback_to(mark);
         assert_eq!((get(&txn, &t, 3), get(&txn, &t, 4), get(&txn, &t, 7)), (None, None, Some(2)));
     }

@@ -82,6 +82,7 @@ impl<'a> Answers<'a> {
     }
 
     /// The next answer; none when all statements have ended. After an error of the server nothing more comes.
+    #[allow(clippy::should_implement_trait, reason = "an error is no item: nothing comes after it")]
     pub fn next(&mut self) -> Result<Option<Answer>> {
         if self.ended {
             return Ok(None);

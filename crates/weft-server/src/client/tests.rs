@@ -16,7 +16,8 @@ fn urls_have_parts() {
     assert_eq!(target.ssl_root, Some(PathBuf::from("/etc/ca.pem")));
 
     let bare = parse("postgresql://");
-    assert_eq!((bare.place().as_str(), bare.user.as_str(), bare.database.as_str()), ("localhost:5432", "weft", "weft"));
+    assert_eq!((&bare.host, bare.port), (&Host::Tcp("localhost".into()), 5432));
+    assert_eq!((bare.user.as_str(), bare.database.as_str()), ("weft", "weft"));
     assert_eq!(parse("postgres://ann@h").database, "ann");
     assert_eq!(parse("postgres://h?user=bob").database, "bob");
     assert_eq!(parse("postgres://[::1]:7/x").place(), "[::1]:7");

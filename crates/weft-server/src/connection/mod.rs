@@ -21,14 +21,15 @@ mod startup;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use weft::Session;
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, ErrorKind, Result};
+use weft_sql::activity::{HIDDEN, hides};
 
 use crate::net::{Channel, Frame};
 use crate::protocol::{Frontend, TransactionStatus, decode, is_fatal, is_known, violation};
-use crate::server::{Shared, Slot};
+use crate::server::{Level, Shared, Slot};
 use portal::{Portal, Statement};
 
 pub(crate) use startup::{Entrance, begin};
@@ -67,7 +68,14 @@ const TOLD: &[&str] = &[
 impl Connection {
     /// Answers messages until the client goes, or an error ends the connection.
     pub(crate) fn run(mut self) {
+        let begun = Instant::now();
         let ended = self.serve();
+        if self.shared.logs_connections() {
+            let seconds = format!("{:.3}", begun.elapsed().as_secs_f64());
+            let reason = ended.as_ref().err().map_or("farewell", |error| error.message());
+            let pid = self.session.activity().pid();
+            self.shared.log().info("disconnected", &[("pid", &pid), ("seconds", &seconds), ("reason", &reason)]);
+        }
         if let Err(error) = ended
             && error.code() != Code::Io
         {
@@ -82,7 +90,7 @@ impl Connection {
             self.channel.flush()?;
             self.set_read_timeout()?;
             let read = self.channel.read();
-            if self.shared.is_closing() {
+            if self.shared.is_closing() || self.session.activity().is_terminated() {
                 return Err(Error::new(Code::ShuttingDown, "terminating connection due to administrator command"));
             }
             let frame = match read {
@@ -118,12 +126,27 @@ impl Connection {
         if is_fatal(&result) {
             return Err(result);
         }
+        // Parse has the text in its body, Execute has run it.
+        let may_hide = hides(&String::from_utf8_lossy(self.channel.body(frame)));
+        self.note_error(&result, may_hide || &*self.session.activity().text() == HIDDEN);
         self.channel.out.error("ERROR", &result);
         self.skips = !is_sync;
         if is_sync {
             self.ready();
         }
         Ok(true)
+    }
+
+    /// Counts and logs an error of a statement; of one that may have a password in it not even the message.
+    fn note_error(&self, error: &Error, is_hidden: bool) {
+        self.shared.database().activities().note_error(error.sqlstate());
+        let level = if error.kind() == ErrorKind::Internal { Level::Error } else { Level::Warn };
+        let message = if is_hidden { HIDDEN } else { error.message() };
+        let user = &self.session.settings().user;
+        let pid = self.session.activity().pid();
+        let fields: &[(&str, &dyn std::fmt::Display)] =
+            &[("pid", &pid), ("user", user), ("code", &error.sqlstate()), ("message", &message)];
+        self.shared.log().line(level, "statement_failed", fields);
     }
 
     fn handle(&mut self, frame: &Frame) -> Result<bool> {

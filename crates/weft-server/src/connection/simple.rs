@@ -2,6 +2,7 @@
 
 use super::Connection;
 use super::copy::Sink;
+use weft_sql::activity::hides;
 
 impl Connection {
     /// Answers a Query message.
@@ -12,7 +13,10 @@ impl Connection {
         match result {
             Ok(()) if sink.statements() == 0 => self.channel.out.empty(b'I'),
             Ok(()) => {}
-            Err(error) => self.channel.out.error("ERROR", &error),
+            Err(error) => {
+                self.note_error(&error, hides(sql));
+                self.channel.out.error("ERROR", &error);
+            }
         }
         self.tell_settings();
         self.ready();

@@ -8,14 +8,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use weft::Session;
 use weft_format::{Code, Error, Result};
+use weft_sql::activity::Origin;
 use weft_sql::roles::Login;
 
 use super::{Connection, TOLD};
 use crate::auth::{Exchange, Verifier};
 use crate::net::{Channel, Socket, Transport, accept};
 use crate::protocol::{Frontend, Startup, TransactionStatus, decode, decode_startup, violation};
-use crate::server::{Auth, Shared};
+use crate::server::{Auth, Shared, Slot};
 
 /// What AuthenticationSASL and its successors are numbered.
 const SASL: u32 = 10;
@@ -42,6 +44,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, socket: Socket, entrance: Entrance) {
         Err(error) if is_cancel || error.code() == Code::Io => {}
         Err(error) => {
             shared.log().refused(&channel.socket().peer(), &error);
+            shared.database().activities().note_error(error.sqlstate());
             channel.out.fatal(&error);
             // A client that is gone already is not told.
             let _ = channel.flush();
@@ -59,8 +62,8 @@ fn negotiate(
     entrance: Entrance,
     is_cancel: &mut bool,
 ) -> Result<Option<Admitted>> {
-    let limit = shared.config().authentication_timeout;
-    let set = channel.socket().set_read_timeout(Some(limit));
+    let limit = shared.authentication_timeout();
+    let set = channel.socket().set_read_timeout(limit);
     set.map_err(|error| Error::io("setting a time limit for reads", &error))?;
     loop {
         let Some(frame) = channel.read_startup()? else { return Ok(None) };
@@ -136,6 +139,7 @@ fn admit(
     }
     session.set_identity(user, Some(login.oid), database, slot.id().into());
     slot.serves(session.cancel_token());
+    watch(shared, channel, &session, user, &slot);
     let told: Vec<(&'static str, String)> =
         TOLD.iter().filter_map(|&name| Some((name, session.settings().get(&name.to_lowercase()).ok()?))).collect();
     channel.out.authentication_ok();
@@ -148,7 +152,7 @@ fn admit(
     channel.out.key_data(slot.id(), slot.secret());
     channel.out.ready(TransactionStatus::Idle);
     let shared = Arc::clone(shared);
-    let limit = shared.config().authentication_timeout;
+    let limit = shared.authentication_timeout();
     Ok(Box::new(move |channel| Connection {
         shared,
         _slot: slot,
@@ -158,8 +162,21 @@ fn admit(
         portals: HashMap::new(),
         skips: false,
         told,
-        read_timeout: Some(limit),
+        read_timeout: limit,
     }))
+}
+
+/// Says who the session is: to `pg_stat_activity`, to those who may end it, and to the log.
+fn watch(shared: &Shared, channel: &Channel, session: &Session, user: &str, slot: &Slot) {
+    let (socket, pid) = (channel.socket(), slot.id());
+    let address = socket.peer_socket_address();
+    let application_name = session.settings().application_name.clone();
+    session.activity().set_origin(pid.into(), Origin { user: user.into(), address, is_client: true, application_name });
+    session.activity().set_terminate(slot.terminator());
+    if shared.logs_connections() {
+        let (peer, tls) = (socket.peer(), channel.is_encrypted());
+        shared.log().info("connected", &[("pid", &pid), ("user", &user), ("client", &peer), ("tls", &tls)]);
+    }
 }
 
 /// Settings in the startup packet: `options` has them as the words of a command line.

@@ -1,7 +1,7 @@
 //! A socket, in the clear or under TLS.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -43,6 +43,14 @@ impl Socket {
         match self {
             Socket::Tcp(stream) => stream.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |addr| addr.ip()),
             Socket::Unix(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// The client's address and port; none on the unix socket.
+    pub(crate) fn peer_socket_address(&self) -> Option<SocketAddr> {
+        match self {
+            Socket::Tcp(stream) => stream.peer_addr().ok(),
+            Socket::Unix(_) => None,
         }
     }
 

@@ -170,8 +170,10 @@ impl Out {
     pub(crate) fn error(&mut self, severity: &str, error: &Error) {
         self.message(b'E', |body| {
             report(body, severity, error.sqlstate(), error.message());
-            if let Some(hint) = error.hint_text() {
-                field(body, b'H', hint);
+            for (tag, text) in [(b'D', error.detail_text()), (b'H', error.hint_text())] {
+                if let Some(text) = text {
+                    field(body, tag, text);
+                }
             }
             if let Some(position) = error.position() {
                 field(body, b'P', &position.to_string());

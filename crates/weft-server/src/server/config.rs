@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::log::Log;
 use crate::net::TlsIdentity;
 
 /// How clients prove who they are.
@@ -37,6 +39,10 @@ pub struct ServerConfig {
     pub connections_max: usize,
     /// How long a client may take to log in.
     pub authentication_timeout: Duration,
+    /// Whether connections and their ends are logged.
+    pub log_connections: bool,
+    /// Where the server writes about itself.
+    pub log: Arc<Log>,
 }
 
 impl Default for ServerConfig {
@@ -51,6 +57,8 @@ impl Default for ServerConfig {
             database_name: "weft".into(),
             connections_max: 1000,
             authentication_timeout: Duration::from_secs(60),
+            log_connections: false,
+            log: Arc::default(),
         }
     }
 }

@@ -9,12 +9,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use weft::Database;
+use weft::configuration::Configuration;
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
+use weft_sql::activity::Observer;
 
 use super::config::{Auth, ServerConfig};
+use super::log::{Fields, bounded};
 use super::owner::OwnerSocket;
 use super::shared::Shared;
+use super::watch;
 use crate::connection::{self, Entrance};
 use crate::net::Socket;
 
@@ -32,6 +36,7 @@ pub struct Server {
     socket: Option<PathBuf>,
     owner: Option<OwnerSocket>,
     listeners: Vec<thread::JoinHandle<()>>,
+    watch: Option<thread::JoinHandle<()>>,
 }
 
 impl Server {
@@ -46,15 +51,14 @@ impl Server {
         let owner = if config.owner_socket { Some(OwnerSocket::bind(database.dir())?) } else { None };
         let (owner, owners) = owner.unzip();
         let shared = Arc::new(Shared::new(database, config, Env::real())?);
-        let mut server = Server { shared, address, socket, owner, listeners: Vec::new() };
+        let watch = watch::start(&shared).map_err(|error| Error::io("starting the watching thread", &error))?;
+        let mut server = Server { shared, address, socket, owner, listeners: Vec::new(), watch: Some(watch) };
         server.shared.database().describe_owner(&server.description())?;
         let place = |text: Option<String>| text.unwrap_or_else(|| "none".into());
-        let fields = format!(
-            "tcp={} unix={}",
-            place(server.address.map(|address| address.to_string())),
-            place(server.socket.as_ref().map(|socket| socket.display().to_string()))
-        );
-        server.shared.log().info("listening", &fields);
+        let tcp_place = place(server.address.map(|address| address.to_string()));
+        let unix_place = place(server.socket.as_ref().map(|socket| socket.display().to_string()));
+        server.shared.log().info("listening", &[("tcp", &tcp_place), ("unix", &unix_place)]);
+        server.shared.database().activities().observe(slow_statements(&server.shared));
         if let Some(listener) = tcp {
             server.listen("tcp", Entrance::Public, move || accept_tcp(&listener))?;
         }
@@ -104,6 +108,21 @@ impl Server {
         self.shared.connections()
     }
 
+    /// Takes what may change while the server runs: levels and forms of the log, times.
+    pub fn apply(&self, configuration: &Configuration) {
+        self.shared.apply(configuration);
+    }
+
+    /// The same from any thread, for as long as the server runs.
+    pub fn applier(&self) -> impl Fn(&Configuration) + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move |configuration| {
+            if let Some(shared) = shared.upgrade() {
+                shared.apply(configuration);
+            }
+        }
+    }
+
     /// Ends the server: nobody new is let in, running statements are cancelled and their transactions rolled back,
     /// every client is told. The database stays open.
     pub fn close(mut self) {
@@ -123,7 +142,7 @@ impl Server {
                     Ok(_) if shared.is_closing() => return,
                     Ok(socket) => serve(&shared, socket, entrance),
                     Err(error) => {
-                        shared.log().error("accept", &format!("message={:?}", error.to_string()));
+                        shared.log().error("accept", &[("message", &error)]);
                         // Without file descriptors there is nothing to do but wait for some connection to end.
                         thread::sleep(Duration::from_millis(50));
                     }
@@ -139,7 +158,7 @@ impl Server {
         if self.listeners.is_empty() {
             return;
         }
-        self.shared.log().info("closing", &format!("connections={}", self.shared.connections()));
+        self.shared.log().info("closing", &[("connections", &self.shared.connections())]);
         self.shared.close();
         // A connection of its own wakes each listener.
         if let Some(address) = self.address {
@@ -154,6 +173,10 @@ impl Server {
         }
         for listener in self.listeners.drain(..) {
             let _ = listener.join();
+        }
+        if let Some(watch) = self.watch.take() {
+            watch.thread().unpark();
+            let _ = watch.join();
         }
         let deadline = Instant::now() + DRAIN_TIME;
         while self.shared.connections() > 0 {
@@ -170,6 +193,24 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Writes statements that took long.
+fn slow_statements(shared: &Arc<Shared>) -> Observer {
+    let log = Arc::clone(&shared.config().log);
+    Box::new(move |ended| {
+        let (text, origin) = (ended.activity.text(), ended.activity.origin());
+        let fields: Fields<'_> = &[
+            ("pid", &ended.activity.pid()),
+            ("user", &origin.user),
+            ("duration_ms", &format!("{:.3}", ended.nanos as f64 / 1e6)),
+            ("rows", &ended.rows),
+            ("engine", &ended.engine.name()),
+            ("ok", &ended.succeeded),
+            ("statement", &bounded(&text)),
+        ];
+        log.info("slow_statement", fields);
+    })
 }
 
 fn check(config: &ServerConfig) -> Result<()> {
@@ -227,6 +268,6 @@ fn serve(shared: &Arc<Shared>, socket: Socket, entrance: Entrance) {
     let body = move || connection::begin(&of_thread, socket, entrance);
     let made = thread::Builder::new().name("weft-connection".into()).stack_size(STACK_BYTES).spawn(body);
     if let Err(error) = made {
-        shared.log().error("thread", &format!("client={peer} message={:?}", error.to_string()));
+        shared.log().error("thread", &[("client", &peer), ("message", &error)]);
     }
 }

@@ -15,9 +15,11 @@ mod log;
 mod owner;
 mod shared;
 mod slots;
+mod watch;
 
 pub use config::{Auth, ServerConfig};
 pub use listen::Server;
+pub use log::{Level, Log};
 pub use owner::connect_as_owner;
 pub(crate) use shared::Shared;
 pub(crate) use slots::Slot;

@@ -2,9 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use weft::Database;
+use weft::configuration::Configuration;
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
 use weft_sql::roles::Login;
@@ -24,7 +26,8 @@ pub(crate) struct Shared {
     tls: Option<Arc<rustls::ServerConfig>>,
     slots: Arc<Slots>,
     attempts: Attempts,
-    log: Log,
+    log_connections: AtomicBool,
+    authentication_ms: AtomicU64,
     /// What answers for roles that do not exist are made from (auth 1).
     secret: [u8; 32],
     closing: AtomicBool,
@@ -36,13 +39,16 @@ impl Shared {
         let tls = config.tls.as_ref().map(|identity| identity.config()).transpose()?;
         let mut secret = [0; 32];
         secret.chunks_mut(8).for_each(|part| part.copy_from_slice(&env.rng.next_u64().to_le_bytes()));
+        let log_connections = AtomicBool::new(config.log_connections);
+        let authentication_ms = AtomicU64::new(config.authentication_timeout.as_millis() as u64);
         Ok(Shared {
             database,
             config,
             tls,
             slots: Arc::default(),
             attempts: Attempts::default(),
-            log: Log::new(Arc::clone(&env.clock)),
+            log_connections,
+            authentication_ms,
             secret,
             closing: AtomicBool::new(false),
             env,
@@ -62,7 +68,28 @@ impl Shared {
     }
 
     pub(crate) fn log(&self) -> &Log {
-        &self.log
+        &self.config.log
+    }
+
+    /// Takes what may change while the server runs.
+    pub(super) fn apply(&self, configuration: &Configuration) {
+        self.log().set(configuration.text("log_level"), configuration.text("log_format"));
+        self.log_connections.store(configuration.is_on("log_connections"), Ordering::Relaxed);
+        let limit = configuration.duration("authentication_timeout").unwrap_or_default();
+        self.authentication_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
+        let least = configuration.duration("log_min_duration_statement");
+        self.database.activities().set_observed(least.map(|least| least.as_nanos() as u64));
+    }
+
+    /// Whether connections and their ends are logged.
+    pub(crate) fn logs_connections(&self) -> bool {
+        self.log_connections.load(Ordering::Relaxed)
+    }
+
+    /// How long a client may take to log in; none: without end.
+    pub(crate) fn authentication_timeout(&self) -> Option<Duration> {
+        let ms = self.authentication_ms.load(Ordering::Relaxed);
+        (ms > 0).then(|| Duration::from_millis(ms))
     }
 
     pub(crate) fn secret(&self) -> &[u8; 32] {

@@ -95,6 +95,16 @@ impl Slot {
         &self.secret
     }
 
+    /// What ends the connection's reads, from any thread.
+    pub(crate) fn terminator(&self) -> impl Fn() + Send + Sync + 'static {
+        let (slots, id) = (Arc::clone(&self.slots), self.id);
+        move || {
+            if let Some(entry) = slots.inner.lock().entries.get(&id) {
+                entry.socket.end_reads();
+            }
+        }
+    }
+
     /// What stops the connection's statements.
     pub(crate) fn serves(&self, cancel: CancelToken) {
         if let Some(entry) = self.slots.inner.lock().entries.get_mut(&self.id) {

@@ -17,6 +17,7 @@ use weft_kernel::index::IndexPart;
 use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Table, View};
 
+use super::monitor;
 use super::transaction::Work;
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
@@ -35,10 +36,13 @@ pub(super) fn columns(query: &CatalogQuery) -> Vec<OutputColumn> {
 }
 
 /// Runs a query of the catalog.
-pub(super) fn run(query: &CatalogQuery, params: &[Value], work: &mut Work<'_>) -> Result<Outcome> {
-    let snapshot = snapshot(work)?;
+pub(super) fn run(query: &CatalogQuery, params: &[Value], source: &str, work: &mut Work<'_>) -> Result<Outcome> {
+    let snapshot = snapshot(work, source)?;
     let columns = columns(query);
     let values = query.run(&snapshot, params)?;
+    for request in snapshot.requests.take() {
+        monitor::carry_out(work.db.activities(), work.permit, request)?;
+    }
     let rows = Rows::from_values(columns.len(), values);
     Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: columns.into(), rows })
 }
@@ -47,7 +51,7 @@ fn schema_oid(id: SchemaId) -> u32 {
     if id == SchemaId::PUBLIC { PUBLIC } else { FIRST + id.0 }
 }
 
-fn snapshot(work: &mut Work<'_>) -> Result<Snapshot> {
+fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
     let access = work.db.access(work.txn)?;
     let txn = &*work.txn;
     let settings = work.settings;
@@ -63,6 +67,7 @@ fn snapshot(work: &mut Work<'_>) -> Result<Snapshot> {
         schemas: vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())],
         access,
         settings: settings.all(),
+        settings_more: monitor::settings_more(settings),
         ..Snapshot::default()
     };
     let tables = txn.tables();
@@ -77,6 +82,7 @@ fn snapshot(work: &mut Work<'_>) -> Result<Snapshot> {
     for object in txn.objects() {
         object_of(&mut shown, txn, &object, &places)?;
     }
+    monitor::add(&mut shown, work, source);
     Ok(shown)
 }
 

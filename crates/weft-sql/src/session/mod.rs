@@ -25,6 +25,7 @@ mod cursors;
 mod definitions;
 mod explain;
 mod maintenance;
+mod monitor;
 mod objects;
 mod plan;
 mod rights;
@@ -36,6 +37,7 @@ mod transaction;
 mod typed;
 mod utility;
 mod views;
+mod watched;
 
 pub use client::{Client, CopyFormat};
 pub use statement::Prepared;
@@ -48,6 +50,7 @@ use arrow::array::RecordBatch;
 use weft_format::{Code, Error, Result, Value};
 use weft_kernel::PendingWatch;
 
+use crate::activity::{Activity, Origin};
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
 use crate::notice::Notice;
@@ -79,12 +82,16 @@ pub struct Session {
     pub(self) numbers: Numbers,
     /// The rights of its role.
     pub(self) permit: Permit,
+    /// What others see of it, and its number among them.
+    pub(self) activity: Arc<Activity>,
+    pub(self) place: u64,
 }
 
 impl Session {
     pub(crate) fn new(db: Arc<SqlEngine>) -> Session {
         let settings = Arc::new(db.default_settings());
         let cancel = CancelToken::new(db.kernel().env());
+        let (place, activity) = db.activities().enter(&cancel);
         Session {
             db,
             defaults: Arc::clone(&settings),
@@ -97,6 +104,8 @@ impl Session {
             notices: Vec::new(),
             numbers: Numbers::default(),
             permit: Permit::default(),
+            activity,
+            place,
         }
     }
 
@@ -154,8 +163,7 @@ impl Session {
         if !template.is_template() {
             return None;
         }
-        self.cancel.start_statement(self.settings.statement_timeout_ms);
-        Some(self.run(&template, &[], Some((sql, &literals)), &mut Embedded))
+        Some(self.run_watched(&template, &[], Some((sql, &literals)), &mut Embedded))
     }
 
     /// Prepares one statement with parameters `$1`, `$2`, ...; tables and types are looked up now, and again whenever
@@ -180,8 +188,7 @@ impl Session {
     /// Runs a prepared statement. Parameters are brought to the types that the statement gives them: numbers are
     /// widened, text is read as the type, a `Decimal` is taken in the parameter's scale.
     pub fn execute_prepared(&mut self, prepared: &Prepared, params: &[Value]) -> Result<Outcome> {
-        self.cancel.start_statement(self.settings.statement_timeout_ms);
-        self.run(prepared, params, None, &mut Embedded)
+        self.run_watched(prepared, params, None, &mut Embedded)
     }
 
     /// Prepares and runs one statement with parameters.
@@ -194,6 +201,11 @@ impl Session {
     pub fn append(&mut self, table: &str, batches: &[RecordBatch]) -> Result<u64> {
         self.cancel.start_statement(self.settings.statement_timeout_ms);
         append::append(self, table, batches)
+    }
+
+    /// What others see of the session.
+    pub fn activity(&self) -> &Arc<Activity> {
+        &self.activity
     }
 
     /// Cancels this session's running statement from another thread.
@@ -218,7 +230,9 @@ impl Session {
 
     /// Sets a setting, as SET does.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)
+        Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)?;
+        self.activity.rename(&self.settings.application_name);
+        Ok(())
     }
 
     /// Says who the session is: what `current_user` and `pg_backend_pid()` tell, and whose rights count. `role` is the
@@ -232,6 +246,8 @@ impl Session {
             database.clone_into(&mut settings.database);
             settings.backend = backend;
         }
+        let origin = Origin { user: user.to_owned(), ..self.activity.origin() };
+        self.activity.set_origin(u64::try_from(backend).unwrap_or(0), origin);
     }
 
     /// The database.

@@ -11,6 +11,7 @@ use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
 use super::views::expand_views;
 use super::{Client, Prepared, Session, calls, catalog, utility};
+use crate::activity::EngineUsed;
 use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
@@ -168,6 +169,11 @@ pub(super) struct Run<'a> {
 pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
     let params = bring_to_types(run.params, &plan.param_types)?;
     let rng = Arc::clone(&work.db.kernel().env().rng);
+    work.activity.uses(match &plan.action {
+        Action::Row(_) => EngineUsed::Row,
+        Action::Catalog(_) => EngineUsed::Catalog,
+        _ => EngineUsed::Column,
+    });
     if let Action::Row(row) = &plan.action {
         let eval = EvalContext { params: &params, now_micros: work.now_micros, rng: Some(&*rng) };
         let is_forced = plan.engine == EngineChoice::Row;
@@ -186,7 +192,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         return execute(&other, run, work, client);
     }
     if let Action::Catalog(query) = &plan.action {
-        return catalog::run(query, &params, work);
+        return catalog::run(query, &params, run.source, work);
     }
     let cancel = work.cancel.kernel();
     let _slot = work.db.kernel().admit_query(Some(&cancel))?;

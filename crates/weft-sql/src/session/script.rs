@@ -50,8 +50,7 @@ impl Session {
 
     /// Runs a prepared statement for a client.
     pub fn execute_for(&mut self, prepared: &Prepared, params: &[Value], client: &mut dyn Client) -> Result<Outcome> {
-        self.cancel.start_statement(self.settings.statement_timeout_ms);
-        let outcome = self.run(prepared, params, None, client);
+        let outcome = self.run_watched(prepared, params, None, client);
         for notice in self.take_notices() {
             client.notice(&notice)?;
         }

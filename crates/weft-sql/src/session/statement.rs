@@ -7,12 +7,15 @@ use weft_env::sync::RwLock;
 use weft_format::DataType;
 
 use super::plan::Plan;
+use crate::activity::{HIDDEN, hides};
 use crate::outcome::OutputColumn;
 use crate::parse::Parsed;
 
 /// A parsed statement with a plan that is made anew when the catalog changes. Shared by sessions and threads.
 pub struct Prepared {
     source: Arc<str>,
+    /// The text that others may see: the source, unless it may have a password in it.
+    shown: Arc<str>,
     pub(super) parsed: Parsed,
     pub(super) plan: RwLock<Option<Arc<Plan>>>,
     /// It may call functions that depend on the session.
@@ -24,7 +27,19 @@ impl Prepared {
         let is_of_catalog =
             matches!(&parsed, Parsed::Sql { statement, .. } if super::catalog::is_of_catalog(statement));
         let has_calls = !is_of_catalog && super::calls::may_have_calls(&source);
-        Prepared { source, parsed, plan: RwLock::new(None), has_calls }
+        let shown = if hides(&source) { HIDDEN.into() } else { Arc::clone(&source) };
+        Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls }
+    }
+
+    /// Whether it may be SET or RESET.
+    pub(super) fn may_set(&self) -> bool {
+        matches!(&self.parsed, Parsed::Sql { statement, .. }
+            if matches!(**statement, Statement::Set(_) | Statement::Reset(_) | Statement::Discard { .. }))
+    }
+
+    /// The text that others may see.
+    pub(super) fn shown(&self) -> &Arc<str> {
+        &self.shown
     }
 
     /// Whether it may call functions that depend on the session: then it is planned for each execution.

@@ -9,6 +9,7 @@ use weft_kernel::{IsolationLevel, Mark, Transaction};
 use super::Session;
 use super::calls::Numbers;
 use super::schemas::set_search_path;
+use crate::activity::Activity;
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
 use crate::notice::Notice;
@@ -98,6 +99,8 @@ pub(super) struct Work<'a> {
     pub(super) numbers: &'a mut Numbers,
     /// The rights of the session's role.
     pub(super) permit: &'a mut Permit,
+    /// What others see of the session.
+    pub(super) activity: &'a Activity,
 }
 
 impl Work<'_> {
@@ -148,6 +151,7 @@ impl Session {
         is_final: &mut bool,
     ) -> Result<T> {
         let mut txn = self.begin_kernel(self.settings.isolation)?;
+        self.activity.is_in(txn.id().0);
         let mut work = Restarted { work, restarts: 0 };
         let mut given = Work {
             db: &self.db,
@@ -160,18 +164,21 @@ impl Session {
             notices: &mut self.notices,
             numbers: &mut self.numbers,
             permit: &mut self.permit,
+            activity: &self.activity,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
         self.numbers.note(&txn);
-        let result = result?;
+        let result = result.inspect_err(|_| self.activity.note_transaction(false))?;
         // What was read speculatively counts only when it can be committed.
         if txn.is_read_only() && !txn.is_speculative() {
             txn.rollback();
+            self.activity.note_transaction(true);
             return Ok(result);
         }
         let had_ddl = txn.catalog_version().is_none();
         let committed = txn.commit();
+        self.activity.note_transaction(committed.is_ok());
         if had_ddl {
             self.db.forget();
         }
@@ -202,6 +209,7 @@ impl Session {
             notices: &mut self.notices,
             numbers: &mut self.numbers,
             permit: &mut self.permit,
+            activity: &self.activity,
         });
         self.numbers.note(txn);
         if result.is_err() {
@@ -258,15 +266,18 @@ impl Session {
     /// Ends the transaction that [`Session::begin_implicit`] opened: commits it, unless a statement failed. One that
     /// BEGIN took over stays open.
     pub fn end_implicit(&mut self) -> Result<()> {
-        match &self.block {
+        let ended = match &self.block {
             Some(block) if block.implicit && block.failed => self.rollback(),
             Some(block) if block.implicit => self.commit().map(|_| ()),
-            _ => Ok(()),
-        }
+            _ => return Ok(()),
+        };
+        self.note_state();
+        ended
     }
 
     fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
+        self.activity.is_in(txn.id().0);
         self.block = Some(Block {
             txn: Some(txn),
             failed: false,
@@ -332,6 +343,7 @@ impl Session {
         };
         let (Some(mut txn), false) = (block.txn, block.failed) else {
             self.settings = block.before;
+            self.activity.note_transaction(false);
             self.end_cursors(false);
             self.db.forget();
             return Ok(false);
@@ -343,6 +355,7 @@ impl Session {
         if had_ddl {
             self.db.forget();
         }
+        self.activity.note_transaction(committed.is_ok());
         match (&committed, block.after) {
             (Err(_), _) => self.settings = block.before,
             (Ok(_), Some(after)) => self.settings = after,
@@ -359,6 +372,7 @@ impl Session {
             return Ok(());
         };
         self.settings = block.before;
+        self.activity.note_transaction(false);
         self.end_cursors(false);
         if let Some(txn) = block.txn {
             let had_ddl = txn.catalog_version().is_none();

@@ -127,7 +127,7 @@ impl Store {
         for n in 0..rows.count {
             let key = keys.get(n);
             if layout.find(key, Timestamp::MAX)?.is_some() {
-                return Err(self.duplicate(key, "exists already"));
+                return Err(self.duplicate(key, "already exists."));
             }
             for part in &own {
                 if part.find(&KeyProbe::new(key), Timestamp::MAX)?.is_some() {
@@ -145,9 +145,11 @@ impl Store {
         let values = self.keys.decode(key).unwrap_or_default();
         let values: Vec<String> = values.iter().map(value_text).collect();
         let key = format!("({})=({})", names.join(", "), values.join(", "));
-        Error::new(Code::UniqueViolation, format!("key {key} of table \"{}\" {what}", def.name))
+        let constraint = def.primary_key.clone().unwrap_or_else(|| format!("{}_pkey", def.name));
+        Error::new(Code::UniqueViolation, format!("duplicate key value violates unique constraint \"{constraint}\""))
+            .detail(format!("Key {key} {what}"))
             .hint("load each key once; INSERT ... ON CONFLICT changes rows that exist")
-            .about(&def.name, None, def.primary_key.as_deref())
+            .about(&def.name, None, Some(&constraint))
     }
 
     fn write_files(&self, rows: Rows) -> Result<Attachment> {

@@ -49,7 +49,7 @@ impl Transaction {
         let key = describe(child, &fk.columns, values);
         let message = format!("insert or update on table \"{child_name}\" violates foreign key constraint \"{name}\"");
         Err(Error::new(Code::ForeignKeyViolation, message)
-            .hint(format!("{key} is not present in table \"{parent_name}\""))
+            .detail(format!("{key} is not present in table \"{parent_name}\"."))
             .about(child_name, None, Some(name)))
     }
 

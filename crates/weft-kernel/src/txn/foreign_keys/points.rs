@@ -64,8 +64,9 @@ pub(super) fn fits(data_type: DataType, value: &Value) -> bool {
 /// `Key (a, b)=(1, 'x')`
 pub(super) fn describe(t: &TableRef, columns: &[usize], values: &[Value]) -> String {
     let names: Vec<&str> = columns.iter().map(|&column| t.def.schema.columns[column].name.as_str()).collect();
-    let values: Vec<String> = values.iter().map(super::super::stage::text_of).collect();
-    format!("key ({})=({})", names.join(", "), values.join(", "))
+    let typed = values.iter().zip(columns.iter().map(|&column| t.def.schema.columns[column].data_type));
+    let values: Vec<String> = typed.map(|(value, of)| weft_expr::text::print(value.as_ref(), of)).collect();
+    format!("Key ({})=({})", names.join(", "), values.join(", "))
 }
 
 /// Whether two lists have the same columns, in whatever order.

@@ -201,7 +201,7 @@ impl Transaction {
             parent.def.name
         );
         Err(Error::new(Code::ForeignKeyViolation, message)
-            .hint(format!("{key} is still referenced from table \"{child_name}\""))
+            .detail(format!("{key} is still referenced from table \"{child_name}\"."))
             .about(child_name, None, Some(name)))
     }
 

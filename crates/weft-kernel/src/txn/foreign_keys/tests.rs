@@ -85,12 +85,12 @@ fn a_row_refers_to_a_row_that_is_there() {
         let error: Error = put(&engine, "c", 11, 9).unwrap_err();
         assert_eq!(error.code(), Code::ForeignKeyViolation);
         let text = "insert or update on table \"c\" violates foreign key constraint \"c_v_fkey\"";
-        assert_eq!((error.message(), error.hint_text()), (text, Some("key (v)=(9) is not present in table \"p\"")));
+        assert_eq!((error.message(), error.detail_text()), (text, Some("Key (v)=(9) is not present in table \"p\".")));
         assert_eq!((error.table(), error.constraint()), (Some("c"), Some("c_v_fkey")));
         let error = delete(&engine, 1).unwrap_err();
         let text = "update or delete on table \"p\" violates foreign key constraint \"c_v_fkey\" on table \"c\"";
         assert_eq!((error.message(), error.code()), (text, Code::ForeignKeyViolation));
-        assert_eq!(error.hint_text(), Some("key (k)=(1) is still referenced from table \"c\""));
+        assert_eq!(error.detail_text(), Some("Key (k)=(1) is still referenced from table \"c\"."));
         assert_eq!(code(put(&engine, "c", 10, 8)), Code::ForeignKeyViolation);
         put(&engine, "c", 10, 2).unwrap();
         delete(&engine, 1).unwrap();

@@ -294,7 +294,7 @@ fn unique_values_of_an_expression() {
     let (mut txn, t) = begin(&engine);
     let error = txn.insert(&t, &row(&t, [20, 11, 1, 0])).unwrap_err();
     assert_eq!(error.code(), Code::UniqueViolation);
-    assert_eq!(error.hint_text(), Some("Key ((a % b), a)=(0, 11) already exists."));
+    assert_eq!(error.detail_text(), Some("Key ((a % b), a)=(0, 11) already exists."));
     drop(txn);
     // NULL is different from everything.
     let (mut txn, t) = begin(&engine);

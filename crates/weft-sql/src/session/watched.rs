@@ -1,0 +1,55 @@
+//! Statements as others see them: their text, state and times, and what they add to the counters.
+
+use std::sync::Arc;
+
+use weft_format::{Result, Value};
+
+use super::{Client, Prepared, Session};
+use crate::activity::State;
+use crate::outcome::Outcome;
+use crate::parse::Literals;
+
+impl Session {
+    /// Runs a statement, from the time limit on that `statement_timeout` gives it.
+    pub(super) fn run_watched(
+        &mut self,
+        prepared: &Prepared,
+        params: &[Value],
+        literals: Option<(&str, &Literals)>,
+        client: &mut dyn Client,
+    ) -> Result<Outcome> {
+        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        self.activity.begin(prepared.shown(), self.db.activities().now_nanos());
+        let before = Arc::as_ptr(&self.settings);
+        let result = self.run(prepared, params, literals, client);
+        if Arc::as_ptr(&self.settings) != before || prepared.may_set() {
+            self.activity.rename(&self.settings.application_name);
+        }
+        let outcome = result.as_ref().map(|outcome| outcome.tag.row_count()).map_err(|_| ());
+        self.db.activities().end(&self.activity, self.state(), outcome);
+        result
+    }
+
+    /// Where the session is between two statements.
+    fn state(&self) -> State {
+        match &self.block {
+            None => State::Idle,
+            Some(block) if block.failed => State::Aborted,
+            Some(_) => State::IdleInTransaction,
+        }
+    }
+
+    /// Tells others where the session is, after what is no statement: the end of an implicit transaction.
+    pub fn note_state(&self) {
+        self.activity.enter(self.state(), self.db.activities().now_nanos());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.block.is_some() {
+            self.activity.note_transaction(false);
+        }
+        self.db.activities().leave(self.place);
+    }
+}
