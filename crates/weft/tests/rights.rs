@@ -326,7 +326,10 @@ fn what_only_owners_do() {
         bench.admin.execute(&format!("ALTER {what} OWNER TO r")).unwrap();
     }
     for sql in OWNERS.iter().take_while(|sql| !sql.starts_with("CREATE ROLE")) {
-        bench.allowed(sql, "the owner");
+        // It may; that a view is in the way of a change is another matter.
+        let error = bench.run(sql);
+        let refused = error.as_ref().is_some_and(|error| error.code() == Code::InsufficientPrivilege);
+        assert!(!refused, "the owner: {sql}: {error:?}");
     }
 }
 
