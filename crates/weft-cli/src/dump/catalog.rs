@@ -73,18 +73,29 @@ type Row = Vec<Option<String>>;
 
 struct Reader<'a> {
     client: &'a mut Client,
-    /// Words that are names only in quotes.
-    reserved: BTreeSet<String>,
+    reserved: BTreeSet<&'static str>,
 }
+
+/// PostgreSQL's words that are names only in quotes.
+const RESERVED: &str = "\
+    all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both \
+    case cast char character check coalesce collate collation column concurrently constraint create cross \
+    current_catalog current_date current_role current_schema current_time current_timestamp current_user dec \
+    decimal default deferrable desc distinct do else end except exists extract false fetch float for foreign \
+    freeze from full grant greatest group grouping having ilike in initially inner inout int integer intersect \
+    interval into is isnull join lateral leading least left like limit localtime localtimestamp national natural \
+    nchar none normalize not notnull null nullif numeric offset on only or order out outer overlaps overlay \
+    placing position precision primary real references returning right row select session_user setof similar \
+    smallint some substring symmetric table tablesample then time timestamp to trailing treat trim true union \
+    unique user using values varchar variadic verbose when where window with xmlattributes xmlconcat xmlelement \
+    xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable";
 
 const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
 
 impl Catalog {
     /// Reads all, or only tables with these names (`t` or `schema.t`) and what goes with them.
     pub(super) fn read(client: &mut Client, only: &[String]) -> Result<Catalog, Failure> {
-        let mut reader = Reader { client, reserved: BTreeSet::new() };
-        let words = reader.rows("SELECT word FROM pg_get_keywords() WHERE catcode <> 'U'")?;
-        reader.reserved = words.iter().map(|row| text(row, 0)).collect();
+        let mut reader = Reader { client, reserved: RESERVED.split_whitespace().collect() };
         let mut relations = reader.relations()?;
         let mut sequences = reader.sequences(&relations)?;
         let mut schemas = reader.schemas()?;
