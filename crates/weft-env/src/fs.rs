@@ -24,6 +24,8 @@ pub trait Fs: Send + Sync {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     /// Whether a file or directory is there.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Whether what is there takes bytes one after the other, as devices and pipes do: no file that may be replaced.
+    fn is_stream(&self, path: &Path) -> io::Result<bool>;
     /// Renames a file, replacing what is there; atomic, durable after [`Fs::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file; durable after [`Fs::sync_dir`].

@@ -15,7 +15,7 @@
 //! Crash: what POSIX promises and no more: bytes are durable after `sync_data` returned, names after `sync_dir`.
 
 use std::fs::{File as OsFile, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -67,7 +67,11 @@ impl File for RealFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        match self.0.write_all_at(bytes, offset) {
+            // A pipe has no places: what is written comes behind what was written.
+            Err(error) if error.raw_os_error() == Some(libc::ESPIPE) => (&self.0).write_all(bytes),
+            written => written,
+        }
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -111,6 +115,14 @@ impl Fs for RealFs {
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
         path.try_exists()
+    }
+
+    fn is_stream(&self, path: &Path) -> io::Result<bool> {
+        match std::fs::metadata(path) {
+            Ok(found) => Ok(!found.is_file() && !found.is_dir()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -59,6 +59,10 @@ impl Fs for SimPart {
         Ok(self.0.disk.lock().names().get(&path).is_some())
     }
 
+    fn is_stream(&self, _: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from, to) = (normal(from), normal(to));
         let text = format!("{} to {}", from.display(), to.display());

@@ -122,11 +122,12 @@ fn write_rows(
     Ok(count)
 }
 
-/// The file being written, under another name until it is whole.
+/// The file being written, under another name until it is whole; a device or a pipe, which is written to as it is.
 struct Output {
     env: Env,
     path: PathBuf,
-    part: PathBuf,
+    /// None: a device or a pipe.
+    part: Option<PathBuf>,
     file: Arc<dyn File>,
     offset: u64,
     rest: Vec<u8>,
@@ -135,9 +136,15 @@ struct Output {
 impl Output {
     fn create(env: &Env, name: &str) -> Result<Output> {
         let path = PathBuf::from(name);
-        let part = PathBuf::from(format!("{name}.part{:08x}", env.rng.next_u64() as u32));
-        let file = env.fs.open(&part, OpenMode::CreateNew);
-        let file = file.map_err(|error| Error::io(format!("could not open file {name:?} for writing"), &error))?;
+        let wrong = |error| Error::io(format!("could not open file {name:?} for writing"), &error);
+        let (part, file) = if env.fs.is_stream(&path).map_err(wrong)? {
+            (None, env.fs.open(&path, OpenMode::ReadWrite))
+        } else {
+            let part = PathBuf::from(format!("{name}.part{:08x}", env.rng.next_u64() as u32));
+            let file = env.fs.open(&part, OpenMode::CreateNew);
+            (Some(part), file)
+        };
+        let file = file.map_err(wrong)?;
         Ok(Output { env: env.clone(), path, part, file, offset: 0, rest: Vec::new() })
     }
 
@@ -157,14 +164,17 @@ impl Output {
     fn finish(&mut self) -> Result<()> {
         self.flush(&mut Vec::new(), 0)?;
         let wrong = |error| Error::io(format!("finishing {:?}", self.path), &error);
+        let Some(part) = &self.part else { return Ok(()) };
         self.file.sync_data().map_err(wrong)?;
-        self.env.fs.rename(&self.part, &self.path).map_err(wrong)?;
+        self.env.fs.rename(part, &self.path).map_err(wrong)?;
         let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         self.env.fs.sync_dir(dir).map_err(wrong)
     }
 
     fn discard(&self) {
         // The statement's own error is what the caller sees; a part that stays behind harms nobody.
-        let _ = self.env.fs.remove(&self.part);
+        if let Some(part) = &self.part {
+            let _ = self.env.fs.remove(part);
+        }
     }
 }

@@ -75,6 +75,26 @@ fn copy_reads_a_file_in_parts() {
     assert_eq!(rows(&mut s, SUM), sum());
 }
 
+/// A pipe is written to, and not replaced by a file of its name; so is a device.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test makes and removes its own pipe")]
+fn copy_to_a_pipe_leaves_it_there() {
+    use std::io::Read;
+    use std::os::unix::fs::FileTypeExt;
+
+    let (fixture, mut s) = with_table();
+    let pipe = fixture.dir.with_extension("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Open for both, so that neither end waits for the other.
+    let mut reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    s.execute(&format!("COPY (SELECT 7, 'seven') TO '{}'", pipe.display())).unwrap();
+    let mut bytes = [0; 8];
+    reader.read_exact(&mut bytes).unwrap();
+    assert_eq!(&bytes, b"7\tseven\n");
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    std::fs::remove_file(&pipe).unwrap();
+}
+
 #[test]
 fn results_and_rows_that_must_be_whole_are_refused() {
     let (_fixture, mut s) = with_table();

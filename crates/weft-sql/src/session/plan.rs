@@ -40,8 +40,8 @@ pub(super) enum Action {
     Dml(PreparedWrite),
     /// A query of the catalog.
     Catalog(CatalogQuery),
-    /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column engine
-    /// reads, the row engine writes.
+    /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column
+    /// engine reads, the row engine writes.
     Upsert(PreparedQuery, RowPlan),
 }
 
@@ -173,8 +173,8 @@ pub(super) fn plan(
     })
 }
 
-/// Whether the rows of an INSERT from a query go through the row engine one by one: it looks for conflicts, and shows what
-/// RETURNING names of a row after its numbers were taken.
+/// Whether the rows of an INSERT from a query go through the row engine one by one: it looks for conflicts, and shows
+/// what RETURNING names of a row after its numbers were taken.
 fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
     if insert.on.is_some() {
         return true;

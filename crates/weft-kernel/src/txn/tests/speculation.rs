@@ -98,6 +98,10 @@ impl Fs for GatedFs {
     fn exists(&self, path: &Path) -> io::Result<bool> {
         self.0.exists(path)
     }
+    fn is_stream(&self, path: &Path) -> std::io::Result<bool> {
+        self.0.is_stream(path)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.rename(from, to)
     }
