@@ -47,7 +47,7 @@ pub use classify::is_of_catalog;
 pub use plan::CatalogQuery;
 pub use snapshot::{
     Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,
-    Sequence, SessionShown, Snapshot, Table, View,
+    Sequence, SessionShown, Snapshot, Table, View, quoted,
 };
 
 #[cfg(test)]

@@ -462,8 +462,8 @@ impl Snapshot {
     }
 }
 
-/// A name as SQL writes it.
-pub(crate) fn quoted(name: &str) -> String {
+/// A name as SQL writes it: in quotes where it needs them.
+pub fn quoted(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$')
         && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && !RESERVED.contains(&name);

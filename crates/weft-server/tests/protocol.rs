@@ -319,3 +319,16 @@ fn many_connections() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// The names of the sockets may be gone before the server ends: a directory that somebody removed.
+#[test]
+fn a_server_ends_without_its_directory() {
+    let server = TestServer::with(|config| config);
+    std::fs::remove_dir_all(server.dir.path()).unwrap();
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(server);
+        done.send(()).unwrap();
+    });
+    ended.recv_timeout(Duration::from_secs(30)).expect("it ends");
+}

@@ -16,7 +16,7 @@ use weft_sql::activity::Observer;
 
 use super::config::{Auth, ServerConfig};
 use super::log::{Fields, bounded};
-use super::owner::OwnerSocket;
+use super::owner::{Alarm, OwnerSocket};
 use super::shared::Shared;
 use super::watch;
 use crate::connection::{self, Entrance};
@@ -34,6 +34,8 @@ pub struct Server {
     shared: Arc<Shared>,
     address: Option<SocketAddr>,
     socket: Option<PathBuf>,
+    /// Wakes the listener of `socket`.
+    unix: Option<Alarm>,
     owner: Option<OwnerSocket>,
     listeners: Vec<thread::JoinHandle<()>>,
     watch: Option<thread::JoinHandle<()>>,
@@ -48,11 +50,13 @@ impl Server {
         let port = address.map_or(config.socket_port, |address| address.port());
         let socket = config.socket_dir.as_ref().map(|dir| dir.join(format!(".s.PGSQL.{port}")));
         let unix = socket.as_deref().map(bind_unix).transpose()?;
+        let alarm = unix.as_ref().map(Alarm::of).transpose()?;
         let owner = if config.owner_socket { Some(OwnerSocket::bind(database.dir())?) } else { None };
         let (owner, owners) = owner.unzip();
         let shared = Arc::new(Shared::new(database, config, Env::real())?);
         let watch = watch::start(&shared).map_err(|error| Error::io("starting the watching thread", &error))?;
-        let mut server = Server { shared, address, socket, owner, listeners: Vec::new(), watch: Some(watch) };
+        let mut server =
+            Server { shared, address, socket, unix: alarm, owner, listeners: Vec::new(), watch: Some(watch) };
         server.shared.database().describe_owner(&server.description())?;
         let place = |text: Option<String>| text.unwrap_or_else(|| "none".into());
         let tcp_place = place(server.address.map(|address| address.to_string()));
@@ -141,6 +145,7 @@ impl Server {
                 match next() {
                     Ok(_) if shared.is_closing() => return,
                     Ok(socket) => serve(&shared, socket, entrance),
+                    Err(_) if shared.is_closing() => return,
                     Err(error) => {
                         shared.log().error("accept", &[("message", &error)]);
                         // Without file descriptors there is nothing to do but wait for some connection to end.
@@ -160,12 +165,14 @@ impl Server {
         }
         self.shared.log().info("closing", &[("connections", &self.shared.connections())]);
         self.shared.close();
-        // A connection of its own wakes each listener.
+        // A connection wakes the listener of an address.
         if let Some(address) = self.address {
             let _ = TcpStream::connect_timeout(&reachable(address), Duration::from_secs(1));
         }
+        if let Some(alarm) = &self.unix {
+            alarm.ring();
+        }
         if let Some(socket) = &self.socket {
-            let _ = UnixStream::connect(socket);
             let _ = std::fs::remove_file(socket);
         }
         if let Some(owner) = &self.owner {

@@ -12,7 +12,8 @@
 //! `/proc/self/fd/7/.s.weft`.
 
 use std::fs::{File, Permissions};
-use std::os::fd::AsRawFd;
+use std::net::Shutdown;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ const TEMPORARY: &str = ".s.weft.tmp";
 /// The owner's socket of a directory, bound.
 pub(super) struct OwnerSocket {
     dir: PathBuf,
+    alarm: Alarm,
 }
 
 impl OwnerSocket {
@@ -50,13 +52,29 @@ impl OwnerSocket {
             Error::io(format!("could not listen on the owner's socket {}", path.display()), &error)
                 .hint("the directory must be on a file system that has unix sockets")
         })?;
-        Ok((OwnerSocket { dir: dir.to_owned() }, listener))
+        let alarm = Alarm::of(&listener)?;
+        Ok((OwnerSocket { dir: dir.to_owned(), alarm }, listener))
     }
 
     /// Wakes its listener and takes its name away.
     pub(super) fn end(&self) {
-        let _ = open(&self.dir).and_then(|(_open, short)| UnixStream::connect(short.join(NAME)));
+        self.alarm.ring();
         let _ = std::fs::remove_file(self.dir.join(NAME));
+    }
+}
+
+/// Wakes the thread that waits at a unix socket, also when the socket's name is gone.
+pub(super) struct Alarm(UnixStream);
+
+impl Alarm {
+    pub(super) fn of(listener: &UnixListener) -> Result<Alarm> {
+        let same = listener.try_clone().map_err(|error| Error::io("sharing a listening socket", &error))?;
+        Ok(Alarm(UnixStream::from(OwnedFd::from(same))))
+    }
+
+    /// Lets `accept` return, with an error.
+    pub(super) fn ring(&self) {
+        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 

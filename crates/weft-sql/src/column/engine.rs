@@ -41,7 +41,7 @@ use super::error::unwrap;
 use super::held::counted;
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
-use super::provider::{PlanningContext, partition_count, refresh_estimates};
+use super::provider::{PlanningContext, partition_count, refresh_estimates, scanned_tables};
 use super::rewrite::rewrite;
 use super::scan::{Execution, WeftScanExec};
 use super::semantics::typed_params;
@@ -410,6 +410,12 @@ impl PreparedQuery {
     /// The tables a binding needs views of.
     pub fn tables(&self) -> &[TableRef] {
         &self.tables
+    }
+
+    /// Those of them that the plan reads; a name may also be that of a WITH query.
+    pub fn scanned(&self) -> Vec<&TableRef> {
+        let ids = scanned_tables(&self.plan);
+        self.tables.iter().filter(|table| ids.contains(&table.def.id)).collect()
     }
 
     /// Whether executions reuse a physical plan.

@@ -7,7 +7,7 @@
 //! ```
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -158,6 +158,22 @@ pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (Ta
         Ok(TreeNodeRecursion::Continue)
     });
     debug_assert!(refreshed.is_ok(), "a walk that returns no error ends well");
+}
+
+/// The tables that a plan reads.
+pub(crate) fn scanned_tables(plan: &LogicalPlan) -> HashSet<TableId> {
+    let mut ids = HashSet::new();
+    let walked = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(table) = provider.downcast_ref::<WeftTable>()
+        {
+            ids.insert(table.id);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok(), "a walk that returns no error ends well");
+    ids
 }
 
 /// What one statement is planned against.

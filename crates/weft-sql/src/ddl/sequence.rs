@@ -11,6 +11,7 @@ use std::sync::Arc;
 use sqlparser::ast::{Expr as SqlExpr, SequenceOptions as SqlOption, UnaryOperator, Value as SqlValue};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, SequenceOptions, SequenceValue, TableDef, Transaction};
+pub(crate) use weft_pgcatalog::quoted;
 
 use super::index::free_name;
 use crate::expr::sequence_call;
@@ -174,16 +175,6 @@ fn quoted_name(txn: &Transaction, object: &Object) -> String {
     match object.namespace {
         weft_kernel::SchemaId::PUBLIC => name,
         id => format!("{}.{name}", quoted(&resolve::schema_name(txn, id))),
-    }
-}
-
-/// An identifier as SQL, in quotes where it needs them.
-pub(crate) fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit();
-    if name.chars().all(is_plain) && name.starts_with(|c: char| !c.is_ascii_digit()) {
-        name.to_owned()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\""))
     }
 }
 

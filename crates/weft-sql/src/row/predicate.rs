@@ -16,6 +16,7 @@ use weft_kernel::TableRef;
 use super::TableShape;
 use super::condition::{column_ordinal, exact_constant, flipped, split};
 use super::shape::key_value;
+use crate::ddl::sequence::quoted;
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
 use crate::text;
 
@@ -178,20 +179,15 @@ fn has_parameter(expr: &SqlExpr) -> bool {
     }
 }
 
-/// The predicates of an index as SQL.
+/// The predicates of an index as SQL: `urgent AND code > 7 AND "select" = 'now'`.
 pub(crate) fn predicate_text(table: &TableRef, predicates: &[Predicate]) -> String {
     let one = |predicate: &Predicate| {
         let column = &table.def.schema.columns[predicate.column()];
-        let name = &column.name;
-        let constant = |value: &Value| match value {
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Decimal(_)
-                if is_bare(column.data_type) =>
-            {
-                text::print(value.as_ref(), column.data_type)
-            }
-            value => format!("'{}'", text::print(value.as_ref(), column.data_type).replace('\'', "''")),
-        };
+        let name = quoted(&column.name);
+        let constant = |value: &Value| constant_text(value, column.data_type);
         match predicate {
+            Predicate::Compare { op: CompareOp::Eq, value: Value::Bool(true), .. } => name,
+            Predicate::Compare { op: CompareOp::Eq, value: Value::Bool(false), .. } => format!("NOT {name}"),
             Predicate::Compare { op, value, .. } => format!("{name} {} {}", sign(*op), constant(value)),
             Predicate::In { values, .. } => {
                 format!("{name} IN ({})", values.iter().map(constant).collect::<Vec<_>>().join(", "))
@@ -203,9 +199,23 @@ pub(crate) fn predicate_text(table: &TableRef, predicates: &[Predicate]) -> Stri
     predicates.iter().map(one).collect::<Vec<_>>().join(" AND ")
 }
 
-/// Whether constants of a type are written without quotes.
-fn is_bare(data_type: DataType) -> bool {
-    !data_type.is_text() && !matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+/// A constant as SQL: numbers bare, everything else in quotes.
+fn constant_text(value: &Value, data_type: DataType) -> String {
+    let text = text::print(value.as_ref(), data_type);
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(_) | Value::Decimal(_) if is_number(data_type) => text,
+        Value::Float(value) if value.is_finite() => text,
+        _ => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+fn is_number(data_type: DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::SmallInt | DataType::Integer | DataType::BigInt | DataType::Oid | DataType::Numeric { .. }
+    )
 }
 
 fn sign(op: CompareOp) -> &'static str {

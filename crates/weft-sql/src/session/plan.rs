@@ -104,9 +104,9 @@ impl Plan {
     pub(super) fn tables(&self) -> Vec<&TableRef> {
         match &self.action {
             Action::Row(plan) => plan.table().into_iter().collect(),
-            Action::Query(query) => query.tables().iter().collect(),
-            Action::Dml(write) => write.query().tables().iter().chain([write.table()]).collect(),
-            Action::Upsert(query, plan) => query.tables().iter().chain(plan.table()).collect(),
+            Action::Query(query) => query.scanned(),
+            Action::Dml(write) => write.query().scanned().into_iter().chain([write.table()]).collect(),
+            Action::Upsert(query, plan) => query.scanned().into_iter().chain(plan.table()).collect(),
             Action::Catalog(_) => Vec::new(),
         }
     }
