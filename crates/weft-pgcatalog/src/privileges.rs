@@ -49,6 +49,10 @@ fn wanted(text: &str, kinds: &[Kind]) -> Result<Vec<(Rights, bool)>> {
 
 fn oid_of(call: &Arguments<'_>, at: usize, data_type: &Type) -> Result<Option<u32>> {
     let found = match &call.values[at] {
+        // A schema is named as it is; a relation as SQL writes it.
+        Datum::Text(text) if matches!(data_type, Type::RegNamespace) && call.snapshot.schema_oid(text).is_some() => {
+            call.snapshot.schema_oid(text).map(i64::from)
+        }
         Datum::Text(text) => match object_named(call.snapshot, text, data_type) {
             Some(found) => Some(found),
             None => {
@@ -184,7 +188,7 @@ pub(crate) fn pg_has_role(call: &Arguments<'_>) -> Result<Datum> {
     let (member, at) = asked(call, 3)?;
     let access = &call.snapshot.access;
     let role = match &call.values[at] {
-        Datum::Text(name) => role_named(call.snapshot, &split_name(name).1)?,
+        Datum::Text(name) => role_named(call.snapshot, name)?,
         other => other.int().and_then(|oid| u32::try_from(oid).ok()).unwrap_or(u32::MAX),
     };
     let text = call.text(at + 1);

@@ -79,6 +79,7 @@ fn links_lead_somewhere() {
 
 /// `WEFT_DOCS=rewrite` writes the page.
 #[test]
+#[allow(clippy::disallowed_methods, reason = "reads and writes the repository, not a database")]
 fn the_differences_are_shown_and_listed() {
     let source = std::fs::read_to_string(root().join(differences::SOURCE)).expect("the file is there");
     let read = differences::read(&source);
