@@ -7,7 +7,7 @@
 //!   per case, path and engine: each right missing once → 42501; all of them → it runs; taken away again → 42501
 //! ```
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test")]
 
 use weft::{Code, Database, Options, Session};
 
