@@ -365,7 +365,7 @@ fn copy_names_the_line_and_column_of_a_mistake() {
         let file = db.file("bad.csv", content);
         let error = run(&mut session, &format!("COPY c FROM '{file}' (FORMAT csv)")).expect_err("the file is wrong");
         assert_eq!(error.sqlstate(), *state, "{error}");
-        assert!(error.message().contains(place), "{error} names {place}");
+        assert!(error.to_string().contains(place), "{error} names {place}");
         assert_eq!(answer(&mut session, "SELECT count(*) FROM c"), "0", "a failed COPY leaves nothing");
         let _ = std::fs::remove_file(file);
     }
