@@ -1,14 +1,18 @@
 //! The memory of row tables and staged writes, and how writers slow down before it is used up.
 //!
 //! ```text
-//!   used of 256 MiB     a writer's delay per step
-//!   0 .. 128 MiB        none
-//!   192 MiB (75 %)      2.5 ms          ((used - half) / half)² × 10 ms
-//!   255 MiB             9.9 ms
-//!   256 MiB and more    until jobs have freed memory; after 10 s: out of memory
+//!   used of 256 MiB     share   a writer's delay per step
+//!   0 .. 128 MiB        0       none
+//!   192 MiB             0.5     5 ms             share² / (1 - share) × 10 ms
+//!   240 MiB             0.88    61 ms
+//!   254 MiB             0.98    500 ms           and no longer
+//!   256 MiB and more            until jobs have freed memory; after 10 s: out of memory
 //! ```
 //!
-//! The delay grows smoothly, so throughput glides down to what conversion can carry off, without a cliff.
+//! The delay grows smoothly and without bound, so there is a use below the limit at which writers, however many and
+//! with however large steps, bring as much as conversion carries off: throughput glides down to it, and nobody runs
+//! into the limit, where all would stand until a conversion has ended. Who waits looks around: memory that is freed
+//! meanwhile ends the delay. What a transaction itself has staged does not delay it: waiting would free nothing.
 //!
 //! Concurrency: charging is one atomic addition; whoever waits holds row locks of its transaction but no mutex.
 //!
@@ -21,8 +25,12 @@ use weft_env::Clock;
 use weft_env::sync::{Condvar, Mutex};
 use weft_format::{Code, Error, Result};
 
+/// The delay of a writer at two thirds of the way from half of the limit to the limit is about this.
+const DELAY: Duration = Duration::from_millis(10);
 /// The longest delay of a writer below the limit.
-const DELAY_MAX: Duration = Duration::from_millis(10);
+const DELAY_MAX: Duration = Duration::from_millis(500);
+/// How long a delayed writer sleeps before it looks around.
+const NAP_MAX: Duration = Duration::from_millis(5);
 /// Delays shorter than this are not worth a sleep.
 const DELAY_MIN: Duration = Duration::from_micros(50);
 /// How long a writer waits above the limit.
@@ -86,11 +94,12 @@ impl RowBudget {
         self.used_bytes() > self.limit_bytes / 2
     }
 
-    /// How long a writer pauses at this use: none at half, growing with the square to `DELAY_MAX` at the limit.
+    /// How long a writer pauses at this use: none at half, growing without a step to `DELAY_MAX` near the limit.
     pub fn delay(&self, used_bytes: u64) -> Duration {
         let half = self.limit_bytes as f64 / 2.0;
         let share = ((used_bytes as f64 - half) / half).clamp(0.0, 1.0);
-        DELAY_MAX.mul_f64(share * share)
+        let times = share * share / (1.0 - share).max(1e-9);
+        DELAY.mul_f64(times.min(DELAY_MAX.as_secs_f64() / DELAY.as_secs_f64()))
     }
 
     /// Lets a writer on, late when memory is short. `help` runs or asks for jobs that free memory.
@@ -105,11 +114,15 @@ impl RowBudget {
         loop {
             let used = self.used_bytes();
             if used < self.limit_bytes {
-                let delay = self.delay(used);
-                if delay >= DELAY_MIN {
-                    clock.sleep(delay);
+                let waited = Duration::from_nanos(clock.monotonic_nanos() - start);
+                // Waiting frees nothing of what the writer itself has staged.
+                let others = 1.0 - (own_bytes as f64 / used.max(1) as f64).min(1.0);
+                let left = self.delay(used).mul_f64(others).saturating_sub(waited);
+                if left < DELAY_MIN {
+                    return Ok(());
                 }
-                return Ok(());
+                clock.sleep(left.min(NAP_MAX));
+                continue;
             }
             let helped = help()?;
             if helped == Help::Ran {
@@ -149,7 +162,71 @@ mod tests {
     fn the_delay_grows_smoothly() {
         let budget = RowBudget::new(256 << 20);
         let micros: Vec<u128> = [0, 128, 160, 192, 224, 256, 999].map(|mib| budget.delay(mib << 20).as_micros()).into();
-        assert_eq!(micros, [0, 0, 625, 2500, 5625, 10_000, 10_000]);
+        assert_eq!(micros, [0, 0, 833, 5000, 22_500, 500_000, 500_000]);
+    }
+
+    /// Time passes in sleeps only; every so often memory is freed, as conversions do.
+    struct Converting {
+        nanos: AtomicU64,
+        budget: std::sync::Arc<RowBudget>,
+        /// How long a conversion takes, and how much it frees.
+        every_nanos: u64,
+        bytes: u64,
+    }
+
+    impl Clock for Converting {
+        fn wall_micros(&self) -> i64 {
+            0
+        }
+
+        fn monotonic_nanos(&self) -> u64 {
+            self.nanos.load(Ordering::Relaxed)
+        }
+
+        fn sleep(&self, duration: Duration) {
+            let before = self.nanos.fetch_add(duration.as_nanos() as u64, Ordering::Relaxed);
+            let ended = (before + duration.as_nanos() as u64) / self.every_nanos - before / self.every_nanos;
+            let bytes = (ended * self.bytes).min(self.budget.used_bytes());
+            self.budget.release(bytes);
+        }
+    }
+
+    /// Slow conversions, 4 MiB each half a second: how long the longest of a writer's steps takes, whatever its size.
+    #[test]
+    fn slow_conversions_slow_writers_down_and_do_not_stop_them() {
+        for step_bytes in [1 << 10, 32 << 10, 512 << 10] {
+            let budget = std::sync::Arc::new(RowBudget::new(256 << 20));
+            let (nanos, every_nanos) = (AtomicU64::new(0), 500_000_000);
+            let clock = Converting { nanos, budget: budget.clone(), every_nanos, bytes: 4 << 20 };
+            let (mut longest, mut begun_late, mut written) = (0, 0, 0u64);
+            while clock.monotonic_nanos() < 60_000_000_000 {
+                let begun = clock.monotonic_nanos();
+                budget.admit(&clock, 0, || panic!("the limit is never reached")).unwrap();
+                longest = longest.max(clock.monotonic_nanos() - begun);
+                budget.charge(step_bytes);
+                written += step_bytes;
+                // A step takes some time, too.
+                clock.sleep(Duration::from_micros(20));
+                begun_late = begun;
+            }
+            let fair = step_bytes as f64 / 8.0 / 1.048_576; // microseconds that a step takes at 8 MiB/s
+            assert!(longest < 50_000_000 + 3000 * fair as u64, "{step_bytes}: {} us", longest / 1000);
+            let rate = (written - (200 << 20)) as f64 / (begun_late as f64 / 1e9) / f64::from(1 << 20);
+            assert!((6.0..10.0).contains(&rate), "as much as conversions carry off: {rate} MiB/s");
+        }
+    }
+
+    #[test]
+    fn what_a_writer_has_staged_itself_does_not_delay_it() {
+        let budget = std::sync::Arc::new(RowBudget::new(1000));
+        budget.charge(980);
+        let waited = |own_bytes: u64| {
+            let nanos = AtomicU64::new(0);
+            let clock = Converting { nanos, budget: budget.clone(), every_nanos: u64::MAX, bytes: 0 };
+            budget.admit(&clock, own_bytes, || panic!("the limit is not reached")).unwrap();
+            clock.monotonic_nanos() / 1_000_000
+        };
+        assert_eq!([0, 490, 980].map(waited), [230, 115, 0]);
     }
 
     #[test]

@@ -42,6 +42,9 @@ faults! {
     DropDeadTooEarly "A job drops dead versions that a registered snapshot still sees.";
     ConvertTooEarly "A row table is converted before everything up to its F is installed.";
     SkipFileSync "A data file is not synced before the manifest names it.";
+    StaleBorders "A job places its tables by the borders of before, which another job has changed meanwhile.";
+    SplitThroughTables "A transition table that a new border goes through stays in its bucket.";
+    ForgetLayers "A manifest edit names neither the tables that change their layer nor the borders of the buckets.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
     SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
@@ -66,6 +69,7 @@ faults! {
     SkipParentLock "The row that a foreign key refers to is not locked.";
     SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
     SkipPendingConstraints "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
+    ConstantForecast "The forecast says the same of every moment, whatever runs.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";

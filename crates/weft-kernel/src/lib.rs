@@ -46,7 +46,8 @@ pub use catalog::{
     TableRef,
 };
 pub use engine::{
-    Backup, BackupSummary, Durability, Engine, EngineOptions, EngineStatus, backups, check_backup, restore,
+    Backup, BackupSummary, Durability, Engine, EngineOptions, EngineStatus, SchedulerStatus, backups, check_backup,
+    restore,
 };
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;

@@ -43,12 +43,26 @@ steps! {
     ConvertEditDurable "convert: edit durable";
     ConvertMarksCarried "convert: marks carried";
     ConvertSwitched "convert: switched";
-    CompactInputsRead "compact: inputs read";
-    CompactFilesWritten "compact: files written";
-    CompactFilesSynced "compact: files synced";
-    CompactEditDurable "compact: edit durable";
-    CompactMarksCarried "compact: marks carried";
-    CompactSwitched "compact: switched";
+    MoveEditDurable "move: edit durable";
+    MoveSwitched "move: switched";
+    MergeInputsRead "merge: inputs read";
+    MergeFilesWritten "merge: files written";
+    MergeFilesSynced "merge: files synced";
+    MergeEditDurable "merge: edit durable";
+    MergeMarksCarried "merge: marks carried";
+    MergeSwitched "merge: switched";
+    ToTransitionInputsRead "to transition: inputs read";
+    ToTransitionFilesWritten "to transition: files written";
+    ToTransitionFilesSynced "to transition: files synced";
+    ToTransitionEditDurable "to transition: edit durable";
+    ToTransitionMarksCarried "to transition: marks carried";
+    ToTransitionSwitched "to transition: switched";
+    ToBaselineInputsRead "to baseline: inputs read";
+    ToBaselineFilesWritten "to baseline: files written";
+    ToBaselineFilesSynced "to baseline: files synced";
+    ToBaselineEditDurable "to baseline: edit durable";
+    ToBaselineMarksCarried "to baseline: marks carried";
+    ToBaselineSwitched "to baseline: switched";
     BuildFilesSynced "build: files synced";
     IndexFlushFilesWritten "index flush: files written";
     IndexFlushFilesSynced "index flush: files synced";
@@ -100,5 +114,36 @@ impl BackupStep {
 /// Says that a step is done.
 #[inline]
 pub fn reached(step: Step) {
+    #[cfg(feature = "faults")]
+    hook::run(step);
     weft_env::sim::step(step.name());
+}
+
+#[cfg(feature = "faults")]
+pub use hook::on_step;
+
+/// What a test does in the middle of a job.
+#[cfg(feature = "faults")]
+mod hook {
+    use std::cell::RefCell;
+
+    use super::Step;
+
+    type Hook = Box<dyn FnMut(Step)>;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+    }
+
+    /// Lets this thread call `hook` after each step that it does; none: no more.
+    pub fn on_step(hook: Option<Hook>) {
+        HOOK.set(hook);
+    }
+
+    pub(super) fn run(step: Step) {
+        // Taken out, or a step that the hook itself does would come back here.
+        let Some(mut hook) = HOOK.take() else { return };
+        hook(step);
+        HOOK.set(Some(hook));
+    }
 }

@@ -439,7 +439,20 @@ fn sequences(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
+/// What PostgreSQL says of the schemas that it makes itself.
+const SCHEMAS_SAID: [(i64, &str); 2] = [(11, "system catalog schema"), (99, "reserved schema for TOAST tables")];
+
 fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
+    for (oid, said) in SCHEMAS_SAID {
+        if snapshot.schemas.iter().any(|(known, _)| i64::from(*known) == oid) {
+            rows.add([
+                ("objoid", int(oid)),
+                ("classoid", int(PG_NAMESPACE)),
+                ("objsubid", int(0)),
+                ("description", text(said)),
+            ]);
+        }
+    }
     for ((about, column), comment) in &snapshot.comments {
         let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
         rows.add([

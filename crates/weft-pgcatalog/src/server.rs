@@ -289,19 +289,63 @@ fn regexp_replace(call: &Arguments<'_>) -> Result<Datum> {
     Ok(Datum::text(out))
 }
 
+/// Takes a dotted name apart; what is not one is an error, or without `strict` ends it.
 fn parse_ident(call: &Arguments<'_>) -> Result<Datum> {
-    let (mut parts, mut quoted) = (vec![String::new()], false);
-    for c in call.text(0).chars() {
-        match c {
-            '"' => quoted = !quoted,
-            '.' if !quoted => parts.push(String::new()),
-            c => {
-                let part = parts.last_mut().expect("there is a part");
-                if quoted { part.push(c) } else { part.extend(c.to_lowercase()) }
-            }
+    let given = call.text(0);
+    let is_strict = !matches!(call.values.get(1), Some(Datum::Bool(false)));
+    let wrong = |detail: &str| {
+        let message = format!("string is not a valid identifier: \"{given}\"");
+        let error = Error::new(Code::InvalidParameterValue, message);
+        if detail.is_empty() { error } else { error.detail(detail) }
+    };
+    let mut parts = Vec::new();
+    let mut rest = given.trim_start();
+    loop {
+        let (part, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted).map_err(&wrong)?,
+            None => folded(rest),
+        };
+        if part.is_empty() {
+            return Err(wrong(match (rest.starts_with('.'), parts.is_empty()) {
+                (true, _) => "No valid identifier before \".\".",
+                (false, true) => "",
+                (false, false) => "No valid identifier after \".\".",
+            }));
         }
+        parts.push(Datum::text(part));
+        rest = match behind.trim_start().strip_prefix('.') {
+            Some(next) => next.trim_start(),
+            None if is_strict && !behind.trim_start().is_empty() => return Err(wrong("")),
+            None => return Ok(Datum::list(parts)),
+        };
     }
-    Ok(Datum::list(parts.into_iter().map(Datum::text).collect()))
+}
+
+/// A quoted name, whose first quote is read, and what is behind it.
+fn unquoted(text: &str) -> std::result::Result<(String, &str), &'static str> {
+    let (mut name, mut rest) = (String::new(), text);
+    loop {
+        let end = rest.find('"').ok_or("String has unclosed double quotes.")?;
+        name += &rest[..end];
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(more) => rest = more,
+            None if name.is_empty() => return Err("Quoted identifier must not be empty."),
+            None => return Ok((name, rest)),
+        }
+        name.push('"');
+    }
+}
+
+/// A name without quotes, in small letters, and what is behind it; empty where none begins.
+fn folded(text: &str) -> (String, &str) {
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    let goes_on = |c: char| begins(c) || c.is_ascii_digit() || c == '$';
+    if !text.starts_with(begins) {
+        return (String::new(), text);
+    }
+    let (name, rest) = text.split_at(text.find(|c| !goes_on(c)).unwrap_or(text.len()));
+    (name.to_ascii_lowercase(), rest)
 }
 
 #[cfg(test)]

@@ -116,6 +116,31 @@ fn statements_are_described() {
 }
 
 #[test]
+fn deallocate_takes_statements_of_the_protocol() {
+    let server = TestServer::start();
+    let mut wire = server.connect();
+    let made = |wire: &mut Wire, name: &str| tags(&wire.parse(name, "SELECT 1", &[]).sync().answers());
+    assert_eq!(
+        (made(&mut wire, "a"), made(&mut wire, "b"), made(&mut wire, "A b")),
+        ("1Z".into(), "1Z".into(), "1Z".into())
+    );
+    assert_eq!(made(&mut wire, "a"), "EZ");
+    wire.run("DEALLOCATE a").unwrap();
+    assert!(wire.run("DEALLOCATE a").unwrap_err().contains("26000"));
+    let messages = wire.bind("", "a", &[], 0).sync().answers();
+    assert_eq!(messages[0].field(b'C').unwrap(), "26000");
+    wire.run("DEALLOCATE \"A b\"").unwrap();
+    assert_eq!((made(&mut wire, "a"), made(&mut wire, "A b")), ("1Z".into(), "1Z".into()));
+    assert_eq!(tags(&wire.bind("", "b", &[], 0).execute("", 0).sync().answers()), "2DCZ");
+    // In the middle of a series of messages.
+    wire.parse("", "DEALLOCATE ALL", &[]).bind("", "", &[], 0).execute("", 0).parse("b", "SELECT 2", &[]);
+    assert_eq!(tags(&wire.sync().answers()), "12C1Z");
+    assert_eq!((made(&mut wire, "a"), made(&mut wire, "b")), ("1Z".into(), "EZ".into()));
+    wire.run("DISCARD ALL").unwrap();
+    assert_eq!(made(&mut wire, "b"), "1Z");
+}
+
+#[test]
 fn copy_goes_through_the_connection() {
     let server = TestServer::start();
     let mut wire = server.connect();

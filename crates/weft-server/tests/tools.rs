@@ -214,7 +214,15 @@ fn lines(objects: &Objects, statement: &Statement, messages: &[Message]) -> Vec<
                 out.append(&mut rows);
                 names.clear();
             }
-            b'E' => out.push(format!("error {}", message.field(b'C').unwrap())),
+            b'E' => {
+                // A statement may be described and fail when it is run: the error is its answer.
+                if !names.is_empty() {
+                    out.pop();
+                    names.clear();
+                    rows.clear();
+                }
+                out.push(format!("error {}", message.field(b'C').unwrap()));
+            }
             _ => {}
         }
     }

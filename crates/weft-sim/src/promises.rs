@@ -11,6 +11,7 @@ use weft_expr::{ArithmeticOp, Expr, Node};
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Code, DataType, Result, Value, ValueRef};
 use weft_kernel::index::{IndexPart, NewIndex};
+use weft_kernel::sched::{OperatorKind, PlanForecast, Stage};
 use weft_kernel::table::ScanRequest;
 use weft_kernel::{ColumnSet, Deferrable, Engine, EngineOptions, IsolationLevel, LockMode, Transaction};
 
@@ -23,7 +24,7 @@ use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
 
-const PROMISES: [(&str, Promise); 9] = [
+const PROMISES: [(&str, Promise); 10] = [
     ("who waits for a lock gets it when it becomes free", a_wait_ends),
     ("of transactions that wait for each other one is told", a_deadlock_is_found),
     ("a READ COMMITTED statement sees what was committed before it", statements_have_snapshots),
@@ -33,6 +34,7 @@ const PROMISES: [(&str, Promise); 9] = [
     ("no row refers to one that is gone", referred_rows_stay),
     ("a deferred constraint that becomes immediate is tested", deferred_until_told),
     ("staged rows are charged to the memory budget", staged_rows_are_charged),
+    ("jobs start where queries leave cores idle", jobs_start_on_idle_cores),
 ];
 
 /// The schedules that each promise is tried in.
@@ -314,4 +316,24 @@ fn staged_rows_are_charged(_: &Env, engine: &Arc<Engine>) {
     assert!(charged > 100_000, "2000 staged rows are charged as {charged} bytes");
     txn.rollback();
     assert_eq!(engine.status().row_memory_bytes, before, "what was charged is given back");
+}
+
+fn jobs_start_on_idle_cores(env: &Env, engine: &Arc<Engine>) {
+    engine.close().expect("closes");
+    let mut scenario = Scenario::seeded(1);
+    scenario.options = EngineOptions { workers: 1, cores: 2, ..EngineOptions::default() };
+    let engine = &open_engine(env, &scenario).expect("opens again");
+    let stage = |cost_us, parallelism| Stage { kind: OperatorKind::Scan, cost_us, parallelism };
+    // 220 ms on both cores, then 600 on one. Workers look around every 100 ms; nothing waits longer than 250.
+    let plan = PlanForecast::new(vec![stage(440_000.0, 2), stage(600_000.0, 1)]);
+    let query = engine.load().begin(Arc::new(plan));
+    let waiting = query.waiting();
+    committed(engine, &[1, 2, 3]);
+    engine.freeze().expect("freezes");
+    env.clock.sleep(Duration::from_millis(200));
+    assert_eq!(engine.status().jobs_run, 0, "a job ran beside a query that uses every core");
+    env.clock.sleep(Duration::from_millis(400));
+    assert!(engine.status().jobs_run > 0, "no job ran on a core that the query left idle");
+    drop(waiting);
+    engine.close().expect("closes");
 }

@@ -103,9 +103,13 @@ fn schema(table: &str) -> Schema {
 /// A table to be made, with small sizes drawn by the seed.
 pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
     let mut new = NewTable::new(name, schema(name), "column");
+    let bucket_bytes = random.pick(&[4096, 8192]);
     let sizes = [
         ("row_table_bytes", random.pick(&[1024, 2048, 4096, 8192])),
-        ("column_table_bytes", random.pick(&[4096, 8192, 16384])),
+        ("column_table_bytes", 4096),
+        ("bucket_bytes", bucket_bytes),
+        ("granularity_bytes", bucket_bytes * random.pick(&[2, 3, 4])),
+        ("incremental_bytes", random.pick(&[4096, 8192])),
         ("overlap_max", random.pick(&[2, 3, 6])),
         ("dead_percent", random.pick(&[5, 25, 50])),
     ];

@@ -29,6 +29,7 @@ const FAULTS: &[(Fault, &str)] = &[
     (Fault::ReplayTwiceApplies, "orphans"),
     (Fault::SkipChecksum, "torn-tail"),
     (Fault::ForgetChunks, "long-transaction"),
+    (Fault::ConstantForecast, "scheduler"),
 ];
 
 fn scripts() -> BTreeMap<String, PathBuf> {

@@ -5,27 +5,34 @@
 //! which test catches which fault.
 
 use std::panic;
+use std::path::Path;
 
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::fault::{Fault, plant};
 use weft_sim::checker::Level;
 use weft_sim::isolation::Plan;
 use weft_sim::{Damaged, damage, promises, run_seed};
+use weft_tables::column_method;
+use weft_tables::testing::layers;
 
 /// How many seeds a fault may take to be noticed, and crashes per seed.
 const SEEDS: u64 = 24;
 const CRASHES: u64 = 12;
+/// How many seeds of the test of layers.
+const LAYER_SEEDS: u64 = 6;
 /// How many seeds of the isolation plan.
 const ISOLATION_SEEDS: u64 = 100;
 
 /// What must notice a fault.
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
     use Fault::{
-        ForgetBeforeImage, ForgetCharge, ForgetExpressionColumns, ForgetRebase, ForgetSavepoint, ForgetWaiter,
-        InstallUnordered, KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock,
+        ConstantForecast, ForgetBeforeImage, ForgetCharge, ForgetExpressionColumns, ForgetRebase, ForgetSavepoint,
+        ForgetWaiter, InstallUnordered, KeepStatementSnapshot, MissColumnConflict, OverlookDeadlock, SkipParentLock,
         SkipPendingConstraints, SkipRowLock, SkipValidation, SkipValueLock, ValidateKeysOnly, ValidatePublishedOnly,
     };
     match fault {
         ForgetWaiter
+        | ConstantForecast
         | OverlookDeadlock
         | KeepStatementSnapshot
         | ForgetBeforeImage
@@ -44,8 +51,22 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         Fault::SkipChecksum => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
+        // What is lost after a reopen is where tables lie, never a row.
+        Fault::ForgetLayers => first_failure_of_layers(),
         _ => first_failure(SEEDS),
     }
+}
+
+/// The first seed of weft-tables' test of layers that fails.
+fn first_failure_of_layers() -> Option<(u64, String)> {
+    (0..LAYER_SEEDS).find_map(|seed| {
+        let options = layers::Options { seed, rounds: 8, keys: 900, workers: 2, whole: false };
+        let body = move |env| layers::run(&column_method(), &env, Path::new("db"), &options);
+        match Simulation::new(SimOptions::seeded(seed)).run(body) {
+            RunEnd::Finished => None,
+            other => Some((seed, format!("{other:?}"))),
+        }
+    })
 }
 
 /// The first seed whose history shows what the level forbids, or violates something else.
@@ -75,6 +96,7 @@ fn every_planted_fault_is_caught() {
     let only = std::env::var("WEFT_SIM_FAULT").ok();
     if only.is_none() {
         assert_eq!(first_failure(4), None, "nothing fails without a fault");
+        assert_eq!(first_failure_of_layers().map(|(seed, _)| seed), None, "layers are kept without a fault");
         assert_eq!(promises(), Ok(()), "promises are kept without a fault");
         for level in [Level::RepeatableRead, Level::Serializable] {
             assert_eq!(first_anomaly_within(4, Some(level)), None, "no anomaly without a fault");

@@ -86,6 +86,11 @@ impl CancelToken {
         self.0.kernel.check(|| self.0.clock.monotonic_nanos())
     }
 
+    /// The time that its deadline is in.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
+    }
+
     /// The kernel's half.
     pub(crate) fn kernel(&self) -> weft_kernel::CancelToken {
         self.0.kernel.clone()

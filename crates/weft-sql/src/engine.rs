@@ -10,7 +10,7 @@ use weft_pgcatalog::rights::Access;
 
 use crate::activity::Activities;
 use crate::column::{ColumnEngine, ColumnOptions};
-use crate::configuration::{Changes, Configured, SETTINGS, Source};
+use crate::configuration::{Changes, Configured, SETTINGS, Source, definition};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
@@ -52,6 +52,10 @@ impl SqlEngine {
     /// SQL over an open kernel.
     pub fn new(kernel: Arc<Engine>, options: SqlOptions) -> Arc<SqlEngine> {
         let activities = Activities::new(kernel.env());
+        let configured = Arc::new(Configured::default());
+        if let Some(known) = definition("scheduler") {
+            configured.put(known, kernel.load().mode().name().to_owned());
+        }
         Arc::new(SqlEngine {
             activities,
             kernel,
@@ -60,7 +64,7 @@ impl SqlEngine {
             shapes: ShapeCache::default(),
             access: Mutex::new(None),
             statements: Mutex::new(Statements::default()),
-            configured: Arc::default(),
+            configured,
         })
     }
 

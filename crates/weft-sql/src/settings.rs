@@ -200,6 +200,7 @@ fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> 
     match known.changes {
         Changes::Start => return cannot("it is set when the server is started"),
         Changes::Ignored => return Ok(()),
+        Changes::Engine => return cannot("it holds for the whole engine: SET it outside of a session's settings"),
         Changes::Reload => return cannot("change it in weft.conf, then SELECT pg_reload_conf()"),
         _ if name.starts_with("server_version") => return cannot("it is the server's"),
         _ => {}

@@ -128,7 +128,7 @@ fn main() {
     txn.commit().expect("commits");
     println!("bulk load of {ROWS} rows: {:.2} s", start.elapsed().as_secs_f64());
     drop(batches);
-    println!("layers: {:?}", table.table.layers());
+    println!("layers: {:#?}", table.table.layers());
     report_sum(&engine, "clean");
     report_reads(&engine, "clean");
     let start = Instant::now();
@@ -136,7 +136,7 @@ fn main() {
         update(&engine, &table, n * 5 % ROWS);
     }
     println!("200,000 updates (async): {:.2} µs each", start.elapsed().as_secs_f64() * 1e6 / 200_000.0);
-    println!("layers: {:?}", table.table.layers());
+    println!("layers: {:#?}", table.table.layers());
     report_sum(&engine, "20 % updated, in row tables");
     report_reads(&engine, "20 % updated, in row tables");
     engine.freeze().expect("freezes");
@@ -149,13 +149,13 @@ fn main() {
         converted += 1;
     }
     println!("{converted} conversions: {:.2} s", start.elapsed().as_secs_f64());
-    println!("layers: {:?}", table.table.layers());
+    println!("layers: {:#?}", table.table.layers());
     report_sum(&engine, "20 % updated, converted");
     report_reads(&engine, "20 % updated, converted");
     let start = Instant::now();
     let jobs = engine.run_jobs().expect("jobs run");
     println!("{jobs} more jobs: {:.2} s", start.elapsed().as_secs_f64());
-    println!("layers: {:?}", table.table.layers());
+    println!("layers: {:#?}", table.table.layers());
     report_sum(&engine, "20 % updated, compacted");
     report_reads(&engine, "20 % updated, compacted");
     assert_eq!(engine.check().expect("checks"), Vec::<String>::new());

@@ -50,7 +50,7 @@ impl Drop for FreedMemory {
 /// What a table has in one of its layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Name of the layer: active row table, frozen row tables, column tables, ...
+    /// Name of the layer: active row table, frozen row tables, incremental, transition, baseline.
     pub name: String,
     /// Row tables or column tables.
     pub parts: u64,
@@ -143,8 +143,7 @@ impl Database {
     /// What lies in which layer of a table.
     pub fn layers(&self, table: &str) -> Result<Vec<Layer>> {
         let table = self.engine.begin()?.table(table)?;
-        let layer = |(name, parts, rows, dead_rows, bytes)| Layer { name, parts, rows, dead_rows, bytes };
-        Ok(table.table.layers().into_iter().map(layer).collect())
+        Ok(layers_of(&table))
     }
 
     /// Copies the database as it is at this moment into the directory `dest`, beside the backups that are there, while
@@ -186,11 +185,8 @@ impl Database {
 
     /// Name, number and layers of every table.
     pub fn layout(&self) -> Vec<(String, u32, Vec<Layer>)> {
-        let layer = |(name, parts, rows, dead_rows, bytes)| Layer { name, parts, rows, dead_rows, bytes };
         let tables = self.engine.tables();
-        let of = |table: &weft_kernel::TableRef| {
-            (table.def.name.clone(), table.def.oid, table.table.layers().into_iter().map(layer).collect())
-        };
+        let of = |table: &weft_kernel::TableRef| (table.def.name.clone(), table.def.oid, layers_of(table));
         tables.iter().map(of).collect()
     }
 
@@ -198,6 +194,24 @@ impl Database {
     pub fn close(&self) -> Result<()> {
         self.engine.close()
     }
+}
+
+/// A table's layers, the buckets of each together.
+fn layers_of(table: &weft_kernel::TableRef) -> Vec<Layer> {
+    let mut layers: Vec<Layer> = Vec::new();
+    for status in table.table.layers() {
+        let at = layers.iter().position(|layer| layer.name == status.layer).unwrap_or_else(|| {
+            let name = status.layer.to_owned();
+            layers.push(Layer { name, parts: 0, rows: 0, dead_rows: 0, bytes: 0 });
+            layers.len() - 1
+        });
+        let layer = &mut layers[at];
+        layer.parts += status.parts;
+        layer.rows += status.rows;
+        layer.dead_rows += status.dead_rows;
+        layer.bytes += status.bytes;
+    }
+    layers
 }
 
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the

@@ -31,6 +31,7 @@ pub use database::{Database, Layer, backups, check_backup, restore};
 pub use options::Options;
 pub use weft_format::{Code, Column, DataType, Error, ErrorKind, Result, Schema, Timestamp, Value, ValueRef};
 pub use weft_kernel::admission::PoolStatus;
+pub use weft_kernel::sched::SchedulerMode;
 pub use weft_kernel::{Backup, BackupSummary, Durability, EngineStatus, TableDef};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};

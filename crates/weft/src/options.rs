@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
 
 /// Sizes and limits of an opened database. None of them is stored: each opening may choose its own.
@@ -37,6 +38,8 @@ pub struct Options {
     pub admission_timeout: Duration,
     /// Threads for background jobs; with 0 they run only at [`crate::Database::checkpoint`].
     pub workers: usize,
+    /// What decides when background jobs start; `SET scheduler` changes it.
+    pub scheduler: SchedulerMode,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             query_slots: engine.query_slots,
             admission_timeout: engine.admission_timeout,
             workers: engine.workers,
+            scheduler: engine.scheduler,
         }
     }
 }
@@ -95,6 +99,7 @@ impl Options {
             query_slots: self.query_slots,
             admission_timeout: self.admission_timeout,
             workers: self.workers,
+            scheduler: self.scheduler,
             ..EngineOptions::default()
         }
     }

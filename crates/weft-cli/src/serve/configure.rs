@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft::configuration::{Configuration, SETTINGS, Source};
-use weft::{Durability, Options};
+use weft::{Durability, Options, SchedulerMode};
 use weft_server::{Auth, Log, ServerConfig};
 
 use super::identity::{given_identity, own_identity};
@@ -86,6 +86,7 @@ pub(super) fn options(configuration: &mut Configuration) -> Options {
     options.query_slots = configuration.count("query_slots");
     options.admission_timeout = configuration.duration("admission_timeout").unwrap_or_default();
     options.workers = configuration.count("workers");
+    options.scheduler = SchedulerMode::from_name(configuration.text("scheduler")).unwrap_or_default();
     configuration.derive_bytes("row_memory", options.row_memory_bytes);
     configuration.derive_bytes("row_table_size", options.row_table_bytes);
     configuration.derive_bytes("cache_size", options.cache_bytes);

@@ -50,7 +50,7 @@ impl Core {
         while let Some(behind) = self.table_behind(target) {
             match self.runner.run_conversion(self)? {
                 Ran::Job => {}
-                Ran::Busy => self.runner.wait_for_end(),
+                Ran::Busy | Ran::Waits(_) => self.runner.wait_for_end(),
                 Ran::Nothing => {
                     tries += 1;
                     if tries == TRIES_MAX {
@@ -160,7 +160,7 @@ impl Core {
         if ran != Ran::Busy && log_bytes > log_limit / 2 {
             self.cut_log()?;
         }
-        if ran != Ran::Nothing {
+        if matches!(ran, Ran::Job | Ran::Busy) {
             return Ok(false);
         }
         let budget = &self.services.row_budget;
@@ -174,6 +174,7 @@ impl Core {
         } else {
             return Ok(false);
         }
-        Ok(self.runner.has_work(self))
+        // What was told to wait is looked at when there is room, or when a freeze rings.
+        Ok(ran == Ran::Nothing && self.runner.has_work(self))
     }
 }

@@ -20,7 +20,7 @@ use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::Log;
 use crate::manifest::Manifest;
-use crate::sched::{Ran, Runner};
+use crate::sched::{Ran, Runner, Wake};
 use crate::services::Services;
 use crate::table::Method;
 use crate::txn::{RecentCommits, Timeline};
@@ -44,6 +44,8 @@ pub(crate) struct Core {
     /// What serializable transactions are validated against.
     pub(crate) recent: RecentCommits,
     pub(crate) runner: Runner,
+    /// Rung when the monitor is to end.
+    pub(crate) monitor_bell: Wake,
     pub(crate) poison: Poison,
     /// Timestamp and place in the log are taken under this (txn 2).
     pub(crate) sequencer: Mutex<()>,
@@ -106,12 +108,12 @@ impl Core {
         self.poison.check()?;
         for attempt in 0..2 {
             if self.options.workers == 0 {
-                match self.runner.run_one(self, false)? {
+                match self.runner.run_one(self)? {
                     Ran::Job => return Ok(Help::Ran),
-                    Ran::Busy => return Ok(Help::UnderWay),
+                    Ran::Busy | Ran::Waits(_) => return Ok(Help::UnderWay),
                     Ran::Nothing => {}
                 }
-            } else if self.runner.has_work(self) {
+            } else if self.runner.has_conversion(self) {
                 self.services.wake_jobs();
                 return Ok(Help::UnderWay);
             }

@@ -11,7 +11,7 @@ use weft_format::{Error, Result, Timestamp};
 use super::backup::{self, BackupSummary};
 use super::core::Core;
 use super::options::EngineOptions;
-use super::status::EngineStatus;
+use super::status::{EngineStatus, SchedulerStatus};
 use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
@@ -19,7 +19,7 @@ use crate::cache::PartitionCounters;
 use crate::catalog::TableRef;
 use crate::index::Index;
 use crate::lock::LockState;
-use crate::sched::{Load, Ran};
+use crate::sched::{JobRecord, Load, Ran};
 use crate::table::Method;
 use crate::txn::{IsolationLevel, PendingWatch, Transaction};
 
@@ -88,9 +88,9 @@ impl Engine {
         let _urgent = self.core.services.load.urgent();
         let mut count = 0;
         loop {
-            match self.core.runner.run_one(&self.core, false)? {
+            match self.core.runner.run_one(&self.core)? {
                 Ran::Job => count += 1,
-                Ran::Busy => self.core.runner.wait_for_end(),
+                Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
                     if !self.core.keep_house(Ran::Nothing) {
                         return Ok(count);
@@ -104,7 +104,7 @@ impl Engine {
     pub fn run_one_job(&self) -> Result<bool> {
         self.core.check_open()?;
         let _urgent = self.core.services.load.urgent();
-        Ok(self.core.runner.run_one(&self.core, false)? == Ran::Job)
+        Ok(self.core.runner.run_one(&self.core)? == Ran::Job)
     }
 
     /// Freezes what is in the memory of every table, so that jobs are offered for it.
@@ -202,6 +202,16 @@ impl Engine {
         self.core.runner.history()
     }
 
+    /// The jobs that were started last, oldest first, running ones among them, and those that wait for room.
+    pub fn jobs(&self) -> Vec<JobRecord> {
+        self.core.runner.jobs(&self.core)
+    }
+
+    /// What the scheduler of jobs expects, found, and learned.
+    pub fn scheduler(&self) -> SchedulerStatus {
+        status::scheduler(&self.core)
+    }
+
     /// The tables that a snapshot taken now would see, by id.
     pub fn tables(&self) -> Vec<TableRef> {
         let mut relations = self.core.catalog.visible(self.core.timeline.published());
@@ -225,6 +235,7 @@ impl Engine {
         let _urgent = self.core.services.load.urgent();
         self.core.stop.store(true, Ordering::Release);
         self.core.services.wake.notify();
+        self.core.monitor_bell.notify();
         self.core.async_commits.wake();
         self.core.cache.wake();
         let threads = std::mem::take(&mut *self.threads.lock());

@@ -31,7 +31,7 @@ mod threads;
 pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
 pub use handle::Engine;
 pub use options::{Durability, EngineOptions};
-pub use status::EngineStatus;
+pub use status::{EngineStatus, SchedulerStatus};
 
 pub(crate) use backup::FilePins;
 pub(crate) use core::Core;

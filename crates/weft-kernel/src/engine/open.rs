@@ -46,6 +46,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
     let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
+    let cores = if options.cores == 0 { env.spawn.parallelism() } else { options.cores };
     let services = Arc::new(Services {
         dir: dir.to_owned(),
         manifest: manifest.clone(),
@@ -53,7 +54,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         block_cache: cache.clone(),
         options: options.clone(),
         timeline: timeline.clone(),
-        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone())),
+        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores, options.scheduler)),
         row_budget,
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
@@ -90,6 +91,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         locks: LockTable::new(),
         recent: RecentCommits::default(),
         runner: Runner::default(),
+        monitor_bell: Wake::default(),
         poison: Poison::default(),
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use weft_format::{Code, Error, Result};
 
+use crate::sched::SchedulerMode;
+
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -41,6 +43,10 @@ pub struct EngineOptions {
     pub admission_timeout: Duration,
     /// Threads that run jobs; 0: jobs are run by [`Engine::run_jobs`](super::Engine::run_jobs) only.
     pub workers: usize,
+    /// What decides when those jobs start; [`Load::set_mode`](crate::sched::Load::set_mode) changes it.
+    pub scheduler: SchedulerMode,
+    /// The cores that queries and jobs share; 0: as many as the machine has.
+    pub cores: usize,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
 }
@@ -59,7 +65,9 @@ impl Default for EngineOptions {
             transaction_slots: 1024,
             query_slots: 64,
             admission_timeout: Duration::from_secs(30),
-            workers: 1,
+            workers: 2,
+            scheduler: SchedulerMode::Cost,
+            cores: 0,
             owner: None,
         }
     }

@@ -6,6 +6,7 @@ use super::core::Core;
 use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
+use crate::sched::{Comparison, Forecast, Phi, PhiSet, SchedulerMode};
 use crate::table::JobKind;
 
 /// What an engine is and did since it was opened.
@@ -43,6 +44,38 @@ pub struct EngineStatus {
     pub transactions: PoolStatus,
     /// Long queries and who waits to run one.
     pub queries: PoolStatus,
+}
+
+/// What the scheduler of jobs expects, found, and learned.
+#[derive(Clone, Debug)]
+pub struct SchedulerStatus {
+    /// The switch.
+    pub mode: SchedulerMode,
+    /// The busy cores of the next moments, without those of jobs.
+    pub forecast: Forecast,
+    /// What the monitor expected and found.
+    pub comparison: Comparison,
+    /// By kind of operator: how much longer operators take than the cost model says.
+    pub operators: PhiSet,
+    /// By kind of job: how much longer jobs take than their prices say.
+    pub jobs: Vec<(JobKind, Phi)>,
+    /// Queries of the column engine that run.
+    pub query_count: usize,
+    /// Jobs that run.
+    pub job_count: usize,
+}
+
+pub(super) fn scheduler(core: &Core) -> SchedulerStatus {
+    let load = &core.services.load;
+    SchedulerStatus {
+        mode: load.mode(),
+        forecast: load.forecast(),
+        comparison: load.comparison(),
+        operators: load.phis(),
+        jobs: core.runner.phis(),
+        query_count: load.query_count(),
+        job_count: core.runner.running_count(),
+    }
 }
 
 pub(super) fn status(core: &Core) -> EngineStatus {

@@ -1,5 +1,5 @@
-//! The engine's threads: job workers, the one that writes asynchronous commits to disk, and the one that frees evicted
-//! blocks.
+//! The engine's threads: job workers, their monitor, the one that writes asynchronous commits to disk, and the one that
+//! frees evicted blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,14 @@ use weft_env::JoinHandle;
 use weft_format::{Code, Error, Result};
 
 use super::core::Core;
-use crate::sched::{Ran, Wake};
+use crate::sched::{self, LOOK, Ran, Wake};
 
 /// How long an asynchronous commit stays in memory, about.
 const FLUSH_DELAY: Duration = Duration::from_millis(10);
 /// How often idle threads look around.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
+/// The least that a worker waits for the moment at which idle cores are expected: looking costs something, too.
+const WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// Whether there are records in the log's buffer that nobody waits for.
 #[derive(Debug, Default)]
@@ -44,6 +46,8 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
         handles.push(spawn(core, &format!("weft-job-{number}"), move || work(&worker))?);
     }
     if core.options.workers > 0 {
+        let watched = core.clone();
+        handles.push(spawn(core, "weft-monitor", move || watch(&watched))?);
         let flusher = core.clone();
         handles.push(spawn(core, "weft-log-flush", move || flush(&flusher))?);
         let freer = core.clone();
@@ -65,11 +69,24 @@ fn work(core: &Core) {
     while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
         let rings = core.services.wake.rings();
         // What fails here has poisoned the engine or is tried again after a pause (sched 2).
-        let ran = core.runner.run_one(core, true).unwrap_or(Ran::Busy);
+        let ran = core.runner.run_scheduled(core).unwrap_or(Ran::Busy);
         let kept_house = core.keep_house(ran);
         if ran != Ran::Job && !kept_house {
-            heard = if heard == rings { core.services.wake.wait(rings, LOOK_AROUND) } else { rings };
+            let patience = match ran {
+                Ran::Waits(Some(until)) => until.clamp(WAIT_MIN, LOOK_AROUND),
+                _ => LOOK_AROUND,
+            };
+            heard = if heard == rings { core.services.wake.wait(rings, patience) } else { rings };
         }
+    }
+}
+
+/// Looks ten times a second at what runs, until the engine stops.
+fn watch(core: &Core) {
+    while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
+        let rings = core.monitor_bell.rings();
+        sched::look(core);
+        core.monitor_bell.wait(rings, LOOK);
     }
 }
 

@@ -75,7 +75,7 @@ impl IndexStore {
         match offer.kind {
             JobKind::IndexFlush => self.run_flush(offer.number),
             JobKind::IndexMerge => self.run_merge(offer.number),
-            JobKind::Convert | JobKind::Compact => Ok(()),
+            _ => Ok(()),
         }
     }
 

@@ -40,8 +40,8 @@ use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
 use crate::table::{
-    Attachment, Change, JobOffer, Maintain, Newest, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Table,
-    TableContext, TableStatistics, TableWrites, Write,
+    Attachment, Change, JobOffer, LayerStatus, Maintain, Newest, PartStatus, RecoveredTable, Replay, Scan, ScanOutput,
+    ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -612,7 +612,11 @@ impl Maintain for Index {
         Ok(wrong)
     }
 
-    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)> {
+    fn layers(&self) -> Vec<LayerStatus> {
+        Vec::new()
+    }
+
+    fn parts(&self) -> Vec<PartStatus> {
         Vec::new()
     }
 }

@@ -1,28 +1,54 @@
-//! Background jobs: which one next, and the threads that run them.
+//! Background jobs: which start now, and the threads that run them.
 //!
 //! ```text
-//!   offers   convert t3 #2  frees 4 MB, releases 9 MB of log
-//!            compact t3 #5  12,000 dead rows
-//!            convert t7 #1  frees 1 MB
-//!   running  convert t7
-//!   pick  →  convert t3 #2   "conversion first; frees 4194304 bytes, releases 9437184 bytes of log for 2000 us"
+//!   queries  ── plans ──→ forecast  busy cores: 2 for 30 ms, then 1      (stages × φ, which actual times correct)
+//!   tables   ── offers ─┐     │
+//!   debts    ───────────┴→  decide  →  convert t3 #2  "conversion first; ...; 1.0 of 2 cores are expected to be idle
+//!                             │                        for its 70 ms"
+//!   monitor  ── 100 ms ───────┘        to-baseline t3 #5  waits
+//!
+//!   Pacer     a job that runs pauses while queries need its core
 //! ```
 //!
-//! 1. Of one table at most one conversion runs at a time; compactions may run beside it.
+//! 1. Of one table at most one conversion runs at a time; other jobs may run beside it.
 //! 2. A job that failed for lack of space is tried again after a pause; any other failure stops the engine.
 //! 3. No lock is held while a job runs.
-//! 4. Beside queries jobs work a part of the time, until memory is short or somebody waits for them ([`Load`]).
+//! 4. Whoever waits for jobs (CHECKPOINT, VACUUM, [`Engine::run_jobs`](crate::Engine::run_jobs)) runs them himself,
+//!    whatever is forecast, by the order of [`pick()`].
 //!
-//! Source: DESIGN section 7; the load prediction of the paper's formulas 5 to 7 is not here yet: jobs start when they
-//! are offered.
+//! | module | what |
+//! |---|---|
+//! | `phi` | φ per kind of operator: actual over estimated time |
+//! | `forecast` | plans → busy cores; a pure function |
+//! | `decide`, `pick` | offers, debts, forecast → jobs to start and reasons; pure functions |
+//! | `load` | queries that run, and what they used lately |
+//! | `pacer` | pauses of running jobs |
+//! | `monitor` | the look every 100 ms |
+//! | `runner`, `jobs`, `wake` | running jobs, their records, the bell of the workers |
+//!
+//! Source: DESIGN section 7, SynchroStore section 3.3.
 
+mod decide;
+mod forecast;
+mod jobs;
 mod load;
+mod mode;
+mod monitor;
+mod pacer;
+mod phi;
 mod pick;
 mod runner;
 mod wake;
 
-pub use load::{Counted, Load, Pacer};
+pub use decide::{Debts, Decision, Occupied, Offered, Situation, decide};
+pub use forecast::{Forecast, HORIZON_US, PlanForecast, RunningPlan, Stage, forecast};
+pub use jobs::{JobRecord, JobState};
+pub use load::{Comparison, Counted, Load, QueryRun, Waiting};
+pub use mode::SchedulerMode;
+pub use pacer::Pacer;
+pub use phi::{OperatorKind, Phi, PhiSet};
 pub use pick::{Choice, Running, pick};
 pub use wake::Wake;
 
+pub(crate) use monitor::{LOOK, look};
 pub(crate) use runner::{Ran, Runner};

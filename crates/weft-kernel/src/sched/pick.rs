@@ -5,6 +5,8 @@
 //!   cost  = core time + bytes read and written at 1 GB/s
 //! ```
 
+use std::cmp::Ordering;
+
 use weft_format::TableId;
 
 use crate::table::{JobKind, JobOffer, Price};
@@ -44,31 +46,26 @@ pub struct Choice {
 /// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion and flush, which free
 /// memory, come before compaction and merge; among equals the best worth wins, then the lowest table and number.
 pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Option<Choice> {
-    let mut best: Option<(usize, f64)> = None;
-    for (index, offer) in offers.iter().enumerate() {
-        if paused.contains(&offer.table) || !fits_beside(offer, running) {
-            continue;
-        }
-        let worth = worth(&offer.price);
-        let better = best.is_none_or(|(other, other_worth)| {
-            let other = &offers[other];
-            let order = rank(offer.kind).cmp(&rank(other.kind)).then(other_worth.total_cmp(&worth));
-            order.then((offer.table, offer.number).cmp(&(other.table, other.number))).is_lt()
-        });
-        if better {
-            best = Some((index, worth));
-        }
-    }
-    best.map(|(index, _)| Choice { index, reason: explain(&offers[index], offers.len()) })
+    let fits = |offer: &JobOffer| !paused.contains(&offer.table) && fits_beside(offer, running);
+    let fitting = offers.iter().enumerate().filter(|(_, offer)| fits(offer));
+    let (index, best) = fitting.min_by(|one, other| compare(one.1, other.1))?;
+    Some(Choice { index, reason: explain(best, offers.len()) })
 }
 
-fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
+/// Which of two offers comes first.
+pub(super) fn compare(one: &JobOffer, other: &JobOffer) -> Ordering {
+    let order = rank(one.kind).cmp(&rank(other.kind)).then(worth(&other.price).total_cmp(&worth(&one.price)));
+    order.then((one.table, one.number).cmp(&(other.table, other.number)))
+}
+
+/// Whether an offer may run beside running jobs.
+pub(super) fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
     running.iter().filter(|job| job.table == offer.table).all(|job| match offer.kind {
         // One conversion per table (sched 1).
         JobKind::Convert => job.kind != JobKind::Convert,
         // An index flushes its memories one by one.
         JobKind::IndexFlush => job.kind != JobKind::IndexFlush,
-        JobKind::Compact | JobKind::IndexMerge => *job != Running::of(offer),
+        _ => *job != Running::of(offer),
     })
 }
 
@@ -82,16 +79,18 @@ fn worth(price: &Price) -> f64 {
     gain / (cost_us(price) + 1.0)
 }
 
-fn cost_us(price: &Price) -> f64 {
+/// Core time and input and output, microseconds.
+pub(super) fn cost_us(price: &Price) -> f64 {
     price.cpu_us as f64 + (price.read_bytes + price.write_bytes) as f64 / IO_BYTES_PER_US
 }
 
-fn explain(offer: &JobOffer, count: usize) -> String {
+/// Why the offer is the best of so many.
+pub(super) fn explain(offer: &JobOffer, count: usize) -> String {
     let Price { memory_freed_bytes, log_released_bytes, dead_rows, .. } = offer.price;
     let first = match offer.kind {
         JobKind::Convert => "conversion first",
         JobKind::IndexFlush => "flush first",
-        JobKind::Compact | JobKind::IndexMerge => "no conversion waits",
+        _ => "no conversion waits",
     };
     format!(
         "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of \

@@ -7,8 +7,14 @@ use weft_format::TableId;
 pub enum JobKind {
     /// Frozen row table → column tables.
     Convert,
-    /// Column tables → fewer, without dead rows.
-    Compact,
+    /// Tables change their layer, and buckets their borders, by an edit alone.
+    Move,
+    /// Column tables of one layer → fewer of the same layer, without dead rows.
+    Merge,
+    /// Incremental column tables → tables of buckets.
+    ToTransition,
+    /// Tables of a bucket and the baseline under them → baseline.
+    ToBaseline,
     /// Frozen memory of an index → a sorted run.
     IndexFlush,
     /// Sorted runs of a range of an index → one, without entries that nobody needs.

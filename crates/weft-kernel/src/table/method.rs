@@ -7,6 +7,7 @@ use weft_format::{FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::job::JobOffer;
 use super::scan::{ScanOutput, ScanRequest, TableStatistics};
+use super::status::{LayerStatus, PartStatus};
 use super::write_set::{Attachment, Change, Location, TableWrites};
 use crate::catalog::TableDef;
 use crate::services::Services;
@@ -83,8 +84,10 @@ pub trait Maintain: Send + Sync {
     fn drop_files(&self);
     /// Reads all files of the table and tests every checksum and invariant; returns what is wrong, one line each.
     fn check(&self) -> Result<Vec<String>>;
-    /// One line per layer for people: layer name, parts, rows, dead rows, bytes.
-    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)>;
+    /// What lies in which layer now, from the newest to the oldest data.
+    fn layers(&self) -> Vec<LayerStatus>;
+    /// The data files that have delete marks beside them, by lowest key.
+    fn parts(&self) -> Vec<PartStatus>;
 }
 
 /// Redo.

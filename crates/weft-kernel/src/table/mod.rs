@@ -13,9 +13,11 @@
 mod job;
 mod method;
 mod scan;
+mod status;
 mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
 pub use method::{Maintain, Method, Newest, RecoveredTable, Replay, Scan, Table, TableContext, Write};
 pub use scan::{ExprTest, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
+pub use status::{LayerStatus, PartStatus};
 pub use write_set::{Attachment, Change, Location, Staged, TableWrites};

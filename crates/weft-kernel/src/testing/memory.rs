@@ -14,8 +14,9 @@ use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRe
 use crate::catalog::TableDef;
 use crate::manifest::Edit;
 use crate::table::{
-    Attachment, Change, JobKind, JobOffer, Location, Maintain, Method, Newest, Partition, Price, RecoveredTable,
-    Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext, TableStatistics, TableWrites, Write,
+    Attachment, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus, Partition,
+    Price, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext, TableStatistics,
+    TableWrites, Write,
 };
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -362,7 +363,11 @@ impl Maintain for MemoryTable {
         Ok(Vec::new())
     }
 
-    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)> {
+    fn layers(&self) -> Vec<LayerStatus> {
+        Vec::new()
+    }
+
+    fn parts(&self) -> Vec<PartStatus> {
         Vec::new()
     }
 }

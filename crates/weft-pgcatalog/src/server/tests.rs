@@ -22,6 +22,23 @@ fn texts_are_replaced_and_cut_by_patterns_as_in_postgresql() {
 }
 
 #[test]
+fn what_is_not_a_dotted_name_is_not_taken_apart() {
+    let parse = |values: &[Datum]| {
+        let types = [Type::Text, Type::Bool];
+        parse_ident(&Arguments { snapshot: &Snapshot::default(), values, types: &types[..values.len()] })
+    };
+    let strict = |text: &str| parse(&[Datum::text(text)]).map(|parts| parts.plain());
+    assert_eq!(strict("  Shop . \"a\"\"B\" ").unwrap(), "{shop,\"a\\\"B\"}");
+    assert_eq!(strict("a1$_é.B").unwrap(), "{a1$_é,b}");
+    for wrong in ["no'such", "a.", ".a", "a b", "\"a", "\"\"", "", "1a", "a..b"] {
+        let error = strict(wrong).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidParameterValue, "{wrong}");
+        assert_eq!(error.message(), format!("string is not a valid identifier: \"{wrong}\""));
+    }
+    assert_eq!(parse(&[Datum::text("no'such"), Datum::Bool(false)]).unwrap().plain(), "{no}");
+}
+
+#[test]
 fn times_are_written_in_patterns() {
     let values = [Datum::Int(1_700_000_000_000_000), Datum::text("YYYY-MM-DD HH24:MI:SS TZ")];
     let call = Arguments { snapshot: &Snapshot::default(), values: &values, types: &[Type::Timestamptz, Type::Text] };

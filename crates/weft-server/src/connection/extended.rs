@@ -29,6 +29,9 @@ impl Connection {
                 *oid = named;
             }
         }
+        if !name.is_empty() {
+            self.session.note_statement(&name, true);
+        }
         self.statements.insert(name, Arc::new(Statement { prepared, oids }));
         self.channel.out.empty(b'1');
         Ok(())
@@ -154,7 +157,10 @@ impl Connection {
     /// Close: forgets a statement or portal; one that is not there is no error.
     pub(super) fn close(&mut self, named: &Named) {
         match named {
-            Named::Statement(name) => drop(self.statements.remove(name)),
+            Named::Statement(name) => {
+                self.session.note_statement(name, false);
+                self.statements.remove(name);
+            }
             Named::Portal(name) => drop(self.portals.remove(name)),
         }
         self.channel.out.empty(b'3');

@@ -150,6 +150,9 @@ impl Connection {
     }
 
     fn handle(&mut self, frame: &Frame) -> Result<bool> {
+        if self.session.take_deallocated() {
+            self.statements.retain(|name, _| name.is_empty() || self.session.has_statement(name));
+        }
         let message = decode(frame.tag, self.channel.body(frame))?;
         match message {
             Frontend::Query(sql) => {

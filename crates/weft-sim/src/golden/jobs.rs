@@ -20,7 +20,10 @@ use super::show;
 pub(super) fn execute(process: &mut Process, command: &Command) -> Printed {
     match command.name.as_str() {
         "offer" => process.offers.push(offer(command)?),
-        "running" => process.running.push(Running::of(&offer(command)?)),
+        "running" => {
+            process.running.push(Running::of(&offer(command)?));
+            process.made_up.left_us.push(command.number("left", 50.0)? * 1e3);
+        }
         "paused" => process.paused.push(table_id(command.word(0, "the table")?)?),
         "jobs" => return Ok(offers(&process.engine()?)?.iter().map(show_offer).collect()),
         _ if command.words.iter().any(|word| word == "offered") => {
@@ -65,10 +68,14 @@ fn picked(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Strin
     }
 }
 
-fn show_job(offer: &JobOffer) -> String {
+/// `convert t3 #2`
+pub(super) fn show_job(offer: &JobOffer) -> String {
     let kind = match offer.kind {
         JobKind::Convert => "convert",
-        JobKind::Compact => "compact",
+        JobKind::Move => "move",
+        JobKind::Merge => "merge",
+        JobKind::ToTransition => "to-transition",
+        JobKind::ToBaseline => "to-baseline",
         JobKind::IndexFlush => "index-flush",
         JobKind::IndexMerge => "index-merge",
     };
@@ -89,7 +96,10 @@ fn show_offer(offer: &JobOffer) -> String {
 fn offer(command: &Command) -> Result<JobOffer, String> {
     let kind = match command.word(0, "the kind of job")? {
         "convert" => JobKind::Convert,
-        "compact" => JobKind::Compact,
+        "move" => JobKind::Move,
+        "merge" => JobKind::Merge,
+        "to-transition" => JobKind::ToTransition,
+        "to-baseline" => JobKind::ToBaseline,
         other => return Err(format!("bad command: there is no job {other}")),
     };
     let number = command.word(2, "the number")?;

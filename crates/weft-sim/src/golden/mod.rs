@@ -30,6 +30,7 @@
 //! | `freeze` `run-job` `run-jobs` `checkpoint` `check` | |
 //! | `jobs` `pick` | offers with their prices; what the scheduler would pick and why |
 //! | `offer ..` `running ..` `paused ..` `pick offered` | the same for offers that the script makes up |
+//! | `query ..` `phi ..` `forecast` `decide` | busy cores of made up queries, and which offers start |
 //! | `layers [T]` `status` `locks` `log` `manifest` `files` | the state |
 //! | `trace` `trace skip` | disk operations and `-- steps` since the last `trace`, without times |
 //!
@@ -44,6 +45,7 @@ mod command;
 mod jobs;
 mod machine;
 mod process;
+mod schedule;
 mod script;
 mod show;
 mod statements;

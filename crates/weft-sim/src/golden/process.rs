@@ -17,7 +17,8 @@ use weft_kernel::{Engine, Transaction};
 use super::background::Background;
 use super::command::Command;
 use super::machine::Shared;
-use super::{jobs, show, statements};
+use super::schedule::MadeUp;
+use super::{jobs, schedule, show, statements};
 use crate::tables::DIR;
 
 /// What a command prints.
@@ -35,6 +36,8 @@ pub(super) struct Process {
     pub(super) offers: Vec<JobOffer>,
     pub(super) running: Vec<Running>,
     pub(super) paused: Vec<weft_format::TableId>,
+    /// What it made up for the scheduler.
+    pub(super) made_up: MadeUp,
     pub(super) engine: Option<Arc<Engine>>,
 }
 
@@ -49,6 +52,7 @@ impl Process {
             offers: Vec::new(),
             running: Vec::new(),
             paused: Vec::new(),
+            made_up: MadeUp::default(),
             engine: None,
         }
     }
@@ -75,6 +79,7 @@ impl Process {
             "commit" | "rollback" => self.end(command),
             "wait" => self.wait(command),
             "jobs" | "pick" | "offer" | "running" | "paused" => jobs::execute(self, command),
+            "phi" | "query" | "forecast" | "decide" => schedule::execute(self, command),
             "layers" | "status" | "locks" | "log" | "manifest" | "files" | "trace" => show::execute(self, command),
             "freeze" | "run-job" | "run-jobs" | "checkpoint" | "check" => jobs::run(&self.engine()?, command),
             _ => self.statement(command),

@@ -18,9 +18,9 @@ use weft_format::{Error, Lsn, Result, TableId, Value};
 use weft_kernel::lock::{LockMode, LockName};
 use weft_kernel::log::{ChangeDecoder, LoggedChange, Record, read_log};
 use weft_kernel::manifest::{Edit, ManifestRecord, read_manifest};
-use weft_kernel::table::Change;
+use weft_kernel::table::{Change, LayerStatus};
 use weft_kernel::{Engine, TableRef};
-use weft_tables::column::payload::Payload;
+use weft_tables::column::payload::{Layer, Payload};
 
 use super::command::Command;
 use super::process::{Printed, Process, show_error};
@@ -55,12 +55,31 @@ pub(super) fn tables(engine: &Arc<Engine>) -> std::result::Result<Vec<TableRef>,
 fn layers(engine: &Arc<Engine>, only: Option<&String>) -> Printed {
     let mut lines = Vec::new();
     for table in tables(engine)?.iter().filter(|table| only.is_none_or(|name| *name == table.def.name)) {
-        for (layer, parts, rows, dead, bytes) in table.table.layers() {
-            let name = &table.def.name;
-            lines.push(format!("{name}  {layer:<17} {parts:>3} parts {rows:>5} rows {dead:>4} dead {bytes:>6} bytes"));
+        for layer in table.table.layers() {
+            lines.push(show_layer(table, &layer));
         }
     }
     Ok(lines)
+}
+
+/// `t  baseline 1            2 parts    70 rows    0 dead   1375 bytes  50..99`
+fn show_layer(table: &TableRef, layer: &LayerStatus) -> String {
+    let LayerStatus { parts, rows, dead_rows, bytes, .. } = layer;
+    let name = layer.bucket.map_or_else(|| layer.layer.to_owned(), |bucket| format!("{} {bucket}", layer.layer));
+    let table_name = &table.def.name;
+    let line = format!("{table_name}  {name:<17} {parts:>3} parts {rows:>5} rows {dead_rows:>4} dead {bytes:>6} bytes");
+    let key = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(|bytes| key_text(table, bytes));
+    match (key(&layer.key_min), key(&layer.key_max)) {
+        (Some(min), Some(max)) => format!("{line}  {min}..{max}"),
+        _ => line,
+    }
+}
+
+fn key_text(table: &TableRef, bytes: &[u8]) -> String {
+    match table.keys.decode(bytes).as_deref() {
+        Ok([Value::Int(key)]) => key.to_string(),
+        _ => format!("{bytes:02x?}"),
+    }
 }
 
 fn status(engine: &Engine) -> Vec<String> {
@@ -189,7 +208,15 @@ fn show_edit(edit: &Edit) -> Result<String> {
     let mut text = format!("t{}, cut {}", edit.table, edit.cut);
     let payload = Payload::decode(&edit.payload)?;
     for part in &payload.added {
-        text.push_str(&format!(", +{} ({} rows)", part.file, part.row_count));
+        let layer = if part.layer == Layer::Incremental { "" } else { part.layer.name() };
+        let space = if layer.is_empty() { "" } else { " " };
+        text.push_str(&format!(", +{}{space}{layer} ({} rows)", part.file, part.row_count));
+    }
+    for (file, layer) in &payload.moved {
+        text.push_str(&format!(", {file} to {}", layer.name()));
+    }
+    if let Some(borders) = &payload.borders {
+        text.push_str(&format!(", {} borders", borders.len()));
     }
     for file in &payload.removed {
         text.push_str(&format!(", -{file}"));

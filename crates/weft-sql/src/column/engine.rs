@@ -38,6 +38,7 @@ use weft_kernel::TableRef;
 
 use super::collected::Collected;
 use super::error::unwrap;
+use super::forecast::{Expected, expected};
 use super::held::counted;
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
@@ -47,7 +48,7 @@ use super::scan::{Execution, WeftScanExec};
 use super::semantics::typed_params;
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
 use super::stop::{bind_filters, stoppable};
-use super::stream::{QueryStream, wait};
+use super::stream::{QueryStream, Running, wait};
 use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
@@ -185,8 +186,8 @@ impl ColumnEngine {
     pub fn execute(&self, query: &PreparedQuery, binding: Binding) -> Result<QueryStream> {
         binding.cancel.check()?;
         guarded(|| {
-            let plan = self.runnable(query, &binding)?;
-            self.start(query, plan, binding)
+            let (plan, expected) = self.runnable(query, &binding)?;
+            self.start(query, plan, expected, binding)
         })
     }
 
@@ -194,15 +195,18 @@ impl ColumnEngine {
         &self,
         query: &PreparedQuery,
         plan: Arc<dyn ExecutionPlan>,
+        expected: Expected,
         binding: Binding,
     ) -> Result<QueryStream> {
-        let (cancel, load) = (binding.cancel.clone(), Arc::clone(&binding.load));
+        let (cancel, run) = (binding.cancel.clone(), binding.load.begin(expected.forecast));
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
         let context = self.task_context(query, &plan, binding, &stopped);
+        let observed = expected.is_observed.then(|| Arc::clone(&plan));
         let stream = execute_stream(plan, context).map_err(|error| unwrap(error, &query.text))?;
-        Ok(QueryStream::new(stream, self.handle.clone(), converter, (cancel, load), Arc::clone(&query.text), stopped))
+        let running = Running { stream, observed, run };
+        Ok(QueryStream::new(running, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
     }
 
     fn task_context(
@@ -229,26 +233,36 @@ impl ColumnEngine {
         ))
     }
 
-    /// A physical plan for one execution.
-    pub(super) fn runnable(&self, query: &PreparedQuery, binding: &Binding) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.unbound(query, binding)?;
-        bind_filters(plan, &binding.cancel).map_err(|error| unwrap(error, &query.text))
+    /// A physical plan for one execution, and what is expected of it.
+    pub(super) fn runnable(
+        &self,
+        query: &PreparedQuery,
+        binding: &Binding,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Expected)> {
+        let (plan, kept) = self.unbound(query, binding)?;
+        let expected = kept.unwrap_or_else(|| self.expected(&plan));
+        Ok((bind_filters(plan, &binding.cancel).map_err(|error| unwrap(error, &query.text))?, expected))
     }
 
-    fn unbound(&self, query: &PreparedQuery, binding: &Binding) -> Result<Arc<dyn ExecutionPlan>> {
+    fn expected(&self, plan: &Arc<dyn ExecutionPlan>) -> Expected {
+        expected(plan, self.parallelism, self.memory_bytes)
+    }
+
+    /// A plan that knows no cancel token; a kept one has a kept forecast.
+    fn unbound(&self, query: &PreparedQuery, binding: &Binding) -> Result<(Arc<dyn ExecutionPlan>, Option<Expected>)> {
         let wrong = |error| unwrap(error, &query.text);
         if query.cachable {
             self.refresh_template(query, binding);
             return match self.template(query)? {
-                Template::Reusable(plan) => reset_plan_states(plan).map_err(wrong),
-                Template::Single => self.physical(query, &self.state, &query.plan).map_err(wrong),
+                Template::Reusable(plan, kept) => Ok((reset_plan_states(plan).map_err(wrong)?, Some(kept))),
+                Template::Single => Ok((self.physical(query, &self.state, &query.plan).map_err(wrong)?, None)),
             };
         }
         let plan = with_params(&query.plan, &query.params, binding)?;
         let mut state = (*self.state).clone();
         state.execution_props_mut().query_execution_start_time = DateTime::from_timestamp_micros(binding.now_micros);
         let plan = state.optimize(&plan).map_err(wrong)?;
-        self.physical(query, &state, &plan).map_err(wrong)
+        Ok((self.physical(query, &state, &plan).map_err(wrong)?, None))
     }
 
     fn physical(
@@ -330,7 +344,12 @@ impl ColumnEngine {
             return Ok(template.clone());
         }
         let plan = self.physical(query, &self.state, &query.plan).map_err(|error| unwrap(error, &query.text))?;
-        let made = if is_reusable(&plan) { Template::Reusable(plan) } else { Template::Single };
+        let made = if is_reusable(&plan) {
+            let expected = self.expected(&plan);
+            Template::Reusable(plan, expected)
+        } else {
+            Template::Single
+        };
         *template = Some(made.clone());
         Ok(made)
     }
@@ -344,7 +363,7 @@ impl ColumnEngine {
             return;
         }
         let mut template = query.template.lock();
-        let Some(Template::Reusable(plan)) = &*template else {
+        let Some(Template::Reusable(plan, _)) = &*template else {
             return;
         };
         let spares = query.spares_memory.load(Ordering::Relaxed);
@@ -391,7 +410,7 @@ pub struct PreparedQuery {
 #[derive(Clone)]
 enum Template {
     /// Run as a reset copy.
-    Reusable(Arc<dyn ExecutionPlan>),
+    Reusable(Arc<dyn ExecutionPlan>, Expected),
     /// Some operator keeps state: planned for each execution.
     Single,
 }
@@ -420,7 +439,7 @@ impl PreparedQuery {
 
     /// Whether executions reuse a physical plan.
     pub fn is_warm(&self) -> bool {
-        matches!(&*self.template.lock(), Some(Template::Reusable(_)))
+        matches!(&*self.template.lock(), Some(Template::Reusable(..)))
     }
 
     /// The ids of the tables.

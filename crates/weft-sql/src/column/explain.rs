@@ -21,7 +21,7 @@ use crate::binding::Binding;
 impl ColumnEngine {
     /// The plan as text; with `analyze` it is run (its rows are dropped) and shown with what each operator did.
     pub fn explain(&self, query: &PreparedQuery, binding: Binding, analyze: bool) -> Result<String> {
-        let plan = self.runnable(query, &binding)?;
+        let (plan, expected) = self.runnable(query, &binding)?;
         let warm = if query.is_warm() { "warm: the physical plan is reused" } else { "planned for each execution" };
         let mut out = format!("Column engine ({warm})\n");
         if !analyze {
@@ -29,7 +29,7 @@ impl ColumnEngine {
             return Ok(out);
         }
         let started = self.clock.monotonic_nanos();
-        let mut stream = self.start(query, Arc::clone(&plan), binding)?;
+        let mut stream = self.start(query, Arc::clone(&plan), expected, binding)?;
         let mut rows = 0;
         while let Some(batch) = stream.next()? {
             rows += batch.num_rows();

@@ -20,6 +20,7 @@ mod collected;
 mod engine;
 mod error;
 mod explain;
+mod forecast;
 mod functions;
 mod held;
 mod indexed;

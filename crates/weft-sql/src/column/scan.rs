@@ -17,7 +17,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use arrow::array::RecordBatch;
@@ -83,6 +83,8 @@ pub(crate) struct WeftScanExec {
 struct Started {
     scans: Vec<Vec<Option<Box<dyn Partition>>>>,
     metrics: Vec<Arc<ScanMetrics>>,
+    /// Time in partitions, nanoseconds.
+    nanos: Arc<AtomicU64>,
 }
 
 /// What a leaf is made from.
@@ -142,6 +144,18 @@ impl WeftScanExec {
     /// The table and how many partitions the plan reads it in.
     pub(crate) fn partitioned(&self) -> (TableId, usize) {
         (self.table, self.properties.partitioning.partition_count())
+    }
+
+    /// What a scan has to do: rows, columns of numbers and such, columns of texts and such, conditions.
+    pub(crate) fn work_estimated(&self) -> (u64, usize, usize, usize) {
+        let is_long = |column: &&usize| self.stored.columns[**column].data_type.arrow().primitive_width().is_none();
+        let texts = self.projection.iter().filter(is_long).count();
+        (self.rows_estimated, self.projection.len() - texts, texts, self.predicates.len())
+    }
+
+    /// How long this execution read, on all cores together, nanoseconds.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.started.lock().nanos.load(Ordering::Relaxed)
     }
 
     /// Takes one partition of this execution's scan, starting it if need be (invariant 2).
@@ -254,6 +268,7 @@ impl ExecutionPlan for WeftScanExec {
             schema: Arc::clone(self.properties.eq_properties.schema()),
             execution,
             partition: Some(partition),
+            nanos: Arc::clone(&self.started.lock().nanos),
             owns_texts: batch_rows < BATCH_ROWS,
         }))
     }
@@ -290,6 +305,8 @@ struct ScanStream {
     schema: SchemaRef,
     execution: Arc<Execution>,
     partition: Option<Box<dyn Partition>>,
+    /// Where its time is added.
+    nanos: Arc<AtomicU64>,
     /// Whether texts are copied out of the blocks that they were read from. Who spares memory counts each batch with
     /// all that it holds on to.
     owns_texts: bool,
@@ -303,7 +320,11 @@ impl Stream for ScanStream {
         let Some(partition) = &mut this.partition else {
             return Poll::Ready(None);
         };
-        match this.execution.check().and_then(|()| partition.next()) {
+        let clock = this.execution.binding.cancel.clock();
+        let begun_nanos = clock.monotonic_nanos();
+        let next = this.execution.check().and_then(|()| partition.next());
+        this.nanos.fetch_add(clock.monotonic_nanos().saturating_sub(begun_nanos), Ordering::Relaxed);
+        match next {
             Ok(Some(batch)) if this.owns_texts => Poll::Ready(Some(Ok(with_own_texts(&batch)))),
             Ok(Some(batch)) => Poll::Ready(Some(Ok(batch))),
             Ok(None) => {

@@ -189,9 +189,9 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Gives parameters that are arguments of routines, or cast to a type of ours, their types.
+/// Gives parameters that are arguments of routines, cast to a type of ours, or a LIMIT or OFFSET their types.
 pub(super) fn typed_params(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite_plan(plan, true, |expr, schema| {
+    rewrite_plan(typed_limits(plan)?, true, |expr, schema| {
         expr.transform_up(|expr| {
             Ok(match expr {
                 Expr::ScalarFunction(function) if function.args.iter().any(is_open_param) => {
@@ -205,6 +205,21 @@ pub(super) fn typed_params(plan: LogicalPlan) -> Result<LogicalPlan> {
             })
         })
     })
+}
+
+/// A parameter that says how many rows is a bigint, at every level of the query.
+fn typed_limits(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let typed = plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Limit(_) => plan.map_expressions(|expr| {
+            Ok(if is_open_param(&expr) {
+                Transformed::yes(with_type(expr, DataType::BigInt))
+            } else {
+                Transformed::no(expr)
+            })
+        }),
+        plan => Ok(Transformed::no(plan)),
+    })?;
+    Ok(typed.data)
 }
 
 fn is_open_param(expr: &Expr) -> bool {

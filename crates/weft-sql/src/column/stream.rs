@@ -9,16 +9,18 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::ExecutionPlan;
 use futures::{Future, StreamExt};
 use tokio::runtime::Handle;
 use tokio::task::unconstrained;
 use weft_env::sync::{Condvar, Mutex};
 use weft_format::Result;
-use weft_kernel::sched::Load;
+use weft_kernel::sched::QueryRun;
 
 use super::collected::Collected;
 use super::engine::guarded;
 use super::error::unwrap;
+use super::forecast::learn;
 use super::output::Converter;
 use crate::binding::CancelToken;
 
@@ -50,13 +52,20 @@ impl Bell {
     }
 }
 
+/// What runs, and its place among the engine's queries.
+pub(super) struct Running {
+    pub(super) stream: SendableRecordBatchStream,
+    /// The plan, when it is asked what it took.
+    pub(super) observed: Option<Arc<dyn ExecutionPlan>>,
+    pub(super) run: QueryRun,
+}
+
 /// A running query. Dropping it cancels what is still running.
 pub struct QueryStream {
-    stream: Option<SendableRecordBatchStream>,
+    running: Option<Running>,
     handle: Handle,
     converter: Converter,
     cancel: CancelToken,
-    load: Arc<Load>,
     text: Arc<str>,
     stopped: Arc<AtomicBool>,
     bell: Arc<Bell>,
@@ -64,14 +73,14 @@ pub struct QueryStream {
 
 impl QueryStream {
     pub(super) fn new(
-        stream: SendableRecordBatchStream,
+        running: Running,
         handle: Handle,
         converter: Converter,
-        (cancel, load): (CancelToken, Arc<Load>),
+        cancel: CancelToken,
         text: Arc<str>,
         stopped: Arc<AtomicBool>,
     ) -> QueryStream {
-        QueryStream { stream: Some(stream), handle, converter, cancel, load, text, stopped, bell: Arc::default() }
+        QueryStream { running: Some(running), handle, converter, cancel, text, stopped, bell: Arc::default() }
     }
 
     /// The schema of the batches: the columns' names, and their types' Arrow types.
@@ -82,11 +91,11 @@ impl QueryStream {
     /// The next batch, never empty, or the end. After an error the stream has ended.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let load = Arc::clone(&self.load);
-        let _waiting = load.query();
+        let waiting = self.running.as_ref().map(|running| running.run.waiting());
         let next = guarded(|| self.pull());
+        drop(waiting);
         if !matches!(next, Ok(Some(_))) {
-            self.finish();
+            self.finish(next.is_ok());
         }
         next
     }
@@ -102,7 +111,7 @@ impl QueryStream {
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {
-        while let Some(stream) = &mut self.stream {
+        while let Some(Running { stream, .. }) = &mut self.running {
             self.cancel.check()?;
             match poll_once(&self.handle, stream, &self.bell) {
                 Poll::Pending => self.bell.wait(),
@@ -118,16 +127,23 @@ impl QueryStream {
         Ok(None)
     }
 
-    fn finish(&mut self) {
+    /// Lets the plan go; one that ran to its end tells what it took.
+    fn finish(&mut self, is_complete: bool) {
         let _entered = self.handle.enter();
         self.stopped.store(true, Ordering::Relaxed);
-        self.stream = None;
+        let Some(Running { stream, observed, run }) = self.running.take() else { return };
+        drop(stream);
+        if let Some(plan) = observed
+            && is_complete
+        {
+            learn(run, &plan);
+        }
     }
 }
 
 impl Drop for QueryStream {
     fn drop(&mut self) {
-        self.finish();
+        self.finish(false);
     }
 }
 

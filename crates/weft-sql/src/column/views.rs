@@ -23,16 +23,19 @@ use datafusion::common::Result;
 use datafusion::datasource::TableProvider;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use weft_format::{DataType, Value};
+use weft_format::{DataType, KeyCodec, Value};
 use weft_kernel::Engine;
 use weft_kernel::cache::PartitionCounters;
 use weft_kernel::lock::LockName;
+
+mod scheduling;
 
 use crate::row::predicate_text;
 use crate::values::array_of;
 
 const BIGINT: DataType = DataType::BigInt;
 const BOOLEAN: DataType = DataType::Boolean;
+const DOUBLE: DataType = DataType::DoublePrecision;
 const TEXT: DataType = DataType::Text;
 
 /// Columns of a view.
@@ -107,6 +110,34 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
         ],
         log,
     ),
+    (
+        "weft_layers",
+        &[
+            ("table", TEXT),
+            ("layer", TEXT),
+            ("bucket", BIGINT),
+            ("parts", BIGINT),
+            ("rows", BIGINT),
+            ("dead_rows", BIGINT),
+            ("bytes", BIGINT),
+            ("key_min", TEXT),
+            ("key_max", TEXT),
+        ],
+        layers,
+    ),
+    (
+        "weft_marks",
+        &[
+            ("table", TEXT),
+            ("file", BIGINT),
+            ("layer", TEXT),
+            ("rows", BIGINT),
+            ("marks", BIGINT),
+            ("young_marks", BIGINT),
+            ("bytes", BIGINT),
+        ],
+        marks,
+    ),
     ("weft_memory", &[("part", TEXT), ("bytes", BIGINT), ("limit_bytes", BIGINT)], memory),
     (
         "weft_admission",
@@ -119,6 +150,48 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
             ("refused", BIGINT),
         ],
         admission,
+    ),
+    (
+        "weft_jobs",
+        &[
+            ("relation", TEXT),
+            ("kind", TEXT),
+            ("number", BIGINT),
+            ("state", TEXT),
+            ("started", DataType::TimestampTz),
+            ("duration_ms", DOUBLE),
+            ("paused_ms", DOUBLE),
+            ("expected_cpu_ms", DOUBLE),
+            ("bytes_in", BIGINT),
+            ("bytes_out", BIGINT),
+            ("reason", TEXT),
+        ],
+        scheduling::jobs,
+    ),
+    (
+        "weft_scheduler",
+        &[
+            ("mode", TEXT),
+            ("cores", BIGINT),
+            ("queries", BIGINT),
+            ("jobs", BIGINT),
+            ("busy_cores_now", DOUBLE),
+            ("busy_cores_next_100_ms", DOUBLE),
+            ("busy_cores_next_500_ms", DOUBLE),
+            ("idle_cores_expected", DOUBLE),
+            ("idle_cores_found", DOUBLE),
+            ("comparisons", BIGINT),
+            ("idle_cores_error", DOUBLE),
+            ("operator", TEXT),
+            ("phi", DOUBLE),
+            ("phi_variance", DOUBLE),
+            ("updates", BIGINT),
+            ("estimated_ms", DOUBLE),
+            ("actual_ms", DOUBLE),
+            ("error_uncorrected", DOUBLE),
+            ("error", DOUBLE),
+        ],
+        scheduling::scheduler,
     ),
 ];
 
@@ -276,6 +349,53 @@ fn cache_partitions(engine: &Engine) -> Vec<Vec<Value>> {
         [number, hits, misses, bytes, blocks, evictions, bytes_max].map(int).to_vec()
     };
     partitions.map(row).collect()
+}
+
+fn layers(engine: &Engine) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in engine.tables() {
+        for layer in table.table.layers() {
+            let key = |bytes: Option<Vec<u8>>| bytes.map_or(Value::Null, |bytes| text(key_text(&table.keys, &bytes)));
+            let mut row = vec![
+                text(table.def.name.as_str()),
+                text(layer.layer),
+                layer.bucket.map_or(Value::Null, |bucket| int(bucket.into())),
+            ];
+            row.extend([layer.parts, layer.rows, layer.dead_rows, layer.bytes].map(int));
+            row.extend([key(layer.key_min), key(layer.key_max)]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The values of a key, separated by commas; in hexadecimal when one is of a type that has no short text.
+fn key_text(keys: &KeyCodec, bytes: &[u8]) -> String {
+    let value_text = |value: &Value| match value {
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Int(value) => Some(value.to_string()),
+        Value::Float(value) => Some(value.to_string()),
+        Value::Text(value) => Some(value.to_string()),
+        _ => None,
+    };
+    let values = keys.decode(bytes).unwrap_or_default();
+    let texts: Option<Vec<String>> = values.iter().map(value_text).collect();
+    match texts {
+        Some(texts) if !texts.is_empty() => texts.join(", "),
+        _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+fn marks(engine: &Engine) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in engine.tables() {
+        for part in table.table.parts() {
+            let mut row = vec![text(table.def.name.as_str()), int(part.file.0), text(part.layer)];
+            row.extend([part.rows, part.marks, part.young_marks, part.marks_bytes].map(int));
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn log(engine: &Engine) -> Vec<Vec<Value>> {

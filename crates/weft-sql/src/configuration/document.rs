@@ -20,6 +20,7 @@ A value comes from the first of these that names it:
 
 * **start**: when the server starts
 * **reload**: SIGHUP to the server, or `SELECT pg_reload_conf()`, reads the file again
+* **engine**: by a superuser's `SET`, at once for all sessions, until the server ends
 * **session**: by `SET`, for one session; files, environment and flags say what new sessions begin with
 * **fixed**: never; it is told for clients that ask
 
@@ -38,6 +39,7 @@ pub fn document() -> String {
             Changes::Ignored => "without effect",
             Changes::Start => "start",
             Changes::Reload => "reload",
+            Changes::Engine => "engine",
             Changes::Session => "session",
         };
         let default = match known.default {
@@ -123,10 +125,11 @@ mod tests {
         let mut running = Configuration::default();
         running.derive_bytes("row_memory", 8 << 20);
         let mut newer = Configuration::default();
-        newer.read_file("f", "log_level = debug\nworkers = 4\nstatement_timeout = 5s").unwrap();
+        newer.read_file("f", "log_level = debug\nworkers = 4\nscheduler = off\nstatement_timeout = 5s").unwrap();
         assert_eq!(running.reload(&newer), ["workers"]);
         assert_eq!((running.text("log_level"), running.text("statement_timeout")), ("debug", "5s"));
-        assert_eq!((running.text("workers"), running.text("row_memory")), ("1", "8MB"));
+        assert_eq!((running.text("workers"), running.text("row_memory")), ("2", "8MB"));
+        assert_eq!(running.text("scheduler"), "cost", "SET changes it");
         // What the file no longer says goes back to the default.
         assert!(running.reload(&Configuration::default()).is_empty());
         assert_eq!(running.text("log_level"), "info");

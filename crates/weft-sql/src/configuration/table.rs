@@ -1,6 +1,6 @@
 //! The table of settings.
 
-use Changes::{Fixed, Ignored, Reload, Session, Start};
+use Changes::{Engine, Fixed, Ignored, Reload, Session, Start};
 use Kind::{Address, Bool, Bytes, Count, Ms, MsOrOff, Text, Words};
 
 /// What values a setting has.
@@ -35,6 +35,8 @@ pub enum Changes {
     Start,
     /// While the server runs: SIGHUP or `pg_reload_conf()` reads the file again.
     Reload,
+    /// By SET of a superuser, at once for the whole engine, until it ends; a file gives what it begins with.
+    Engine,
     /// By SET, for one session; a file gives what new sessions begin with.
     Session,
 }
@@ -161,6 +163,13 @@ pub const SETTINGS: &[Definition] = &[
     setting("row_memory", Bytes(1 << 20), "256MB", Start, "Memory of row tables; writers wait before it is reached"),
     setting("row_security", Text, "on", Ignored, "There are no policies for rows"),
     setting("row_table_size", Bytes(1), "4MB", Start, "How large a row table grows before it becomes column tables"),
+    setting(
+        "scheduler",
+        Words(&["cost", "greedy", "off"]),
+        "cost",
+        Engine,
+        "When background jobs start: where queries are expected to leave cores idle; at once; only when they must",
+    ),
     setting("search_path", Text, "\"$user\", public", Session, "The schemas in which names without one are looked for"),
     setting("server_encoding", Text, "UTF8", Fixed, "Text is UTF-8"),
     setting(
@@ -206,7 +215,7 @@ pub const SETTINGS: &[Definition] = &[
     setting("tls_key", Text, "", Start, "The PEM file of its key"),
     setting("transaction_slots", Count(1, COUNT_MAX), "1024", Start, "How many transactions may be open at once"),
     setting("transaction_timeout", Text, "0", Ignored, "Transactions end with their sessions' timeouts"),
-    setting("workers", Count(0, 64), "1", Start, "Threads for background jobs; with 0 they run at CHECKPOINT only"),
+    setting("workers", Count(0, 64), "2", Start, "Threads for background jobs; with 0 they run at CHECKPOINT only"),
     setting("xmloption", Text, "content", Ignored, "There is no type xml"),
 ];
 

@@ -4,7 +4,7 @@ use super::table::Kind;
 
 impl Kind {
     /// A value in its one form; none when it is not allowed.
-    pub(super) fn canonical(self, value: &str) -> Option<String> {
+    pub(crate) fn canonical(self, value: &str) -> Option<String> {
         let value = value.trim();
         let word = value.to_lowercase();
         match self {
@@ -24,7 +24,7 @@ impl Kind {
     }
 
     /// What is allowed, for people.
-    pub(super) fn allowed(self) -> String {
+    pub(crate) fn allowed(self) -> String {
         match self {
             Kind::Bool => "on, off".into(),
             Kind::Words(words) => words.join(", "),

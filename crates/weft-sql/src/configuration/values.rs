@@ -100,6 +100,13 @@ impl Configuration {
         Ok(())
     }
 
+    /// Says what holds for the engine now, whatever it began with.
+    fn put(&mut self, known: &'static Definition, value: String) {
+        if let Some(entry) = self.values.get_mut(known.name) {
+            entry.0 = value;
+        }
+    }
+
     /// Says what a size is that follows from others.
     pub fn derive_bytes(&mut self, name: &'static str, bytes: u64) {
         if let Some(entry) = self.values.get_mut(name) {
@@ -121,7 +128,7 @@ impl Configuration {
                 }
                 // What follows from others is no change of the file's.
                 Changes::Start if new.1 != Source::Default || own.1 != Source::Default => refused.push(known.name),
-                Changes::Start | Changes::Fixed | Changes::Ignored => {}
+                Changes::Start | Changes::Engine | Changes::Fixed | Changes::Ignored => {}
             }
         }
         refused
@@ -167,6 +174,7 @@ impl Configuration {
             Changes::Fixed => "internal",
             Changes::Start => "postmaster",
             Changes::Reload => "sighup",
+            Changes::Engine => "superuser",
             Changes::Session | Changes::Ignored => "user",
         };
         [context, known.kind.vartype(), &source.to_string(), known.default].map(str::to_owned)
@@ -194,6 +202,12 @@ impl Configured {
     /// What holds now.
     pub fn current(&self) -> Arc<Configuration> {
         Arc::clone(&self.0.read())
+    }
+
+    /// Says what holds for the engine from now on.
+    pub(crate) fn put(&self, known: &'static Definition, value: String) {
+        let mut current = self.0.write();
+        Arc::make_mut(&mut current).put(known, value);
     }
 
     /// Replaces it.

@@ -142,6 +142,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             // Who logged in, too.
             session.settings = Arc::clone(&session.defaults);
             session.named.clear();
+            session.of_client.clear();
             session.cursors.clear();
             session.numbers.forget();
             "DISCARD ALL"

@@ -43,7 +43,7 @@ pub use client::{Client, CopyFormat};
 pub use statement::Prepared;
 pub(crate) use views::columns_of as view_columns;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -74,6 +74,8 @@ pub struct Session {
     pub(self) cancel: CancelToken,
     /// PREPARE name AS ...
     pub(self) named: HashMap<String, Arc<Prepared>>,
+    /// Names of statements that the client prepared by the protocol and keeps itself.
+    pub(self) of_client: OfClient,
     /// Open cursors.
     pub(self) cursors: Cursors,
     /// What statements told since somebody took it.
@@ -85,6 +87,28 @@ pub struct Session {
     /// What others see of it, and its number among them.
     pub(self) activity: Arc<Activity>,
     pub(self) place: u64,
+}
+
+/// Statements that are kept by who holds the session, and whether DEALLOCATE or DISCARD took any of them.
+#[derive(Default)]
+struct OfClient {
+    names: HashSet<String>,
+    changed: bool,
+}
+
+impl OfClient {
+    /// DEALLOCATE of one; false when there is none of that name.
+    fn remove(&mut self, name: &str) -> bool {
+        let found = self.names.remove(name);
+        self.changed |= found;
+        found
+    }
+
+    /// DEALLOCATE ALL.
+    fn clear(&mut self) {
+        self.changed |= !self.names.is_empty();
+        self.names.clear();
+    }
 }
 
 impl Session {
@@ -100,6 +124,7 @@ impl Session {
             pending: None,
             cancel,
             named: HashMap::new(),
+            of_client: OfClient::default(),
             cursors: Cursors::new(),
             notices: Vec::new(),
             numbers: Numbers::default(),
@@ -113,6 +138,25 @@ impl Session {
     pub fn take_notices(&mut self) -> Vec<Notice> {
         let notices = std::mem::take(&mut self.notices);
         if self.settings.sends_notices() { notices } else { Vec::new() }
+    }
+
+    /// The holder of the session keeps a prepared statement under a name, or does not any more: DEALLOCATE knows it.
+    pub fn note_statement(&mut self, name: &str, is_kept: bool) {
+        if is_kept {
+            self.of_client.names.insert(name.to_owned());
+        } else {
+            self.of_client.names.remove(name);
+        }
+    }
+
+    /// Whether a statement of the holder is still there; asked once [`Session::take_deallocated`] said yes.
+    pub fn has_statement(&self, name: &str) -> bool {
+        self.of_client.names.contains(name)
+    }
+
+    /// Whether DEALLOCATE or DISCARD took statements of the holder since this was asked last.
+    pub fn take_deallocated(&mut self) -> bool {
+        std::mem::take(&mut self.of_client.changed)
     }
 
     /// Runs the statements of a text and returns what each gave. The first error ends it; what ran before has happened.

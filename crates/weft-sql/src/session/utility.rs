@@ -8,12 +8,14 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
+use weft_kernel::sched::SchedulerMode;
 
 use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
 use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
+use crate::configuration::{Changes, Definition, definition};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::expr::data_type_of;
@@ -78,7 +80,8 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
         Statement::Deallocate { name, .. } => {
             if name.value.eq_ignore_ascii_case("all") && name.quote_style.is_none() {
                 session.named.clear();
-            } else if session.named.remove(&fold(name)).is_none() {
+                session.of_client.clear();
+            } else if session.named.remove(&fold(name)).is_none() && !session.of_client.remove(&fold(name)) {
                 return Err(session.fail(no_prepared(&fold(name))));
             }
             Ok(Outcome::done(Tag::Done("DEALLOCATE")))
@@ -287,6 +290,9 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
 
 /// Sets a setting, until the end of the transaction when `local`.
 fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result<()> {
+    if let Some(known) = definition(name).filter(|known| known.changes == Changes::Engine) {
+        return change_engine(session, known, value, local);
+    }
     if local {
         let Some(block) = &mut session.block else {
             let message = "SET LOCAL can only be used in transaction blocks";
@@ -308,6 +314,29 @@ fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result
         return session.set_transaction(Modes { level: Some(level), read_only: None });
     }
     change_in(Arc::make_mut(&mut session.settings), &session.defaults, name, value)
+}
+
+/// Sets a setting of the whole engine, at once.
+fn change_engine(session: &mut Session, known: &'static Definition, value: &str, local: bool) -> Result<()> {
+    let name = known.name;
+    if local {
+        let message = format!("parameter \"{name}\" cannot be set for a transaction");
+        return Err(Error::new(Code::InvalidParameterValue, message).hint("it holds for the whole engine: SET it"));
+    }
+    if !session.in_statement(|work| Ok(work.permit.is_superuser()))? {
+        let message = format!("permission denied to set parameter \"{name}\"");
+        return Err(Error::new(Code::InsufficientPrivilege, message));
+    }
+    let value = if value.eq_ignore_ascii_case("default") { known.default } else { value.trim() };
+    let value = known.kind.canonical(value).ok_or_else(|| {
+        let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+        Error::new(Code::InvalidParameterValue, message).hint(format!("allowed: {}", known.kind.allowed()))
+    })?;
+    if let Some(mode) = SchedulerMode::from_name(&value) {
+        session.db.kernel().load().set_mode(mode);
+    }
+    session.db.configured().put(known, value);
+    Ok(())
 }
 
 fn change_in(settings: &mut Settings, defaults: &Settings, name: &str, value: &str) -> Result<()> {
@@ -371,7 +400,17 @@ fn show(session: &mut Session, words: &[String]) -> Result<Outcome> {
         words => words.join("."),
     };
     let value = session.settings.get(&name)?;
-    Ok(text_rows(&[&name], [value]))
+    Ok(text_rows(&[as_shown(&name)], [value]))
+}
+
+/// The name of a setting above its value: a few have capitals.
+fn as_shown(name: &str) -> &str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        name => name,
+    }
 }
 
 fn show_tables(session: &mut Session) -> Result<Outcome> {

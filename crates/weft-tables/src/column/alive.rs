@@ -68,7 +68,7 @@ impl Store {
         for table in layout.row_tables() {
             alive.add(Vec::new(), Source::Rows(Box::new(alive_rows(table))));
         }
-        for part in &layout.parts {
+        for part in layout.parts() {
             alive.add(part.key_min().to_vec(), Source::File { part, columns: Vec::new(), position: 0 });
         }
         alive

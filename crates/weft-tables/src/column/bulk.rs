@@ -72,7 +72,11 @@ impl Load {
                 builder
             }
         };
-        self.writer.write(builder, Some(Timestamp::MAX))
+        let part = self.writer.write(builder, Some(Timestamp::MAX))?;
+        if file + 1 < self.file_count {
+            part.set_full();
+        }
+        Ok(part)
     }
 }
 
@@ -121,7 +125,7 @@ impl Store {
         // Bulk load 3.
         let own: Vec<Arc<Part>> = self.built.lock().iter().filter(|part| overlaps(part)).cloned().collect();
         let in_memory = layout.row_tables().any(|table| table.row_count() > 0);
-        if !in_memory && own.is_empty() && !layout.parts.iter().any(overlaps) {
+        if !in_memory && own.is_empty() && !layout.parts().iter().any(overlaps) {
             return Ok(());
         }
         for n in 0..rows.count {

@@ -16,7 +16,7 @@ impl Store {
         let layout = self.layout();
         let mut wrong = Vec::new();
         let mut readable = true;
-        for part in &layout.parts {
+        for part in layout.parts() {
             if let Err(error) = part.table.verify() {
                 wrong.push(error.to_string());
                 readable = false;

@@ -16,10 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_format::{Result, Timestamp};
+use weft_kernel::table::JobKind;
 
-use super::job_steps::{JobStep, JobSteps};
+use super::job_steps::{JobStep, job_reached};
 use super::output::{Output, Written};
-use super::publish::Outcome;
+use super::payload::Layer;
+use super::publish::{Change, Outcome};
 use super::row_table::{Place, RowTable};
 use super::store::Store;
 
@@ -54,13 +56,13 @@ impl Store {
         let mut rows = Rows {
             table,
             limit,
-            output: Output::new(self, self.shape(), JobSteps::Convert),
+            output: Output::new(self, self.shape(), JobKind::Convert),
             places: vec![DROPPED; table.slot_count()],
             marks: Vec::new(),
             count: 0,
         };
         rows.read()?;
-        JobSteps::Convert.reached(JobStep::InputsRead);
+        job_reached(JobKind::Convert, JobStep::InputsRead);
         let Rows { output, places, marks, .. } = rows;
         let written = output.finish()?;
         for (n, ts) in marks {
@@ -69,11 +71,13 @@ impl Store {
         }
         let carry = || carry_over(table, &written, &places, limit);
         self.publish(&Outcome {
+            kind: JobKind::Convert,
             outputs: &written.parts,
+            layer: Layer::Incremental,
             inputs: &[],
             row_table: Some(table),
+            change: &Change::default(),
             carry: &carry,
-            job: JobSteps::Convert,
         })
     }
 }

@@ -1,9 +1,10 @@
 //! The steps that every job has, under the names of its kind.
 
 use weft_kernel::step::{Step, reached};
+use weft_kernel::table::JobKind;
 
 /// What is done.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum JobStep {
     InputsRead,
     FilesWritten,
@@ -13,30 +14,37 @@ pub(crate) enum JobStep {
     Switched,
 }
 
-/// Whose steps they are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JobSteps {
-    Convert,
-    Compact,
-}
-
-impl JobSteps {
-    /// Says that a step is done.
-    pub(crate) fn reached(self, step: JobStep) {
-        let convert = self == JobSteps::Convert;
-        reached(match step {
-            JobStep::InputsRead if convert => Step::ConvertInputsRead,
-            JobStep::InputsRead => Step::CompactInputsRead,
-            JobStep::FilesWritten if convert => Step::ConvertFilesWritten,
-            JobStep::FilesWritten => Step::CompactFilesWritten,
-            JobStep::FilesSynced if convert => Step::ConvertFilesSynced,
-            JobStep::FilesSynced => Step::CompactFilesSynced,
-            JobStep::EditDurable if convert => Step::ConvertEditDurable,
-            JobStep::EditDurable => Step::CompactEditDurable,
-            JobStep::MarksCarried if convert => Step::ConvertMarksCarried,
-            JobStep::MarksCarried => Step::CompactMarksCarried,
-            JobStep::Switched if convert => Step::ConvertSwitched,
-            JobStep::Switched => Step::CompactSwitched,
-        });
-    }
+/// Says that a step of a job of this kind is done. A move has no inputs, files and marks.
+pub(crate) fn job_reached(kind: JobKind, step: JobStep) {
+    use JobKind::{Convert, Merge, Move, ToBaseline, ToTransition};
+    let named = match (kind, step) {
+        (Convert, JobStep::InputsRead) => Step::ConvertInputsRead,
+        (Convert, JobStep::FilesWritten) => Step::ConvertFilesWritten,
+        (Convert, JobStep::FilesSynced) => Step::ConvertFilesSynced,
+        (Convert, JobStep::EditDurable) => Step::ConvertEditDurable,
+        (Convert, JobStep::MarksCarried) => Step::ConvertMarksCarried,
+        (Convert, JobStep::Switched) => Step::ConvertSwitched,
+        (Move, JobStep::EditDurable) => Step::MoveEditDurable,
+        (Move, JobStep::Switched) => Step::MoveSwitched,
+        (Merge, JobStep::InputsRead) => Step::MergeInputsRead,
+        (Merge, JobStep::FilesWritten) => Step::MergeFilesWritten,
+        (Merge, JobStep::FilesSynced) => Step::MergeFilesSynced,
+        (Merge, JobStep::EditDurable) => Step::MergeEditDurable,
+        (Merge, JobStep::MarksCarried) => Step::MergeMarksCarried,
+        (Merge, JobStep::Switched) => Step::MergeSwitched,
+        (ToTransition, JobStep::InputsRead) => Step::ToTransitionInputsRead,
+        (ToTransition, JobStep::FilesWritten) => Step::ToTransitionFilesWritten,
+        (ToTransition, JobStep::FilesSynced) => Step::ToTransitionFilesSynced,
+        (ToTransition, JobStep::EditDurable) => Step::ToTransitionEditDurable,
+        (ToTransition, JobStep::MarksCarried) => Step::ToTransitionMarksCarried,
+        (ToTransition, JobStep::Switched) => Step::ToTransitionSwitched,
+        (ToBaseline, JobStep::InputsRead) => Step::ToBaselineInputsRead,
+        (ToBaseline, JobStep::FilesWritten) => Step::ToBaselineFilesWritten,
+        (ToBaseline, JobStep::FilesSynced) => Step::ToBaselineFilesSynced,
+        (ToBaseline, JobStep::EditDurable) => Step::ToBaselineEditDurable,
+        (ToBaseline, JobStep::MarksCarried) => Step::ToBaselineMarksCarried,
+        (ToBaseline, JobStep::Switched) => Step::ToBaselineSwitched,
+        _ => return,
+    };
+    reached(named);
 }

@@ -2,25 +2,24 @@
 //!
 //! ```text
 //!   layout 17   active   row table 9  (from 41)
-//!               frozen   row table 7  (11..=25)   row table 8  (26..=40)        oldest first
-//!               parts    t12-5 [a..f]   t12-9 [b..z]   t12-6 [g..z]             by lowest key
-//!               reach    0              1              1                        which part so far reaches furthest
+//!               frozen   row table 7  (11..=25)   row table 8  (26..=40)                   oldest first
+//!               columns  t12-5 [a..f] baseline   t12-9 [b..z] incremental   t12-6 [g..z] baseline
 //! ```
-//!
-//! A lookup of "h" starts at the last part whose lowest key is at or below it and walks back while one reaches as far:
-//! over disjoint parts that is one step.
 //!
 //! 1. Each row version that some registered snapshot sees lies in exactly one part (DESIGN invariant 2).
 //! 2. Row tables cover disjoint ranges of timestamps, the active one the last.
+//! 3. Baseline tables are disjoint, and each lies within one bucket.
+//! 4. A transition table lies within one bucket.
+//! 5. The borders of the buckets ascend.
 //!
 //! Concurrency: immutable; the table swaps one pointer, readers keep what they pinned.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use weft_format::{FileId, Result, Timestamp};
 use weft_kernel::table::Location;
 
+use super::columns::Columns;
 use super::key_probe::KeyProbe;
 use super::part::Part;
 use super::row_table::{Place, RowTable};
@@ -54,40 +53,22 @@ pub(crate) struct Layout {
     pub(crate) active: Arc<RowTable>,
     /// Oldest first.
     pub(crate) frozen: Vec<Arc<RowTable>>,
-    /// By lowest key.
-    pub(crate) parts: Vec<Arc<Part>>,
-    reach: Vec<u32>,
-    by_file: HashMap<FileId, u32>,
+    pub(crate) columns: Arc<Columns>,
 }
 
 impl Layout {
-    pub(crate) fn new(
-        number: u64,
-        active: Arc<RowTable>,
-        frozen: Vec<Arc<RowTable>>,
-        mut parts: Vec<Arc<Part>>,
-    ) -> Layout {
+    pub(crate) fn new(number: u64, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, columns: Arc<Columns>) -> Layout {
         let tables: Vec<&Arc<RowTable>> = frozen.iter().chain([&active]).collect();
         for pair in tables.windows(2) {
             let to = pair[0].frozen_at().expect("only the last row table is active (layout 2)");
             assert!(to < pair[1].from, "row tables cover disjoint timestamps (layout 2)");
         }
-        parts.sort_by(|a, b| a.key_min().cmp(b.key_min()).then(a.file.cmp(&b.file)));
-        let mut reach: Vec<u32> = Vec::with_capacity(parts.len());
-        let mut by_file = HashMap::with_capacity(parts.len());
-        for (index, part) in parts.iter().enumerate() {
-            let furthest = match reach.last() {
-                Some(&before) if parts[before as usize].key_max() >= part.key_max() => before,
-                _ => index as u32,
-            };
-            reach.push(furthest);
-            assert!(
-                by_file.insert(part.file, index as u32).is_none(),
-                "file {} is in a layout once (layout 1)",
-                part.file
-            );
-        }
-        Layout { number, active, frozen, parts, reach, by_file }
+        Layout { number, active, frozen, columns }
+    }
+
+    /// The column tables, by lowest key.
+    pub(crate) fn parts(&self) -> &[Arc<Part>] {
+        &self.columns.parts
     }
 
     /// Row tables, newest first.
@@ -105,14 +86,7 @@ impl Layout {
 
     /// The part of a file.
     pub(crate) fn part(&self, file: FileId) -> Option<&Arc<Part>> {
-        self.by_file.get(&file).map(|&index| &self.parts[index as usize])
-    }
-
-    /// The parts whose key range covers `key`.
-    pub(crate) fn parts_covering<'a, 'k>(&'a self, key: &'k [u8]) -> impl Iterator<Item = &'a Arc<Part>> + use<'a, 'k> {
-        let end = self.parts.partition_point(|part| part.key_min() <= key);
-        let reaches = move |&index: &usize| self.parts[self.reach[index] as usize].key_max() >= key;
-        (0..end).rev().take_while(reaches).map(|index| &self.parts[index]).filter(move |part| part.key_max() >= key)
+        self.columns.part(file)
     }
 
     /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the one that is alive).
@@ -123,7 +97,7 @@ impl Layout {
                 return Ok(Some(Site::Row(table, place)));
             }
         }
-        for part in self.parts_covering(key) {
+        for part in self.columns.covering(key) {
             if let Some(position) = part.find(&probe, read_ts)? {
                 return Ok(Some(Site::Column(part, position)));
             }

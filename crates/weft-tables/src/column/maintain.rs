@@ -5,17 +5,20 @@ use std::sync::atomic::Ordering;
 
 use weft_format::{Result, Timestamp};
 use weft_kernel::TableDef;
-use weft_kernel::table::{JobKind, JobOffer, Maintain, Price};
+use weft_kernel::table::{JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
 
+use super::claim::pick_number;
 use super::layout::Layout;
-use super::part::Part;
-use super::pick::{Shape, pick};
+use super::pick::{Pick, Work};
+use super::status;
 use super::store::Store;
 
 /// Bytes of rows that one core turns into columns in a microsecond, about.
 const CONVERT_BYTES_PER_US: u64 = 60;
 /// Bytes of column tables that one core merges in a microsecond, about.
-const COMPACT_BYTES_PER_US: u64 = 20;
+const MERGE_BYTES_PER_US: u64 = 20;
+/// What an edit alone costs, microseconds.
+const MOVE_US: u64 = 200;
 
 impl Maintain for Store {
     fn jobs(&self) -> Vec<JobOffer> {
@@ -24,19 +27,10 @@ impl Maintain for Store {
         }
         let layout = self.layout();
         let mut offers: Vec<JobOffer> = self.conversion_offer(&layout).into_iter().collect();
-        for (inputs, reason) in self.picks(&layout) {
-            let bytes: u64 = inputs.iter().map(|part| part.table.file_bytes()).sum();
-            let dead: u64 = inputs.iter().map(|part| u64::from(part.marks.count())).sum();
-            let rows: u64 = inputs.iter().map(|part| u64::from(part.row_count())).sum();
-            let price = Price {
-                cpu_us: bytes / COMPACT_BYTES_PER_US,
-                read_bytes: bytes,
-                write_bytes: bytes * (rows - dead) / rows.max(1),
-                dead_rows: dead,
-                ..Price::default()
-            };
-            let number = inputs[0].file.0;
-            offers.push(JobOffer { table: self.context.def.id, kind: JobKind::Compact, number, price, reason });
+        for pick in self.picks(&layout) {
+            let price = price(&layout, &pick);
+            let number = pick_number(&layout, &pick);
+            offers.push(JobOffer { table: self.context.def.id, kind: pick.kind, number, price, reason: pick.reason });
         }
         offers
     }
@@ -44,12 +38,8 @@ impl Maintain for Store {
     fn run(&self, offer: &JobOffer) -> Result<()> {
         match offer.kind {
             JobKind::Convert => self.convert(offer.number),
-            JobKind::Compact => {
-                let picks = self.picks(&self.layout());
-                match picks.into_iter().find(|(inputs, _)| inputs[0].file.0 == offer.number) {
-                    Some((inputs, _)) => self.compact(&inputs),
-                    None => Ok(()),
-                }
+            JobKind::Move | JobKind::Merge | JobKind::ToTransition | JobKind::ToBaseline => {
+                self.run_task(offer.kind, offer.number)
             }
             JobKind::IndexFlush | JobKind::IndexMerge => Ok(()),
         }
@@ -83,28 +73,12 @@ impl Maintain for Store {
         self.check_all()
     }
 
-    fn layers(&self) -> Vec<(String, u64, u64, u64, u64)> {
-        let layout = self.layout();
-        let active = &layout.active;
-        let mut frozen = (0, 0, 0, 0);
-        for table in &layout.frozen {
-            frozen.0 += 1;
-            frozen.1 += table.row_count();
-            frozen.2 += table.dead_count();
-            frozen.3 += table.bytes();
-        }
-        let mut parts = (0, 0, 0, 0);
-        for part in &layout.parts {
-            parts.0 += 1;
-            parts.1 += u64::from(part.row_count());
-            parts.2 += u64::from(part.marks.count());
-            parts.3 += part.table.file_bytes();
-        }
-        vec![
-            ("active row table".into(), 1, active.row_count(), active.dead_count(), active.bytes()),
-            ("frozen row tables".into(), frozen.0, frozen.1, frozen.2, frozen.3),
-            ("column tables".into(), parts.0, parts.1, parts.2, parts.3),
-        ]
+    fn layers(&self) -> Vec<LayerStatus> {
+        status::layers(&self.layout())
+    }
+
+    fn parts(&self) -> Vec<PartStatus> {
+        status::parts(&self.layout())
     }
 }
 
@@ -127,23 +101,28 @@ impl Store {
         let reason = format!("row table {number} is frozen with {rows} versions, {waiting} wait");
         Some(JobOffer { table: self.context.def.id, kind: JobKind::Convert, number, price, reason })
     }
+}
 
-    /// Merges worth running now: their inputs, and why.
-    fn picks(&self, layout: &Layout) -> Vec<(Vec<Arc<Part>>, String)> {
-        let limit = self.droppable(self.cut());
-        let free: Vec<&Arc<Part>> = layout.parts.iter().filter(|part| part.is_listed() && !part.is_claimed()).collect();
-        let shapes: Vec<Shape<'_>> = free
-            .iter()
-            .map(|part| Shape {
-                key_min: part.key_min(),
-                key_max: part.key_max(),
-                rows: part.row_count().into(),
-                dead: part.marks.count_at(limit).into(),
-                bytes: part.table.file_bytes(),
-                full: part.is_full(),
-            })
-            .collect();
-        let inputs = |places: Vec<usize>| places.into_iter().map(|at| free[at].clone()).collect();
-        pick(&shapes, &self.options).into_iter().map(|pick| (inputs(pick.inputs), pick.reason)).collect()
+/// What the job of a pick costs and brings.
+fn price(layout: &Layout, pick: &Pick) -> Price {
+    let inputs = pick.inputs.iter().map(|&at| &layout.parts()[at]);
+    let (mut bytes, mut rows, mut dead) = (0, 0, 0);
+    for part in inputs {
+        bytes += part.table.file_bytes();
+        rows += u64::from(part.row_count());
+        dead += u64::from(part.marks.count());
+    }
+    match &pick.work {
+        Work::Merge(_) => Price {
+            cpu_us: bytes / MERGE_BYTES_PER_US,
+            read_bytes: bytes,
+            write_bytes: bytes * (rows - dead) / rows.max(1),
+            dead_rows: dead,
+            ..Price::default()
+        },
+        Work::Change { dropped, .. } => {
+            let dead_rows = dropped.iter().map(|&at| u64::from(layout.parts()[at].row_count())).sum();
+            Price { cpu_us: MOVE_US, dead_rows, ..Price::default() }
+        }
     }
 }

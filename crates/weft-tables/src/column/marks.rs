@@ -116,6 +116,13 @@ impl Marks {
         self.inner.read().young.len()
     }
 
+    /// Memory of the bitmap and of the young marks, about.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let inner = self.inner.read();
+        let young = inner.young.capacity() * size_of::<(Timestamp, u32)>();
+        (inner.dead.capacity() * 8 + young + inner.young_at.capacity() * size_of::<Mark>()) as u64
+    }
+
     /// Whether the row is marked at all.
     pub(crate) fn is_marked(&self, position: u32) -> bool {
         if self.count() == 0 {

@@ -1,15 +1,16 @@
 //! Method `column`: rows that become columns.
 //!
 //! ```text
-//!   writes → active row table → frozen row tables → column tables
-//!            (skip list)        (await conversion)  (immutable files, marks beside them)
+//!   writes → active row table → frozen row tables → incremental → transition (buckets) → baseline
+//!            (skip list)        (await conversion)  column tables: immutable files, marks beside them
 //!
-//!   store      layout, locks, switch, freeze             the invariants' home
-//!    ├─ layout     one immutable list of parts           ├─ row_table · chunk · version_key    memory
-//!    │                                                   └─ part · marks                       files
-//!    ├─ write      point reads, install                  ├─ bulk       files from Arrow batches
-//!    ├─ replay     redo                                  └─ scan/      partitions of Arrow batches
-//!    └─ maintain   jobs: convert · compact (pick) ─▶ publish (payload: what the manifest keeps) · check (alive)
+//!   store      layout, locks, switch, freeze              the invariants' home
+//!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · version_key    memory
+//!    │                                                    └─ part · marks                       files
+//!    ├─ write      point reads, install                   ├─ bulk       files from Arrow batches
+//!    ├─ replay     redo                                   └─ scan/      partitions of Arrow batches
+//!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
+//!                  check (alive) · status
 //! ```
 //!
 //! A scan is a concatenation of parts, each read through its marks as of the snapshot; it never merges.
@@ -17,10 +18,12 @@
 //! Source: DESIGN section 5, whose invariants 1 to 9 `store.rs` places; SynchroStore (papers/000) sections 3.1 and 3.2.
 
 mod alive;
+mod borders;
 mod bulk;
 mod check;
 mod chunk;
-mod compact;
+mod claim;
+mod columns;
 mod convert;
 mod job_steps;
 mod key_probe;
@@ -28,6 +31,7 @@ mod key_rows;
 mod layout;
 mod maintain;
 mod marks;
+mod merge;
 mod method;
 mod options;
 mod output;
@@ -38,6 +42,7 @@ mod publish;
 mod replay;
 mod row_table;
 mod scan;
+mod status;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,48 @@
 //! | option | meaning | default | allowed |
 //! |---|---|---|---|
 //! | `row_table_bytes` | a row table of this size is frozen | the engine's | 1 KiB to 1 GiB |
-//! | `column_table_bytes` | about the size of a column table's file | 4 MiB | 4 KiB to 1 GiB |
+//! | `column_table_bytes` | about the size of a column table's file | 4 MiB | 4 KiB to 1 GiB, at most T |
+//! | `bucket_bytes` | T: a bucket with more is merged into its baseline | 16 MiB | 4 KiB to 4 GiB, below G |
+//! | `granularity_bytes` | G: the most bytes of one job's inputs | 64 MiB | 8 KiB to 16 GiB |
+//! | `incremental_bytes` | so many bytes of incremental tables are collected into buckets | 32 MiB | 4 KiB to 16 GiB |
 //! | `bloom_columns` | columns that get a Bloom filter besides the key, separated by commas | none | names |
-//! | `dead_percent` | a column table with more dead rows is rewritten | 15 | 1 to 90 |
-//! | `overlap_max` | more column tables than this over one key are merged | 12 | 2 to 1000 |
+//! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
+//! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
+//! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
+//! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks | fine | |
+//!
+//! ```text
+//!   column_table_bytes 4 KiB ≤ T 8 KiB, T + column_table_bytes ≤ G 32 KiB      G − T: the most baseline of a bucket
+//! ```
+//!
+//! Sizes that are not given follow those that are: T is G / 4, G is 4 T and at least 64 MiB, a column
+//! table at most T / 2.
+//!
+//! The default of `incremental_bytes` is G / 2: a table of 1 GiB has some 30 buckets, and a collection of 32 MiB leaves
+//! 1 MiB in each; collected earlier, the pieces would be many small files, collected later, a lookup would ask more
+//! tables that cover everything.
 
 use std::collections::BTreeMap;
 
 use weft_format::{Code, Error, Result, Schema};
+
+/// How incremental tables reach the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compaction {
+    /// Through the buckets of the transition layer.
+    Fine,
+    /// In one job, with all baseline tables that they overlap (the traditional way, to compare with).
+    Whole,
+}
+
+/// When row tables become column tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incremental {
+    /// At `row_table_bytes`.
+    Fine,
+    /// Only when memory or a checkpoint asks (to compare with).
+    Rows,
+}
 
 /// Parsed options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,38 +53,77 @@ pub struct Options {
     pub row_table_bytes: Option<u64>,
     /// Files are cut at about this size, bytes.
     pub column_table_bytes: u64,
+    /// T: a bucket with more in its transition tables is merged with the baseline under it, bytes.
+    pub bucket_bytes: u64,
+    /// G: the most that one job reads, bytes.
+    pub granularity_bytes: u64,
+    /// Incremental column tables of so many bytes are collected into buckets.
+    pub incremental_bytes: u64,
     /// Names of columns with a Bloom filter of their own.
     pub bloom_columns: Vec<String>,
-    /// A column table with more dead rows is rewritten, percent of its rows.
+    /// A bucket or a baseline table with more dead rows is rewritten, percent of its rows.
     pub dead_percent: u64,
-    /// More column tables than this over one key are merged.
+    /// More column tables of one layer than this over one key are merged.
     pub overlap_max: usize,
+    /// How incremental tables reach the baseline.
+    pub compaction: Compaction,
+    /// When row tables become column tables.
+    pub incremental: Incremental,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             row_table_bytes: None,
-            column_table_bytes: 4 << 20,
+            column_table_bytes: COLUMN_TABLE_BYTES,
+            bucket_bytes: BUCKET_BYTES,
+            granularity_bytes: GRANULARITY_BYTES,
+            incremental_bytes: GRANULARITY_BYTES / 2,
             bloom_columns: Vec::new(),
             dead_percent: 15,
             overlap_max: 12,
+            compaction: Compaction::Fine,
+            incremental: Incremental::Fine,
         }
     }
 }
 
-const NAMES: &str = "row_table_bytes, column_table_bytes, bloom_columns, dead_percent, overlap_max";
+const NAMES: &str = "row_table_bytes, column_table_bytes, bucket_bytes, granularity_bytes, incremental_bytes, \
+                     bloom_columns, dead_percent, overlap_max, compaction, incremental";
+
+const COLUMN_TABLE_BYTES: u64 = 4 << 20;
+const BUCKET_BYTES: u64 = 16 << 20;
+const GRANULARITY_BYTES: u64 = 64 << 20;
+
+/// The sizes that were given.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sizes {
+    column_table: Option<u64>,
+    bucket: Option<u64>,
+    granularity: Option<u64>,
+    incremental: Option<u64>,
+}
 
 impl Options {
     /// Reads the options of WITH; an unknown or bad one is named with what is allowed.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Options> {
         let mut parsed = Options::default();
+        let mut sizes = Sizes::default();
         for (name, text) in options {
             match name.as_str() {
                 "row_table_bytes" => parsed.row_table_bytes = Some(number(name, text, 1 << 10, 1 << 30)?),
-                "column_table_bytes" => parsed.column_table_bytes = number(name, text, 4 << 10, 1 << 30)?,
+                "column_table_bytes" => sizes.column_table = Some(number(name, text, 4 << 10, 1 << 30)?),
+                "bucket_bytes" => sizes.bucket = Some(number(name, text, 4 << 10, 4 << 30)?),
+                "granularity_bytes" => sizes.granularity = Some(number(name, text, 8 << 10, 16 << 30)?),
+                "incremental_bytes" => sizes.incremental = Some(number(name, text, 4 << 10, 16 << 30)?),
                 "dead_percent" => parsed.dead_percent = number(name, text, 1, 90)?,
                 "overlap_max" => parsed.overlap_max = number(name, text, 2, 1000)? as usize,
+                "compaction" => {
+                    parsed.compaction = word(name, text, [("fine", Compaction::Fine), ("whole", Compaction::Whole)])?;
+                }
+                "incremental" => {
+                    parsed.incremental = word(name, text, [("fine", Incremental::Fine), ("rows", Incremental::Rows)])?;
+                }
                 "bloom_columns" => {
                     let names = text.split(',').map(|name| name.trim().to_owned());
                     parsed.bloom_columns = names.filter(|name| !name.is_empty()).collect();
@@ -63,7 +136,42 @@ impl Options {
                 }
             }
         }
+        parsed.set_sizes(sizes)?;
         Ok(parsed)
+    }
+
+    /// Derives the sizes that were not given from those that were, and tests how they stand to each other.
+    fn set_sizes(&mut self, sizes: Sizes) -> Result<()> {
+        let small_bucket = sizes.bucket.or(sizes.granularity.map(|granularity| granularity / 4));
+        let column_table = sizes.column_table.unwrap_or_else(|| {
+            small_bucket.map_or(COLUMN_TABLE_BYTES, |bucket| (bucket / 2).clamp(2 << 10, COLUMN_TABLE_BYTES))
+        });
+        let bucket = sizes.bucket.unwrap_or_else(|| {
+            let bucket = sizes.granularity.map_or(BUCKET_BYTES, |granularity| (granularity / 4).min(BUCKET_BYTES));
+            bucket.max(column_table)
+        });
+        let granularity = sizes.granularity.unwrap_or_else(|| (bucket * 4).max(GRANULARITY_BYTES));
+        let small_incremental = granularity.min(bucket * 4) / 2;
+        self.column_table_bytes = column_table;
+        self.bucket_bytes = bucket;
+        self.granularity_bytes = granularity;
+        self.incremental_bytes = sizes.incremental.unwrap_or(small_incremental);
+        if column_table > bucket {
+            return Err(unfit(
+                format!("bucket_bytes ({bucket}) is less than column_table_bytes ({column_table})"),
+                format!("raise bucket_bytes to at least {column_table}, or lower column_table_bytes"),
+            ));
+        }
+        if bucket + column_table > granularity {
+            return Err(unfit(
+                format!(
+                    "granularity_bytes ({granularity}) is less than bucket_bytes ({bucket}) and column_table_bytes \
+                     ({column_table}) together"
+                ),
+                format!("raise granularity_bytes to four times bucket_bytes ({}), or lower bucket_bytes", bucket * 4),
+            ));
+        }
+        Ok(())
     }
 
     /// The ordinals of `bloom_columns` in a schema, ascending.
@@ -93,6 +201,18 @@ fn number(name: &str, text: &str, min: u64, max: u64) -> Result<u64> {
     })
 }
 
+fn word<T: Copy, const N: usize>(name: &str, text: &str, words: [(&str, T); N]) -> Result<T> {
+    let known = words.iter().find(|(known, _)| known.eq_ignore_ascii_case(text.trim()));
+    known.map(|&(_, value)| value).ok_or_else(|| {
+        Error::new(Code::InvalidParameterValue, format!("option {name} cannot be \"{text}\""))
+            .hint(format!("{name} is one of {}", words.map(|(known, _)| known).join(", ")))
+    })
+}
+
+fn unfit(message: String, hint: String) -> Error {
+    Error::new(Code::InvalidParameterValue, message).hint(hint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +231,31 @@ mod tests {
             assert_eq!(error.code(), Code::InvalidParameterValue);
             assert!(error.message().contains(name) && error.hint_text().is_some(), "{error}");
         }
+    }
+
+    fn all(options: &[(&str, &str)]) -> Result<Options> {
+        Options::parse(&options.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
+    }
+
+    #[test]
+    fn sizes_follow_each_other_and_must_fit() {
+        let sizes = |options: &[(&str, &str)]| {
+            let o = all(options).unwrap();
+            [o.column_table_bytes, o.bucket_bytes, o.granularity_bytes, o.incremental_bytes].map(|bytes| bytes >> 10)
+        };
+        assert_eq!(sizes(&[]), [4096, 16384, 65536, 32768]);
+        assert_eq!(sizes(&[("granularity_bytes", "32768")]), [4, 8, 32, 16]);
+        assert_eq!(sizes(&[("bucket_bytes", "8192")]), [4, 8, 65536, 16]);
+        assert_eq!(sizes(&[("column_table_bytes", "67108864")]), [65536, 65536, 262_144, 131_072]);
+        assert_eq!(sizes(&[("column_table_bytes", "4096")]), [4, 16384, 65536, 32768]);
+        for (options, named) in [
+            (&[("column_table_bytes", "65536"), ("bucket_bytes", "8192")][..], "bucket_bytes"),
+            (&[("bucket_bytes", "65536"), ("granularity_bytes", "65536")], "granularity_bytes"),
+        ] {
+            let error = all(options).unwrap_err();
+            assert!(error.message().contains(named) && error.hint_text().is_some_and(|hint| hint.contains(named)));
+        }
+        assert_eq!(all(&[("compaction", "whole")]).unwrap().compaction, Compaction::Whole);
+        assert!(all(&[("incremental", "columns")]).unwrap_err().hint_text().unwrap().contains("fine, rows"));
     }
 }

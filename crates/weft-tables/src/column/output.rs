@@ -16,9 +16,9 @@ use weft_env::OpenMode;
 use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::TableContext;
+use weft_kernel::table::{JobKind, TableContext};
 
-use super::job_steps::{JobStep, JobSteps};
+use super::job_steps::{JobStep, job_reached};
 use super::part::Part;
 use super::store::{Shape, Store};
 
@@ -29,7 +29,7 @@ const SIZE_CHECK_ROWS: u32 = 256;
 pub(crate) struct Output {
     shape: Arc<Shape>,
     bytes_max: u64,
-    job: JobSteps,
+    kind: JobKind,
     builder: ColumnTableBuilder,
     parts: Vec<Arc<Part>>,
     finished: bool,
@@ -52,10 +52,10 @@ impl Written {
 
 impl Output {
     /// Files of a definition of the store's table.
-    pub(crate) fn new(store: &Store, shape: Arc<Shape>, job: JobSteps) -> Output {
+    pub(crate) fn new(store: &Store, shape: Arc<Shape>, kind: JobKind) -> Output {
         let bytes_max = store.options.column_table_bytes;
         let builder = shape.writer.paced_builder();
-        Output { shape, bytes_max, job, builder, parts: Vec::new(), finished: false }
+        Output { shape, bytes_max, kind, builder, parts: Vec::new(), finished: false }
     }
 
     /// Adds an encoded row.
@@ -67,14 +67,19 @@ impl Output {
         Ok(())
     }
 
-    /// Adds rows as columns.
-    pub(crate) fn push_batch(&mut self, columns: &[ArrayRef], insert_ts: &[u64]) -> Result<()> {
+    /// Adds rows as columns. A file ends after them only when `may_end`: the versions of a key stay together.
+    pub(crate) fn push_batch(&mut self, columns: &[ArrayRef], insert_ts: &[u64], may_end: bool) -> Result<()> {
         assert!(
             insert_ts.len() <= BLOCK_ROWS,
             "batches are at most a block, or files would grow far beyond their size"
         );
         self.builder.push_batch(columns, InsertTimestamps::Each(insert_ts))?;
-        if self.is_large() { self.cut(true) } else { Ok(()) }
+        if may_end && self.is_large() { self.cut(true) } else { Ok(()) }
+    }
+
+    /// The next row begins a file: it lies beyond a border.
+    pub(crate) fn end_file(&mut self) -> Result<()> {
+        self.cut(false)
     }
 
     fn is_large(&self) -> bool {
@@ -91,7 +96,7 @@ impl Output {
             part.set_full();
         }
         self.parts.push(Arc::new(part));
-        self.job.reached(JobStep::FilesWritten);
+        job_reached(self.kind, JobStep::FilesWritten);
         Ok(())
     }
 
@@ -101,7 +106,7 @@ impl Output {
         if !self.parts.is_empty() {
             self.shape.writer.sync_dir()?;
         }
-        self.job.reached(JobStep::FilesSynced);
+        job_reached(self.kind, JobStep::FilesSynced);
         self.finished = true;
         let parts = std::mem::take(&mut self.parts);
         let mut next = 0;

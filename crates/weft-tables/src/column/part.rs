@@ -23,7 +23,7 @@ use weft_kernel::table::TableContext;
 
 use super::key_probe::KeyProbe;
 use super::marks::Marks;
-use super::payload::PartEntry;
+use super::payload::{Layer, PartEntry};
 
 /// One column table of a table.
 pub(crate) struct Part {
@@ -123,9 +123,10 @@ impl Part {
         Ok(None)
     }
 
-    /// What a manifest payload says of this part.
-    pub(crate) fn entry(&self) -> PartEntry {
-        PartEntry { file: self.file, row_count: self.row_count(), attached_at: self.attached_at().unwrap_or_default() }
+    /// What a manifest payload says of this part when it appears in a layer.
+    pub(crate) fn entry(&self, layer: Layer) -> PartEntry {
+        let attached_at = self.attached_at().unwrap_or_default();
+        PartEntry { file: self.file, row_count: self.row_count(), attached_at, layer, full: self.is_full() }
     }
 
     pub(crate) fn is_listed(&self) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   edit lock ┬ carry over what came so far
+//!             ├ layers of the outputs, against the borders of now; a bucket that has grown is split (formula 4)
 //!             ├ edit {cut 40, added [9], removed [3, 7], marks ≤ 40 that no edit has named}    durable: now it counts
 //!             ├ mark lock ┬ carry over the rest      cost: marks since the line above (DESIGN invariant 3)
 //!             │           └ switch                    outputs appear, inputs vanish (DESIGN invariant 2)
@@ -11,35 +12,67 @@
 //! 1. Everything up to the edit's cut is installed: it is the F of a row table whose F is published, or the cut before.
 //!    So no mark at or below the cut can come after the edit was put together.
 //! 2. A file that a bulk statement attached is listed by the first edit whose cut reaches its commit.
-//! 3. After a failed edit files are removed only when the failure was clean (full disk): after any other nobody knows
+//! 3. Borders change under the edit lock only. So what a job wrote for borders of before is looked at here once more: a
+//!    table that crosses a border of now is incremental; a transition table that a new border goes through, too.
+//! 4. After a failed edit files are removed only when the failure was clean (full disk): after any other nobody knows
 //!    which files the manifest names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use weft_format::{Code, FileId, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::manifest::Edit;
+use weft_kernel::table::JobKind;
 
-use super::job_steps::{JobStep, JobSteps};
+use super::borders::{Borders, Key, split_keys};
+use super::columns::{Columns, Placed};
+use super::job_steps::{JobStep, job_reached};
 use super::layout::Layout;
+use super::options::Compaction;
 use super::part::Part;
-use super::payload::Payload;
+use super::payload::{Layer, Payload};
 use super::row_table::RowTable;
 use super::store::Store;
 
+/// What an edit says beside files that appear and vanish.
+#[derive(Default)]
+pub(crate) struct Change {
+    /// Parts that are meant for another layer.
+    pub(crate) moved: Vec<(FileId, Layer)>,
+    /// Borders more.
+    pub(crate) added: Vec<Key>,
+    /// Borders fewer.
+    pub(crate) removed: Vec<Key>,
+}
+
 /// What a job has made of what.
 pub(crate) struct Outcome<'a> {
+    /// What it is.
+    pub(crate) kind: JobKind,
     /// New parts; nobody else knows them yet.
     pub(crate) outputs: &'a [Arc<Part>],
+    /// The layer that they are meant for.
+    pub(crate) layer: Layer,
     /// Parts that they replace.
     pub(crate) inputs: &'a [Arc<Part>],
     /// The row table that they replace; its F becomes the cut.
     pub(crate) row_table: Option<&'a Arc<RowTable>>,
+    /// What happens to other parts and to the borders.
+    pub(crate) change: &'a Change,
     /// Marks the outputs with what was marked on the inputs since the last call.
     pub(crate) carry: &'a dyn Fn(),
-    /// Whose steps these are.
-    pub(crate) job: JobSteps,
+}
+
+/// Layers and borders after a job, as they are under the edit lock.
+struct Placing {
+    /// Of the outputs.
+    outputs: Vec<Placed>,
+    /// Parts whose layer changes.
+    moved: HashMap<FileId, Layer>,
+    borders: Borders,
+    /// Files that vanish.
+    removed: HashSet<FileId>,
 }
 
 impl Store {
@@ -53,55 +86,103 @@ impl Store {
         let old_cut = self.cut();
         let cut = outcome.row_table.and_then(|table| table.frozen_at()).unwrap_or(old_cut);
         assert!(cut >= old_cut && cut <= self.context.services.published(), "a cut is published (publish 1)");
-        (outcome.carry)();
-        let (edit, attached) = self.edit(&self.layout(), outcome, old_cut, cut);
+        if !active(Fault::LoseMarkAtConversion) {
+            (outcome.carry)();
+        }
+        let layout = self.layout();
+        let placing = self.place(&layout.columns, outcome);
+        let (edit, attached) = self.edit(&layout, &placing, old_cut, cut);
         if let Err(error) = self.context.services.apply_edit(edit) {
             if error.code() == Code::DiskFull {
                 outcome.outputs.iter().for_each(|part| part.set_obsolete());
             }
             return Err(error);
         }
-        outcome.job.reached(JobStep::EditDurable);
+        job_reached(outcome.kind, JobStep::EditDurable);
         self.set_cut(cut);
         attached.iter().chain(outcome.outputs).for_each(|part| part.set_listed());
-        self.switch_to(outcome);
-        outcome.job.reached(JobStep::Switched);
+        self.switch_to(outcome, &placing);
+        job_reached(outcome.kind, JobStep::Switched);
         outcome.inputs.iter().for_each(|part| part.set_obsolete());
         let limit = self.droppable(cut);
-        self.layout().parts.iter().for_each(|part| part.marks.forget(limit));
+        self.layout().parts().iter().for_each(|part| part.marks.forget(limit));
         Ok(())
     }
 
-    fn switch_to(&self, outcome: &Outcome<'_>) {
+    fn switch_to(&self, outcome: &Outcome<'_>, placing: &Placing) {
         let _marking = self.marking.lock();
         if !active(Fault::LoseMarkAtConversion) {
             (outcome.carry)();
         }
-        outcome.job.reached(JobStep::MarksCarried);
+        job_reached(outcome.kind, JobStep::MarksCarried);
         let layout = self.layout();
-        let removed = |part: &Arc<Part>| outcome.inputs.iter().any(|input| input.file == part.file);
-        let mut parts: Vec<Arc<Part>> = layout.parts.iter().filter(|part| !removed(part)).cloned().collect();
-        assert_eq!(parts.len() + outcome.inputs.len(), layout.parts.len(), "inputs vanish once (DESIGN invariant 2)");
-        parts.extend(outcome.outputs.iter().cloned());
+        let stays = |part: &Arc<Part>| !placing.removed.contains(&part.file);
+        let after = |(part, layer): (&Arc<Part>, Layer)| {
+            (part.clone(), placing.moved.get(&part.file).copied().unwrap_or(layer))
+        };
+        let mut placed: Vec<Placed> = layout.columns.placed().filter(|(part, _)| stays(part)).map(after).collect();
+        let vanished = layout.parts().len() - placed.len();
+        assert_eq!(vanished, outcome.inputs.len(), "inputs vanish once (DESIGN invariant 2)");
+        placed.extend(placing.outputs.iter().cloned());
         let gone = outcome.row_table.map(|table| table.number);
         let frozen = layout.frozen.iter().filter(|table| Some(table.number) != gone).cloned().collect();
-        self.switch(layout.active.clone(), frozen, parts);
+        let columns = Columns::new(placed, placing.borders.clone());
+        self.switch(layout.active.clone(), frozen, Arc::new(columns));
         if self.is_dropped() {
             outcome.outputs.iter().for_each(|part| part.set_obsolete());
         }
     }
 
+    /// Where everything lies afterwards (publish 3).
+    fn place(&self, columns: &Columns, outcome: &Outcome<'_>) -> Placing {
+        let removed: HashSet<FileId> = outcome.inputs.iter().map(|part| part.file).collect();
+        let mut borders = columns.borders.clone();
+        let change = outcome.change;
+        if !change.added.is_empty() || !change.removed.is_empty() {
+            borders = borders.changed(&change.added, &change.removed);
+        }
+        let is_fine = self.options.compaction == Compaction::Fine;
+        if let Some(output) = outcome.outputs.first().filter(|_| outcome.layer == Layer::Baseline && is_fine) {
+            let bucket = borders.bucket_of(output.key_min());
+            let kept = columns.placed().filter(|(part, layer)| {
+                *layer == Layer::Baseline
+                    && !removed.contains(&part.file)
+                    && borders.bucket_of(part.key_min()) == bucket
+            });
+            let parts = kept.map(|(part, _)| part).chain(outcome.outputs);
+            let mut files: Vec<(&[u8], u64)> = parts.map(|part| (part.key_min(), part.table.file_bytes())).collect();
+            files.sort_unstable();
+            let keys = split_keys(&files, self.options.granularity_bytes - self.options.bucket_bytes);
+            if !keys.is_empty() {
+                borders = borders.changed(&keys, &[]);
+            }
+        }
+        let settle = |part: &Arc<Part>, wanted| {
+            if active(Fault::StaleBorders) { wanted } else { borders.settle(wanted, part.key_min(), part.key_max()) }
+        };
+        let wanted: HashMap<FileId, Layer> = change.moved.iter().copied().collect();
+        let mut moved = HashMap::new();
+        if !wanted.is_empty() || borders != columns.borders {
+            for (part, layer) in columns.placed().filter(|(part, _)| !removed.contains(&part.file)) {
+                let after = match wanted.get(&part.file) {
+                    Some(&wanted) => settle(part, wanted),
+                    None if active(Fault::SplitThroughTables) => layer,
+                    None => borders.settle(layer, part.key_min(), part.key_max()),
+                };
+                if after != layer {
+                    moved.insert(part.file, after);
+                }
+            }
+        }
+        let outputs = outcome.outputs.iter().map(|part| (part.clone(), settle(part, outcome.layer))).collect();
+        Placing { outputs, moved, borders, removed }
+    }
+
     /// The edit, and the attached parts that it lists for the first time.
-    fn edit(
-        &self,
-        layout: &Layout,
-        outcome: &Outcome<'_>,
-        old_cut: Timestamp,
-        cut: Timestamp,
-    ) -> (Edit, Vec<Arc<Part>>) {
-        let removed = |part: &Arc<Part>| outcome.inputs.iter().any(|input| input.file == part.file);
+    fn edit(&self, layout: &Layout, placing: &Placing, old_cut: Timestamp, cut: Timestamp) -> (Edit, Vec<Arc<Part>>) {
+        let stays = |part: &Arc<Part>| !placing.removed.contains(&part.file);
         let reached = |part: &Arc<Part>| !part.is_listed() && part.attached_at().is_some_and(|at| at <= cut);
-        let attached: Vec<Arc<Part>> = layout.parts.iter().filter(|part| reached(part)).cloned().collect();
+        let attached: Vec<Arc<Part>> = layout.parts().iter().filter(|part| reached(part)).cloned().collect();
         let mut marks: BTreeMap<FileId, Vec<u32>> = BTreeMap::new();
         let mut note = |part: &Arc<Part>, after: Timestamp| {
             let positions = part.marks.between(after, cut);
@@ -109,18 +190,25 @@ impl Store {
                 marks.insert(part.file, positions);
             }
         };
-        for part in layout.parts.iter().filter(|part| !removed(part) && (part.is_listed() || reached(part))) {
+        for part in layout.parts().iter().filter(|part| stays(part) && (part.is_listed() || reached(part))) {
             note(part, old_cut);
         }
-        outcome.outputs.iter().for_each(|part| note(part, Timestamp(0)));
+        placing.outputs.iter().for_each(|(part, _)| note(part, Timestamp(0)));
         if active(Fault::ForgetMarks) {
             marks.clear();
         }
-        let payload = Payload {
-            added: outcome.outputs.iter().chain(&attached).map(|part| part.entry()).collect(),
-            removed: outcome.inputs.iter().map(|part| part.file).collect(),
-            marks,
-        };
+        let outputs = placing.outputs.iter().map(|(part, layer)| part.entry(*layer));
+        let added = outputs.chain(attached.iter().map(|part| part.entry(Layer::Incremental))).collect();
+        let mut removed: Vec<FileId> = placing.removed.iter().copied().collect();
+        removed.sort_unstable();
+        let mut moved: Vec<(FileId, Layer)> = placing.moved.iter().map(|(file, layer)| (*file, *layer)).collect();
+        moved.sort_unstable();
+        let borders = (placing.borders != layout.columns.borders).then(|| placing.borders.keys().to_vec());
+        let mut payload = Payload { added, removed, moved, borders, marks };
+        if active(Fault::ForgetLayers) {
+            payload.moved.clear();
+            payload.borders = None;
+        }
         let edit = Edit {
             table: self.context.def.id,
             cut,

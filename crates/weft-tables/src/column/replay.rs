@@ -23,7 +23,7 @@ impl Replay for Store {
             return Ok(());
         }
         // All changes of one timestamp go into one row table, so F lies between two of them.
-        if ts > self.last_change() && self.layout().active.bytes() >= self.row_table_bytes {
+        if ts > self.last_change() && self.is_row_table_full(&self.layout()) {
             self.freeze_active(Timestamp(ts.0 - 1));
         }
         let layout = self.layout();

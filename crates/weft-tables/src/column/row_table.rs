@@ -214,6 +214,11 @@ impl RowTable {
         self.index.back().map(|entry| entry.key().key().to_vec())
     }
 
+    /// The lowest key.
+    pub(crate) fn lowest_key(&self) -> Option<Vec<u8>> {
+        self.index.front().map(|entry| entry.key().key().to_vec())
+    }
+
     /// The keys and places of all versions, by key, newest version first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (Vec<u8>, Place)> {
         self.index.iter().map(|entry| (entry.key().key().to_vec(), entry.value().clone()))

@@ -20,7 +20,8 @@
 //! 9. [`Part::find`] and the scans.
 //!
 //! Concurrency, outermost first: edit lock → mark lock → layout pointer → marks of a part, chunks of a row table.
-//! Readers take only the last two, for as long as it takes to copy. The edit lock is held across the manifest's I/O;
+//! Readers take only the last two, for as long as it takes to copy. The claim lock is held while a job is chosen, and
+//! only the last two are taken under it. The edit lock is held across the manifest's I/O;
 //! nobody who commits waits for it.
 //!
 //! Crash: row tables and unlisted marks are gone, redo brings them back from the log; listed files and marks are
@@ -37,8 +38,10 @@ use weft_kernel::TableDef;
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::table::{RecoveredTable, TableContext};
 
+use super::borders::Borders;
+use super::columns::{Columns, Placed, fault_of};
 use super::layout::Layout;
-use super::options::Options;
+use super::options::{Incremental, Options};
 use super::output::FileWriter;
 use super::part::Part;
 use super::payload::PartSet;
@@ -84,6 +87,8 @@ pub(crate) struct Store {
     cut: AtomicU64,
     /// The latest timestamp that changed the table. Changes under the mark lock.
     last_change: AtomicU64,
+    /// The claim lock: whoever decides which parts a job takes, or lets go of them.
+    pub(crate) claiming: Mutex<()>,
     /// A conversion is under way; there is one at a time, oldest row table first.
     pub(crate) converting: AtomicBool,
     pub(crate) dropped: AtomicBool,
@@ -118,7 +123,7 @@ impl Store {
             context.services.row_budget().clone(),
         );
         let keys = KeyCodec::new(&schema);
-        let empty = Arc::new(Layout::new(0, Arc::new(active), Vec::new(), Vec::new()));
+        let empty = Arc::new(Layout::new(0, Arc::new(active), Vec::new(), Arc::default()));
         let store = Store {
             options,
             row_table_bytes,
@@ -127,6 +132,7 @@ impl Store {
             layout: RwLock::new(empty.clone()),
             marking: Mutex::new(()),
             editing: Mutex::new(()),
+            claiming: Mutex::new(()),
             cut: AtomicU64::new(recovered.cut.0),
             last_change: AtomicU64::new(recovered.cut.0),
             converting: AtomicBool::new(false),
@@ -136,20 +142,34 @@ impl Store {
             stale: Mutex::new(None),
             context,
         };
-        let mut parts = Vec::with_capacity(set.parts.len());
+        let columns = store.open_parts(&set, recovered.cut)?;
+        *store.layout.write() = Arc::new(Layout::new(1, empty.active.clone(), Vec::new(), Arc::new(columns)));
+        Ok(store)
+    }
+
+    /// Opens what the manifest lists.
+    fn open_parts(&self, set: &PartSet, cut: Timestamp) -> Result<Columns> {
+        let mut placed: Vec<Placed> = Vec::with_capacity(set.parts.len());
         for (file, (entry, dead)) in &set.parts {
             let attached_at = (entry.attached_at != Timestamp(0)).then_some(entry.attached_at);
-            let part = store.open_part(*file, attached_at)?;
+            let part = self.open_part(*file, attached_at)?;
             if part.row_count() != entry.row_count {
                 let (found, listed) = (part.row_count(), entry.row_count);
                 return Err(Error::corrupt(format!("file {file} has {found} rows, the manifest says {listed}")));
             }
-            part.marks.load(dead.iter().map(|&position| (position, recovered.cut)));
+            part.marks.load(dead.iter().map(|&position| (position, cut)));
             part.set_listed();
-            parts.push(Arc::new(part));
+            if entry.full {
+                part.set_full();
+            }
+            placed.push((Arc::new(part), entry.layer));
         }
-        *store.layout.write() = Arc::new(Layout::new(1, empty.active.clone(), Vec::new(), parts));
-        Ok(store)
+        let borders = Borders::new(set.borders.clone());
+        if let Some(fault) = fault_of(&placed, &borders) {
+            let name = &self.context.def.name;
+            return Err(Error::corrupt(format!("the manifest's payloads of table \"{name}\" cannot be: {fault}")));
+        }
+        Ok(Columns::new(placed, borders))
     }
 
     /// The newest definition.
@@ -200,9 +220,9 @@ impl Store {
     }
 
     /// Replaces the layout; the caller holds the mark lock.
-    pub(crate) fn switch(&self, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, parts: Vec<Arc<Part>>) {
+    pub(crate) fn switch(&self, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, columns: Arc<Columns>) {
         let before = self.layout();
-        let next = Arc::new(Layout::new(before.number + 1, active, frozen, parts));
+        let next = Arc::new(Layout::new(before.number + 1, active, frozen, columns));
         *self.layout.write() = next;
         #[cfg(feature = "faults")]
         if weft_kernel::fault::active(Fault::StaleLayout) {
@@ -256,7 +276,12 @@ impl Store {
         );
         let mut frozen = layout.frozen.clone();
         frozen.push(layout.active.clone());
-        self.switch(Arc::new(next), frozen, layout.parts.clone());
+        self.switch(Arc::new(next), frozen, layout.columns.clone());
+    }
+
+    /// Whether the active row table has its size; never when row tables become columns only when they must.
+    pub(crate) fn is_row_table_full(&self, layout: &Layout) -> bool {
+        self.options.incremental == Incremental::Fine && layout.active.bytes() >= self.row_table_bytes
     }
 
     /// The oldest frozen row table, when it is complete: everything up to its F is published.
@@ -270,7 +295,7 @@ impl Store {
     pub(crate) fn mark_dropped(&self) {
         let _marking = self.marking.lock();
         self.dropped.store(true, Ordering::Release);
-        self.layout().parts.iter().for_each(|part| part.set_obsolete());
+        self.layout().parts().iter().for_each(|part| part.set_obsolete());
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

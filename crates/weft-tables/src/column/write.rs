@@ -70,7 +70,7 @@ impl Write for Store {
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         let layout = self.layout();
-        let in_files = layout.parts.iter().map(|part| part.key_max().to_vec()).max();
+        let in_files = layout.parts().iter().map(|part| part.key_max().to_vec()).max();
         let in_memory = layout.row_tables().filter_map(|table| table.greatest_key()).max();
         Ok(in_files.max(in_memory))
     }
@@ -99,7 +99,7 @@ impl Write for Store {
         self.install_locked(ts, writes, &attached)?;
         self.note_change(ts);
         let layout = self.layout();
-        if layout.active.bytes() >= self.row_table_bytes {
+        if self.is_row_table_full(&layout) {
             self.freeze_active(self.context.services.last_sequenced().max(self.last_change()));
             self.context.services.wake_jobs();
         } else if !self.converting.load(Ordering::Acquire) && self.convertible(&layout).is_some() {
@@ -175,9 +175,8 @@ impl Store {
     /// Puts parts into the layout; the caller holds the mark lock.
     pub(crate) fn attach(&self, attached: &[Arc<Part>]) {
         let before = self.layout();
-        let mut parts = before.parts.clone();
-        parts.extend(attached.iter().cloned());
-        self.switch(before.active.clone(), before.frozen.clone(), parts);
+        let columns = before.columns.with(attached);
+        self.switch(before.active.clone(), before.frozen.clone(), Arc::new(columns));
     }
 
     /// The parts that an attachment names, which this process built and has kept open.

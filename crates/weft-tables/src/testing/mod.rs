@@ -6,6 +6,7 @@
 //! ```
 
 pub mod conformance;
+pub mod layers;
 mod model;
 mod random;
 mod rows;

@@ -23,7 +23,7 @@ use crate::EngineOptions;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
 use crate::manifest::{Hooks, Manifest};
-use crate::sched::{Load, Wake};
+use crate::sched::{Load, SchedulerMode, Wake};
 use crate::services::{Services, parse_file_name};
 use crate::table::RecoveredTable;
 use crate::testing::Prng;
@@ -120,7 +120,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         block_cache: cache,
         options: EngineOptions::default(),
         timeline: Arc::new(Timeline::new(recovered.cut_max)),
-        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone())),
+        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), 2, SchedulerMode::Cost)),
         row_budget,
         next_file: AtomicU64::new(next_file.0),
         wake: Wake::default(),

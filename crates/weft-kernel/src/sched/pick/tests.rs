@@ -9,7 +9,7 @@ fn offer(line: &str) -> JobOffer {
     };
     let kind = match words[0] {
         "convert" => JobKind::Convert,
-        "compact" => JobKind::Compact,
+        "baseline" => JobKind::ToBaseline,
         "flush" => JobKind::IndexFlush,
         _ => JobKind::IndexMerge,
     };
@@ -38,7 +38,7 @@ fn picked(offers: &str, running: &str, paused: &[u32]) -> String {
 
 #[test]
 fn conversion_comes_before_compaction() {
-    let offers = "compact t1 #1 dead=900000 cost=1\nconvert t2 #4 mem=1 cost=50";
+    let offers = "baseline t1 #1 dead=900000 cost=1\nconvert t2 #4 mem=1 cost=50";
     assert_eq!(picked(offers, "", &[]), "convert t2 #4");
 }
 
@@ -51,10 +51,10 @@ fn the_best_worth_wins_and_ties_go_to_the_lowest() {
 
 #[test]
 fn one_conversion_per_table() {
-    let offers = "convert t1 #2 mem=4 cost=10\ncompact t1 #7 dead=5 cost=10";
-    assert_eq!(picked(offers, "convert t1 #1", &[]), "compact t1 #7");
-    assert_eq!(picked(offers, "convert t1 #1\ncompact t1 #7", &[]), "nothing");
-    assert_eq!(picked(offers, "compact t1 #7", &[]), "convert t1 #2");
+    let offers = "convert t1 #2 mem=4 cost=10\nbaseline t1 #7 dead=5 cost=10";
+    assert_eq!(picked(offers, "convert t1 #1", &[]), "baseline t1 #7");
+    assert_eq!(picked(offers, "convert t1 #1\nbaseline t1 #7", &[]), "nothing");
+    assert_eq!(picked(offers, "baseline t1 #7", &[]), "convert t1 #2");
     assert_eq!(picked(offers, "", &[1]), "nothing");
 }
 

@@ -85,9 +85,9 @@ impl Plan {
             metrics: metrics.clone(),
             request,
         };
-        let count = layout.parts.len() + 1 + layout.frozen.len() + own_parts.len();
+        let count = layout.parts().len() + 1 + layout.frozen.len() + own_parts.len();
         metrics.parts.fetch_add(count as u64, Ordering::Relaxed);
-        for part in &layout.parts {
+        for part in layout.parts() {
             if part.insert_ts_min() <= read_ts {
                 plan.add_part(part.clone(), false, hidden.parts.remove(&part.file).unwrap_or_default());
             }
@@ -192,7 +192,7 @@ pub(super) fn statistics(store: &Store) -> TableStatistics {
     // Columns that some part does not have have no range.
     let mut merged_columns = usize::MAX;
     let mut merged: Vec<ColumnStats> = store.schema().columns.iter().map(|_| ColumnStats::empty()).collect();
-    for part in &layout.parts {
+    for part in layout.parts() {
         statistics.row_count += u64::from(part.row_count() - part.marks.count());
         statistics.bytes += part.table.file_bytes();
         let stored = part.table.column_count().min(merged.len());

@@ -1,8 +1,8 @@
-//! Plain compaction: some column tables become fewer, without the rows that are dead for everyone.
+//! Merging: some column tables become others, by key, without the rows that are dead for everyone.
 //!
 //! ```text
-//!   t5 [a..m]  a c d̶ m          t9 [a..m]  a b c m         cut into files of about 4 MiB: disjoint ranges
-//!   t7 [b..m]  b m̶             ▶
+//!   t5 [a..m]  a c d̶ m          t9 [a..b]  a b             cut into files of about 4 MiB, at borders (here c), and in
+//!   t7 [b..m]  b m̶             ▶ t10 [c..m] c m             the baseline at tables that stay where they are
 //! ```
 //!
 //! 1. Only listed parts are merged, so every row came in at or before the cut (DESIGN invariant 7).
@@ -10,6 +10,7 @@
 //! 3. A part is in one job at a time.
 //! 4. Rows leave an input in the order of its positions. So of each column one block per input is decoded at a time,
 //!    and the keys of all rows; blocks of a few kilobytes may have megabytes of values.
+//! 5. The versions of a key stay in one file, or files cut for their size could overlap in it.
 
 use std::sync::Arc;
 
@@ -18,16 +19,23 @@ use arrow_select::interleave::interleave;
 use weft_format::row_arrays::missing_column;
 use weft_format::table::NoCache;
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
+use weft_kernel::table::JobKind;
 
-use super::job_steps::{JobStep, JobSteps};
+use super::borders::Key;
+use super::claim::{Task, What};
+use super::job_steps::{JobStep, job_reached};
 use super::key_rows::KeyRows;
 use super::output::{Output, Written};
 use super::part::Part;
-use super::publish::Outcome;
+use super::payload::Layer;
+use super::publish::{Change, Outcome};
 use super::store::{Shape, Store};
 
 /// An output row that is none: the row was dropped.
 const DROPPED: u32 = u32::MAX;
+
+/// The fewest rows between two looks at the size of a file.
+const PIECE_ROWS_MIN: usize = 16;
 
 /// A row of the inputs.
 #[derive(Clone, Copy)]
@@ -54,10 +62,10 @@ struct Window {
 }
 
 impl Window {
-    /// Has the blocks of the rows from one position to another decoded, and none before them (compact 4).
+    /// Has the blocks of the rows from one position to another decoded, and none before them (merge 4).
     fn slide(&mut self, first: usize, last: usize, decode: impl Fn(usize) -> Result<Vec<ArrayRef>>) -> Result<()> {
         let (first, last) = (first / BLOCK_ROWS, last / BLOCK_ROWS);
-        assert!(first >= self.first, "rows leave an input in the order of its positions (compact 4)");
+        assert!(first >= self.first, "rows leave an input in the order of its positions (merge 4)");
         self.blocks.drain(..(first - self.first).min(self.blocks.len()));
         self.first = first;
         for block in first + self.blocks.len()..=last {
@@ -68,26 +76,29 @@ impl Window {
 }
 
 impl Store {
-    /// Merges parts; fine when another job has one of them or it is gone.
-    pub(crate) fn compact(&self, inputs: &[Arc<Part>]) -> Result<()> {
-        let mut claimed: Vec<Arc<Part>> = Vec::with_capacity(inputs.len());
-        for part in inputs {
-            if part.claim() {
-                claimed.push(part.clone());
-            }
-        }
-        let layout = self.layout();
-        let current = |part: &Arc<Part>| part.is_listed() && layout.part(part.file).is_some();
-        let complete = claimed.len() == inputs.len() && inputs.iter().all(current) && !self.is_dropped();
-        let result = if complete { self.merge(inputs) } else { Ok(()) };
-        for part in &claimed {
-            part.marks.end_carry();
-            part.unclaim();
-        }
+    /// Runs a job on column tables; fine when it is no longer needed.
+    pub(crate) fn run_task(&self, kind: JobKind, number: u64) -> Result<()> {
+        let Some(task) = self.claim(kind, number) else { return Ok(()) };
+        let result = match &task.what {
+            _ if self.is_dropped() => Ok(()),
+            What::Merge(layer, cuts) => self.merge(&task, *layer, cuts),
+            What::Change(change, dropped) => self.publish(&Outcome {
+                kind,
+                outputs: &[],
+                layer: Layer::Incremental,
+                inputs: dropped,
+                row_table: None,
+                change,
+                carry: &|| (),
+            }),
+        };
+        task.claimed.iter().for_each(|part| part.marks.end_carry());
+        self.release(&task);
         result
     }
 
-    fn merge(&self, parts: &[Arc<Part>]) -> Result<()> {
+    fn merge(&self, task: &Task, layer: Layer, cuts: &[Key]) -> Result<()> {
+        let parts = &task.claimed;
         let limit = self.droppable(self.cut());
         let shape = self.shape();
         let snapshots: Vec<Vec<(u32, Timestamp)>> = {
@@ -98,13 +109,13 @@ impl Store {
         for (part, marks) in parts.iter().zip(snapshots) {
             inputs.push(self.read_input(&shape, part.clone(), marks)?);
         }
-        JobSteps::Compact.reached(JobStep::InputsRead);
+        job_reached(task.kind, JobStep::InputsRead);
         let mut places: Vec<Vec<u32>> = parts.iter().map(|part| vec![DROPPED; part.row_count() as usize]).collect();
         let sources = ordered(&inputs, limit)?;
         for (n, source) in sources.iter().enumerate() {
             places[source.input as usize][source.position as usize] = n as u32;
         }
-        let written = self.write_merged(shape, &inputs, &sources)?;
+        let written = self.write_merged(shape, &inputs, &sources, task.kind, cuts)?;
         for (input, places) in inputs.iter().zip(&places) {
             let alive_for_some = input.marks.iter().filter(|&&(_, ts)| ts > limit);
             alive_for_some.for_each(|&(position, ts)| carry_mark(&written, places, position, ts, limit));
@@ -118,11 +129,13 @@ impl Store {
             }
         };
         self.publish(&Outcome {
+            kind: task.kind,
             outputs: &written.parts,
+            layer,
             inputs: parts,
             row_table: None,
+            change: &Change::default(),
             carry: &carry,
-            job: JobSteps::Compact,
         })
     }
 
@@ -162,27 +175,100 @@ impl Store {
         ordinals.iter().map(decode).collect()
     }
 
-    fn write_merged(&self, shape: Arc<Shape>, inputs: &[Input], sources: &[Source]) -> Result<Written> {
+    fn write_merged(
+        &self,
+        shape: Arc<Shape>,
+        inputs: &[Input],
+        sources: &[Source],
+        kind: JobKind,
+        cuts: &[Key],
+    ) -> Result<Written> {
         let horizon = self.context.services.horizon();
         let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
-        let mut output = Output::new(self, Arc::clone(&shape), JobSteps::Compact);
+        let mut output = Output::new(self, Arc::clone(&shape), kind);
         let mut pacer = self.context.services.pacer();
         let mut windows: Vec<Window> = inputs.iter().map(|_| Window::default()).collect();
-        for batch in sources.chunks(BLOCK_ROWS) {
-            for (number, (input, window)) in inputs.iter().zip(&mut windows).enumerate() {
-                let mut of_input = batch.iter().filter(|source| source.input as usize == number);
-                let Some(first) = of_input.next() else {
-                    window.blocks.clear();
+        let mut pieces = Pieces { inputs, sources, cuts, next: 0, rows_max: self.piece_rows(inputs) };
+        while let Some(Piece { batch, begins_file, may_end }) = pieces.next() {
+            if begins_file {
+                output.end_file()?;
+            }
+            let lowest = inputs[batch[0].input as usize].keys.get(batch[0].position as usize);
+            for ((input, window), span) in inputs.iter().zip(&mut windows).zip(spans(batch, inputs.len())) {
+                let Some((first, last)) = span else {
+                    if input.part.key_max() < lowest {
+                        window.blocks.clear();
+                    }
                     continue;
                 };
-                let last = of_input.next_back().unwrap_or(first);
                 let decode = |block| self.decode(&shape, &input.part, &all, block, horizon);
-                window.slide(first.position as usize, last.position as usize, decode)?;
+                window.slide(first as usize, last as usize, decode)?;
             }
-            output.push_batch(&gather(&windows, batch, all.len())?, &stamps(batch))?;
+            output.push_batch(&gather(&windows, batch, all.len())?, &stamps(batch), may_end)?;
             pacer.step();
         }
         output.finish()
+    }
+
+    /// How many rows are written between two looks at the size: a quarter of a file's, by what the inputs have.
+    fn piece_rows(&self, inputs: &[Input]) -> usize {
+        let rows: u64 = inputs.iter().map(|input| u64::from(input.part.row_count())).sum();
+        let bytes: u64 = inputs.iter().map(|input| input.part.table.file_bytes()).sum();
+        let file_rows = self.options.column_table_bytes.saturating_mul(rows) / bytes.max(1);
+        (file_rows as usize / 4).clamp(PIECE_ROWS_MIN, BLOCK_ROWS)
+    }
+}
+
+/// Rows that are written one after the other, within one file.
+struct Piece<'a> {
+    batch: &'a [Source],
+    /// They lie beyond a border that the rows before them do not.
+    begins_file: bool,
+    /// The next row has another key.
+    may_end: bool,
+}
+
+/// Output rows in pieces of at most a block, cut at borders and, wherever it can be, between keys.
+struct Pieces<'a> {
+    inputs: &'a [Input],
+    sources: &'a [Source],
+    cuts: &'a [Key],
+    next: usize,
+    rows_max: usize,
+}
+
+impl<'a> Pieces<'a> {
+    fn key(&self, n: usize) -> &'a [u8] {
+        let source = &self.sources[n];
+        self.inputs[source.input as usize].keys.get(source.position as usize)
+    }
+
+    /// The first row between two whose key is at or beyond one.
+    fn first_at_or_beyond(&self, key: &[u8], start: usize, end: usize) -> usize {
+        let (mut low, mut high) = (start, end);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.key(middle) < key { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let (start, count) = (self.next, self.sources.len());
+        if start == count {
+            return None;
+        }
+        let passed = self.cuts.partition_point(|cut| **cut <= *self.key(start));
+        self.cuts = &self.cuts[passed..];
+        let mut end = (start + self.rows_max).min(count);
+        if let Some(cut) = self.cuts.first().filter(|cut| *self.key(end - 1) >= ***cut) {
+            end = self.first_at_or_beyond(cut, start, end);
+        }
+        let is_whole = |end: usize| end == count || self.key(end - 1) != self.key(end);
+        let whole = (start + 1..=end).rev().find(|&end| is_whole(end));
+        let end = whole.unwrap_or(end);
+        self.next = end;
+        Some(Piece { batch: &self.sources[start..end], begins_file: passed > 0, may_end: whole.is_some() })
     }
 }
 
@@ -208,6 +294,15 @@ fn gather(windows: &[Window], rows: &[Source], column_count: usize) -> Result<Ve
     merged.collect()
 }
 
+/// The first and the last position of each input among rows.
+fn spans(rows: &[Source], input_count: usize) -> Vec<Option<(u32, u32)>> {
+    let mut spans: Vec<Option<(u32, u32)>> = vec![None; input_count];
+    for row in rows {
+        spans[row.input as usize].get_or_insert((row.position, row.position)).1 = row.position;
+    }
+    spans
+}
+
 fn stamps(rows: &[Source]) -> Vec<u64> {
     rows.iter().map(|source| source.insert_ts).collect()
 }
@@ -215,7 +310,7 @@ fn stamps(rows: &[Source]) -> Vec<u64> {
 fn carry_mark(written: &Written, places: &[u32], position: u32, ts: Timestamp, limit: Timestamp) {
     let n = places[position as usize];
     if n == DROPPED {
-        assert!(ts <= limit, "a row that was dropped died before the job began (compact 2)");
+        assert!(ts <= limit, "a row that was dropped died before the job began (merge 2)");
         return;
     }
     let (part, position) = written.place(n);

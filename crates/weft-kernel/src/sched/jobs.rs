@@ -1,0 +1,119 @@
+//! What jobs there are, waiting, running and recent, for people.
+
+use std::collections::VecDeque;
+
+use super::pick::Running;
+use crate::table::{JobKind, JobOffer, Price};
+use weft_format::TableId;
+
+/// How many jobs are remembered.
+const HISTORY_COUNT: usize = 100;
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// Offered, and told to wait.
+    Waiting,
+    /// Being run.
+    Running,
+    /// Ended well.
+    Done,
+    /// Ended with an error, such as a full disk.
+    Failed,
+}
+
+impl JobState {
+    /// Its name in views.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Waiting => "waiting",
+            JobState::Running => "running",
+            JobState::Done => "done",
+            JobState::Failed => "failed",
+        }
+    }
+}
+
+/// A job, as views tell of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRecord {
+    /// Its table, or its index.
+    pub table: TableId,
+    /// What it does.
+    pub kind: JobKind,
+    /// Its number, of the table's own.
+    pub number: u64,
+    /// Where it stands.
+    pub state: JobState,
+    /// When it was started, microseconds since 1970 UTC; of a waiting one, none.
+    pub started_micros: Option<i64>,
+    /// How long it took or has been running, nanoseconds; how long a waiting one has waited.
+    pub duration_nanos: u64,
+    /// How much of that it paused for queries, nanoseconds; known when it ended.
+    pub paused_nanos: u64,
+    /// What it was expected to cost and to bring.
+    pub price: Price,
+    /// Why it was started, or why it waits.
+    pub reason: String,
+}
+
+/// The jobs that were started last, oldest first; running ones are among them.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    jobs: VecDeque<(JobRecord, u64)>,
+}
+
+impl History {
+    /// A job starts.
+    pub(super) fn start(&mut self, offer: &JobOffer, reason: String, wall_micros: i64, now_nanos: u64) {
+        if self.jobs.len() == HISTORY_COUNT {
+            // One that still runs is forgotten only when all are older than it.
+            let oldest = self.jobs.iter().position(|(job, _)| job.state != JobState::Running).unwrap_or(0);
+            self.jobs.remove(oldest);
+        }
+        let record = JobRecord {
+            table: offer.table,
+            kind: offer.kind,
+            number: offer.number,
+            state: JobState::Running,
+            started_micros: Some(wall_micros),
+            duration_nanos: 0,
+            paused_nanos: 0,
+            price: offer.price,
+            reason,
+        };
+        self.jobs.push_back((record, now_nanos));
+    }
+
+    /// A running job ended.
+    pub(super) fn end(&mut self, job: Running, state: JobState, now_nanos: u64, paused_nanos: u64) {
+        let is_it = |record: &JobRecord| {
+            record.state == JobState::Running
+                && (record.table, record.kind, record.number) == (job.table, job.kind, job.number)
+        };
+        if let Some((record, begun_nanos)) = self.jobs.iter_mut().rev().find(|(record, _)| is_it(record)) {
+            record.state = state;
+            record.duration_nanos = now_nanos.saturating_sub(*begun_nanos);
+            record.paused_nanos = paused_nanos;
+        }
+    }
+
+    /// All of them, the running ones as they are now.
+    pub(super) fn all(&self, now_nanos: u64) -> Vec<JobRecord> {
+        let shown = |(record, begun_nanos): &(JobRecord, u64)| {
+            let mut record = record.clone();
+            if record.state == JobState::Running {
+                record.duration_nanos = now_nanos.saturating_sub(*begun_nanos);
+            }
+            record
+        };
+        self.jobs.iter().map(shown).collect()
+    }
+
+    /// A line for each.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line =
+            |(job, _): &(JobRecord, u64)| format!("{:?} t{} #{}: {}", job.kind, job.table, job.number, job.reason);
+        self.jobs.iter().map(line).collect()
+    }
+}

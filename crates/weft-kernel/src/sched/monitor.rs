@@ -1,0 +1,29 @@
+//! The monitor: looks ten times a second at what really runs, and corrects what jobs do.
+//!
+//! ```text
+//!   every 100 ms   compare   idle cores expected 1.4, found 1.1           queries came, ended early or late
+//!                  correct   what young queries use, how much jobs pause for debts
+//!                  start     jobs for which there is room now
+//! ```
+//!
+//! Between its looks jobs that run ask at each step whether a query needs their core ([`Pacer`](super::Pacer)), and
+//! workers wait no longer than to the next moment for which idle cores are foreseen.
+//!
+//! Concurrency: a thread of its own, which holds no lock while it waits. Source: SynchroStore section 3.3.
+
+use std::time::Duration;
+
+use super::runner::debts;
+use crate::engine::Core;
+
+/// How often the monitor looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
+
+/// One look.
+pub(crate) fn look(core: &Core) {
+    core.services.load.look();
+    core.services.load.set_debt(debts(core).urgency());
+    if core.runner.would_start(core) {
+        core.services.wake_jobs();
+    }
+}

@@ -1,0 +1,43 @@
+//! What a table has in which layer, for people and for SQL's views.
+
+use weft_format::FileId;
+
+/// A layer, or a bucket's share of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerStatus {
+    /// Its name: `active row table`, `frozen row tables`, `incremental`, `transition`, `baseline`.
+    pub layer: &'static str,
+    /// Which bucket's share this is, counted from 0 by key; none: the layer has no buckets.
+    pub bucket: Option<u32>,
+    /// Row tables or column tables.
+    pub parts: u64,
+    /// Row versions in them.
+    pub rows: u64,
+    /// How many of these are dead.
+    pub dead_rows: u64,
+    /// Bytes, in memory or on disk.
+    pub bytes: u64,
+    /// The lowest key, as the key codec writes it; none when nothing is there.
+    pub key_min: Option<Vec<u8>>,
+    /// The highest key.
+    pub key_max: Option<Vec<u8>>,
+}
+
+/// A data file and its delete marks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartStatus {
+    /// The file.
+    pub file: FileId,
+    /// The layer it is in.
+    pub layer: &'static str,
+    /// Rows in it.
+    pub rows: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Rows that are marked dead.
+    pub marks: u64,
+    /// Marks that keep their timestamp, since some snapshot may be older.
+    pub young_marks: u64,
+    /// Memory of the bitmap and of the young marks.
+    pub marks_bytes: u64,
+}
