@@ -52,6 +52,13 @@ impl Arguments {
         }
     }
 
+    /// The numbers after `name`, with commas between them, or `default`.
+    pub(crate) fn numbers(&mut self, name: &str, default: &[u64]) -> Result<Vec<u64>, Failure> {
+        let Some(text) = self.option(name)? else { return Ok(default.to_vec()) };
+        let wrong = |_| Failure::Usage(format!("{name} needs numbers with commas between them, not {text}"));
+        text.split(',').map(|number| number.replace('_', "").parse().map_err(wrong)).collect()
+    }
+
     /// The number of bytes after `name`: `65536`, `64kB`, `256MB`, `1GB`; units are powers of 1024.
     pub(crate) fn bytes(&mut self, name: &str) -> Result<Option<u64>, Failure> {
         let Some(text) = self.option(name)? else { return Ok(None) };

@@ -48,6 +48,16 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
        weft bench transactions [--dir DIR] [--seconds N] [--only NAME,NAME,...] [--people N]
                  [--bulk N,N,...] [--csv DIR] [--records N] [--active N,N,...] [--warehouses N]
+       weft bench xbench [--quick] [--dir DIR] [--only NAME,NAME,...] [--rows N] [--ratios N,N,...]
+                 [--memory-limit SIZE] [--row-bytes N] [--wide-rows N] [--sizes MB,MB,...] [--projections N,N,...]
+                 [--seconds N] [--queries N] [--update-seconds N] [--soak-seconds N] [--window-seconds N]
+                 [--update-columns N] [--sum-columns N] [--max-columns N] [--range-rows N] [--filter-width N]
+                 [--writes insert,update,upsert] [--reads sql3,sql4,sql5]
+                 [--configurations NAME,...] [--compactions NAME,...] [--schedulers NAME,...]
+                 [--commit sync|async] [--scheduler cost|greedy|off]
+                 [--incremental fine|rows|columns] [--compaction fine|whole] [--conflict mark|antimatter]
+                 [--granularity-bytes N] [--bucket-bytes N] [--incremental-bytes N]
+                 [--row-table-bytes N] [--column-table-bytes N]
 
 The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 

@@ -18,7 +18,8 @@ pub(super) const COLUMNS_EACH: u64 = 15;
 /// Rows of a batch that is appended.
 pub(super) const BATCH_ROWS: u64 = 65_536;
 
-fn mix(row: u64, column: u64) -> u64 {
+/// A hash of a row and a column.
+pub(super) fn mix(row: u64, column: u64) -> u64 {
     let mut x = row.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(column.wrapping_mul(0xBF58_476D_1CE4_E5B9));
     x ^= x >> 32;
     x = x.wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -8,11 +8,13 @@
 //!
 //! The table: 1 M rows of 31 columns (bigint key, 15 integers, 15 short strings), computed by formula so that other
 //! systems get the same. Everything is durable. `bench/compare.py` runs this beside DuckDB and SQLite.
-//! `weft bench transactions` is a suite of its own.
+//! `weft bench transactions` and `weft bench xbench` are suites of their own; [`numbers`] is their randomness.
 
 mod data;
+mod numbers;
 mod transactions;
 mod work;
+mod xbench;
 
 use std::path::{Path, PathBuf};
 
@@ -47,11 +49,14 @@ pub(crate) struct Bench {
     next_id: u64,
 }
 
-/// Runs all workloads, or those named with `--only` (`load` always runs); those of [`transactions`] when that is the
-/// first word.
+/// Runs all workloads, or those named with `--only` (`load` always runs); those of [`transactions`] or [`xbench`] when
+/// that is the first word.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     if arguments.first_is("transactions") {
         return transactions::run(arguments);
+    }
+    if arguments.first_is("xbench") {
+        return xbench::run(arguments);
     }
     let rows = arguments.number("--rows", 1_000_000)?;
     let only = arguments.option("--only")?;

@@ -7,8 +7,8 @@
 
 use weft::Value;
 
-use super::numbers::Numbers;
 use super::{Suite, clients};
+use crate::bench::numbers::Numbers;
 use crate::failure::Failure;
 
 const THREADS: [u64; 5] = [1, 2, 4, 8, 16];

@@ -14,7 +14,7 @@ use weft::{Error, Session, Value};
 
 use super::Suite;
 use super::clients::{self, Work};
-use super::numbers::Numbers;
+use crate::bench::numbers::Numbers;
 use crate::failure::Failure;
 
 const CLIENTS: u64 = 4;

@@ -14,12 +14,11 @@
 //! Every workload ends with the sums and counts that its committed transactions leave; a wrong one is an error. Tables
 //! and rows are those of `schema.sql`, from which `bench/transactions.py` makes the same in PostgreSQL and SQLite.
 //!
-//! Modules: [`clients`] runs statements in threads for a time, [`numbers`] is their randomness.
+//! Modules: [`clients`] runs statements in threads for a time.
 
 mod clients;
 mod commits;
 mod micro;
-mod numbers;
 mod orders;
 mod people;
 
@@ -68,9 +67,9 @@ pub(super) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let named = arguments.option("--dir")?;
     let seconds = arguments.number("--seconds", 2)?;
     let people = arguments.number("--people", 1_000_000)?;
-    let bulk = numbers_of(&mut arguments, "--bulk", &[150_000])?;
+    let bulk = arguments.numbers("--bulk", &[150_000])?;
     let records = arguments.number("--records", 1_000_000)?;
-    let active = numbers_of(&mut arguments, "--active", &[1_000_000, 100_000, 10_000])?;
+    let active = arguments.numbers("--active", &[1_000_000, 100_000, 10_000])?;
     let warehouses = arguments.number("--warehouses", 2)?;
     let csv = arguments.option("--csv")?.map(PathBuf::from);
     arguments.finish()?;
@@ -95,13 +94,6 @@ pub(super) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         remove_dir(&dir);
     }
     Ok(())
-}
-
-/// Numbers with commas between them.
-fn numbers_of(arguments: &mut Arguments, name: &str, default: &[u64]) -> Result<Vec<u64>, Failure> {
-    let Some(text) = arguments.option(name)? else { return Ok(default.to_vec()) };
-    let wrong = |_| Failure::Usage(format!("{name} needs numbers with commas between them, not {text}"));
-    text.split(',').map(|number| number.replace('_', "").parse().map_err(wrong)).collect()
 }
 
 impl Suite {

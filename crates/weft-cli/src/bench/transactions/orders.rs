@@ -16,7 +16,7 @@ use weft::{Error, Prepared, Session, Value};
 
 use super::Suite;
 use super::clients::{self, Work};
-use super::numbers::Numbers;
+use crate::bench::numbers::Numbers;
 use crate::failure::Failure;
 
 const LINES: u64 = 10;

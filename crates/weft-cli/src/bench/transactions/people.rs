@@ -13,8 +13,8 @@ use std::time::Instant;
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
 use weft::Value;
 
-use super::numbers::Numbers;
 use super::{Suite, clients};
+use crate::bench::numbers::Numbers;
 use crate::failure::Failure;
 
 /// Spreads ids over ages; a prime.

@@ -1,0 +1,244 @@
+//! The mix: one writer and one reader at full speed at the same time, each statement timed by its own thread.
+//!
+//! ```text
+//!   writer   INSERT · UPDATE · INSERT · UPDATE ...        parameters are made before the clock starts
+//!   reader   SQL3 · SQL4 · SQL5 · SQL3 ...                rows are handed out as Arrow batches
+//!   main     samples memory and space every second, ends both when the time is over
+//!            window 0             window 1
+//! ```
+//!
+//! 1. SQL3 gives a row for each key of its range as long as nothing is deleted: less is an error.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use weft::{Prepared, Session, Value};
+
+use super::Settings;
+use super::consumed::consumed;
+use super::statements;
+use super::trial::Trial;
+use super::writer::{Keys, Write, Writer};
+use crate::bench::numbers::Numbers;
+use crate::failure::Failure;
+use crate::latency::Latencies;
+
+/// How often the main thread looks whether it is over.
+const TICK: Duration = Duration::from_millis(20);
+
+/// How often it samples.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+/// All values of col_2 are below this.
+const FILTERED: u64 = 1_000_000;
+
+/// One kind of query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// SQL3.
+    Sum,
+    /// SQL4.
+    Max,
+    /// SQL5.
+    Join,
+}
+
+impl Read {
+    pub(super) const ALL: [Read; 3] = [Read::Sum, Read::Max, Read::Join];
+
+    /// How results are named.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Read::Sum => "sql3",
+            Read::Max => "sql4",
+            Read::Join => "sql5",
+        }
+    }
+}
+
+/// Latencies by statement; "reads" and "writes" are all of these.
+pub(super) type Timings = BTreeMap<&'static str, Latencies>;
+
+/// What is run.
+pub(super) struct Plan<'a> {
+    /// The writer's statements, again and again; none: the reader is alone.
+    pub(super) writes: &'a [Write],
+    /// It ends when this time is over and SQL3 ran this often.
+    pub(super) time: Duration,
+    pub(super) queries: u64,
+    /// Latencies are kept apart by windows of this length.
+    pub(super) window: Duration,
+}
+
+/// What was seen.
+pub(super) struct Ran {
+    pub(super) time: Duration,
+    pub(super) windows: Vec<Timings>,
+}
+
+/// A writer and a reader with their sessions and statements.
+pub(super) struct Mix {
+    writer: Writer,
+    reader: Reader,
+    sessions: [Session; 2],
+}
+
+struct Reader {
+    keys: Arc<Keys>,
+    numbers: Numbers,
+    range: u64,
+    width: u64,
+    /// Whether rows go while it reads.
+    deletes: bool,
+    prepared: Vec<(Read, Arc<Prepared>)>,
+}
+
+impl Mix {
+    /// Prepares the statements on a table as it was loaded.
+    pub(super) fn new(settings: &Settings, trial: &Trial) -> Result<Mix, Failure> {
+        let mut sessions = [trial.database.session()?, trial.database.session()?];
+        let writer = Writer::new(&mut sessions[0], trial.shape, trial.rows, settings.update_columns)?;
+        let mut prepared = Vec::new();
+        for read in settings.reads.iter().copied() {
+            let text = match read {
+                Read::Sum => statements::sum(settings.sum_columns),
+                Read::Max => statements::max(settings.max_columns),
+                Read::Join => statements::JOIN.to_owned(),
+            };
+            prepared.push((read, sessions[1].prepare(&text)?));
+        }
+        let reader = Reader {
+            keys: Arc::clone(&writer.keys),
+            numbers: Numbers::new(2),
+            range: settings.range(),
+            width: settings.filter_width,
+            deletes: false,
+            prepared,
+        };
+        Ok(Mix { writer, reader, sessions })
+    }
+
+    /// How many rows the table has, and their sum of col_1.
+    pub(super) fn expected(&self) -> (u64, i64) {
+        let (low, next) = self.writer.keys.bounds();
+        (next - low, self.writer.sum)
+    }
+
+    /// Runs both; `sample` is called every second with the time since the start.
+    pub(super) fn run(
+        &mut self,
+        plan: &Plan,
+        mut sample: impl FnMut(Duration) -> Result<(), Failure>,
+    ) -> Result<Ran, Failure> {
+        let Mix { writer, reader, sessions: [write_session, read_session] } = self;
+        reader.deletes = plan.writes.contains(&Write::Delete);
+        let (stop, queries, begun) = (AtomicBool::new(false), AtomicU64::new(0), Instant::now());
+        let clock = Clock { begun, window: plan.window, stop: &stop };
+        let (sampled, written, read, time) = std::thread::scope(|scope| {
+            let writes = scope.spawn(|| match plan.writes {
+                [] => Ok(Vec::new()),
+                writes => clock.run(|number| write(writer, write_session, writes, number)),
+            });
+            let reads = scope.spawn(|| {
+                clock.run(|number| {
+                    let ran = reader.read(read_session, number)?;
+                    queries.fetch_add(u64::from(ran.0 == Read::Sum.name()), Ordering::Relaxed);
+                    Ok(ran)
+                })
+            });
+            let mut sampled = Ok(());
+            let mut due = SAMPLE;
+            while sampled.is_ok()
+                && !stop.load(Ordering::Relaxed)
+                && (begun.elapsed() < plan.time || queries.load(Ordering::Relaxed) < plan.queries)
+            {
+                std::thread::sleep(TICK);
+                if begun.elapsed() >= due {
+                    sampled = sample(begun.elapsed());
+                    due += SAMPLE;
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            let time = begun.elapsed();
+            let [writes, reads] =
+                [writes, reads].map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (sampled, writes, reads, time)
+        });
+        sampled?;
+        Ok(Ran { time, windows: joined(written?, read?) })
+    }
+}
+
+/// One statement that ran: its name, all of its kind, how long it took.
+type Step = (&'static str, &'static str, Duration);
+
+/// When and how long statements are run.
+struct Clock<'a> {
+    begun: Instant,
+    window: Duration,
+    stop: &'a AtomicBool,
+}
+
+impl Clock<'_> {
+    /// Runs steps until the end. An error ends the other thread as well.
+    fn run(&self, mut step: impl FnMut(usize) -> Result<Step, Failure>) -> Result<Vec<Timings>, Failure> {
+        let mut windows: Vec<Timings> = Vec::new();
+        for number in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let (name, kind, time) = step(number).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
+            let window = (self.begun.elapsed().as_nanos() / self.window.as_nanos()) as usize;
+            if windows.len() <= window {
+                windows.resize_with(window + 1, Timings::new);
+            }
+            for name in [name, kind] {
+                windows[window].entry(name).or_default().add(time.as_nanos() as u64);
+            }
+        }
+        Ok(windows)
+    }
+}
+
+/// One write.
+fn write(writer: &mut Writer, session: &mut Session, writes: &[Write], number: usize) -> Result<Step, Failure> {
+    let write = writes[number % writes.len()];
+    let (prepared, params, change) = writer.next(write);
+    let begun = Instant::now();
+    session.execute_prepared(&prepared, &params)?;
+    let time = begun.elapsed();
+    writer.done(change);
+    Ok((write.name(), "writes", time))
+}
+
+impl Reader {
+    /// One query.
+    fn read(&mut self, session: &mut Session, number: usize) -> Result<Step, Failure> {
+        let (read, prepared) = &self.prepared[number % self.prepared.len()];
+        let (low, next) = self.keys.bounds();
+        let (from, count) = match read {
+            Read::Join => (self.numbers.below(FILTERED - self.width.min(FILTERED - 1)), self.width),
+            Read::Sum | Read::Max => (low + self.numbers.below(next - low - self.range + 1), self.range),
+        };
+        let params = [Value::Int(from as i64), Value::Int((from + count) as i64)];
+        let begun = Instant::now();
+        let outcome = session.execute_prepared(prepared, &params)?;
+        let found = consumed(&outcome.rows);
+        let time = begun.elapsed();
+        if *read == Read::Sum && !self.deletes && found != count {
+            return Err(Failure::Other(format!("SQL3 from key {from} gave {found} rows instead of {count}")));
+        }
+        Ok((read.name(), "reads", time))
+    }
+}
+
+/// The windows of both threads together.
+fn joined(mut left: Vec<Timings>, right: Vec<Timings>) -> Vec<Timings> {
+    left.resize_with(left.len().max(right.len()), Timings::new);
+    for (window, timings) in left.iter_mut().zip(right) {
+        window.extend(timings);
+    }
+    left
+}

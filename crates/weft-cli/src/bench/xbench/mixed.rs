@@ -1,0 +1,81 @@
+//! Table 1 and figure 9: latencies under the mix, by scheduler.
+//!
+//! ```text
+//!   table1   INSERT, UPDATE beside SQL3, SQL4, SQL5 until SQL3 ran 20,000 times: its quantiles
+//!   fig9     the same for a time: the quantiles of each statement, writes/s and reads/s at once;
+//!            then upserts beside the same queries: their quantiles and rates
+//! ```
+//!
+//! `--writes` and `--reads` choose among these (`--writes none --reads sql4`: SQL4 alone).
+
+use std::time::Duration;
+
+use super::Settings;
+use super::configuration::Configuration;
+use super::lines::Lines;
+use super::mix::{Mix, Plan, Ran, Read, Timings};
+use super::table::Shape;
+use super::trial::Trial;
+use super::writer::Write;
+use crate::failure::Failure;
+
+/// Longer than any run: all latencies are in one window.
+const WINDOW: Duration = Duration::from_secs(1 << 30);
+
+/// SQL3 under the mix with each scheduler.
+pub(super) fn table1(settings: &Settings) -> Result<(), Failure> {
+    for configuration in settings.schedulers()? {
+        let lines = Lines { experiment: "table1", configuration: &configuration.name, rows: settings.rows };
+        let (trial, mut mix) = started(settings, lines, &configuration)?;
+        let queries = if settings.reads.contains(&Read::Sum) { settings.queries } else { 0 };
+        let plan = Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW };
+        let ran = mix.run(&plan, |_| Ok(()))?;
+        put(lines, &ran, &["sql3", "sql4", "sql5"], "mix");
+        finish(trial, &mix)?;
+    }
+    Ok(())
+}
+
+/// Every statement under the mix with the scheduler as it is, and without the forecast.
+pub(super) fn fig9(settings: &Settings) -> Result<(), Failure> {
+    for configuration in settings.schedulers()?.iter().filter(|one| one.name != "off") {
+        let lines = Lines { experiment: "fig9", configuration: &configuration.name, rows: settings.rows };
+        let (trial, mut mix) = started(settings, lines, configuration)?;
+        let plan = Plan { writes: &settings.writes, time: settings.time, queries: 0, window: WINDOW };
+        let ran = mix.run(&plan, |_| Ok(()))?;
+        put(lines, &ran, &["insert", "update", "sql3", "sql4", "sql5"], "mix");
+        let ran = mix.run(&Plan { writes: &[Write::Upsert], ..plan }, |_| Ok(()))?;
+        put(lines, &ran, &["upsert"], "upserts");
+        finish(trial, &mix)?;
+    }
+    Ok(())
+}
+
+fn started(settings: &Settings, lines: Lines, configuration: &Configuration) -> Result<(Trial, Mix), Failure> {
+    let trial = Trial::start(settings, lines, configuration, Shape::SHORT)?;
+    trial.load_second()?;
+    trial.settle()?;
+    let mix = Mix::new(settings, &trial)?;
+    Ok((trial, mix))
+}
+
+fn finish(trial: Trial, mix: &Mix) -> Result<(), Failure> {
+    let (count, sum) = mix.expected();
+    trial.expect(count, sum)?;
+    trial.finish()
+}
+
+/// Prints the quantiles of some statements, and the rates of all.
+fn put(lines: Lines, ran: &Ran, statements: &[&'static str], name: &str) {
+    let nothing = Timings::new();
+    let timings = ran.windows.first().unwrap_or(&nothing);
+    for statement in statements {
+        if let Some(latencies) = timings.get(statement) {
+            lines.put_quantiles(statement, latencies);
+        }
+    }
+    for kind in ["writes", "reads"] {
+        let count = timings.get(kind).map_or(0, |latencies| latencies.count());
+        lines.put(name, &format!("{kind}_per_s"), count as f64 / ran.time.as_secs_f64(), "1/s");
+    }
+}
