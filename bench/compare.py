@@ -19,26 +19,11 @@ import tempfile
 import threading
 import time
 
+import packages
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-VENV = os.path.join(HERE, ".venv")
 
-
-def ensure_packages():
-    try:
-        import duckdb, numpy, pyarrow  # noqa: F401
-        return
-    except ImportError:
-        pass
-    python = os.path.join(VENV, "bin", "python")
-    if os.path.realpath(sys.prefix) == os.path.realpath(VENV):
-        sys.exit("bench/.venv lacks duckdb, numpy or pyarrow: remove it and run again")
-    if not os.path.exists(python):
-        subprocess.check_call([sys.executable, "-m", "venv", VENV])
-        subprocess.check_call([python, "-m", "pip", "install", "-q", "duckdb==2.0.0", "numpy", "pyarrow"])
-    os.execv(python, [python, *sys.argv])
-
-
-ensure_packages()
+packages.ensure("duckdb", "numpy", "pyarrow")
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402

@@ -19,7 +19,8 @@ import sys
 import tempfile
 import threading
 
-from transactions import Server, machine
+import machine
+from transactions import Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -168,7 +169,7 @@ def main():
                 print(f"round {number + 1}, {kind.name}: {results[-1]}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         lines = [f"pgbench scale {args.scale}, {args.seconds} s per rate, lineitem at scale {args.tpch:g}, median of {args.rounds} rounds.", ""]
-        lines += [f"- {name}: {value}" for name, value in machine(folder).items()]
+        lines += [f"- {name}: {value}" for name, value in machine.facts(folder).items()]
     lines += ["", "| transactions per second | Weft | PostgreSQL | Weft : PostgreSQL | aim | met |", "|---|---:|---:|---:|---:|---|"]
     for name, *_ in RATES:
         weft, other = (statistics.median(result[name] for result in rounds[kind]) for kind in (Weft, PostgreSQL))

@@ -22,30 +22,15 @@ import sys
 import tempfile
 import time
 
+import packages
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-VENV = os.path.join(HERE, ".venv")
 
-
-def ensure_packages():
-    try:
-        import duckdb, matplotlib, numpy, pyarrow  # noqa: F401
-        return
-    except ImportError:
-        pass
-    python = os.path.join(VENV, "bin", "python")
-    if os.path.realpath(sys.prefix) == os.path.realpath(VENV) and os.environ.get("XBENCH_INSTALLED"):
-        sys.exit("bench/.venv lacks duckdb, numpy, pyarrow or matplotlib: remove it and run again")
-    if not os.path.exists(python):
-        subprocess.check_call([sys.executable, "-m", "venv", VENV])
-    subprocess.check_call([python, "-m", "pip", "install", "-q", "duckdb==2.0.0", "numpy", "pyarrow", "matplotlib"])
-    os.execve(python, [python, *sys.argv], {**os.environ, "XBENCH_INSTALLED": "1"})
-
-
-ensure_packages()
-sys.path.insert(0, HERE)
+packages.ensure("duckdb", "numpy", "pyarrow", "matplotlib")
 import duckdb  # noqa: E402
-from synchrostore import duck, machine, plots, report  # noqa: E402
+import machine  # noqa: E402
+from synchrostore import duck, plots, report  # noqa: E402
 from synchrostore.lines import Lines  # noqa: E402
 
 EXPERIMENTS = ["fig1", "fig6", "fig7b", "fig8", "table1", "fig9", "soak"]

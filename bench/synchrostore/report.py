@@ -128,43 +128,50 @@ def fig1(lines):
     return text + aims.text()
 
 
-def fig6(lines):
-    weft = whole_weft(lines, "fig6")
-    paper = {1: ("4.8 %", "105 %"), 100: ("1.2 %", "-")}
-    rows, aims = [], Aims()
-    for x in lines.xs("fig6", "update_s"):
-        ours, columns, row = (lines.value("fig6", name, x, "update_s") for name in (weft, "columns", "rows"))
+def beside_ablations(lines, experiment, metric):
+    """Of each point what Weft is of incremental columns, and of incremental rows, in percent."""
+    for x in lines.xs(experiment, metric):
+        names = (whole_weft(lines, experiment), "columns", "rows")
+        ours, columns, rows = (lines.value(experiment, name, x, metric) for name in names)
+        yield x, percent(ours, columns), percent(ours, rows)
+
+
+def ablation_table(points, paper):
+    """The same beside the paper's texts for some of the points."""
+    rows = []
+    for x, of_columns, of_rows in points:
         wanted = paper.get(x, ("-", "-"))
-        rows.append([f"{x:g} %", percent_text(percent(ours, columns)), wanted[0], percent_text(percent(ours, row)), wanted[1]])
+        rows.append([f"{x:g} %", percent_text(of_columns), wanted[0], percent_text(of_rows), wanted[1]])
+    return table(["updated", "Weft : columns", "paper", "Weft : rows", "paper"], rows)
+
+
+def fig6(lines):
+    points, aims = list(beside_ablations(lines, "fig6", "update_s")), Aims()
+    for x, of_columns, of_rows in points:
         if x in (1, 100):
-            aims.at_most(f"time of updates of {x} %, Weft : incremental columns", percent(ours, columns), {1: 4.8, 100: 1.2}[x])
+            aims.at_most(f"time of updates of {x} %, Weft : incremental columns", of_columns, {1: 4.8, 100: 1.2}[x])
         if x == 1:
-            aims.at_most("time of updates of 1 %, Weft : incremental rows", percent(ours, row), 105)
+            aims.at_most("time of updates of 1 %, Weft : incremental rows", of_rows, 105)
     not_slower_than_duckdb(lines, aims, "fig6", "update_mean_us", "one upsert")
     cut = [line for line in lines.select("fig6", "update_s") if line["measured"] < line["updates"]]
     note = ["", "Where updates took longer than `--update-seconds`, those that were left ran in large transactions, and count "
             "with the mean of the measured ones."] if cut else []
     return ["Random single-row upserts of one column, one commit each.", "",
             *by_ratio(lines, "fig6", "update_s", "s for all upserts"), *note, "",
-            *table(["updated", "Weft : columns", "paper", "Weft : rows", "paper"], rows), *aims.text()]
+            *ablation_table(points, {1: ("4.8 %", "105 %"), 100: ("1.2 %", "-")}), *aims.text()]
 
 
 def fig7a(lines):
-    weft = whole_weft(lines, "fig7a")
-    paper = {20: ("102 %", "43 %"), 100: ("-", "15 %")}
-    rows, aims = [], Aims()
-    for x in lines.xs("fig7a", "query_ms"):
-        ours, columns, row = (lines.value("fig7a", name, x, "query_ms") for name in (weft, "columns", "rows"))
-        wanted = paper.get(x, ("-", "-"))
-        rows.append([f"{x:g} %", percent_text(percent(ours, columns)), wanted[0], percent_text(percent(ours, row)), wanted[1]])
+    points, aims = list(beside_ablations(lines, "fig7a", "query_ms")), Aims()
+    for x, of_columns, of_rows in points:
         if x == 20:
-            aims.at_most("query after updates of 20 %, Weft : incremental columns", percent(ours, columns), 102)
-            aims.at_most("query after updates of 20 %, Weft : incremental rows", percent(ours, row), 43)
+            aims.at_most("query after updates of 20 %, Weft : incremental columns", of_columns, 102)
+            aims.at_most("query after updates of 20 %, Weft : incremental rows", of_rows, 43)
     not_slower_than_duckdb(lines, aims, "fig7a", "query_ms", "the query")
     return ["`SELECT col_1 FROM table_1` after these upserts and the jobs that they caused; 0 % is the loaded table.", "",
             *by_ratio(lines, "fig7a", "query_ms", "ms"), "",
             "Right after the upserts, beside the jobs:", "", *by_ratio(lines, "fig7a", "query_at_once_ms", "ms"), "",
-            *table(["updated", "Weft : columns", "paper", "Weft : rows", "paper"], rows), *aims.text()]
+            *ablation_table(points, {20: ("102 %", "43 %"), 100: ("-", "15 %")}), *aims.text()]
 
 
 def fig7b(lines):

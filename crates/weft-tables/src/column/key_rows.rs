@@ -52,11 +52,6 @@ impl KeyRows {
         Ok(())
     }
 
-    /// How many keys there are.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// The key of a row.
     pub(crate) fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };

@@ -8,8 +8,8 @@
 //! 1. Only listed parts are merged, so every row came in at or before the cut (DESIGN invariant 7).
 //! 2. The limit is taken before the lists of new marks begin: a dropped row died before its list.
 //! 3. A part is in one job at a time.
-//! 4. Rows leave an input in the order of its positions. So of each column one block per input is decoded at a time,
-//!    and the keys of all rows; blocks of a few kilobytes may have megabytes of values.
+//! 4. Rows leave an input in the order of its positions. So of each column one block per input is decoded at a time;
+//!    of all rows there are just four bytes in memory, where they went.
 //! 5. The versions of a key stay in one file, or files cut for their size could overlap in it.
 
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use super::borders::Key;
 use super::claim::{Task, What};
 use super::job_steps::{JobStep, job_reached};
 use super::key_rows::KeyRows;
+use super::merge_order::{MergeOrder, Source};
 use super::output::{Output, Written};
 use super::part::Part;
 use super::payload::Layer;
@@ -36,21 +37,6 @@ const DROPPED: u32 = u32::MAX;
 
 /// The fewest rows between two looks at the size of a file.
 const PIECE_ROWS_MIN: usize = 16;
-
-/// A row of the inputs.
-#[derive(Clone, Copy)]
-struct Source {
-    input: u32,
-    position: u32,
-    insert_ts: u64,
-}
-
-/// One input: the keys of its rows, and its marks when the job began.
-struct Input {
-    part: Arc<Part>,
-    marks: Vec<(u32, Timestamp)>,
-    keys: KeyRows,
-}
 
 /// The blocks of an input that the next rows lie in.
 #[derive(Default)]
@@ -105,22 +91,13 @@ impl Store {
             let _marking = self.marking.lock();
             parts.iter().map(|part| part.marks.begin_carry()).collect()
         };
-        let mut inputs = Vec::with_capacity(parts.len());
-        for (part, marks) in parts.iter().zip(snapshots) {
-            inputs.push(self.read_input(&shape, part.clone(), marks)?);
-        }
-        job_reached(task.kind, JobStep::InputsRead);
         let mut places: Vec<Vec<u32>> = parts.iter().map(|part| vec![DROPPED; part.row_count() as usize]).collect();
-        let sources = ordered(&inputs, limit)?;
-        for (n, source) in sources.iter().enumerate() {
-            places[source.input as usize][source.position as usize] = n as u32;
-        }
-        let written = self.write_merged(shape, &inputs, &sources, task.kind, cuts)?;
-        for (input, places) in inputs.iter().zip(&places) {
-            let alive_for_some = input.marks.iter().filter(|&&(_, ts)| ts > limit);
+        let written = self.write_merged(&shape, task, &snapshots, limit, cuts, &mut places)?;
+        for (marks, places) in snapshots.iter().zip(&places) {
+            let alive_for_some = marks.iter().filter(|&&(_, ts)| ts > limit);
             alive_for_some.for_each(|&(position, ts)| carry_mark(&written, places, position, ts, limit));
         }
-        drop(inputs);
+        drop(snapshots);
         let carry = || {
             for (part, places) in parts.iter().zip(&places) {
                 for (position, ts) in part.marks.drain_carry() {
@@ -139,17 +116,12 @@ impl Store {
         })
     }
 
-    /// Reads the keys of an input past the cache.
-    fn read_input(&self, shape: &Shape, part: Arc<Part>, marks: Vec<(u32, Timestamp)>) -> Result<Input> {
+    /// Reads the keys of a block past the cache.
+    fn read_keys(&self, shape: &Shape, part: &Part, block: usize, horizon: Timestamp) -> Result<KeyRows> {
         let schema = &shape.schema;
-        let horizon = self.context.services.horizon();
-        let mut pacer = self.context.services.pacer();
         let mut keys = KeyRows::default();
-        for block in 0..part.table.block_count() {
-            keys.push_columns(schema, &self.decode(shape, &part, &schema.key, block, horizon)?)?;
-            pacer.step();
-        }
-        Ok(Input { part, marks, keys })
+        keys.push_columns(schema, &self.decode(shape, part, &schema.key, block, horizon)?)?;
+        Ok(keys)
     }
 
     /// Some columns of a block, past the cache: each block is read once and goes.
@@ -175,53 +147,69 @@ impl Store {
         ordinals.iter().map(decode).collect()
     }
 
+    /// Writes the rows that stay; `places[input][position]` becomes the number of the output row.
     fn write_merged(
         &self,
-        shape: Arc<Shape>,
-        inputs: &[Input],
-        sources: &[Source],
-        kind: JobKind,
+        shape: &Arc<Shape>,
+        task: &Task,
+        marks: &[Vec<(u32, Timestamp)>],
+        limit: Timestamp,
         cuts: &[Key],
+        places: &mut [Vec<u32>],
     ) -> Result<Written> {
+        let parts = &task.claimed;
         let horizon = self.context.services.horizon();
         let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
-        let mut output = Output::new(self, Arc::clone(&shape), kind);
+        let mut output = Output::new(self, Arc::clone(shape), task.kind);
         let mut pacer = self.context.services.pacer();
-        let mut windows: Vec<Window> = inputs.iter().map(|_| Window::default()).collect();
-        let mut pieces = Pieces { inputs, sources, cuts, next: 0, rows_max: self.piece_rows(inputs) };
-        while let Some(Piece { batch, begins_file, may_end }) = pieces.next() {
+        let mut key_pacer = self.context.services.pacer();
+        let mut read_keys = |part: &Part, block| {
+            key_pacer.step();
+            self.read_keys(shape, part, block, horizon)
+        };
+        let mut windows: Vec<Window> = parts.iter().map(|_| Window::default()).collect();
+        let order = MergeOrder::new(parts, marks, limit, &mut read_keys)?;
+        let mut pieces = Pieces { order, cuts, rows_max: self.piece_rows(parts) };
+        let mut row_count = 0;
+        while let Some(Piece { batch, lowest, begins_file, may_end }) = pieces.next()? {
             if begins_file {
                 output.end_file()?;
             }
-            let lowest = inputs[batch[0].input as usize].keys.get(batch[0].position as usize);
-            for ((input, window), span) in inputs.iter().zip(&mut windows).zip(spans(batch, inputs.len())) {
+            for (n, source) in (row_count..).zip(&batch) {
+                places[source.input as usize][source.position as usize] = n;
+            }
+            row_count += batch.len() as u32;
+            for ((part, window), span) in parts.iter().zip(&mut windows).zip(spans(&batch, parts.len())) {
                 let Some((first, last)) = span else {
-                    if input.part.key_max() < lowest {
+                    if *part.key_max() < *lowest {
                         window.blocks.clear();
                     }
                     continue;
                 };
-                let decode = |block| self.decode(&shape, &input.part, &all, block, horizon);
+                let decode = |block| self.decode(shape, part, &all, block, horizon);
                 window.slide(first as usize, last as usize, decode)?;
             }
-            output.push_batch(&gather(&windows, batch, all.len())?, &stamps(batch), may_end)?;
+            output.push_batch(&gather(&windows, &batch, all.len())?, &stamps(&batch), may_end)?;
             pacer.step();
         }
+        job_reached(task.kind, JobStep::InputsRead);
         output.finish()
     }
 
     /// How many rows are written between two looks at the size: a quarter of a file's, by what the inputs have.
-    fn piece_rows(&self, inputs: &[Input]) -> usize {
-        let rows: u64 = inputs.iter().map(|input| u64::from(input.part.row_count())).sum();
-        let bytes: u64 = inputs.iter().map(|input| input.part.table.file_bytes()).sum();
+    fn piece_rows(&self, parts: &[Arc<Part>]) -> usize {
+        let rows: u64 = parts.iter().map(|part| u64::from(part.row_count())).sum();
+        let bytes: u64 = parts.iter().map(|part| part.table.file_bytes()).sum();
         let file_rows = self.options.column_table_bytes.saturating_mul(rows) / bytes.max(1);
-        (file_rows as usize / 4).clamp(PIECE_ROWS_MIN, BLOCK_ROWS)
+        (file_rows as usize / 4).clamp(PIECE_ROWS_MIN, BLOCK_ROWS / 2)
     }
 }
 
 /// Rows that are written one after the other, within one file.
-struct Piece<'a> {
-    batch: &'a [Source],
+struct Piece {
+    batch: Vec<Source>,
+    /// The first key.
+    lowest: Vec<u8>,
     /// They lie beyond a border that the rows before them do not.
     begins_file: bool,
     /// The next row has another key.
@@ -230,45 +218,31 @@ struct Piece<'a> {
 
 /// Output rows in pieces of at most a block, cut at borders and, wherever it can be, between keys.
 struct Pieces<'a> {
-    inputs: &'a [Input],
-    sources: &'a [Source],
+    order: MergeOrder<'a>,
     cuts: &'a [Key],
-    next: usize,
     rows_max: usize,
 }
 
-impl<'a> Pieces<'a> {
-    fn key(&self, n: usize) -> &'a [u8] {
-        let source = &self.sources[n];
-        self.inputs[source.input as usize].keys.get(source.position as usize)
-    }
-
-    /// The first row between two whose key is at or beyond one.
-    fn first_at_or_beyond(&self, key: &[u8], start: usize, end: usize) -> usize {
-        let (mut low, mut high) = (start, end);
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.key(middle) < key { low = middle + 1 } else { high = middle }
-        }
-        low
-    }
-
-    fn next(&mut self) -> Option<Piece<'a>> {
-        let (start, count) = (self.next, self.sources.len());
-        if start == count {
-            return None;
-        }
-        let passed = self.cuts.partition_point(|cut| **cut <= *self.key(start));
+impl Pieces<'_> {
+    fn next(&mut self) -> Result<Option<Piece>> {
+        let Some(lowest) = self.order.key().map(<[u8]>::to_vec) else { return Ok(None) };
+        let passed = self.cuts.partition_point(|cut| **cut <= *lowest);
         self.cuts = &self.cuts[passed..];
-        let mut end = (start + self.rows_max).min(count);
-        if let Some(cut) = self.cuts.first().filter(|cut| *self.key(end - 1) >= ***cut) {
-            end = self.first_at_or_beyond(cut, start, end);
+        let mut piece = Piece { batch: Vec::with_capacity(self.rows_max), lowest, begins_file: passed > 0, may_end: true };
+        let mut last = piece.lowest.clone();
+        while let Some(source) = self.order.take()? {
+            piece.batch.push(source);
+            let Some(key) = self.order.key() else { break };
+            piece.may_end = *key != *last;
+            let is_cut = self.cuts.first().is_some_and(|cut| *key >= **cut);
+            let is_long = piece.batch.len() >= self.rows_max && piece.may_end;
+            if is_cut || is_long || piece.batch.len() == 2 * self.rows_max {
+                break;
+            }
+            last.clear();
+            last.extend_from_slice(key);
         }
-        let is_whole = |end: usize| end == count || self.key(end - 1) != self.key(end);
-        let whole = (start + 1..=end).rev().find(|&end| is_whole(end));
-        let end = whole.unwrap_or(end);
-        self.next = end;
-        Some(Piece { batch: &self.sources[start..end], begins_file: passed > 0, may_end: whole.is_some() })
+        Ok(Some(piece))
     }
 }
 
@@ -315,28 +289,4 @@ fn carry_mark(written: &Written, places: &[u32], position: u32, ts: Timestamp, l
     }
     let (part, position) = written.place(n);
     part.marks.set(position, ts);
-}
-
-/// The rows that stay, by key and insert timestamp.
-fn ordered(inputs: &[Input], limit: Timestamp) -> Result<Vec<Source>> {
-    let mut sources = Vec::with_capacity(inputs.iter().map(|input| input.keys.len()).sum());
-    for (number, input) in inputs.iter().enumerate() {
-        let mut dead = input.marks.iter().filter(|&&(_, ts)| ts <= limit).map(|&(position, _)| position).peekable();
-        for position in 0..input.part.row_count() {
-            if dead.next_if_eq(&position).is_some() {
-                continue;
-            }
-            let inserted = if input.part.insert_ts_max() <= limit {
-                Timestamp(0)
-            } else {
-                // Every reader is behind the limit: it need not be told when the row came in.
-                Some(input.part.insert_ts(position)?).filter(|&ts| ts > limit).unwrap_or_default()
-            };
-            sources.push(Source { input: number as u32, position, insert_ts: inserted.0 });
-        }
-    }
-    let key = |source: &Source| inputs[source.input as usize].keys.get(source.position as usize);
-    // The inputs are runs in order, which this sort finds and merges.
-    sources.sort_by(|a, b| key(a).cmp(key(b)).then(a.insert_ts.cmp(&b.insert_ts)));
-    Ok(sources)
 }

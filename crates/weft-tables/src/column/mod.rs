@@ -32,6 +32,7 @@ mod layout;
 mod maintain;
 mod marks;
 mod merge;
+mod merge_order;
 mod method;
 mod options;
 mod output;

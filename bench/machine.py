@@ -20,13 +20,13 @@ def facts(folder):
         pass
     found = subprocess.run(["df", "--output=fstype", folder], stdout=subprocess.PIPE, text=True, check=False)
     kind = found.stdout.split()[-1] if found.returncode == 0 else "unknown"
-    return {"date": time.strftime("%Y-%m-%d"), "cpu": f"{cpu}, {os.cpu_count()} cores", "memory": memory,
+    return {"date": time.strftime("%Y-%m-%d"), "cpu": cpu, "cpus": os.cpu_count(), "memory": memory,
             "kernel": platform.release(), "file system": f"{kind}, {sync_text(folder)}",
             "load": f"{os.getloadavg()[0]:.2f} before the run"}
 
 
 def sync_text(folder):
-    path, times = os.path.join(folder, f"weft-xbench-sync-{os.getpid()}"), []
+    path, times = os.path.join(folder, f"weft-sync-{os.getpid()}"), []
     with open(path, "wb") as file:
         file.write(bytes(2**20))
         os.fsync(file.fileno())
