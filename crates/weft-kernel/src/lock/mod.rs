@@ -9,11 +9,13 @@
 //! A lock is named by 64 bits of hash of what it protects: two keys with one hash share a lock, which makes
 //! transactions wait for no good reason (about never) but never lets two in.
 //!
-//! 1. The holders of a lock are compatible: none writes a column that another reads or writes.
+//! 1. The holders of a lock are compatible: none writes a column that another reads or writes, unless it follows (5).
 //! 2. Nobody overtakes a waiter it is not compatible with; an upgrade of a held lock goes to the front.
 //! 3. A transaction that starts to wait puts itself into the graph first and looks for a cycle then, both under the
 //!    graph's mutex: of the members of a cycle, the last one to come sees all of it.
 //! 4. Locks are released when their transaction is published or rolled back, all at once.
+//! 5. A transaction whose commit has its place in the log may hand its locks on: to those who ask to follow it is no
+//!    longer in the way, for all others it holds them until 4. It waits for nobody, so no cycle goes through it.
 //!
 //! Concurrency: graph → shard → waiter; whoever waits holds none of them. Crash: nothing of this outlives the process.
 //!

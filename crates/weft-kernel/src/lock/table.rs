@@ -16,6 +16,7 @@ use super::mode::LockMode;
 use super::name::LockName;
 use crate::CancelToken;
 use crate::fault::{Fault, active};
+use crate::txn::HandedOn;
 
 /// What happens when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct LockRequest<'a> {
     pub txn: TxnId,
     /// The mode.
     pub mode: LockMode,
+    /// Holders that have handed their locks on are not in the way (lock 5).
+    pub follows: bool,
     /// Whether to wait, and how long.
     pub wait: Wait,
     /// Ends the wait early.
@@ -100,10 +103,22 @@ impl Hasher for NameHasher {
     }
 }
 
-#[derive(Clone, Copy)]
 struct Holder {
     txn: TxnId,
     mode: LockMode,
+    /// Its commit has its place in the log.
+    handed: Option<Arc<HandedOn>>,
+}
+
+impl Holder {
+    fn new(txn: TxnId, mode: LockMode) -> Holder {
+        Holder { txn, mode, handed: None }
+    }
+
+    /// Whether it is in nobody's way who asks like this.
+    fn lets_in(&self, txn: TxnId, mode: LockMode, follows: bool) -> bool {
+        self.txn == txn || self.mode.compatible(mode) || (follows && self.handed.is_some())
+    }
 }
 
 struct Lock {
@@ -115,6 +130,7 @@ struct Lock {
 struct Waiter {
     txn: TxnId,
     mode: LockMode,
+    follows: bool,
     granted: Mutex<bool>,
     wakeup: Condvar,
 }
@@ -129,8 +145,8 @@ impl Lock {
     }
 
     /// Whether a transaction may have the lock beside its present holders.
-    fn admits(&self, txn: TxnId, mode: LockMode) -> bool {
-        self.holders().all(|holder| holder.txn == txn || holder.mode.compatible(mode))
+    fn admits(&self, txn: TxnId, mode: LockMode, follows: bool) -> bool {
+        self.holders().all(|holder| holder.lets_in(txn, mode, follows))
     }
 
     /// Whether nobody waits that would be overtaken.
@@ -139,16 +155,18 @@ impl Lock {
     }
 
     /// Makes a transaction a holder; counts when the lock has two writers from now on.
-    fn add(&mut self, txn: TxnId, mode: LockMode, mixed_count: &AtomicU64) {
-        assert!(self.admits(txn, mode), "holders are compatible (lock 1)");
+    fn add(&mut self, txn: TxnId, mode: LockMode, follows: bool, mixed_count: &AtomicU64) {
+        assert!(self.admits(txn, mode, follows), "holders are compatible (lock 1)");
         if self.first.txn == txn {
             self.first.mode = self.first.mode.union(mode);
         } else if let Some(holder) = self.others.iter_mut().find(|holder| holder.txn == txn) {
             holder.mode = holder.mode.union(mode);
         } else {
-            self.others.push(Holder { txn, mode });
+            self.others.push(Holder::new(txn, mode));
         }
-        if !mode.writes.is_empty() && self.holders().any(|holder| holder.txn != txn && !holder.mode.writes.is_empty()) {
+        // Who follows begins with what those have written that have handed on.
+        let is_beside = |holder: &Holder| holder.txn != txn && !(follows && holder.handed.is_some());
+        if !mode.writes.is_empty() && self.holders().any(|holder| is_beside(holder) && !holder.mode.writes.is_empty()) {
             mixed_count.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -161,7 +179,7 @@ impl Lock {
         let mut at = 0;
         while let Some(next) = self.waiters.get(at) {
             let overtakes = !self.waiters.iter().take(at).all(|ahead| ahead.mode.compatible(next.mode));
-            if overtakes || !self.admits(next.txn, next.mode) {
+            if overtakes || !self.admits(next.txn, next.mode, next.follows) {
                 if next.mode == LockMode::EXCLUSIVE {
                     break;
                 }
@@ -169,7 +187,7 @@ impl Lock {
                 continue;
             }
             let next = self.waiters.remove(at).expect("it was looked at");
-            self.add(next.txn, next.mode, mixed_count);
+            self.add(next.txn, next.mode, next.follows, mixed_count);
             *next.granted.lock() = true;
             next.wakeup.notify_one();
         }
@@ -178,8 +196,8 @@ impl Lock {
     /// Those that `txn` waits for here; none when it was granted the lock and has not woken up yet.
     fn blockers(&self, txn: TxnId) -> Vec<TxnId> {
         let Some(place) = self.waiters.iter().position(|waiter| waiter.txn == txn) else { return Vec::new() };
-        let mode = self.waiters[place].mode;
-        let holders = self.holders().filter(|holder| holder.txn != txn && !holder.mode.compatible(mode));
+        let Waiter { mode, follows, .. } = *self.waiters[place];
+        let holders = self.holders().filter(|holder| !holder.lets_in(txn, mode, follows));
         let ahead = self.waiters.iter().take(place).filter(|waiter| !waiter.mode.compatible(mode));
         holders.map(|holder| holder.txn).chain(ahead.map(|waiter| waiter.txn)).collect()
     }
@@ -241,13 +259,34 @@ impl LockTable {
             } else if let Some(other) = lock.others.pop() {
                 lock.first = other;
             } else if let Some(next) = lock.waiters.front() {
-                lock.first = Holder { txn: next.txn, mode: LockMode::default() };
+                lock.first = Holder::new(next.txn, LockMode::default());
             } else {
                 entry.remove();
                 continue;
             }
             lock.grant(&self.mixed_count);
         }
+    }
+
+    /// Lets those who follow have the locks of a transaction that is still to release them (lock 5).
+    pub(crate) fn hand_on(&self, txn: TxnId, held: &HeldLocks, handed: &Arc<HandedOn>) {
+        for &name in &held.0 {
+            let mut shard = self.shard(name).0.lock();
+            let lock = shard.get_mut(&name).expect("a transaction has what it holds");
+            let mut holders = std::iter::once(&mut lock.first).chain(&mut lock.others);
+            let own = holders.find(|holder| holder.txn == txn).expect("a transaction has what it holds");
+            own.handed = Some(handed.clone());
+            if !lock.waiters.is_empty() {
+                lock.grant(&self.mixed_count);
+            }
+        }
+    }
+
+    /// The transactions that hold a lock beside `txn` and have handed it on, in no order.
+    pub(crate) fn handed_on(&self, name: LockName, txn: TxnId) -> Vec<Arc<HandedOn>> {
+        let shard = self.shard(name).0.lock();
+        let holders = shard.get(&name).into_iter().flat_map(Lock::holders);
+        holders.filter(|holder| holder.txn != txn).filter_map(|holder| holder.handed.clone()).collect()
     }
 
     /// How often, up to now, a lock came to have two writers at once (of different columns). While it stands still, a
@@ -281,11 +320,11 @@ impl LockTable {
 
     #[inline]
     fn attempt(&self, name: LockName, request: &LockRequest<'_>) -> Attempt {
-        let LockRequest { txn, mode, .. } = *request;
+        let LockRequest { txn, mode, follows, .. } = *request;
         let mut shard = self.shard(name).0.lock();
         let lock = match shard.entry(name) {
             Entry::Vacant(entry) => {
-                let first = Holder { txn, mode };
+                let first = Holder::new(txn, mode);
                 entry.insert(Lock { first, others: Vec::new(), waiters: VecDeque::new() });
                 return Attempt::Granted { new: true };
             }
@@ -296,14 +335,14 @@ impl LockTable {
             return Attempt::Granted { new: false };
         }
         let upgrade = held.is_some();
-        if lock.admits(txn, mode) && (upgrade || lock.overtakes_none(mode)) {
-            lock.add(txn, mode, &self.mixed_count);
+        if lock.admits(txn, mode, follows) && (upgrade || lock.overtakes_none(mode)) {
+            lock.add(txn, mode, follows, &self.mixed_count);
             return Attempt::Granted { new: !upgrade };
         }
         if request.wait == Wait::Never {
             return Attempt::Refused;
         }
-        let waiter = Arc::new(Waiter { txn, mode, granted: Mutex::new(false), wakeup: Condvar::new() });
+        let waiter = Arc::new(Waiter { txn, mode, follows, granted: Mutex::new(false), wakeup: Condvar::new() });
         if upgrade {
             lock.waiters.push_front(waiter.clone());
         } else {

@@ -4,9 +4,15 @@
 //!   bytes    [32 for the header][commit T7][chunk T9][commit T8]
 //!   entries   T7 waited for      T9 kept    T8 kept (asynchronous)
 //!
-//!   the disk is full: T7 is taken out and its committer told; T9 and T8 move to the front of the next batch
+//!   the disk is full: T7 is taken out and its committer told; T9 and T8 move to the front of the next batch, from
+//!                     which those are taken out, too, that build on T7
 //! ```
 
+use std::sync::Arc;
+
+use weft_format::Error;
+
+use super::fate::{Fate, check_behind};
 use super::layout::{BLOCK_ALIGN, BLOCK_HEADER_BYTES};
 use super::record::Record;
 use super::segments::Noted;
@@ -25,11 +31,26 @@ pub(crate) struct Batch {
     pub(crate) seal: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     start: usize,
     noted: Noted,
-    kept: bool,
+    /// Of a commit that somebody waits for; none: the record outlives the failure to write its block.
+    waited: Option<Waited>,
+}
+
+/// A commit that somebody waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Waited {
+    pub(crate) fate: Arc<Fate>,
+    /// The commits that it builds on.
+    pub(crate) behind: Box<[Arc<Fate>]>,
+}
+
+impl Entry {
+    fn has_failed(&self) -> bool {
+        self.waited.as_ref().is_some_and(|waited| waited.fate.error().is_some())
+    }
 }
 
 impl Batch {
@@ -51,9 +72,9 @@ impl Batch {
         self.seal = false;
     }
 
-    /// Adds a record. A kept one outlives the failure to write its block.
-    pub(crate) fn push(&mut self, record: &Record<'_>, kept: bool) {
-        self.entries.push(Entry { start: self.bytes.len(), noted: record.into(), kept });
+    /// Adds a record. One that nobody waits for outlives the failure to write its block.
+    pub(crate) fn push(&mut self, record: &Record<'_>, waited: Option<Waited>) {
+        self.entries.push(Entry { start: self.bytes.len(), noted: record.into(), waited });
         record.encode(&mut self.bytes);
     }
 
@@ -84,22 +105,30 @@ impl Batch {
         self.entries.iter().filter(|entry| matches!(entry.noted, Noted::Commit(..))).count() as u64
     }
 
-    /// Puts the kept records of `failed`, whose block was not written, before those of this batch. `payload_bytes` is
-    /// where the records of `failed` end.
-    pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize) {
+    /// Puts the kept records of `failed`, whose block was not written because of `error`, before those of this batch
+    /// that do not build on one which is not kept. `payload_bytes` is where the records of `failed` end.
+    pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize, error: &Error) {
+        failed.entries.iter().filter_map(|entry| entry.waited.as_ref()).for_each(|waited| waited.fate.fail(error.clone()));
+        // In the order of the log, so that who builds on one that builds on a failed one fails, too.
+        for waited in self.entries.iter().filter_map(|entry| entry.waited.as_ref()) {
+            if let Err(lost) = check_behind(&waited.behind) {
+                waited.fate.fail(lost);
+            }
+        }
         let mut merged = Batch::new(self.number);
         merged.waiters = self.waiters;
         merged.seal = self.seal;
-        merged.add_entries(failed, BLOCK_HEADER_BYTES + payload_bytes, false);
-        merged.add_entries(self, self.bytes.len(), true);
+        merged.add_entries(failed, BLOCK_HEADER_BYTES + payload_bytes);
+        merged.add_entries(self, self.bytes.len());
         *self = merged;
     }
 
-    fn add_entries(&mut self, from: &Batch, end: usize, all: bool) {
+    /// Adds the records that have not failed.
+    fn add_entries(&mut self, from: &Batch, end: usize) {
         for (i, entry) in from.entries.iter().enumerate() {
-            if entry.kept || all {
+            if !entry.has_failed() {
                 let end = from.entries.get(i + 1).map_or(end, |next| next.start);
-                self.entries.push(Entry { start: self.bytes.len(), ..*entry });
+                self.entries.push(Entry { start: self.bytes.len(), ..entry.clone() });
                 self.bytes.extend_from_slice(&from.bytes[entry.start..end]);
             }
         }

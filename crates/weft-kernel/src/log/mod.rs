@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `layout` | bytes of segments and blocks |
 //! | `record`, `changes` | bytes of records, and of the changes in them |
-//! | `batch`, `gather`, `writer` | group commit |
+//! | `batch`, `fate`, `gather`, `writer` | group commit |
 //! | `tail`, `segments` | the files: writing, rolling over, which are needed |
 //! | `reader` | recovery |
 //!
@@ -23,6 +23,7 @@
 
 mod batch;
 mod changes;
+mod fate;
 mod gather;
 mod layout;
 mod reader;
@@ -32,6 +33,7 @@ mod tail;
 mod writer;
 
 pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
+pub(crate) use fate::Fate;
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};

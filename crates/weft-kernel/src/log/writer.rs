@@ -15,6 +15,7 @@
 //! 3. When a block cannot be written (full disk), the records somebody waits for are dropped and their waiters told;
 //!    the others (chunks, asynchronous commits, whose effects are visible already) stay at the front of the next batch.
 //! 4. After a failed fsync every call fails, for as long as the object lives.
+//! 5. A commit that builds on others is not written without them: it fails when one of them was dropped (fate).
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
 //! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters
@@ -37,7 +38,8 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 
 use super::LogEnd;
-use super::batch::Batch;
+use super::batch::{Batch, Waited};
+use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{is_temporary_segment, segment_name};
 use super::record::Record;
@@ -70,6 +72,14 @@ impl Default for LogOptions {
 #[must_use = "a commit is durable only after wait_durable"]
 pub struct Ticket {
     batch: u64,
+    fate: Arc<Fate>,
+}
+
+impl Ticket {
+    /// What those must know that build on the commit before it is durable.
+    pub(crate) fn fate(&self) -> &Arc<Fate> {
+        &self.fate
+    }
 }
 
 /// What the log did since it was opened.
@@ -177,16 +187,24 @@ impl Log {
     /// Appends a record that nobody waits for: a chunk, an abort, an asynchronous commit. It is durable after the next
     /// successful flush or wait, and survives failures in between (invariant 3). An error means it was not appended.
     pub fn append(&self, record: &Record<'_>) -> Result<()> {
-        self.push(record, true).map(|_| ())
+        self.push(record, None).map(|_| ())
     }
 
     /// Appends a commit whose committer will call [`Log::wait_durable`] and takes the transaction back when that fails.
     /// An error means it was not appended. Calls in commit order: the caller holds its sequencing latch.
     pub fn append_waited(&self, record: &Record<'_>) -> Result<Ticket> {
-        Ok(Ticket { batch: self.push(record, false)? })
+        self.append_behind(record, &[])
     }
 
-    fn push(&self, record: &Record<'_>, kept: bool) -> Result<u64> {
+    /// As [`Log::append_waited`] a commit that builds on others, which may not be durable yet: it fails when one of
+    /// them does, with [`Code::SerializationFailure`].
+    pub(crate) fn append_behind(&self, record: &Record<'_>, behind: &[Arc<Fate>]) -> Result<Ticket> {
+        let fate = Arc::<Fate>::default();
+        let batch = self.push(record, Some(Waited { fate: fate.clone(), behind: behind.into() }))?;
+        Ok(Ticket { batch, fate })
+    }
+
+    fn push(&self, record: &Record<'_>, waited: Option<Waited>) -> Result<u64> {
         record.check_size()?;
         let mut state = self.state.lock();
         state.check_poison()?;
@@ -197,8 +215,11 @@ impl Log {
             state = self.state.lock();
             state.check_poison()?;
         }
-        state.filling.push(record, kept);
-        if !kept {
+        // Under the mutex under which the fates of failed batches are decided.
+        waited.as_ref().map_or(Ok(()), |waited| check_behind(&waited.behind))?;
+        let is_waited = waited.is_some();
+        state.filling.push(record, waited);
+        if is_waited {
             state.filling.waiters += 1;
             if state.gather.is_complete(state.filling.waiters) {
                 self.gathered.notify_one();
@@ -215,7 +236,9 @@ impl Log {
             state.filling.waiters = state.filling.waiters.saturating_sub(1);
             return Ok(self.durable_lsn());
         }
-        self.wait_batch(state, ticket.batch)
+        let durable = self.wait_batch(state, ticket.batch)?;
+        // It may have been taken out of a batch that was written (invariant 5).
+        ticket.fate.error().map_or(Ok(durable), |error| Err(error.clone()))
     }
 
     /// Returns when everything appended before the call is on disk.
@@ -299,10 +322,10 @@ impl Log {
             Err(Failure::Clean(error)) => {
                 state.counters.failures += 1;
                 let waiters = state.writing_waiters;
+                state.filling.take_over(&batch, payload_bytes, &error);
                 if waiters > 0 {
                     state.failed.insert(batch.number, (error, waiters));
                 }
-                state.filling.take_over(&batch, payload_bytes);
             }
             Err(Failure::Fatal(error)) => {
                 state.counters.failures += 1;

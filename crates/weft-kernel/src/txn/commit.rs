@@ -53,6 +53,10 @@ impl Transaction {
 
     fn commit_writes(&mut self) -> Result<Timestamp> {
         self.core().check_writable()?;
+        if self.durability != Durability::Full {
+            // It could not be taken back with what it builds on.
+            self.settle_followed()?;
+        }
         self.check_at_commit()?;
         self.charge(1)?;
         let engine = self.engine.clone();
@@ -73,12 +77,13 @@ impl Transaction {
         // From here on the timestamp must end published or void, or the engine must stop: others wait for it.
         let pending = Pending { core, ts, settled: false };
         reached(Step::CommitSequenced);
-        if let Some(ticket) = ticket
-            && let Err(error) = core.log.wait_durable(ticket)
-        {
-            pending.void();
-            self.abort_chunks(core);
-            return Err(core.poison_if_stopped(error));
+        if let Some(ticket) = ticket {
+            self.hand_on(core, ts, &ticket);
+            if let Err(error) = core.log.wait_durable(ticket) {
+                pending.void();
+                self.abort_chunks(core);
+                return Err(core.poison_if_stopped(error));
+            }
         }
         reached(Step::CommitDurable);
         if fault::active(Fault::ForgetKeyLock) {
@@ -147,7 +152,7 @@ impl Transaction {
         let ts = core.timeline.last_sequenced().next();
         let record = Record::Commit { txn: self.id, ts, changes: encoder.bytes() };
         let ticket = match self.durability {
-            Durability::Full => Some(core.log.append_waited(&record)?),
+            Durability::Full => Some(core.log.append_behind(&record, &self.followed_fates())?),
             Durability::Async => {
                 core.log.append(&record)?;
                 None
@@ -178,9 +183,10 @@ impl Transaction {
         }
     }
 
-    /// When rows have other writers beside this one, of other columns, waits for the commits before this one and puts
+    /// What this commit builds on is published first. When rows have other writers beside this one, of other columns, waits for the commits before this one and puts
     /// its columns onto their rows: installation is per row in timestamp order.
     fn join_others(&mut self, core: &Core, ts: Timestamp) -> Result<()> {
+        self.wait_for_followed()?;
         if !self.may_be_behind() {
             return Ok(());
         }

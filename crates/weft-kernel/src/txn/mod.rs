@@ -21,6 +21,7 @@
 
 mod commit;
 mod ddl;
+mod follow;
 mod foreign_keys;
 mod indexes;
 mod journal;
@@ -42,6 +43,7 @@ pub use speculation::PendingWatch;
 pub use timeline::Timeline;
 pub use transaction::Transaction;
 
+pub(crate) use follow::HandedOn;
 pub(crate) use recent::RecentCommits;
 
 #[cfg(test)]

@@ -287,6 +287,8 @@ impl Transaction {
         {
             return Ok(Some((last.newest, last.row)));
         }
+        // What was followed before is seen from here on, or is a conflict.
+        self.settle_followed()?;
         match self.locked_version(t, key, mode, self.lock_wait())? {
             Some(newest) => Ok(Some((newest, self.row_seen(t, key)?))),
             None => Ok(None),
@@ -340,6 +342,10 @@ impl Transaction {
         let mode = self.tested_mode(t, mode)?;
         self.lock_key(t, key, mode, self.lock_wait())?;
         let base = self.own_row(t, key)?.and_then(|staged| staged.base);
+        if base.is_some_and(|(base_ts, _)| self.has_followed(base_ts)) {
+            // The snapshot does not show it: a conflict, and the statement runs again with one that does.
+            self.settle_followed()?;
+        }
         // The version it was staged on is in the snapshot and had no other writer since: nothing can have changed.
         if base.is_some_and(|(base_ts, _)| base_ts > self.read_ts || self.has_mixed()) {
             self.unchanged_version(t, key, mode)?;
@@ -349,7 +355,7 @@ impl Transaction {
 
     /// The mode with the columns that indexes are asked about for the row as it will be. Under the table's lock, for a
     /// statement may have been planned before an index was made that it waited for.
-    fn tested_mode(&mut self, t: &TableRef, mode: LockMode) -> Result<LockMode> {
+    pub(super) fn tested_mode(&mut self, t: &TableRef, mode: LockMode) -> Result<LockMode> {
         self.lock_writes(t)?;
         let tested = t.columns_indexed_together(mode.writes);
         Ok(if tested.is_empty() { mode } else { LockMode::columns(mode.reads.union(tested), mode.writes) })
@@ -367,6 +373,18 @@ impl Transaction {
     }
 
     pub(super) fn lock_key(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<()> {
+        self.lock_key_as(t, key, mode, wait, false)
+    }
+
+    /// Locks a row. Who follows does not wait for commits that have handed it on.
+    pub(super) fn lock_key_as(
+        &mut self,
+        t: &TableRef,
+        key: &[u8],
+        mode: LockMode,
+        wait: Wait,
+        follows: bool,
+    ) -> Result<()> {
         self.lock_writes(t)?;
         if self.mixed_before.is_none() {
             self.mixed_before = Some(self.core().locks.mixed_count());
@@ -374,7 +392,7 @@ impl Transaction {
         if active(Fault::SkipRowLock) {
             return Ok(());
         }
-        self.lock(LockName::key(t.def.id, key), mode, wait, &|| describe(t, key))
+        self.lock_as(LockName::key(t.def.id, key), mode, wait, follows, &|| describe(t, key))
     }
 
     pub(super) fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
@@ -387,12 +405,24 @@ impl Transaction {
     /// Takes a lock that lasts until the end.
     #[inline]
     pub(super) fn lock(&mut self, name: LockName, mode: LockMode, wait: Wait, what: &dyn Fn() -> String) -> Result<()> {
+        self.lock_as(name, mode, wait, false, what)
+    }
+
+    #[inline]
+    fn lock_as(
+        &mut self,
+        name: LockName,
+        mode: LockMode,
+        wait: Wait,
+        follows: bool,
+        what: &dyn Fn() -> String,
+    ) -> Result<()> {
         if self.speculation.is_some() {
             self.settle_reads()?;
         }
         let core = &self.engine.core;
-        let request =
-            LockRequest { txn: self.id, mode, wait, cancel: self.cancel.as_ref(), clock: &*core.env.clock, what };
+        let cancel = self.cancel.as_ref();
+        let request = LockRequest { txn: self.id, mode, follows, wait, cancel, clock: &*core.env.clock, what };
         core.locks.acquire(name, &request, &mut self.locks)
     }
 

@@ -1,6 +1,8 @@
 mod altering;
 mod chains;
 mod expressions;
+mod follow;
+mod gate;
 mod indexes;
 mod levels;
 mod partial;

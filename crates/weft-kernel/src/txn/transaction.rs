@@ -8,6 +8,7 @@ use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
 use super::ddl::OwnDdl;
+use super::follow::Followed;
 use super::journal::{Journal, Mark};
 use super::level::IsolationLevel;
 use super::reads::ReadSet;
@@ -43,6 +44,10 @@ pub struct Transaction {
     pub(super) mixed_before: Option<u64>,
     /// A row was staged whose newest version, with other columns changed, the snapshot does not show.
     pub(super) staged_behind: bool,
+    /// The statement may build on commits that are not published.
+    pub(super) may_follow: bool,
+    /// The commits that this transaction builds on, and that were not published when it did.
+    pub(super) followed: Vec<Followed>,
     pub(super) cancel: Option<CancelToken>,
     pub(super) lock_timeout: Duration,
     pub(super) journal: Journal,
@@ -99,6 +104,8 @@ impl Transaction {
             reads: (level == IsolationLevel::Serializable).then(Arc::default),
             mixed_before: None,
             staged_behind: false,
+            may_follow: false,
+            followed: Vec::new(),
             cancel: None,
             lock_timeout,
             journal: Journal::default(),
@@ -174,6 +181,10 @@ impl Transaction {
     pub fn refresh_snapshot(&mut self) -> Result<()> {
         if fault::active(Fault::KeepStatementSnapshot) {
             return Ok(());
+        }
+        if self.may_be_behind() {
+            // Rows are put together from what is published, which must have what they build on.
+            self.settle_followed()?;
         }
         let is_newest = self.speculation.is_none() && self.core().timeline.published() == self.read_ts;
         if is_newest && !self.may_be_behind() {

@@ -107,26 +107,26 @@ impl Client {
             match *step {
                 Step::Append { key, element } => {
                     self.pen.recorder().append(key, element);
-                    database::statement(txn, |txn| database::append(txn, key, element))?;
+                    database::writing(txn, |txn| database::append(txn, key, element))?;
                 }
                 Step::ReadList { key } => {
-                    let elements = database::statement(txn, |txn| database::read_list(txn, key))?;
+                    let elements = database::reading(txn, |txn| database::read_list(txn, key))?;
                     self.pen.recorder().read_list(key, &elements);
                 }
                 Step::WriteRegister { key, column, value } => {
                     self.pen.recorder().write_register(key, column, value);
-                    database::statement(txn, |txn| database::write_register(txn, key, column, value))?;
+                    database::writing(txn, |txn| database::write_register(txn, key, column, value))?;
                 }
                 Step::ReadRegister { key, column } => {
-                    let value = database::statement(txn, |txn| database::read_register(txn, key, column))?;
+                    let value = database::reading(txn, |txn| database::read_register(txn, key, column))?;
                     self.pen.recorder().read_register(key, column, value);
                 }
                 Step::ReadRangeLists { low, high } => {
-                    let rows = database::statement(txn, |txn| database::read_lists(txn, low, high))?;
+                    let rows = database::reading(txn, |txn| database::read_lists(txn, low, high))?;
                     self.pen.recorder().read_range_lists(low, high, &rows);
                 }
                 Step::ReadRangeRegisters { low, high, column } => {
-                    let rows = database::statement(txn, |txn| database::read_registers(txn, low, high, column))?;
+                    let rows = database::reading(txn, |txn| database::read_registers(txn, low, high, column))?;
                     self.pen.recorder().read_range_registers(low, high, column, &rows);
                 }
                 Step::Savepoint => savepoint = Some((txn.mark(), self.pen.recorder().savepoint())),

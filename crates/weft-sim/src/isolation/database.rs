@@ -28,10 +28,21 @@ pub(super) fn set_up(txn: &mut Transaction, columns: u16) -> Result<()> {
     Ok(())
 }
 
+/// Runs a statement that reads.
+pub(super) fn reading<T>(txn: &mut Transaction, work: impl Fn(&mut Transaction) -> Result<T>) -> Result<T> {
+    statement(txn, false, work)
+}
+
+/// Runs a statement that changes one row, found by its key.
+pub(super) fn writing<T>(txn: &mut Transaction, work: impl Fn(&mut Transaction) -> Result<T>) -> Result<T> {
+    statement(txn, true, work)
+}
+
 /// Runs a statement as a session does: at READ COMMITTED on a snapshot of its own, and again on a new one after a
 /// conflict, its locks kept.
-pub(super) fn statement<T>(txn: &mut Transaction, work: impl Fn(&mut Transaction) -> Result<T>) -> Result<T> {
+fn statement<T>(txn: &mut Transaction, may_follow: bool, work: impl Fn(&mut Transaction) -> Result<T>) -> Result<T> {
     let restarts = txn.level() == IsolationLevel::ReadCommitted;
+    txn.begin_statement(may_follow)?;
     if restarts {
         txn.refresh_snapshot()?;
     }
@@ -73,7 +84,11 @@ pub(super) fn append(txn: &mut Transaction, key: u64, element: u64) -> Result<()
     let t = txn.table(LISTS)?;
     let bytes = key_of(&t, key);
     let row = |elements: &str| t.codec.encode([ValueRef::Int(key as i64), ValueRef::Text(elements)]);
-    match txn.get_for_upsert(&t, &bytes)? {
+    let found = match txn.lock_only_row(&t, &bytes, LockMode::EXCLUSIVE, txn.lock_wait())? {
+        None => txn.get_for_upsert(&t, &bytes)?,
+        found => found,
+    };
+    match found {
         None => txn.insert(&t, &row(&element.to_string())),
         Some(found) => {
             let ValueRef::Text(before) = t.codec.get(&found, 1) else {
@@ -101,7 +116,7 @@ pub(super) fn write_register(txn: &mut Transaction, key: u64, column: u16, value
     let (bytes, column) = (key_of(&t, key), 1 + usize::from(column));
     let mode = LockMode::columns(ColumnSet::NONE, [column].into_iter().collect());
     let value = ValueRef::Int(value as i64);
-    if let Some(found) = txn.lock_row(&t, &bytes, mode, txn.lock_wait())? {
+    if let Some(found) = txn.lock_only_row(&t, &bytes, mode, txn.lock_wait())? {
         let values = (0..t.codec.column_count()).map(|at| if at == column { value } else { t.codec.get(&found, at) });
         return txn.update_columns(&t, &bytes, &t.codec.encode(values), mode);
     }

@@ -37,6 +37,11 @@ impl Insert {
         &self.shape.table
     }
 
+    /// Whether it reads nothing but the keys of its rows, and tells nothing of them.
+    pub(super) fn may_follow(&self) -> bool {
+        self.conflict.is_none() && self.returning.is_none() && self.shape.table.def.foreign_keys.is_empty()
+    }
+
     /// Plans an INSERT; `query` has the columns of its query, when it has one.
     pub(super) fn plan(
         insert: &sqlparser::ast::Insert,

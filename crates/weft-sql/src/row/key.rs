@@ -174,6 +174,11 @@ impl KeyClause {
         matches!(self.keys, Keys::Index(_))
     }
 
+    /// Whether it names one row.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self.keys, Keys::One(_))
+    }
+
     /// Whether the row of a key, as the transaction sees it, satisfies the filter: what is asked of a candidate before
     /// its row is locked.
     pub(super) fn is_wanted(

@@ -132,6 +132,15 @@ impl RowPlan {
         }
     }
 
+    /// Whether it may build on commits that are not durable yet ([`Transaction::begin_statement`]).
+    pub(crate) fn may_follow(&self) -> bool {
+        match &self.action {
+            Action::Insert(insert) => insert.may_follow(),
+            Action::Update(update) => update.may_follow(),
+            _ => false,
+        }
+    }
+
     /// Whether it writes nothing.
     pub(crate) fn is_read_only(&self) -> bool {
         match &self.action {

@@ -72,7 +72,12 @@ impl PointUpdate {
             if self.key.is_indexed() && !self.key.is_wanted(&key, &self.shape, &mut values, context)? {
                 continue;
             }
-            let Some(old) = context.txn.lock_row(table, &key, self.mode, wait)? else { continue };
+            let locked = if self.may_follow() {
+                context.txn.lock_only_row(table, &key, self.mode, wait)
+            } else {
+                context.txn.lock_row(table, &key, self.mode, wait)
+            };
+            let Some(old) = locked? else { continue };
             values.clear();
             self.shape.decode(&old, &mut values);
             if let Some(filter) = &self.key.filter
@@ -94,6 +99,11 @@ impl PointUpdate {
         let shown = if self.returning.is_some() { count } else { 0 };
         let rows = Rows::Values { width: columns.len(), count: shown, values: returned };
         Ok(Some(Outcome { tag: Tag::Update(count as u64), columns: Arc::clone(columns), rows }))
+    }
+
+    /// Whether it reads and changes one row, found by its key, and tells nothing of it.
+    pub(super) fn may_follow(&self) -> bool {
+        self.key.is_one() && self.returning.is_none()
     }
 
     pub(super) fn explain(&self) -> Vec<String> {

@@ -70,6 +70,11 @@ impl Plan {
         }
     }
 
+    /// Whether it may build on commits that are not durable yet.
+    pub(super) fn may_follow(&self) -> bool {
+        matches!(&self.action, Action::Row(row) if row.may_follow())
+    }
+
     /// Whether a role was found to have the rights that the plan needs.
     pub(super) fn permits(&self, role: u32) -> bool {
         self.permitted.read().contains(&role)

@@ -40,7 +40,8 @@ impl Session {
             }
         };
         let engine = self.settings.engine;
-        self.in_statement(|work| {
+        let looks_following = !prepared.has_calls() && looks_following(statement);
+        self.in_statement_following(looks_following, |work| {
             if prepared.has_calls() {
                 let needs = work.permit.check_statement(work.txn, statement)?;
                 let called = calls::substitute(work, statement, prepared.source(), params)?;
@@ -54,7 +55,13 @@ impl Session {
                 return execute(&plan, &run, work, client);
             }
             let plan = permitted_plan(work, prepared, statement, engine);
-            let plan = plan.map_err(|error| in_whole_text(error, literals))?;
+            let mut plan = plan.map_err(|error| in_whole_text(error, literals))?;
+            if looks_following && !plan.may_follow() {
+                // The catalog may be another in the new snapshot.
+                work.txn.begin_statement(false)?;
+                work.txn.refresh_snapshot()?;
+                plan = permitted_plan(work, prepared, statement, engine)?;
+            }
             if !plan.is_read_only() {
                 work.check_writable(first_word(statement))?;
             }
@@ -89,6 +96,15 @@ impl Session {
 /// Whether a statement goes to an engine.
 fn is_planned(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+}
+
+/// Whether a statement may turn out to be one that follows ([`Plan::may_follow`]).
+fn looks_following(statement: &Statement) -> bool {
+    match statement {
+        Statement::Insert(insert) => insert.returning.is_none() && insert.on.is_none(),
+        Statement::Update(update) => update.returning.is_none() && update.from.is_none(),
+        _ => false,
+    }
 }
 
 fn first_word(statement: &Statement) -> &'static str {

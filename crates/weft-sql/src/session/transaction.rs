@@ -127,14 +127,23 @@ impl Session {
     /// Runs a statement's work in the open transaction, or in one of its own, which is committed. Work is run again
     /// when a concurrent transaction got in its way: outside of BEGIN, and at READ COMMITTED, where it then keeps its
     /// locks, so that it comes further each time.
-    pub(super) fn in_statement<T>(&mut self, mut work: impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn in_statement<T>(&mut self, work: impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+        self.in_statement_following(false, work)
+    }
+
+    /// As [`Session::in_statement`]; `may_follow`: [`Transaction::begin_statement`].
+    pub(super) fn in_statement_following<T>(
+        &mut self,
+        may_follow: bool,
+        mut work: impl FnMut(&mut Work<'_>) -> Result<T>,
+    ) -> Result<T> {
         if self.block.is_some() {
-            return self.in_block(&mut work);
+            return self.in_block(may_follow, &mut work);
         }
         let mut tries = 0;
         loop {
             let mut is_final = false;
-            match self.in_own_transaction(&mut work, &mut is_final) {
+            match self.in_own_transaction(may_follow, &mut work, &mut is_final) {
                 Err(error) if tries < RETRIES_MAX && !is_final && is_worth_retrying(&error) => {
                     self.cancel.check()?;
                     self.back_off(tries);
@@ -147,10 +156,12 @@ impl Session {
 
     fn in_own_transaction<T>(
         &mut self,
+        may_follow: bool,
         work: &mut impl FnMut(&mut Work<'_>) -> Result<T>,
         is_final: &mut bool,
     ) -> Result<T> {
         let mut txn = self.begin_kernel(self.settings.isolation)?;
+        txn.begin_statement(may_follow)?;
         self.activity.is_in(txn.id().0);
         let mut work = Restarted { work, restarts: 0 };
         let mut given = Work {
@@ -185,13 +196,14 @@ impl Session {
         committed.map(|_| result)
     }
 
-    fn in_block<T>(&mut self, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
+    fn in_block<T>(&mut self, may_follow: bool, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
         let Some(block) = &mut self.block else { unreachable!("the caller has tested that a block is open") };
         let (Some(txn), false) = (&mut block.txn, block.failed) else { return Err(failed_transaction()) };
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
         if !block.started || txn.level() == IsolationLevel::ReadCommitted {
             // SET speculative_reads inside the block counts from the next snapshot on.
-            if let Err(error) = speculate(txn, self.settings.speculative_reads).and_then(|()| txn.refresh_snapshot()) {
+            let begun = speculate(txn, self.settings.speculative_reads).and_then(|()| txn.begin_statement(may_follow));
+            if let Err(error) = begun.and_then(|()| txn.refresh_snapshot()) {
                 self.fail_block();
                 return Err(error);
             }

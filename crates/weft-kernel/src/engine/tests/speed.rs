@@ -56,7 +56,7 @@ fn speed_of_uncontended_locks() {
     let txn = weft_format::TxnId(1);
     let wait = Wait::AtMost(std::time::Duration::from_secs(1));
     let request =
-        LockRequest { txn, mode: LockMode::EXCLUSIVE, wait, cancel: None, clock: &*clock, what: &|| String::new() };
+        LockRequest { txn, mode: LockMode::EXCLUSIVE, follows: false, wait, cancel: None, clock: &*clock, what: &|| String::new() };
     let mut held = HeldLocks::default();
     nanos("lock and release", 5_000_000, |i| {
         locks.acquire(LockName::key(weft_format::TableId(1), &i.to_be_bytes()), &request, &mut held).unwrap();

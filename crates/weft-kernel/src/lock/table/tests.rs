@@ -16,6 +16,7 @@ impl Locks {
         let request = LockRequest {
             txn: TxnId(txn),
             mode,
+            follows: false,
             wait: Wait::AtMost(Duration::from_millis(20)),
             cancel: None,
             clock: &*self.clock,
@@ -61,6 +62,7 @@ fn two_upgrades_are_a_deadlock() {
     let request = |txn| LockRequest {
         txn: TxnId(txn),
         mode: LockMode::EXCLUSIVE,
+        follows: false,
         wait: Wait::AtMost(Duration::ZERO),
         cancel: None,
         clock: &*locks.clock,
@@ -95,6 +97,7 @@ fn waiters_are_served_in_order_and_none_is_forgotten() {
                 let request = LockRequest {
                     txn: TxnId(txn),
                     mode: if txn % 3 == 0 { LockMode::SHARED } else { LockMode::EXCLUSIVE },
+                    follows: false,
                     wait: Wait::AtMost(Duration::ZERO),
                     cancel: None,
                     clock: &*locks.clock,
@@ -155,6 +158,7 @@ fn who_never_waits_is_told_who_holds_the_lock() {
     let request = LockRequest {
         txn: TxnId(2),
         mode: LockMode::SHARED,
+        follows: false,
         wait: Wait::Never,
         cancel: None,
         clock: &*locks.clock,

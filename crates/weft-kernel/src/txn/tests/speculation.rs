@@ -1,123 +1,15 @@
 //! Speculative reads while the log's writes are held.
 
-use std::io;
-use std::path::Path;
-use std::sync::{Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
-use weft_env::{DirLock, File, Fs, OpenMode};
 use weft_format::predicate::Predicate;
 use weft_format::{CompareOp, Result, Value};
 
+use super::gate::{Gate, commit_later};
 use super::*;
 use crate::index::{Direction, NewIndex};
 use crate::table::ScanRequest;
 use crate::{PendingWatch, TableRef, Transaction};
-
-/// Holds what is written to the log.
-#[derive(Default)]
-struct Gate {
-    state: Mutex<GateState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct GateState {
-    closed: bool,
-    /// The next write finds the disk full.
-    full: bool,
-    waiting: usize,
-}
-
-impl Gate {
-    fn close(&self) {
-        self.state.lock().unwrap().closed = true;
-    }
-
-    fn open(&self) {
-        self.state.lock().unwrap().closed = false;
-        self.changed.notify_all();
-    }
-
-    fn open_full(&self) {
-        self.state.lock().unwrap().full = true;
-        self.open();
-    }
-
-    fn pass(&self) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap();
-        state.waiting += 1;
-        self.changed.notify_all();
-        while state.closed {
-            state = self.changed.wait(state).unwrap();
-        }
-        state.waiting -= 1;
-        if std::mem::take(&mut state.full) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-
-    /// Waits until somebody waits.
-    fn reached(&self) {
-        let mut state = self.state.lock().unwrap();
-        while state.waiting == 0 {
-            state = self.changed.wait(state).unwrap();
-        }
-    }
-}
-
-struct GatedFs(Arc<dyn Fs>, Arc<Gate>);
-struct GatedFile(Arc<dyn File>, Arc<Gate>);
-
-impl File for GatedFile {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(buffer, offset)
-    }
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.1.pass()?;
-        self.0.write_at(bytes, offset)
-    }
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
-    }
-}
-
-impl Fs for GatedFs {
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
-        let file = self.0.open(path, mode)?;
-        let is_log = path.file_name().unwrap().to_str().unwrap().starts_with("log-");
-        Ok(if is_log { Arc::new(GatedFile(file, self.1.clone())) } else { file })
-    }
-    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        self.0.list(dir)
-    }
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.0.exists(path)
-    }
-    fn is_stream(&self, path: &Path) -> std::io::Result<bool> {
-        self.0.is_stream(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
-    }
-    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
-        self.0.create_dir_all(dir)
-    }
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.0.sync_dir(dir)
-    }
-    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>> {
-        self.0.lock(path, owner)
-    }
-}
 
 const LEVELS: [IsolationLevel; 3] =
     [IsolationLevel::ReadCommitted, IsolationLevel::RepeatableRead, IsolationLevel::Serializable];
@@ -125,10 +17,8 @@ const LEVELS: [IsolationLevel; 3] =
 /// Tables t (rows 1 to 3, with v = 10 k, and an index on v) and u, and the gate of the log.
 fn gated(scratch: &Scratch) -> (Arc<Engine>, Arc<Gate>, PendingWatch) {
     let gate = Arc::new(Gate::default());
-    let real = Env::real();
-    let env = Env { fs: Arc::new(GatedFs(real.fs.clone(), gate.clone())), ..real };
     let options = EngineOptions { lock_timeout: Duration::from_secs(20), ..by_hand() };
-    let engine = open_with(env, scratch.path(), options).unwrap();
+    let engine = open_with(gate.env(), scratch.path(), options).unwrap();
     create(&engine, &["t", "u"]).unwrap();
     let mut txn = engine.begin().unwrap();
     let t = txn.table("t").unwrap();
@@ -139,21 +29,6 @@ fn gated(scratch: &Scratch) -> (Arc<Engine>, Arc<Gate>, PendingWatch) {
     }
     let watch = engine.watch_pending();
     (engine, gate, watch)
-}
-
-/// Commits in a thread of its own; returns once the commit has its place in the log.
-fn commit_later(
-    engine: &Arc<Engine>,
-    work: impl FnOnce(&mut Transaction) -> Result<()>,
-) -> JoinHandle<Result<Timestamp>> {
-    let mut txn = engine.begin().unwrap();
-    work(&mut txn).unwrap();
-    let before = engine.core.timeline.last_sequenced();
-    let commit = thread::spawn(move || txn.commit());
-    while engine.core.timeline.last_sequenced() == before {
-        thread::yield_now();
-    }
-    commit
 }
 
 /// Updates 1, deletes 2, inserts 4.
