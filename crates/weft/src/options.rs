@@ -1,11 +1,13 @@
 //! How a database is opened.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_kernel::sched::SchedulerMode;
 use weft_kernel::{Durability, EngineOptions};
 
-/// Sizes and limits of an opened database. None of them is stored: each opening may choose its own.
+/// Sizes and limits of an opened database. Each opening may choose its own: none is stored,
+/// but a table keeps the options that it was made with.
 ///
 /// ```
 /// let options = weft::Options { durability: weft::Durability::Async, ..weft::Options::default() };
@@ -40,6 +42,8 @@ pub struct Options {
     pub workers: usize,
     /// What decides when background jobs start; `SET scheduler` changes it.
     pub scheduler: SchedulerMode,
+    /// Options of `CREATE TABLE ... WITH` for tables that are made without them, such as `bucket_bytes`.
+    pub table_options: BTreeMap<String, String>,
 }
 
 impl Default for Options {
@@ -59,6 +63,7 @@ impl Default for Options {
             admission_timeout: engine.admission_timeout,
             workers: engine.workers,
             scheduler: engine.scheduler,
+            table_options: engine.table_options,
         }
     }
 }
@@ -100,6 +105,7 @@ impl Options {
             admission_timeout: self.admission_timeout,
             workers: self.workers,
             scheduler: self.scheduler,
+            table_options: self.table_options.clone(),
             ..EngineOptions::default()
         }
     }

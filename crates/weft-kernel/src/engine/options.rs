@@ -1,5 +1,6 @@
 //! How an engine is opened.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weft_format::{Code, Error, Result};
@@ -49,6 +50,8 @@ pub struct EngineOptions {
     pub cores: usize,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
+    /// Options of WITH for tables that are made without them. A table keeps what it was made with.
+    pub table_options: BTreeMap<String, String>,
 }
 
 impl Default for EngineOptions {
@@ -69,6 +72,7 @@ impl Default for EngineOptions {
             scheduler: SchedulerMode::Cost,
             cores: 0,
             owner: None,
+            table_options: BTreeMap::new(),
         }
     }
 }

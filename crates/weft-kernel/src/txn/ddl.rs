@@ -73,9 +73,12 @@ impl OwnDdl {
 
 impl Transaction {
     /// Creates a table, visible to others from commit on. The name is locked until then.
-    pub fn create_table(&mut self, new: NewTable) -> Result<TableRef> {
+    pub fn create_table(&mut self, mut new: NewTable) -> Result<TableRef> {
         self.core().check_writable()?;
         let method = self.core().method(&new.method)?.clone();
+        for (name, value) in &self.core().services.options().table_options {
+            new.options.entry(name.clone()).or_insert_with(|| value.clone());
+        }
         method.check_options(&new.options)?;
         check_definition(&new)?;
         self.lock_free_name(new.namespace, &new.name)?;

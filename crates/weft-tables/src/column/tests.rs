@@ -129,6 +129,38 @@ fn count(engine: &Arc<Engine>, table: &TableRef) -> usize {
 }
 
 #[test]
+fn a_new_table_has_the_engines_options_and_its_own_and_keeps_them() {
+    let simulation = Simulation::new(SimOptions::seeded(1));
+    let end = simulation.run(|env| {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let open = |table_options: BTreeMap<String, String>| {
+            let options = EngineOptions { table_options, workers: 0, ..EngineOptions::default() };
+            Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap()
+        };
+        let create = |engine: &Arc<Engine>, name: &str, options: &[(&str, &str)]| {
+            let mut new = NewTable::new(name, conformance::schema(), "column");
+            new.options = options.iter().map(|(name, value)| pair(name, value)).collect();
+            let mut txn = engine.begin().unwrap();
+            txn.create_table(new)?;
+            txn.commit().map(|_| ())
+        };
+        let stored =
+            |engine: &Arc<Engine>, name: &str| engine.begin().unwrap().table(name).unwrap().def.options.clone();
+        let engine = open([pair("bucket_bytes", "8192"), pair("granularity_bytes", "32768")].into());
+        create(&engine, "plain", &[]).unwrap();
+        create(&engine, "own", &[("bucket_bytes", "4096"), ("overlap_max", "3")]).unwrap();
+        let unfit = create(&engine, "unfit", &[("bucket_bytes", "65536")]).unwrap_err();
+        assert_eq!(unfit.code(), Code::InvalidParameterValue);
+        engine.close().unwrap();
+        let engine = open(BTreeMap::new());
+        assert_eq!(stored(&engine, "plain"), [pair("bucket_bytes", "8192"), pair("granularity_bytes", "32768")].into());
+        assert_eq!(stored(&engine, "own").get("bucket_bytes").map(String::as_str), Some("4096"));
+        assert_eq!(stored(&engine, "own").len(), 3);
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+#[test]
 fn a_full_disk_fails_the_conversion_cleanly_and_space_lets_it_resume() {
     let simulation = Arc::new(Simulation::new(SimOptions::seeded(1)));
     let machine = simulation.clone();
