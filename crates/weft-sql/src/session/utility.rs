@@ -250,12 +250,15 @@ fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outco
                 }
                 Reset::ConfigurationParameter(name) => {
                     let name = name.to_string().to_lowercase();
+                    if let Some(known) = of_engine(&name) {
+                        return Some(change_engine(session, known, "default", false).map(|()| reset_done()));
+                    }
                     if let Err(error) = Arc::make_mut(&mut session.settings).reset(&name, &defaults) {
                         return Some(Err(error));
                     }
                 }
             }
-            Ok(Outcome::done(Tag::Done("RESET")))
+            Ok(reset_done())
         }
         _ => return None,
     };
@@ -288,9 +291,18 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
     Ok(Outcome::done(Tag::Done("SET")))
 }
 
+fn reset_done() -> Outcome {
+    Outcome::done(Tag::Done("RESET"))
+}
+
+/// A setting that holds for the whole engine.
+fn of_engine(name: &str) -> Option<&'static Definition> {
+    definition(name).filter(|known| known.changes == Changes::Engine)
+}
+
 /// Sets a setting, until the end of the transaction when `local`.
 fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result<()> {
-    if let Some(known) = definition(name).filter(|known| known.changes == Changes::Engine) {
+    if let Some(known) = of_engine(name) {
         return change_engine(session, known, value, local);
     }
     if local {
