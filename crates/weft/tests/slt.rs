@@ -4,6 +4,7 @@
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
 //!   memory (a limit of 256 MiB)   memory beside 300 MB of other rows (WEFT_TEST_FULL=1: 1.2 GB), with the peak
 //!   speculative (speculative_reads = on)
+//!   layers (tables of the smallest sizes, jobs between statements: rows in every layer of a column table)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -19,7 +20,7 @@
 
 mod process;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -38,12 +39,22 @@ struct Configuration {
     engine: Option<&'static str>,
     /// Whether sessions read speculatively.
     speculative: bool,
+    /// Whether jobs run between statements, and where the rows lie is noted.
+    moves_rows: bool,
     /// A database that is copied for each file, and worked on before it: a table `ballast` far larger than the memory.
     ballast: Option<PathBuf>,
 }
 
 fn configuration(name: &'static str) -> Configuration {
-    Configuration { name, options: Options::default(), restart: false, engine: None, speculative: false, ballast: None }
+    Configuration {
+        name,
+        options: Options::default(),
+        restart: false,
+        engine: None,
+        speculative: false,
+        moves_rows: false,
+        ballast: None,
+    }
 }
 
 #[test]
@@ -70,6 +81,29 @@ fn limited_memory() {
 #[test]
 fn speculative_reads() {
     run(&Configuration { speculative: true, ..configuration("speculative") });
+}
+
+/// The smallest sizes there are: a few hundred rows lie in every layer. Rows stay where statements left them, become
+/// incremental tables, and go on from layer to layer, in turns.
+#[test]
+fn every_layer_of_column_tables() {
+    let sizes = [
+        ("row_table_bytes", 1 << 10),
+        ("column_table_bytes", 4 << 10),
+        ("bucket_bytes", 4 << 10),
+        ("granularity_bytes", 8 << 10),
+        ("incremental_bytes", 4 << 10),
+    ];
+    let table_options = sizes.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_string())).collect();
+    let options = Options { table_options, workers: 0, ..Options::default() };
+    let seen = run(&Configuration { options, moves_rows: true, ..configuration("layers") });
+    println!("statements that found rows in a layer: {seen:?}");
+    if std::env::var_os("WEFT_SLT").is_none() {
+        for layer in ["active row table", "frozen row tables", "incremental", "transition", "baseline"] {
+            let count = seen.get(layer).copied().unwrap_or_default();
+            assert!(count >= 20, "{count} statements found rows in the layer {layer}: {seen:?}");
+        }
+    }
 }
 
 /// The same beside a table that is larger than the memory, which is read and changed before each file. The peak of the
@@ -162,6 +196,9 @@ struct Server {
     database: Option<Database>,
     sessions: BTreeMap<u64, Session>,
     restarts: u64,
+    turns: u64,
+    /// How many statements found rows in each layer.
+    layers: BTreeMap<String, u64>,
     /// Statements that the forced engine ran, and those it refused.
     forced: (u64, u64),
 }
@@ -193,6 +230,9 @@ impl Server {
             }
             self.sessions.insert(connection, session);
         }
+        if self.configuration.moves_rows {
+            self.move_rows(&database)?;
+        }
         let result = match self.configuration.engine {
             Some(engine) => self.run_forced(&database, connection, engine, sql),
             None => execute(self.sessions.get_mut(&connection).expect("it was made above"), sql),
@@ -205,6 +245,22 @@ impl Server {
             self.restart()?;
         }
         result
+    }
+
+    /// In turns: rows are left where they are, become incremental tables, are left, go as far as they can.
+    fn move_rows(&mut self, database: &Database) -> Result<(), Error> {
+        self.turns += 1;
+        match self.turns % 4 {
+            1 => database.checkpoint()?,
+            3 => drop(database.session()?.execute("VACUUM")?),
+            _ => {}
+        }
+        let layouts = database.layout();
+        let found = layouts.iter().flat_map(|(_, _, layers)| layers).filter(|layer| layer.rows > 0);
+        for name in found.map(|layer| layer.name.clone()).collect::<BTreeSet<_>>() {
+            *self.layers.entry(name).or_default() += 1;
+        }
+        Ok(())
     }
 
     /// Every other time without `close`, so that the next opening has a log to replay.
@@ -309,7 +365,9 @@ fn suite() -> Vec<PathBuf> {
     files
 }
 
-fn run(configuration: &Configuration) {
+/// Runs all files; how many statements found rows in each layer.
+fn run(configuration: &Configuration) -> BTreeMap<String, u64> {
+    let mut seen = BTreeMap::new();
     let (mut records, mut failures, mut forced) = (0, Vec::new(), (0, 0));
     // WEFT_SLT=joins runs one file only.
     let only = std::env::var("WEFT_SLT").ok();
@@ -318,7 +376,7 @@ fn run(configuration: &Configuration) {
         if only.as_ref().is_some_and(|only| *only != name) {
             continue;
         }
-        let part = run_file(&file, configuration, &mut failures);
+        let part = run_file(&file, configuration, &mut failures, &mut seen);
         if configuration.ballast.is_some() {
             println!("{name}: peak of the process {} MiB", process::peak_bytes() >> 20);
         }
@@ -331,10 +389,16 @@ fn run(configuration: &Configuration) {
     }
     let count = failures.len();
     assert!(count == 0, "{count} of {records} records fail in {}:\n{}", configuration.name, failures.join("\n"));
+    seen
 }
 
 /// Runs a file in a new database; gives how many statements it has, and what the forced engine ran and refused.
-fn run_file(file: &Path, configuration: &Configuration, failures: &mut Vec<String>) -> (usize, (u64, u64)) {
+fn run_file(
+    file: &Path,
+    configuration: &Configuration,
+    failures: &mut Vec<String>,
+    seen: &mut BTreeMap<String, u64>,
+) -> (usize, (u64, u64)) {
     let dir = tempfile::tempdir().unwrap();
     let server = Arc::new(Mutex::new(Server {
         dir: dir.path().join("db"),
@@ -342,6 +406,8 @@ fn run_file(file: &Path, configuration: &Configuration, failures: &mut Vec<Strin
         database: None,
         sessions: BTreeMap::new(),
         restarts: 0,
+        turns: 0,
+        layers: BTreeMap::new(),
         forced: (0, 0),
     }));
     let mut clients = 0;
@@ -362,6 +428,9 @@ fn run_file(file: &Path, configuration: &Configuration, failures: &mut Vec<Strin
     drop(runner);
     let mut server = server.lock().unwrap();
     server.sessions.clear();
+    for (layer, count) in &server.layers {
+        *seen.entry(layer.clone()).or_default() += count;
+    }
     if let Some(database) = server.database.take() {
         let findings = database.check().unwrap();
         if !findings.is_empty() {
