@@ -18,6 +18,6 @@ mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
 pub use method::{Maintain, Method, Newest, RecoveredTable, Replay, Scan, Table, TableContext, Write};
-pub use scan::{ExprTest, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
+pub use scan::{ExprTest, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
 pub use status::{LayerStatus, PartStatus};
 pub use write_set::{Attachment, Change, Location, Staged, TableWrites};

@@ -71,6 +71,8 @@ pub struct ScanMetrics {
     pub parts: AtomicU64,
     /// Parts skipped by statistics or Bloom filter.
     pub parts_pruned: AtomicU64,
+    /// The same by layer, newest data first; empty where a table has none, or an index found the rows.
+    pub layers: Mutex<Vec<LayerScan>>,
     /// Blocks of rows looked at.
     pub blocks: AtomicU64,
     /// Blocks skipped by their statistics.
@@ -79,6 +81,33 @@ pub struct ScanMetrics {
     pub rows: AtomicU64,
     /// The index that found them, if one did.
     pub index: Mutex<Option<String>>,
+}
+
+/// The parts of one layer in a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerScan {
+    /// Its name, as the view of layers has it.
+    pub layer: &'static str,
+    /// Parts whose rows are read.
+    pub read: u64,
+    /// Parts left out: by statistics or Bloom filters, or because they are newer than the snapshot.
+    pub pruned: u64,
+}
+
+impl LayerScan {
+    /// A layer of which nothing was looked at yet.
+    pub fn new(layer: &'static str) -> LayerScan {
+        LayerScan { layer, read: 0, pruned: 0 }
+    }
+
+    /// Counts a part.
+    pub fn add(&mut self, is_read: bool) {
+        if is_read {
+            self.read += 1;
+        } else {
+            self.pruned += 1;
+        }
+    }
 }
 
 /// Estimates for the planner; never exact, never an answer.

@@ -6,14 +6,20 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
-use weft_kernel::table::{ScanMetrics, ScanRequest, TableStatistics, TableWrites};
+use weft_kernel::table::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites};
 
 use super::super::chunk::Chunk;
 use super::super::key_probe::KeyProbe;
 use super::super::layout::{Layout, Site};
 use super::super::part::Part;
+use super::super::payload::Layer;
 use super::super::row_table::RowTable;
 use super::super::store::Store;
+
+/// What row tables are called among the layers of a scan.
+const ROW_TABLES: &str = "row tables";
+/// The same of parts that the transaction built itself.
+const OWN_PARTS: &str = "own parts";
 
 /// Positions hidden by own writes, ascending: of a part by row, of a row table by slot ordinal.
 type Hidden = Vec<u32>;
@@ -87,38 +93,48 @@ impl Plan {
         };
         let count = layout.parts().len() + 1 + layout.frozen.len() + own_parts.len();
         metrics.parts.fetch_add(count as u64, Ordering::Relaxed);
-        for part in layout.parts() {
-            if part.insert_ts_min() <= read_ts {
-                plan.add_part(part.clone(), false, hidden.parts.remove(&part.file).unwrap_or_default());
-            }
+        let mut layers = [ROW_TABLES, Layer::ALL[0].name(), Layer::ALL[1].name(), Layer::ALL[2].name(), OWN_PARTS]
+            .map(LayerScan::new);
+        for (part, layer) in layout.columns.placed() {
+            let is_read = part.insert_ts_min() <= read_ts
+                && plan.add_part(part.clone(), false, hidden.parts.remove(&part.file).unwrap_or_default());
+            layers[1 + layer as usize].add(is_read);
         }
         for part in own_parts {
             let positions = hidden.parts.remove(&part.file).unwrap_or_default();
-            plan.add_part(part, true, positions);
+            layers[4].add(plan.add_part(part, true, positions));
         }
         let published = store.context.services.published();
-        for table in layout.frozen.iter().chain([&layout.active]).filter(|table| table.from <= read_ts) {
-            let slots = Arc::new(hidden.slots.remove(&table.number).unwrap_or_default());
-            plan.add_row_table(table, published, &slots);
+        for table in layout.frozen.iter().chain([&layout.active]) {
+            let is_read = table.from <= read_ts;
+            layers[0].add(is_read);
+            if is_read {
+                let slots = Arc::new(hidden.slots.remove(&table.number).unwrap_or_default());
+                plan.add_row_table(table, published, &slots);
+            }
         }
+        let is_shown = |layer: &LayerScan| layer.layer != OWN_PARTS || layer.read + layer.pruned > 0;
+        *metrics.layers.lock() = layers.into_iter().filter(is_shown).collect();
         if own.is_some_and(|own| own.rows.values().any(|staged| staged.row.is_some())) {
             plan.units.push(Unit::Own);
         }
         Ok(plan)
     }
 
-    fn add_part(&mut self, part: Arc<Part>, own: bool, hidden: Hidden) {
+    /// Whether it has to be read.
+    fn add_part(&mut self, part: Arc<Part>, own: bool, hidden: Hidden) -> bool {
         let stored = part.table.column_count();
         let (missing, predicates): (Vec<_>, Vec<_>) =
             self.request.predicates.iter().cloned().partition(|predicate| predicate.column() >= stored);
         let is_missing_matched = |predicate: &Predicate| predicate.matches(self.codec.missing(predicate.column()));
         if !missing.iter().all(is_missing_matched) || !part.table.may_match(&predicates) {
             self.metrics.parts_pruned.fetch_add(1, Ordering::Relaxed);
-            return;
+            return false;
         }
         let place = self.parts.len();
         self.units.extend((0..part.table.block_count()).map(|block| Unit::Block(place, block)));
         self.parts.push(PartScan { part, own, hidden, predicates, dead: OnceLock::new() });
+        true
     }
 
     fn add_row_table(&mut self, table: &Arc<RowTable>, published: Timestamp, hidden: &Arc<Hidden>) {
