@@ -2,14 +2,11 @@
 //!
 //! ```text
 //!   prepare   AST ── check ── name columns ── plan ── (no parameters, no clock: optimise, physical plan = template)
-//!   execute   template ── reset ── TaskContext { binding } ── stream            warm, no planning
-//!             plan ── parameters, now() put in ── optimise ── physical ── stream  otherwise
+//!   execute   template ── reset ── TaskContext { binding, parameters } ── stream   warm, no planning (see `templates`)
+//!             plan ── parameters, now() put in ── optimise ── physical ── stream     otherwise
 //! ```
 //!
-//! 1. A template contains no snapshot, no parameter, no clock reading and no view's rows: what depends on them is
-//!    planned anew.
-//! 2. A template is only run as a reset copy, and only if every operator in it is known to be reset completely.
-//! 3. Nothing is answered from statistics: leaves report estimates only.
+//! 1. Nothing is answered from statistics: leaves report estimates only.
 //!
 //! Concurrency: planning and the last steps of a query run in the caller's thread; partitions run on the engine's
 //! worker threads. All state is shared and immutable.
@@ -21,17 +18,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrow::datatypes::{DataType as ArrowType, Field};
-use chrono::DateTime;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ParamValues, ScalarValue};
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
-use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::{Handle, Runtime};
-use weft_env::sync::Mutex;
 use weft_env::{Clock, Env};
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::TableRef;
@@ -42,13 +36,15 @@ use super::forecast::{Expected, expected};
 use super::held::counted;
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
-use super::provider::{PlanningContext, partition_count, refresh_estimates, scanned_tables};
+use super::provider::{PlanningContext, scanned_tables};
 use super::rewrite::rewrite;
-use super::scan::{Execution, WeftScanExec};
+use super::scan::Execution;
 use super::semantics::typed_params;
 use super::setup::{ColumnOptions, Sparing, memory, parser_options, session_state};
+use super::slots::open_parameters;
 use super::stop::{bind_filters, stoppable};
 use super::stream::{QueryStream, Running, wait};
+use super::templates::{Runnable, Templates};
 use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use crate::binding::{Binding, Tables};
@@ -63,7 +59,7 @@ pub struct ColumnEngine {
     pub(super) state: Arc<SessionState>,
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
-    parallelism: usize,
+    pub(super) parallelism: usize,
     memory_bytes: usize,
     /// How queries run that have run out of memory once.
     sparing: Sparing,
@@ -145,9 +141,10 @@ impl ColumnEngine {
         let params = parameters(&plan).map_err(wrong)?;
         let written = Arc::clone(plan.schema());
         let clock = reads_clock(&plan).map_err(wrong)?;
-        let cachable = params.is_empty() && !clock && !reads_views;
+        let is_fixed = !clock && !reads_views;
+        let is_ready = is_fixed && params.is_empty();
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
-        let (schema, plan) = if cachable {
+        let (schema, plan) = if is_ready {
             let optimised = self.state.optimize(&plan).map_err(wrong)?;
             (optimised.schema().as_arrow().clone(), optimised)
         } else {
@@ -165,19 +162,22 @@ impl ColumnEngine {
             OutputColumn::new(shown(field.name()), data_type)
         };
         let columns: Arc<[OutputColumn]> = schema.fields().iter().zip(written.fields()).map(named).collect();
+        let params: Vec<Option<DataType>> = params.into_iter().map(|param| param.as_ref().map(output_type)).collect();
         let prepared = PreparedQuery {
+            is_open: open_parameters(&plan, &params).map_err(wrong)?.into(),
             plan: Arc::new(plan),
             columns,
-            params: params.into_iter().map(|param| param.as_ref().map(output_type)).collect(),
+            params,
             tables,
-            cachable,
-            template: Mutex::new(None),
+            is_fixed,
+            templates: Templates::default(),
             executions: AtomicU64::new(0),
+            planned: AtomicU64::new(0),
             spares_memory: AtomicBool::new(false),
             text: text.into(),
         };
-        if cachable {
-            self.template(&prepared)?;
+        if is_ready {
+            self.prepare_template(&prepared)?;
         }
         Ok(prepared)
     }
@@ -186,26 +186,22 @@ impl ColumnEngine {
     pub fn execute(&self, query: &PreparedQuery, binding: Binding) -> Result<QueryStream> {
         binding.cancel.check()?;
         guarded(|| {
-            let (plan, expected) = self.runnable(query, &binding)?;
-            self.start(query, plan, expected, binding)
+            let runnable = self.runnable(query, &binding)?;
+            self.start(query, runnable, binding)
         })
     }
 
-    pub(super) fn start(
-        &self,
-        query: &PreparedQuery,
-        plan: Arc<dyn ExecutionPlan>,
-        expected: Expected,
-        binding: Binding,
-    ) -> Result<QueryStream> {
+    pub(super) fn start(&self, query: &PreparedQuery, runnable: Runnable, binding: Binding) -> Result<QueryStream> {
+        let Runnable { plan, expected, given, lease } = runnable;
         let (cancel, run) = (binding.cancel.clone(), binding.load.begin(expected.forecast));
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
-        let context = self.task_context(query, &plan, binding, &stopped);
+        let context =
+            self.task_context(query, &plan, Execution { binding, params: given, stopped: Arc::clone(&stopped) });
         let observed = expected.is_observed.then(|| Arc::clone(&plan));
         let stream = execute_stream(plan, context).map_err(|error| unwrap(error, &query.text))?;
-        let running = Running { stream, observed, run };
+        let running = Running { stream, observed, run, lease };
         Ok(QueryStream::new(running, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
     }
 
@@ -213,10 +209,8 @@ impl ColumnEngine {
         &self,
         query: &PreparedQuery,
         plan: &Arc<dyn ExecutionPlan>,
-        binding: Binding,
-        stopped: &Arc<AtomicBool>,
+        execution: Execution,
     ) -> Arc<TaskContext> {
-        let execution = Execution { binding, stopped: Arc::clone(stopped) };
         let mut config = self.state.config().clone().with_extension(Arc::new(execution));
         if query.spares_memory.load(Ordering::Relaxed) {
             config = self.sparing.run(config, plan);
@@ -233,39 +227,19 @@ impl ColumnEngine {
         ))
     }
 
-    /// A physical plan for one execution, and what is expected of it.
-    pub(super) fn runnable(
-        &self,
-        query: &PreparedQuery,
-        binding: &Binding,
-    ) -> Result<(Arc<dyn ExecutionPlan>, Expected)> {
-        let (plan, kept) = self.unbound(query, binding)?;
-        let expected = kept.unwrap_or_else(|| self.expected(&plan));
-        Ok((bind_filters(plan, &binding.cancel).map_err(|error| unwrap(error, &query.text))?, expected))
+    /// A physical plan for one execution.
+    pub(super) fn runnable(&self, query: &PreparedQuery, binding: &Binding) -> Result<Runnable> {
+        let given = given(&query.params, binding)?;
+        let mut runnable = self.unbound(query, binding, given)?;
+        runnable.plan = bind_filters(runnable.plan, &binding.cancel).map_err(|error| unwrap(error, &query.text))?;
+        Ok(runnable)
     }
 
-    fn expected(&self, plan: &Arc<dyn ExecutionPlan>) -> Expected {
+    pub(super) fn expected(&self, plan: &Arc<dyn ExecutionPlan>) -> Expected {
         expected(plan, self.parallelism, self.memory_bytes)
     }
 
-    /// A plan that knows no cancel token; a kept one has a kept forecast.
-    fn unbound(&self, query: &PreparedQuery, binding: &Binding) -> Result<(Arc<dyn ExecutionPlan>, Option<Expected>)> {
-        let wrong = |error| unwrap(error, &query.text);
-        if query.cachable {
-            self.refresh_template(query, binding);
-            return match self.template(query)? {
-                Template::Reusable(plan, kept) => Ok((reset_plan_states(plan).map_err(wrong)?, Some(kept))),
-                Template::Single => Ok((self.physical(query, &self.state, &query.plan).map_err(wrong)?, None)),
-            };
-        }
-        let plan = with_params(&query.plan, &query.params, binding)?;
-        let mut state = (*self.state).clone();
-        state.execution_props_mut().query_execution_start_time = DateTime::from_timestamp_micros(binding.now_micros);
-        let plan = state.optimize(&plan).map_err(wrong)?;
-        Ok((self.physical(query, &state, &plan).map_err(wrong)?, None))
-    }
-
-    fn physical(
+    pub(super) fn physical(
         &self,
         query: &PreparedQuery,
         state: &SessionState,
@@ -276,6 +250,7 @@ impl ColumnEngine {
             *state.config_mut() = self.sparing.plan(state.config().clone());
             state
         });
+        query.planned.fetch_add(1, Ordering::Relaxed);
         let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
         let plan = wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?;
@@ -311,7 +286,7 @@ impl ColumnEngine {
         if error.code() != Code::OutOfMemory || query.spares_memory.swap(true, Ordering::Relaxed) {
             return false;
         }
-        *query.template.lock() = None;
+        query.templates.clear();
         self.await_release();
         true
     }
@@ -337,52 +312,6 @@ impl ColumnEngine {
             self.clock.sleep(RELEASE_WAIT);
         }
     }
-
-    fn template(&self, query: &PreparedQuery) -> Result<Template> {
-        let mut template = query.template.lock();
-        if let Some(template) = &*template {
-            return Ok(template.clone());
-        }
-        let plan = self.physical(query, &self.state, &query.plan).map_err(|error| unwrap(error, &query.text))?;
-        let made = if is_reusable(&plan) {
-            let expected = self.expected(&plan);
-            Template::Reusable(plan, expected)
-        } else {
-            Template::Single
-        };
-        *template = Some(made.clone());
-        Ok(made)
-    }
-
-    /// Drops the template when a table has grown or shrunk so far that it would be read in another number of
-    /// partitions.
-    /// Looked at in the 1st, 2nd, 4th, 8th, ... and every 256th execution.
-    fn refresh_template(&self, query: &PreparedQuery, binding: &Binding) {
-        let count = query.executions.fetch_add(1, Ordering::Relaxed) + 1;
-        if !count.is_power_of_two() && !count.is_multiple_of(256) {
-            return;
-        }
-        let mut template = query.template.lock();
-        let Some(Template::Reusable(plan, _)) = &*template else {
-            return;
-        };
-        let spares = query.spares_memory.load(Ordering::Relaxed);
-        let target = if spares { self.parallelism.max(2) } else { self.parallelism };
-        let planned_otherwise = plan.exists(|node| {
-            let Some(leaf) = node.downcast_ref::<WeftScanExec>() else {
-                return Ok(false);
-            };
-            let (table, partitions) = leaf.partitioned();
-            Ok(binding
-                .views
-                .get(&table)
-                .is_some_and(|(table, _)| partition_count(table.table.statistics().row_count, target) != partitions))
-        });
-        if planned_otherwise.unwrap_or(true) {
-            refresh_estimates(&query.plan, &binding.views);
-            *template = None;
-        }
-    }
 }
 
 impl Drop for ColumnEngine {
@@ -395,24 +324,21 @@ impl Drop for ColumnEngine {
 
 /// A planned query. Good for any snapshot of the same catalog version.
 pub struct PreparedQuery {
-    plan: Arc<LogicalPlan>,
+    pub(super) plan: Arc<LogicalPlan>,
     columns: Arc<[OutputColumn]>,
-    params: Vec<Option<DataType>>,
+    pub(super) params: Vec<Option<DataType>>,
+    /// Which parameters may stay open in a plan.
+    pub(super) is_open: Arc<[bool]>,
     tables: Vec<TableRef>,
-    cachable: bool,
-    template: Mutex<Option<Template>>,
-    executions: AtomicU64,
+    /// Whether plans are good at any time: no clock is read, and no view's rows.
+    pub(super) is_fixed: bool,
+    pub(super) templates: Templates,
+    pub(super) executions: AtomicU64,
+    /// How often a physical plan was made.
+    planned: AtomicU64,
     /// An execution ran out of memory: joins sort both sides from now on, which can spill, as hash joins cannot.
-    spares_memory: AtomicBool,
+    pub(super) spares_memory: AtomicBool,
     pub(super) text: Arc<str>,
-}
-
-#[derive(Clone)]
-enum Template {
-    /// Run as a reset copy.
-    Reusable(Arc<dyn ExecutionPlan>, Expected),
-    /// Some operator keeps state: planned for each execution.
-    Single,
 }
 
 impl PreparedQuery {
@@ -439,7 +365,12 @@ impl PreparedQuery {
 
     /// Whether executions reuse a physical plan.
     pub fn is_warm(&self) -> bool {
-        matches!(&*self.template.lock(), Some(Template::Reusable(..)))
+        self.templates.is_warm()
+    }
+
+    /// How often a physical plan was made.
+    pub fn planned_count(&self) -> u64 {
+        self.planned.load(Ordering::Relaxed)
     }
 
     /// The ids of the tables.
@@ -491,11 +422,8 @@ fn with_null_params(plan: &LogicalPlan, types: &[Option<ArrowType>]) -> datafusi
     plan.clone().replace_params_with_values(&ParamValues::from(values))
 }
 
-/// The plan with the binding's parameters, each cast to its inferred type.
-fn with_params(plan: &LogicalPlan, types: &[Option<DataType>], binding: &Binding) -> Result<LogicalPlan> {
-    if types.is_empty() {
-        return Ok(plan.clone());
-    }
+/// The values of the binding's parameters, each cast to its inferred type.
+fn given(types: &[Option<DataType>], binding: &Binding) -> Result<Vec<ScalarValue>> {
     if binding.params.len() < types.len() {
         let (given, asked) = (binding.params.len(), types.len());
         return Err(Error::new(
@@ -511,7 +439,7 @@ fn with_params(plan: &LogicalPlan, types: &[Option<DataType>], binding: &Binding
             _ => scalar,
         });
     }
-    plan.clone().replace_params_with_values(&ParamValues::from(values)).map_err(|error| unwrap(error, ""))
+    Ok(values)
 }
 
 /// Whether the plan calls a function whose value belongs to the moment of execution (`now()`, `current_date`, ...).
@@ -531,35 +459,4 @@ fn reads_clock(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
         })
     })?;
     Ok(found)
-}
-
-/// Operators that a reset makes as good as new (read in their sources, version 55.2; dynamic filters are off).
-const REUSABLE: &[&str] = &[
-    "WeftScanExec",
-    "FilterExec",
-    "ProjectionExec",
-    "AggregateExec",
-    "SortExec",
-    "SortExec(TopK)",
-    "SortPreservingMergeExec",
-    "CoalescePartitionsExec",
-    "CoalesceBatchesExec",
-    "CooperativeExec",
-    "RepartitionExec",
-    "GlobalLimitExec",
-    "LocalLimitExec",
-    "HashJoinExec",
-    "NestedLoopJoinExec",
-    "CrossJoinExec",
-    "UnionExec",
-    "StopExec",
-    "BoundedWindowAggExec",
-    "WindowAggExec",
-    "EmptyExec",
-    "PlaceholderRowExec",
-];
-
-fn is_reusable(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let stateful = plan.exists(|node| Ok(!REUSABLE.contains(&node.name())));
-    !stateful.unwrap_or(true)
 }

@@ -23,7 +23,7 @@ use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
 use weft_kernel::table::ExprTest;
 
-use super::pushdown::{compare_op, mirrored};
+use super::pushdown::{Given, compare_op, constant_of, mirrored};
 use super::types::{output_type, value_of};
 
 /// An expression that an index of a table has.
@@ -44,7 +44,12 @@ pub(crate) fn indexed(table: &TableRef) -> Vec<Indexed> {
 }
 
 /// What a condition says about indexed expressions; none when it says nothing of the kind.
-pub(crate) fn test_of(condition: &PlanExpr, schema: &Schema, indexed: &[Indexed]) -> Option<ExprTest> {
+pub(crate) fn test_of(
+    condition: &PlanExpr,
+    schema: &Schema,
+    indexed: &[Indexed],
+    given: Given<'_>,
+) -> Option<ExprTest> {
     if indexed.is_empty() {
         return None;
     }
@@ -52,29 +57,33 @@ pub(crate) fn test_of(condition: &PlanExpr, schema: &Schema, indexed: &[Indexed]
         let read = normal(read(expr, schema, 2 * EXPR_DEPTH_MAX)?);
         indexed.iter().find(|known| known.normal == read).map(|known| &known.expr)
     };
-    one(condition, &find).map(|(expr, predicate)| ExprTest { expr: expr.clone(), predicate })
+    one(condition, &find, given).map(|(expr, predicate)| ExprTest { expr: expr.clone(), predicate })
 }
 
+/// Finds the indexed expression that one of the planner's is.
+type Find<'f, 'a> = dyn Fn(&PlanExpr) -> Option<&'a Expr> + 'f;
+
 /// The expression that a condition is about, and what it says.
-fn one<'a>(condition: &PlanExpr, find: &dyn Fn(&PlanExpr) -> Option<&'a Expr>) -> Option<(&'a Expr, Predicate)> {
+fn one<'a>(condition: &PlanExpr, find: &Find<'_, 'a>, given: Given<'_>) -> Option<(&'a Expr, Predicate)> {
     let column = 0;
     match condition {
-        PlanExpr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => any_of(condition, find),
+        PlanExpr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => any_of(condition, find, given),
         PlanExpr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let op = compare_op(*op)?;
             let (expr, op, constant) = match find(left) {
                 Some(expr) => (expr, op, right),
                 None => (find(right)?, mirrored(op), left),
             };
-            Some((expr, Predicate::Compare { column, op, value: constant_of(constant, expr)? }))
+            Some((expr, Predicate::Compare { column, op, value: constant_of(constant, expr.data_type, given)? }))
         }
         PlanExpr::InList(list) if !list.negated => {
             let expr = find(&list.expr)?;
-            let values = list.list.iter().map(|item| constant_of(item, expr)).collect::<Option<Vec<_>>>()?;
+            let values = list.list.iter().map(|item| constant_of(item, expr.data_type, given));
+            let values = values.collect::<Option<Vec<_>>>()?;
             Some((expr, Predicate::In { column, values }))
         }
         PlanExpr::IsNull(inner) => Some((find(inner)?, Predicate::IsNull { column })),
-        PlanExpr::IsTrue(inner) => one(inner, find).filter(|(_, predicate)| is_true(predicate)),
+        PlanExpr::IsTrue(inner) => one(inner, find, given).filter(|(_, predicate)| is_true(predicate)),
         other => {
             let expr = find(other).filter(|expr| expr.data_type == DataType::Boolean)?;
             Some((expr, Predicate::Compare { column, op: CompareOp::Eq, value: Value::Bool(true) }))
@@ -87,14 +96,14 @@ fn is_true(predicate: &Predicate) -> bool {
 }
 
 /// `lower(b) = 'x' OR lower(b) = 'y'` as a list.
-fn any_of<'a>(condition: &PlanExpr, find: &dyn Fn(&PlanExpr) -> Option<&'a Expr>) -> Option<(&'a Expr, Predicate)> {
+fn any_of<'a>(condition: &PlanExpr, find: &Find<'_, 'a>, given: Given<'_>) -> Option<(&'a Expr, Predicate)> {
     let (mut rest, mut all, mut about) = (vec![condition], Vec::new(), None);
     while let Some(next) = rest.pop() {
         if let PlanExpr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) = next {
             rest.extend([&**right, &**left]);
             continue;
         }
-        let (expr, predicate) = one(next, find)?;
+        let (expr, predicate) = one(next, find, given)?;
         if *about.get_or_insert(expr) != expr {
             return None;
         }
@@ -105,13 +114,6 @@ fn any_of<'a>(condition: &PlanExpr, find: &dyn Fn(&PlanExpr) -> Option<&'a Expr>
         }
     }
     Some((about?, Predicate::In { column: 0, values: all }))
-}
-
-fn constant_of(constant: &PlanExpr, expr: &Expr) -> Option<Value> {
-    match constant {
-        PlanExpr::Literal(scalar, _) => value_of(scalar, expr.data_type),
-        _ => None,
-    }
 }
 
 /// The planner's expression as one of ours (invariant 1); none when it is deeper than an index's with its casts.

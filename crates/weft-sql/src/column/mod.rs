@@ -17,6 +17,7 @@
 
 mod arithmetic;
 mod collected;
+mod conditions;
 mod engine;
 mod error;
 mod explain;
@@ -36,9 +37,11 @@ mod routines;
 mod scan;
 mod semantics;
 mod setup;
+mod slots;
 mod stop;
 mod stream;
 mod subqueries;
+mod templates;
 mod types;
 mod views;
 mod wildcard;

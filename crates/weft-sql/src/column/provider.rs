@@ -31,6 +31,7 @@ use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
 use weft_kernel::table::ReadView;
 
+use super::conditions::Conditions;
 use super::error::wrap;
 use super::indexed::{Indexed, indexed, test_of};
 use super::pushdown::predicates_of;
@@ -55,7 +56,7 @@ pub(crate) struct WeftTable {
     schema: SchemaRef,
     /// Which stored column each of `schema` is.
     ordinals: Vec<usize>,
-    indexed: Vec<Indexed>,
+    indexed: Arc<[Indexed]>,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -73,7 +74,7 @@ impl WeftTable {
             schema: stored.arrow(&ordinals),
             ordinals,
             stored,
-            indexed: indexed(table),
+            indexed: indexed(table).into(),
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
         }
@@ -107,17 +108,7 @@ impl TableProvider for WeftTable {
             Some(columns) => columns.iter().map(|&column| self.ordinals[column]).collect(),
             None => self.ordinals.clone(),
         };
-        let mut predicates = Vec::with_capacity(filters.len());
-        let mut known = Vec::new();
-        for filter in filters {
-            if let Some(taken) = predicates_of(filter, &self.stored) {
-                predicates.extend(taken);
-                continue;
-            }
-            known.push(test_of(filter, &self.stored, &self.indexed).ok_or_else(|| {
-                wrap(Error::internal(format!("condition {filter} was offered to a scan that cannot apply it")))
-            })?);
-        }
+        let conditions = Conditions::new(filters, Arc::clone(&self.stored), Arc::clone(&self.indexed))?;
         let target = session.config().target_partitions();
         let rows = self.rows.load(Ordering::Relaxed);
         Ok(Arc::new(WeftScanExec::new(Leaf {
@@ -125,8 +116,7 @@ impl TableProvider for WeftTable {
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
-            predicates: predicates.into(),
-            known: known.into(),
+            conditions: Arc::new(conditions),
             partition_count: partition_count(rows, target),
             rows_estimated: rows,
             bytes_estimated: self.bytes.load(Ordering::Relaxed),
@@ -134,9 +124,11 @@ impl TableProvider for WeftTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let answer = |filter: &&Expr| match predicates_of(filter, &self.stored) {
+        let answer = |filter: &&Expr| match predicates_of(filter, &self.stored, None) {
             Some(_) => TableProviderFilterPushDown::Exact,
-            None if test_of(filter, &self.stored, &self.indexed).is_some() => TableProviderFilterPushDown::Inexact,
+            None if test_of(filter, &self.stored, &self.indexed, None).is_some() => {
+                TableProviderFilterPushDown::Inexact
+            }
             None => TableProviderFilterPushDown::Unsupported,
         };
         Ok(filters.iter().map(answer).collect())

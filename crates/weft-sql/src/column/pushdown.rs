@@ -9,37 +9,45 @@
 //! 1. A condition is taken whole or not at all; what is taken is applied exactly, so nothing above repeats it.
 //! 2. A constant is taken only in the column's own type; the optimizer has moved casts to the constant
 //!    where that is sound.
+//! 3. An open parameter in the column's own type is as good as a constant: what is taken does not depend on its value.
 
 use datafusion::common::{Column, ScalarValue};
+use datafusion::logical_expr::expr::{Cast, Placeholder};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use weft_expr::is_integer;
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{DataType, Schema, Value};
 
+use super::types::value_of;
+
+/// The values of open parameters, `$1` first; none while planning, when each counts as NULL.
+pub(crate) type Given<'a> = Option<&'a [ScalarValue]>;
+
 /// The conjunction that `expr` says about the columns of `schema`, or none when a scan cannot apply it.
-pub(crate) fn predicates_of(expr: &Expr, schema: &Schema) -> Option<Vec<Predicate>> {
+pub(crate) fn predicates_of(expr: &Expr, schema: &Schema, given: Given<'_>) -> Option<Vec<Predicate>> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            let mut all = predicates_of(left, schema)?;
-            all.extend(predicates_of(right, schema)?);
+            let mut all = predicates_of(left, schema, given)?;
+            all.extend(predicates_of(right, schema, given)?);
             Some(all)
         }
         Expr::Literal(ScalarValue::Boolean(Some(true)), _) => Some(Vec::new()),
         expr if is_never(expr) => Some(vec![NEVER]),
-        Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => any_of(expr, schema).map(|p| vec![p]),
+        Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => any_of(expr, schema, given).map(|p| vec![p]),
         Expr::Between(between) if !between.negated => {
             let column = ordinal(&between.expr, schema)?;
-            let low = constant(&between.low, column, schema)?;
-            let high = constant(&between.high, column, schema)?;
+            let low = constant(&between.low, column, schema, given)?;
+            let high = constant(&between.high, column, schema, given)?;
             Some(vec![
                 Predicate::Compare { column, op: CompareOp::GtEq, value: low },
                 Predicate::Compare { column, op: CompareOp::LtEq, value: high },
             ])
         }
-        other => one(other, schema).map(|p| vec![p]),
+        other => one(other, schema, given).map(|p| vec![p]),
     }
 }
 
-fn one(expr: &Expr, schema: &Schema) -> Option<Predicate> {
+fn one(expr: &Expr, schema: &Schema, given: Given<'_>) -> Option<Predicate> {
     match expr {
         Expr::Column(_) => Some(truth(ordinal(expr, schema)?, true)),
         Expr::Not(inner) => Some(truth(ordinal(inner, schema)?, false)),
@@ -49,15 +57,22 @@ fn one(expr: &Expr, schema: &Schema) -> Option<Predicate> {
         Expr::IsNotNull(inner) => Some(Predicate::IsNotNull { column: ordinal(inner, schema)? }),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let op = compare_op(*op)?;
+            if let Some(column) = widened(left, schema) {
+                return narrowed(column, op, right, schema, given);
+            }
+            if let Some(column) = widened(right, schema) {
+                return narrowed(column, mirrored(op), left, schema, given);
+            }
             if let Some(column) = ordinal(left, schema) {
-                return Some(Predicate::Compare { column, op, value: constant(right, column, schema)? });
+                return Some(Predicate::Compare { column, op, value: constant(right, column, schema, given)? });
             }
             let column = ordinal(right, schema)?;
-            Some(Predicate::Compare { column, op: mirrored(op), value: constant(left, column, schema)? })
+            Some(Predicate::Compare { column, op: mirrored(op), value: constant(left, column, schema, given)? })
         }
         Expr::InList(list) if !list.negated => {
             let column = ordinal(&list.expr, schema)?;
-            let values = list.list.iter().map(|item| constant(item, column, schema)).collect::<Option<Vec<_>>>()?;
+            let values = list.list.iter().map(|item| constant(item, column, schema, given));
+            let values = values.collect::<Option<Vec<_>>>()?;
             Some(Predicate::In { column, values })
         }
         _ => None,
@@ -65,7 +80,7 @@ fn one(expr: &Expr, schema: &Schema) -> Option<Predicate> {
 }
 
 /// `a = 1 OR a = 2 OR a IN (3)` as a list.
-fn any_of(expr: &Expr, schema: &Schema) -> Option<Predicate> {
+fn any_of(expr: &Expr, schema: &Schema, given: Given<'_>) -> Option<Predicate> {
     let mut found: Option<(usize, Vec<Value>)> = None;
     let mut rest = vec![expr];
     while let Some(next) = rest.pop() {
@@ -77,7 +92,7 @@ fn any_of(expr: &Expr, schema: &Schema) -> Option<Predicate> {
         if is_never(next) {
             continue;
         }
-        let (column, mut values) = match one(next, schema)? {
+        let (column, mut values) = match one(next, schema, given)? {
             Predicate::Compare { column, op: CompareOp::Eq, value } => (column, vec![value]),
             Predicate::In { column, values } => (column, values),
             _ => return None,
@@ -110,13 +125,82 @@ fn ordinal(expr: &Expr, schema: &Schema) -> Option<usize> {
     }
 }
 
-fn constant(expr: &Expr, column: usize, schema: &Schema) -> Option<Value> {
-    let data_type = schema.columns[column].data_type;
+/// An integer column that is compared as a wider integer.
+fn widened(expr: &Expr, schema: &Schema) -> Option<usize> {
+    let Expr::Cast(Cast { expr, field }) = expr else { return None };
+    let column = ordinal(expr, schema)?;
+    let (from, to) = (schema.columns[column].data_type, field.data_type());
+    (is_integer(from) && to.is_signed_integer() && from.arrow().is_signed_integer()).then_some(column)
+}
+
+/// A comparison of a column with an open parameter of a wider type. (Of a constant the optimizer has moved the cast.)
+///
+/// ```text
+///   a::bigint < $1, a an integer     $1 = 7: a < 7   $1 = 3,000,000,000: a IS NOT NULL     $1 = -3,000,000,000: never
+/// ```
+fn narrowed(column: usize, op: CompareOp, expr: &Expr, schema: &Schema, given: Given<'_>) -> Option<Predicate> {
+    let Expr::Placeholder(placeholder) = expr else { return None };
+    let wide = placeholder.field.as_ref()?.data_type().clone();
+    let data_type =
+        [DataType::SmallInt, DataType::Integer, DataType::BigInt].into_iter().find(|t| t.arrow() == wide)?;
+    let value = constant_of(expr, data_type, given)?;
+    let Value::Int(number) = value else { return Some(Predicate::Compare { column, op, value: Value::Null }) };
+    if fits(number, schema.columns[column].data_type) {
+        return Some(Predicate::Compare { column, op, value });
+    }
+    let is_always = match op {
+        CompareOp::Eq => false,
+        CompareOp::NotEq => true,
+        CompareOp::Lt | CompareOp::LtEq => number > 0,
+        CompareOp::Gt | CompareOp::GtEq => number < 0,
+    };
+    Some(if is_always {
+        Predicate::IsNotNull { column }
+    } else {
+        Predicate::Compare { column, op: CompareOp::Eq, value: Value::Null }
+    })
+}
+
+fn fits(number: i64, data_type: DataType) -> bool {
+    match data_type {
+        DataType::SmallInt => i16::try_from(number).is_ok(),
+        DataType::Integer => i32::try_from(number).is_ok(),
+        _ => true,
+    }
+}
+
+fn constant(expr: &Expr, column: usize, schema: &Schema, given: Given<'_>) -> Option<Value> {
     match expr {
         Expr::Literal(ScalarValue::Null, _) => Some(Value::Null),
-        Expr::Literal(scalar, _) => super::types::value_of(scalar, data_type),
+        other => constant_of(other, schema.columns[column].data_type, given),
+    }
+}
+
+/// A constant or an open parameter in a type.
+pub(super) fn constant_of(expr: &Expr, data_type: DataType, given: Given<'_>) -> Option<Value> {
+    match expr {
+        Expr::Literal(scalar, _) => value_of(scalar, data_type),
+        Expr::Placeholder(placeholder) => {
+            placeholder.field.as_ref().filter(|field| *field.data_type() == data_type.arrow())?;
+            match given {
+                Some(values) => value_of(values.get(number_of(placeholder)? - 1)?, data_type),
+                None => Some(Value::Null),
+            }
+        }
+        // A narrower integer.
+        Expr::Cast(Cast { expr, field }) if *field.data_type() == data_type.arrow() && is_integer(data_type) => {
+            let Expr::Placeholder(placeholder) = &**expr else { return None };
+            let narrow = placeholder.field.as_ref()?.data_type();
+            let known = [DataType::SmallInt, DataType::Integer].into_iter().find(|known| known.arrow() == *narrow)?;
+            (known.slot_bytes() <= data_type.slot_bytes()).then(|| constant_of(expr, known, given))?
+        }
         _ => None,
     }
+}
+
+/// The number of a parameter: 1 of `$1`.
+pub(super) fn number_of(placeholder: &Placeholder) -> Option<usize> {
+    placeholder.id.trim_start_matches('$').parse().ok().filter(|number| (1..=65_535).contains(number))
 }
 
 pub(super) fn compare_op(op: Operator) -> Option<CompareOp> {

@@ -14,6 +14,7 @@
 //! Concurrency: partitions are read by different worker threads; each read is synchronous work inside a poll. The plan
 //! wraps the leaf in an operator that yields to the scheduler; the cancel token is asked before each batch.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
@@ -33,14 +34,12 @@ use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::Stream;
 use weft_env::sync::Mutex;
-use weft_format::predicate::Predicate;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{ExprTest, Partition, ScanMetrics, ScanRequest};
+use weft_kernel::table::{LayerScan, Partition, ScanMetrics, ScanRequest};
 
+use super::conditions::Conditions;
 use super::error::wrap;
 use super::held::with_own_texts;
-use super::indexed::describe_test;
-use super::pushdown::describe;
 use crate::binding::Binding;
 
 /// Rows per batch.
@@ -48,8 +47,10 @@ pub(crate) const BATCH_ROWS: usize = 8192;
 
 /// What the leaves of a running plan find in their task context.
 pub(crate) struct Execution {
-    /// Views, parameters, cancel token.
+    /// Views, cancel token.
     pub(crate) binding: Binding,
+    /// The values of open parameters, `$1` first.
+    pub(crate) params: Arc<[ScalarValue]>,
     /// Set when nobody waits for the result any more; the cancel token may belong to the next statement by then.
     pub(crate) stopped: Arc<AtomicBool>,
 }
@@ -70,8 +71,7 @@ pub(crate) struct WeftScanExec {
     name: Arc<str>,
     stored: Arc<Schema>,
     projection: Arc<[usize]>,
-    predicates: Arc<[Predicate]>,
-    known: Arc<[ExprTest]>,
+    conditions: Arc<Conditions>,
     rows_estimated: u64,
     bytes_estimated: u64,
     properties: Arc<PlanProperties>,
@@ -93,9 +93,7 @@ pub(crate) struct Leaf {
     pub(crate) name: Arc<str>,
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
-    pub(crate) predicates: Arc<[Predicate]>,
-    /// What the operator above tests, told for the sake of indexes.
-    pub(crate) known: Arc<[ExprTest]>,
+    pub(crate) conditions: Arc<Conditions>,
     pub(crate) partition_count: usize,
     pub(crate) rows_estimated: u64,
     pub(crate) bytes_estimated: u64,
@@ -116,8 +114,7 @@ impl WeftScanExec {
             name: leaf.name,
             stored: leaf.stored,
             projection: leaf.projection,
-            predicates: leaf.predicates,
-            known: leaf.known,
+            conditions: leaf.conditions,
             rows_estimated: leaf.rows_estimated,
             bytes_estimated: leaf.bytes_estimated,
             properties: Arc::new(properties),
@@ -132,13 +129,19 @@ impl WeftScanExec {
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: Arc::clone(&self.projection),
-            predicates: Arc::clone(&self.predicates),
-            known: Arc::clone(&self.known),
+            conditions: Arc::clone(&self.conditions),
             rows_estimated: self.rows_estimated,
             bytes_estimated: self.bytes_estimated,
             properties: Arc::clone(&self.properties),
             started: Mutex::new(Started::default()),
         }
+    }
+
+    /// Which columns of which table it reads, and what of each is tested with these parameters.
+    pub(crate) fn shape(&self, given: &[ScalarValue]) -> Result<(String, BTreeSet<String>)> {
+        let partitions = self.properties.partitioning.partition_count();
+        let shape = format!("{:?} {:?} {partitions}", self.table, self.projection);
+        Ok((shape, self.conditions.bound(given)?.kinds(&self.stored).collect()))
     }
 
     /// The table and how many partitions the plan reads it in.
@@ -150,7 +153,7 @@ impl WeftScanExec {
     pub(crate) fn work_estimated(&self) -> (u64, usize, usize, usize) {
         let is_long = |column: &&usize| self.stored.columns[**column].data_type.arrow().primitive_width().is_none();
         let texts = self.projection.iter().filter(is_long).count();
-        (self.rows_estimated, self.projection.len() - texts, texts, self.predicates.len())
+        (self.rows_estimated, self.projection.len() - texts, texts, self.conditions.count())
     }
 
     /// How long this execution read, on all cores together, nanoseconds.
@@ -159,31 +162,49 @@ impl WeftScanExec {
     }
 
     /// Takes one partition of this execution's scan, starting it if need be (invariant 2).
-    fn take(&self, partition: usize, binding: &Binding, batch_rows: usize) -> Result<Box<dyn Partition>> {
+    fn take(&self, partition: usize, execution: &Execution, batch_rows: usize) -> Result<Box<dyn Partition>> {
         let mut started = self.started.lock();
         for scan in &mut started.scans {
             if let Some(found) = scan[partition].take() {
                 return Ok(found);
             }
         }
-        let (table, view) = binding.views.get(&self.table).ok_or_else(|| {
+        let (table, view) = execution.binding.views.get(&self.table).ok_or_else(|| {
             wrap(Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name)))
         })?;
         let partition_count = self.properties.partitioning.partition_count();
+        let tests = self.conditions.bound(&execution.params)?;
         let request = ScanRequest {
             view: view.clone(),
             projection: self.projection.to_vec(),
-            predicates: self.predicates.to_vec(),
+            predicates: tests.predicates,
             partition_count,
             batch_rows,
         };
-        let output = table.scan_known(request, &self.known).map_err(wrap)?;
+        let output = table.scan_known(request, &tests.told).map_err(wrap)?;
         assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
         let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
         let taken = scan[partition].take().expect("a scan that was just started has all its partitions");
         started.scans.push(scan);
         started.metrics.push(output.metrics);
         Ok(taken)
+    }
+
+    /// The parts of each layer that this execution read and left out.
+    fn layers(&self) -> Vec<LayerScan> {
+        let mut layers: Vec<LayerScan> = Vec::new();
+        for metrics in &self.started.lock().metrics {
+            for scanned in metrics.layers.lock().iter() {
+                match layers.iter_mut().find(|known| known.layer == scanned.layer) {
+                    Some(known) => {
+                        known.read += scanned.read;
+                        known.pruned += scanned.pruned;
+                    }
+                    None => layers.push(*scanned),
+                }
+            }
+        }
+        layers
     }
 
     fn scan_counts(&self) -> [(&'static str, u64); 5] {
@@ -199,6 +220,10 @@ impl WeftScanExec {
     }
 }
 
+fn show_layer(scanned: &LayerScan) -> String {
+    format!("{}: {} read, {} pruned", scanned.layer, scanned.read, scanned.pruned)
+}
+
 impl fmt::Debug for WeftScanExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WeftScanExec").field("table", &self.name).field("projection", &self.projection).finish()
@@ -209,15 +234,20 @@ impl DisplayAs for WeftScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<&str> = self.projection.iter().map(|&c| self.stored.columns[c].name.as_str()).collect();
         write!(f, "WeftScanExec: table={}, columns=[{}]", self.name, columns.join(", "))?;
-        if !self.predicates.is_empty() {
-            let shown: Vec<String> = self.predicates.iter().map(|p| describe(p, &self.stored)).collect();
-            write!(f, ", predicates=[{}]", shown.join(" AND "))?;
+        let (predicates, told) = self.conditions.describe();
+        if !predicates.is_empty() {
+            write!(f, ", predicates=[{}]", predicates.join(" AND "))?;
         }
-        if !self.known.is_empty() {
-            let shown: Vec<String> = self.known.iter().map(|test| describe_test(test, &self.stored)).collect();
-            write!(f, ", told=[{}]", shown.join(" AND "))?;
+        if !told.is_empty() {
+            write!(f, ", told=[{}]", told.join(" AND "))?;
         }
-        write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)
+        write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)?;
+        let layers = self.layers();
+        if !layers.is_empty() {
+            let shown: Vec<String> = layers.iter().map(show_layer).collect();
+            write!(f, ", layers=[{}]", shown.join("; "))?;
+        }
+        Ok(())
     }
 }
 
@@ -263,7 +293,7 @@ impl ExecutionPlan for WeftScanExec {
             .get_extension::<Execution>()
             .ok_or_else(|| DataFusionError::Internal("a scan ran outside an execution".into()))?;
         let batch_rows = context.session_config().batch_size();
-        let partition = self.take(partition, &execution.binding, batch_rows)?;
+        let partition = self.take(partition, &execution, batch_rows)?;
         Ok(Box::pin(ScanStream {
             schema: Arc::clone(self.properties.eq_properties.schema()),
             execution,
@@ -292,7 +322,7 @@ impl ExecutionPlan for WeftScanExec {
             Some(_) => self.properties.partitioning.partition_count().max(1) as u64,
             None => 1,
         };
-        let filtered = if self.predicates.is_empty() { 1 } else { 5 };
+        let filtered = if self.conditions.count() == 0 { 1 } else { 5 };
         let mut statistics = Statistics::new_unknown(self.properties.eq_properties.schema());
         statistics.num_rows = Precision::Inexact((self.rows_estimated / share / filtered) as usize);
         statistics.total_byte_size = Precision::Inexact((self.bytes_estimated / share / filtered) as usize);

@@ -22,6 +22,7 @@ use super::engine::guarded;
 use super::error::unwrap;
 use super::forecast::learn;
 use super::output::Converter;
+use super::templates::Lease;
 use crate::binding::CancelToken;
 
 /// How long a wait for the workers lasts before the cancel token is asked again.
@@ -58,6 +59,8 @@ pub(super) struct Running {
     /// The plan, when it is asked what it took.
     pub(super) observed: Option<Arc<dyn ExecutionPlan>>,
     pub(super) run: QueryRun,
+    /// The template that it has alone.
+    pub(super) lease: Option<Lease>,
 }
 
 /// A running query. Dropping it cancels what is still running.
@@ -131,8 +134,9 @@ impl QueryStream {
     fn finish(&mut self, is_complete: bool) {
         let _entered = self.handle.enter();
         self.stopped.store(true, Ordering::Relaxed);
-        let Some(Running { stream, observed, run }) = self.running.take() else { return };
+        let Some(Running { stream, observed, run, lease }) = self.running.take() else { return };
         drop(stream);
+        drop(lease);
         if let Some(plan) = observed
             && is_complete
         {

@@ -305,4 +305,6 @@ mod bulk_tests;
 #[cfg(test)]
 mod index_tests;
 #[cfg(test)]
+mod template_tests;
+#[cfg(test)]
 mod tests;
