@@ -37,6 +37,7 @@ steps! {
     CommitDurable "commit: durable";
     CommitInstalled "commit: installed";
     CommitPublished "commit: published";
+    Reconciled "reconcile: marks set";
     ConvertInputsRead "convert: inputs read";
     ConvertFilesWritten "convert: files written";
     ConvertFilesSynced "convert: files synced";

@@ -178,7 +178,7 @@ impl Redo<'_> {
             )));
         }
         match change {
-            Change::Insert { key, row } => {
+            Change::Insert { key, row } | Change::Put { key, row } => {
                 table.codec.check(row)?;
                 self.changed.entry(id).or_default().insert(key.clone());
             }
@@ -191,7 +191,7 @@ impl Redo<'_> {
             // At or below the table's cut the manifest says what became of them.
             Change::Attach(files, _) if ts > self.services.manifest.cut(id) => self.attached.extend(files),
             Change::Attach(..) => {}
-            Change::Delete { .. } => {}
+            Change::Delete { .. } | Change::Clear { .. } => {}
         }
         table.table.replay(ts, change)
     }

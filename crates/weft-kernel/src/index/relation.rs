@@ -40,8 +40,8 @@ use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
 use crate::table::{
-    Attachment, Change, JobOffer, LayerStatus, Maintain, Newest, PartStatus, RecoveredTable, Replay, Scan, ScanOutput,
-    ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
+    Attachment, Base, Change, JobOffer, LayerStatus, Maintain, Newest, PartStatus, RecoveredTable, Replay, Scan,
+    ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -447,11 +447,12 @@ impl Index {
         let row_count = writes.rows.len();
         let notes_stale = row_count <= STALE_ROWS_MAX;
         for (key, staged) in &writes.rows {
-            let moves = staged.base.is_none() || staged.row.is_none() || self.is_touched(&staged.columns);
-            if moves && staged.base.is_some() && notes_stale {
+            let is_known = matches!(staged.base, Base::Version(..));
+            let moves = !staged.is_partial() || self.is_touched(&staged.columns);
+            if moves && is_known && notes_stale {
                 self.note_stale(key, ts, &mut value);
             }
-            let is_forgotten = staged.base.is_some() && active(Fault::ForgetEntry);
+            let is_forgotten = is_known && active(Fault::ForgetEntry);
             let Some(row) = staged.row.as_ref().filter(|_| moves && !is_forgotten) else { continue };
             if !self.put_new(row, &mut value) {
                 continue;
@@ -557,6 +558,14 @@ impl Write for Index {
     }
 
     fn newest(&self, _: &[u8]) -> Result<Option<Newest>> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn takes_blind_writes(&self) -> bool {
+        false
+    }
+
+    fn may_have_changed(&self, _: &[u8], _: Timestamp) -> Result<bool> {
         Err(not_a_table(self.name()))
     }
 

@@ -7,6 +7,8 @@
 //!   03 delete   key
 //!   04 attach   count u32 | count x file u64 | payload
 //!   05 insert   key | row
+//!   06 put      key | row             (whatever the key had)
+//!   07 clear    key                   (whatever the key had)
 //!   16 create   definition            (schema version 0, table 0)
 //!   17 drop                           (the table is the one that goes)
 //!   18 alter    definition            (schema version 0, table 0: the definition names it)
@@ -33,6 +35,8 @@ const UPDATE: u8 = 2;
 const DELETE: u8 = 3;
 const ATTACH: u8 = 4;
 const INSERT: u8 = 5;
+const PUT: u8 = 6;
+const CLEAR: u8 = 7;
 const CREATE_TABLE: u8 = 16;
 const DROP_TABLE: u8 = 17;
 const ALTER_TABLE: u8 = 18;
@@ -57,6 +61,8 @@ const TAG_ARRAY: u8 = 10;
 pub(crate) const CODES: &[(&str, u8)] = &[
     ("op insert of rows without their number of columns", INSERT_UNCOUNTED),
     ("op insert", INSERT),
+    ("op put", PUT),
+    ("op clear", CLEAR),
     ("op update", UPDATE),
     ("op delete", DELETE),
     ("op attach", ATTACH),
@@ -211,6 +217,19 @@ impl ChangeEncoder {
         self.put_bytes(key);
     }
 
+    /// A key has this row, whatever it had before.
+    pub fn put(&mut self, table: TableId, schema_version: u32, key: &[u8], row: &[u8]) {
+        self.begin(table, schema_version, PUT);
+        self.put_bytes(key);
+        self.put_bytes(row);
+    }
+
+    /// A key has no row, whatever it had before.
+    pub fn clear_key(&mut self, table: TableId, schema_version: u32, key: &[u8]) {
+        self.begin(table, schema_version, CLEAR);
+        self.put_bytes(key);
+    }
+
     /// Files become parts of a table.
     pub fn attach(&mut self, table: TableId, schema_version: u32, files: &[FileId], payload: &[u8]) {
         self.begin(table, schema_version, ATTACH);
@@ -281,6 +300,8 @@ impl ChangeEncoder {
                 }
             }
             Change::Delete { key } => self.delete(table, version, key),
+            Change::Put { key, row } => self.put(table, version, key, row),
+            Change::Clear { key } => self.clear_key(table, version, key),
             Change::Attach(files, payload) => self.attach(table, version, files, payload),
         }
     }
@@ -322,6 +343,8 @@ impl<'a> ChangeDecoder<'a> {
             INSERT => Change::Insert { key: self.bytes()?.to_vec(), row: self.bytes()?.to_vec() },
             UPDATE => Change::Update { key: self.bytes()?.to_vec(), values: self.values()? },
             DELETE => Change::Delete { key: self.bytes()?.to_vec() },
+            PUT => Change::Put { key: self.bytes()?.to_vec(), row: self.bytes()?.to_vec() },
+            CLEAR => Change::Clear { key: self.bytes()?.to_vec() },
             ATTACH => {
                 let count = self.u32()? as usize;
                 let files = self.take(count.checked_mul(8).ok_or_else(too_short)?)?;

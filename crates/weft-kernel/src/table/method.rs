@@ -49,6 +49,11 @@ pub trait Write: Send + Sync {
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>>;
+    /// Whether a row may be written without a look at what its key has ([`Base::Unseen`](super::Base::Unseen)).
+    fn takes_blind_writes(&self) -> bool;
+    /// Whether `key` may have got or lost a row after `ts`: false is certain, true is said rather than looked for. The
+    /// caller holds the key's lock. Asked of tables that take blind writes.
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool>;
     /// The greatest key of any version the table holds, dead or alive; none when it holds nothing. Asked once at open,
     /// after redo, to go on with the hidden row ids; the statistics of the parts and the ends of the row tables know
     /// it.

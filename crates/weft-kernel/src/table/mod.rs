@@ -20,4 +20,4 @@ pub use job::{JobKind, JobOffer, Price};
 pub use method::{Maintain, Method, Newest, RecoveredTable, Replay, Scan, Table, TableContext, Write};
 pub use scan::{ExprTest, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
 pub use status::{LayerStatus, PartStatus};
-pub use write_set::{Attachment, Change, Location, Staged, TableWrites};
+pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};

@@ -14,15 +14,43 @@ pub enum Location {
     ColumnTable(FileId, u32),
 }
 
+/// The committed version that a staged state replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// None: the key was free.
+    Free,
+    /// This one: its insert timestamp and location.
+    Version(Timestamp, Location),
+    /// Whatever there is; nobody looked ([`Write::takes_blind_writes`](super::Write::takes_blind_writes)).
+    Unseen,
+}
+
+impl Base {
+    /// The version, when it is known.
+    pub fn version(self) -> Option<(Timestamp, Location)> {
+        match self {
+            Base::Version(insert_ts, location) => Some((insert_ts, location)),
+            Base::Free | Base::Unseen => None,
+        }
+    }
+}
+
 /// The staged state of one key.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// The committed version that this replaces, or none when the key was free: its insert timestamp and location.
-    pub base: Option<(Timestamp, Location)>,
+    /// What it replaces.
+    pub base: Base,
     /// The whole new row (row codec), or none when the key ends up without a row.
     pub row: Option<Arc<[u8]>>,
-    /// Ordinals of the columns that differ from the base, ascending; meaningful when both `base` and `row` are there.
+    /// Ordinals of the columns that may differ from the base, ascending; meaningful when both are there.
     pub columns: Vec<usize>,
+}
+
+impl Staged {
+    /// Whether it is a known version with some columns set: others may set the rest.
+    pub fn is_partial(&self) -> bool {
+        matches!(self.base, Base::Version(..)) && self.row.is_some()
+    }
 }
 
 /// Files that a bulk statement built; they become parts of the table at commit.
@@ -71,6 +99,18 @@ pub enum Change {
     },
     /// A row goes.
     Delete {
+        /// Key bytes.
+        key: Vec<u8>,
+    },
+    /// A key has this row, whatever it had before.
+    Put {
+        /// Key bytes.
+        key: Vec<u8>,
+        /// The row (row codec).
+        row: Vec<u8>,
+    },
+    /// A key has no row, whatever it had before.
+    Clear {
         /// Key bytes.
         key: Vec<u8>,
     },

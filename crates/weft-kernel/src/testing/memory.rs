@@ -14,9 +14,9 @@ use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRe
 use crate::catalog::TableDef;
 use crate::manifest::Edit;
 use crate::table::{
-    Attachment, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus, Partition,
-    Price, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext, TableStatistics,
-    TableWrites, Write,
+    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus,
+    Partition, Price, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext,
+    TableStatistics, TableWrites, Write,
 };
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -29,7 +29,7 @@ impl Method for MemoryMethod {
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
-        match options.keys().next() {
+        match options.keys().find(|name| *name != "blind") {
             None => Ok(()),
             Some(name) => Err(Error::new(Code::InvalidParameterValue, format!("option {name:?} is unknown"))),
         }
@@ -101,6 +101,12 @@ impl State {
         let version = version.filter(|version| version.delete_ts == Timestamp::MAX).expect("a row to delete");
         version.delete_ts = ts;
         version.row.clone()
+    }
+
+    fn clear(&mut self, key: &[u8], ts: Timestamp) {
+        if self.find(key, Timestamp::MAX).is_some() {
+            self.delete(key, ts);
+        }
     }
 
     fn find(&self, key: &[u8], ts: Timestamp) -> Option<Arc<[u8]>> {
@@ -249,6 +255,17 @@ impl Write for MemoryTable {
         Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: Location::RowTable(0) }))
     }
 
+    fn takes_blind_writes(&self) -> bool {
+        self.def().options.contains_key("blind")
+    }
+
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
+        let state = self.state.lock();
+        let last = state.versions.get(key).and_then(|versions| versions.last());
+        let ended = |version: &Version| version.delete_ts != Timestamp::MAX && version.delete_ts > ts;
+        Ok(last.is_some_and(|version| version.insert_ts > ts || ended(version)))
+    }
+
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.state.lock().versions.keys().next_back().cloned())
     }
@@ -284,8 +301,10 @@ impl Write for MemoryTable {
             self.attach(&mut state, ts, &attachment.files)?;
         }
         for (key, Staged { base, row, .. }) in &writes.rows {
-            if base.is_some() {
-                state.delete(key, ts);
+            match base {
+                Base::Free => {}
+                Base::Version(..) => drop(state.delete(key, ts)),
+                Base::Unseen => state.clear(key, ts),
             }
             if let Some(row) = row {
                 state.charge(&self.context, row.len() as u64);
@@ -393,6 +412,12 @@ impl Replay for MemoryTable {
             Change::Delete { key } => {
                 state.delete(key, ts);
             }
+            Change::Put { key, row } => {
+                state.clear(key, ts);
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row[..].into());
+            }
+            Change::Clear { key } => state.clear(key, ts),
             Change::Attach(files, _) => self.attach(&mut state, ts, files)?,
         }
         state.last = state.last.max(ts);

@@ -21,6 +21,7 @@ use crate::engine::{Core, Durability};
 use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
 use crate::step::{Step, reached};
+use crate::table::Base;
 
 /// Encoded changes are handed to the log in pieces of about this size.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -238,15 +239,17 @@ impl Transaction {
         }
         for (key, staged) in &state.writes.rows {
             match (&staged.base, &staged.row) {
-                (None, Some(row)) => encoder.insert(id, version, key, row),
-                (Some(_), Some(row)) => {
+                (Base::Free, Some(row)) => encoder.insert(id, version, key, row),
+                (Base::Version(..), Some(row)) => {
                     encoder.update(id, version, key, staged.columns.len());
                     for &column in &staged.columns {
                         encoder.value(column, codec.get(row, column));
                     }
                 }
-                (Some(_), None) => encoder.delete(id, version, key),
-                (None, None) => {}
+                (Base::Version(..), None) => encoder.delete(id, version, key),
+                (Base::Unseen, Some(row)) => encoder.put(id, version, key, row),
+                (Base::Unseen, None) => encoder.clear_key(id, version, key),
+                (Base::Free, None) => {}
             }
             if encoder.bytes().len() > chunk_bytes {
                 self.core().log.append(&Record::Chunk { txn: self.id, changes: encoder.bytes() })?;

@@ -26,7 +26,7 @@ use crate::catalog::TableRef;
 use crate::engine::{Core, Durability};
 use crate::lock::{LockMode, LockName, Wait};
 use crate::log::{Fate, Ticket};
-use crate::table::{Newest, Staged, TableWrites};
+use crate::table::{Base, Newest, Staged, TableWrites};
 
 /// Who has more locks than this keeps them to the end: handing them on would take long.
 const LOCKS_MAX: usize = 1000;
@@ -87,8 +87,8 @@ impl Transaction {
         if commit.ts <= published {
             return Ok(None);
         }
-        let (Staged { base: Some((_, location)), row: Some(row), .. }, None) = (staged, commit.fate.error()) else {
-            // Added, deleted or failed: for this statement the row is there, gone or as before with the next snapshot.
+        let (Staged { base: Base::Version(_, location), row: Some(row), .. }, None) = (staged, commit.fate.error()) else {
+            // Added, put, deleted or failed: for this statement the row is there, gone or as before with the next snapshot.
             self.core().timeline.wait_published(commit.ts)?;
             return Ok(None);
         };

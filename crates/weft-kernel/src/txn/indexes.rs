@@ -401,7 +401,7 @@ impl Transaction {
         let Some(row) = &staged.row else { return Ok(()) };
         for relation in relations.iter() {
             let Some(index) = &relation.as_index else { continue };
-            let moves = staged.base.is_none() || index.is_touched(&staged.columns);
+            let moves = !staged.is_partial() || index.is_touched(&staged.columns);
             let is_tested = index.is_unique() || index.can_fail();
             if is_tested && moves && index.has_row(row) && !OwnDdl::drops(&self.ddl, index.id()) {
                 self.check_value(t, index, key, row)?;
@@ -447,7 +447,7 @@ impl Transaction {
         }
         for other in candidates {
             // Own rows were looked at, but those that were changed beside the index: they have what is committed.
-            let is_beside = |own: &Staged| own.base.is_some() && own.row.is_some() && !index.is_touched(&own.columns);
+            let is_beside = |own: &Staged| own.is_partial() && !index.is_touched(&own.columns);
             if self.own_row(t, &other)?.is_some_and(|own| !is_beside(own)) {
                 continue;
             }

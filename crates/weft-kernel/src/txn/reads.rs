@@ -24,7 +24,7 @@ use super::recent::{CommittedWrites, TableCommit};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::ColumnSet;
-use crate::table::Staged;
+use crate::table::{Base, Staged};
 
 /// How many keys of a table are remembered one by one; beyond, the whole table counts as read.
 const KEYS_MAX: usize = 100_000;
@@ -104,8 +104,8 @@ impl TableReads {
         read_ts: Timestamp,
     ) -> Result<bool> {
         let changed: Option<ColumnSet> = match (&staged.base, &staged.row) {
-            (None, None) => return Ok(false),
-            (Some(_), Some(_)) => Some(staged.columns.iter().copied().collect()),
+            (Base::Free, None) => return Ok(false),
+            (Base::Version(..), Some(_)) => Some(staged.columns.iter().copied().collect()),
             _ => None,
         };
         let touches = |columns: ColumnSet| changed.is_none_or(|changed| changed.meets(columns));
@@ -138,7 +138,7 @@ impl ScanRead {
     /// never change.
     fn may_hold_after(&self, table: &TableRef, staged: &Staged, mixed: bool) -> bool {
         let Some(row) = &staged.row else { return false };
-        let partial = mixed && staged.base.is_some();
+        let partial = mixed && staged.is_partial();
         self.predicates.iter().all(|predicate| {
             let column = predicate.column();
             let known = !partial || staged.columns.contains(&column) || table.def.schema.key.contains(&column);

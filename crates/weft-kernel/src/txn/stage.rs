@@ -24,7 +24,7 @@ use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
-use crate::table::{Attachment, Newest, Staged};
+use crate::table::{Attachment, Base, Newest, Staged};
 
 /// Staged bytes are charged in steps of this.
 const CHARGE_BYTES: u64 = 64 << 10;
@@ -65,7 +65,7 @@ impl Transaction {
                         return Err(changed_meanwhile(t, key));
                     }
                     Some(_) => return Err(duplicate_key(t, key)),
-                    None => Staged { base: None, row: Some(row), columns: Vec::new() },
+                    None => Staged { base: Base::Free, row: Some(row), columns: Vec::new() },
                 }
             }
         };
@@ -95,7 +95,9 @@ impl Transaction {
         }
         let staged = match self.own_row(t, key)? {
             Some(Staged { row: None, .. }) => return Err(gone(t, key)),
-            Some(Staged { base: None, .. }) => Staged { base: None, row: Some(row.into()), columns: Vec::new() },
+            Some(Staged { base: Base::Free, .. }) => {
+                Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() }
+            }
             Some(Staged { base, row: Some(before), columns }) => {
                 let columns = merge(columns, &changed_columns(&t.codec, before, row));
                 Staged { base: *base, row: Some(row.into()), columns }
@@ -103,7 +105,7 @@ impl Transaction {
             None => {
                 let (newest, before) = self.locked_row(t, key, mode)?.ok_or_else(|| changed_meanwhile(t, key))?;
                 let columns = changed_columns(&t.codec, &before, row);
-                Staged { base: Some((newest.insert_ts, newest.location)), row: Some(row.into()), columns }
+                Staged { base: version(&newest), row: Some(row.into()), columns }
             }
         };
         self.stage(t, key, staged)
@@ -119,15 +121,14 @@ impl Transaction {
         }
         let staged = match self.own_row(t, key)? {
             Some(Staged { row: None, .. }) => None,
-            Some(Staged { base: None, .. }) => Some(Staged { base: None, row: Some(row.into()), columns: Vec::new() }),
+            Some(Staged { base: Base::Free, .. }) => {
+                Some(Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() })
+            }
             Some(Staged { base, columns: before, .. }) => {
                 Some(Staged { base: *base, row: Some(row.into()), columns: merge(before, &columns) })
             }
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
-                Some(newest) => {
-                    let base = Some((newest.insert_ts, newest.location));
-                    Some(Staged { base, row: Some(row.into()), columns })
-                }
+                Some(newest) => Some(Staged { base: version(&newest), row: Some(row.into()), columns }),
                 None if t.table.newest(key)?.is_some() => return Err(changed_meanwhile(t, key)),
                 None => None,
             },
@@ -136,6 +137,21 @@ impl Transaction {
             Some(staged) => self.stage(t, key, staged).map(|()| true),
             None => self.insert_at(t, key, row.into()).map(|()| false),
         }
+    }
+
+    /// Gives a key this row, whatever row it has. When the table takes blind writes and nobody asks for the row that is
+    /// replaced, it is not looked for, but for a change of the key since the snapshot; else this is
+    /// [`Transaction::upsert`].
+    pub fn put(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<()> {
+        if t.table.takes_blind_writes() && self.own_row(t, key)?.is_none() {
+            self.lock_key(t, key, LockMode::EXCLUSIVE, self.lock_wait())?;
+            // Under the lock: a key that nobody has changed since then stays so.
+            if !asks_for_old_rows(t) && !t.table.may_have_changed(key, self.read_ts)? {
+                let columns = t.def.schema.columns_beside_key();
+                return self.stage(t, key, Staged { base: Base::Unseen, row: Some(row.into()), columns });
+            }
+        }
+        self.upsert(t, key, row).map(|_| ())
     }
 
     /// Deletes the row of `key`; false when the transaction sees none.
@@ -147,7 +163,7 @@ impl Transaction {
             Some(Staged { row: None, .. }) => return Ok(false),
             Some(Staged { base, .. }) => *base,
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
-                Some(newest) => Some((newest.insert_ts, newest.location)),
+                Some(newest) => version(&newest),
                 None => {
                     // That there is no row was read. The lock keeps others from adding one, but one may have been added
                     // since the snapshot.
@@ -341,7 +357,7 @@ impl Transaction {
     fn widen(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<()> {
         let mode = self.tested_mode(t, mode)?;
         self.lock_key(t, key, mode, self.lock_wait())?;
-        let base = self.own_row(t, key)?.and_then(|staged| staged.base);
+        let base = self.own_row(t, key)?.and_then(|staged| staged.base.version());
         if base.is_some_and(|(base_ts, _)| self.has_followed(base_ts)) {
             // The snapshot does not show it: a conflict, and the statement runs again with one that does.
             self.settle_followed()?;
@@ -447,6 +463,15 @@ impl Transaction {
         self.charged_bytes = staged_bytes;
         core.admit(staged_bytes)
     }
+}
+
+fn version(newest: &Newest) -> Base {
+    Base::Version(newest.insert_ts, newest.location)
+}
+
+/// Whether something depends on the rows that are replaced.
+fn asks_for_old_rows(t: &TableRef) -> bool {
+    !t.index_relations().is_empty() || !t.def.foreign_keys.is_empty() || t.is_referenced()
 }
 
 fn has_unique_index(t: &TableRef) -> bool {

@@ -1,4 +1,5 @@
 mod altering;
+mod blind;
 mod chains;
 mod expressions;
 mod follow;

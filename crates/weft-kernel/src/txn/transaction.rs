@@ -22,7 +22,7 @@ use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
-use crate::table::{Newest, ReadView, Staged, TableWrites};
+use crate::table::{Base, Newest, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
 type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;
@@ -232,13 +232,12 @@ impl Transaction {
             return Ok(());
         }
         for state in &mut self.journal.tables {
-            let is_partial = |staged: &Staged| staged.base.is_some() && staged.row.is_some();
-            if !state.writes.rows.values().any(is_partial) {
+            if !state.writes.rows.values().any(Staged::is_partial) {
                 continue;
             }
             let table = &state.table;
             for (key, staged) in &mut Arc::make_mut(&mut state.writes).rows {
-                if let (Some(_), Some(row)) = (staged.base, &staged.row)
+                if let (Base::Version(..), Some(row)) = (staged.base, &staged.row)
                     && let Some(onto) = table.table.read_row(key, ts)?
                 {
                     staged.row = Some(overlay(&table.codec, &onto, row, &staged.columns));

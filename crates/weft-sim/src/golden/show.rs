@@ -177,6 +177,8 @@ fn changes_of(bytes: &[u8]) -> Result<String> {
                     Change::Insert { .. } => "insert",
                     Change::Update { .. } => "update",
                     Change::Delete { .. } => "delete",
+                    Change::Put { .. } => "put",
+                    Change::Clear { .. } => "clear",
                     Change::Attach(..) => "attach",
                 },
             ),

@@ -43,7 +43,7 @@ impl Prng {
     }
 
     fn change(&mut self) -> LoggedChange {
-        let change = match self.below(6) {
+        let change = match self.below(8) {
             0 => Change::Insert { key: self.bytes(), row: self.bytes() },
             1 => {
                 let mut column = self.below(3) as usize;
@@ -56,7 +56,9 @@ impl Prng {
             }
             2 => Change::Delete { key: self.bytes() },
             3 => Change::Attach((0..self.below(4)).map(|_| FileId(self.next())).collect(), self.bytes()),
-            4 => return LoggedChange::CreateTable { definition: self.bytes() },
+            4 => Change::Put { key: self.bytes(), row: self.bytes() },
+            5 => Change::Clear { key: self.bytes() },
+            6 => return LoggedChange::CreateTable { definition: self.bytes() },
             _ => return LoggedChange::DropTable { table: TableId(self.next() as u32) },
         };
         LoggedChange::Table { table: TableId(self.next() as u32), schema_version: self.next() as u32, change }

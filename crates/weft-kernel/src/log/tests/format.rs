@@ -27,7 +27,7 @@ fn on_disk_constants_are_as_documented() {
     let wanted = "segment magic [57, 45, 46, 54, 4c, 4f, 47, 0a]\nformat version 1\nsegment header bytes 512\n\
         segment crc offset 508\nblock magic [57, 42, 4c, 4b]\nblock header bytes 32\nblock align 8\nrecord chunk 1\n\
          record commit 2\nrecord abort 3\nop insert of rows without their number of columns 1\n\
-         op insert 5\nop update 2\nop delete 3\nop attach 4\nop create table 16\n\
+         op insert 5\nop put 6\nop clear 7\nop update 2\nop delete 3\nop attach 4\nop create table 16\n\
          op drop table 17\nop alter table 18\nop put object 19\nop drop object 20\nop set sequence 21\n\
          value null 0\nvalue false 1\nvalue true 2\nvalue int 3\nvalue float 4\nvalue decimal 5\n\
          value text 6\n\

@@ -14,7 +14,7 @@ use super::points::{Points, describe, point_of};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode};
-use crate::table::Staged;
+use crate::table::{Base, Staged};
 
 /// The rows of a table that some steps of the journal touched.
 pub(super) struct Touched {
@@ -211,7 +211,7 @@ impl Transaction {
         let mut points = Points::new();
         for key in touched.rows.keys() {
             let Some(staged) = self.own_staged(child, key) else { continue };
-            let is_partial = staged.base.is_some();
+            let is_partial = staged.is_partial();
             if staged.row.is_none()
                 || (is_partial && !staged.columns.iter().any(|column| foreign_key.columns.contains(column)))
             {
@@ -239,7 +239,7 @@ impl Transaction {
             let keeps =
                 |staged: &Staged| staged.row.is_some() && !staged.columns.iter().any(|column| columns.contains(column));
             match before {
-                None if now.base.is_none() || keeps(now) => continue,
+                None if now.base == Base::Free || keeps(now) => continue,
                 Some(Staged { row: None, .. }) => continue,
                 _ => {}
             }
@@ -302,7 +302,7 @@ impl Transaction {
     /// A staged row with the columns that others have committed meanwhile.
     fn row_of(&self, t: &TableRef, key: &[u8], staged: &Staged) -> Result<Option<Arc<[u8]>>> {
         match (staged.base, &staged.row) {
-            (Some(_), Some(row)) if self.may_be_behind() => Ok(Some(match self.committed_row(t, key)? {
+            (Base::Version(..), Some(row)) if self.may_be_behind() => Ok(Some(match self.committed_row(t, key)? {
                 Some(onto) => overlay(&t.codec, &onto, row, &staged.columns),
                 None => row.clone(),
             })),

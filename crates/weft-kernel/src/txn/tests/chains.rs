@@ -9,7 +9,7 @@ use crate::table::Change;
 
 /// The row changes of the last commit in the log, in short: `insert 1 Int(10)`, `update 1 1=Int(11)`
 /// (column 1), `delete 1`.
-fn last_commit(dir: &Path, t: &TableRef) -> Vec<String> {
+pub(super) fn last_commit(dir: &Path, t: &TableRef) -> Vec<String> {
     let env = Env::real();
     let mut reader = read_log(&env, dir).unwrap();
     let mut last = Vec::new();
@@ -30,6 +30,8 @@ fn show(t: &TableRef, change: LoggedChange) -> String {
             format!("update {}{}", number(&key), values.collect::<String>())
         }
         Change::Delete { key } => format!("delete {}", number(&key)),
+        Change::Put { key, row } => format!("put {} {:?}", number(&key), t.codec.get(&row, 1)),
+        Change::Clear { key } => format!("clear {}", number(&key)),
         Change::Attach(..) => "attach".to_owned(),
     }
 }
