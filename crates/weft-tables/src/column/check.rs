@@ -12,10 +12,10 @@ impl Store {
     pub(crate) fn check_all(&self) -> Result<Vec<String>> {
         // No job and no write may come between the looks at the parts.
         let _editing = self.editing.lock();
-        let _marking = self.marking.lock();
+        let (_marking, reconciled) = self.lock_reconciled();
         let layout = self.layout();
-        let mut wrong = Vec::new();
-        let mut readable = true;
+        let mut wrong: Vec<String> = reconciled.err().map(|error| error.to_string()).into_iter().collect();
+        let mut readable = wrong.is_empty();
         for part in layout.parts() {
             if let Err(error) = part.table.verify() {
                 wrong.push(error.to_string());

@@ -11,6 +11,7 @@
 //! 2. The horizon is taken before the list of new deletes begins: a version dropped for being dead by then died
 //!    before the list, so no carried-over delete misses its row.
 //! 3. Oldest first: the cut says "everything up to here", so F's become cuts in order.
+//! 4. What the row table's blind writes replace is marked before the edit is put together (reconcile 2).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -48,6 +49,8 @@ impl Store {
 
     fn convert_table(&self, table: &Arc<RowTable>) -> Result<()> {
         let to = table.frozen_at().expect("convertible tables are frozen (convert 1)");
+        // Convert 4.
+        self.reconcile()?;
         let limit = self.droppable(to);
         {
             let _marking = self.marking.lock();
@@ -131,10 +134,11 @@ impl Rows<'_> {
     fn take(&mut self, versions: &mut Vec<Place>) -> Result<()> {
         for place in versions.drain(..).rev() {
             let deleted = place.chunk.delete_ts(place.slot);
-            if deleted <= self.limit {
+            let inserted = place.chunk.insert_ts(place.slot);
+            // Antimatter was seen by nobody, and has become marks (convert 4).
+            if deleted <= self.limit || deleted == inserted {
                 continue;
             }
-            let inserted = place.chunk.insert_ts(place.slot);
             // Every reader is behind the limit: it need not be told when the row came in.
             let inserted = if inserted <= self.limit { Timestamp(0) } else { inserted };
             self.places[(place.chunk.first + place.slot) as usize] = self.count;

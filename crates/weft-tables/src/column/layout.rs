@@ -11,6 +11,8 @@
 //! 3. Baseline tables are disjoint, and each lies within one bucket.
 //! 4. A transition table lies within one bucket.
 //! 5. The borders of the buckets ascend.
+//! 6. What column tables have of a key ended, marked or not yet (`reconcile.rs`), before a version of it in a row table
+//!    began; all but tables that a bulk statement attached later.
 //!
 //! Concurrency: immutable; the table swaps one pointer, readers keep what they pinned.
 
@@ -22,7 +24,7 @@ use weft_kernel::table::Location;
 use super::columns::Columns;
 use super::key_probe::KeyProbe;
 use super::part::Part;
-use super::row_table::{Place, RowTable};
+use super::row_table::{Look, Place, RowTable};
 
 /// A version of a row, found.
 pub(crate) enum Site<'a> {
@@ -92,12 +94,22 @@ impl Layout {
     /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the one that is alive).
     pub(crate) fn find<'a>(&'a self, key: &[u8], read_ts: Timestamp) -> Result<Option<Site<'a>>> {
         let probe = KeyProbe::new(key);
+        let mut ended = None;
         for table in self.row_tables().filter(|table| table.from <= read_ts) {
-            if let Some(place) = table.find(&probe, read_ts) {
-                return Ok(Some(Site::Row(table, place)));
+            match table.look(&probe, read_ts) {
+                Look::Absent => {}
+                Look::Alive(place) => return Ok(Some(Site::Row(table, place))),
+                Look::Ended(began) => {
+                    ended = Some(began);
+                    break;
+                }
             }
         }
         for part in self.columns.covering(key) {
+            // Layout 6.
+            if ended.is_some_and(|began| part.is_older_than(began)) {
+                continue;
+            }
             if let Some(position) = part.find(&probe, read_ts)? {
                 return Ok(Some(Site::Column(part, position)));
             }

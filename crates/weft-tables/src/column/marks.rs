@@ -111,6 +111,11 @@ impl Marks {
         self.count() - (inner.young.len() - inner.up_to(ts)) as u32
     }
 
+    /// The timestamp of the latest mark.
+    pub(crate) fn latest(&self) -> Timestamp {
+        if self.count() == 0 { Timestamp(0) } else { self.inner.read().latest }
+    }
+
     /// How many marks are kept with their timestamps.
     pub(crate) fn young_count(&self) -> usize {
         self.inner.read().young.len()

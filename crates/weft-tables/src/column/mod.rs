@@ -8,6 +8,7 @@
 //!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · version_key    memory
 //!    │                                                    └─ part · marks                       files
 //!    ├─ write      point reads, install                   ├─ bulk       files from Arrow batches
+//!    ├─ reconcile  what blind writes replace
 //!    ├─ replay     redo                                   └─ scan/      partitions of Arrow batches
 //!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
 //!                  check (alive) · status
@@ -40,6 +41,7 @@ mod part;
 pub mod payload;
 mod pick;
 mod publish;
+mod reconcile;
 mod replay;
 mod row_table;
 mod scan;

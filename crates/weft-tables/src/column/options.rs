@@ -11,6 +11,8 @@
 //! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
+//! | `conflict` | `mark`: a write ends the version that it replaces; `antimatter`: whole rows are written without a look \
+//! at it, readers and conversions end it (`reconcile.rs`) | mark | |
 //! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks | fine | |
 //!
 //! ```text
@@ -46,6 +48,15 @@ pub enum Incremental {
     Rows,
 }
 
+/// When the version that a whole row replaces is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// When the row is written (merge on write).
+    Mark,
+    /// When it is read or converted (merge on read).
+    Antimatter,
+}
+
 /// Parsed options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -69,6 +80,8 @@ pub struct Options {
     pub compaction: Compaction,
     /// When row tables become column tables.
     pub incremental: Incremental,
+    /// When the version that a whole row replaces is looked for; none: as the engine was opened.
+    pub conflict: Option<Conflict>,
 }
 
 impl Default for Options {
@@ -84,12 +97,13 @@ impl Default for Options {
             overlap_max: 12,
             compaction: Compaction::Fine,
             incremental: Incremental::Fine,
+            conflict: None,
         }
     }
 }
 
 const NAMES: &str = "row_table_bytes, column_table_bytes, bucket_bytes, granularity_bytes, incremental_bytes, \
-                     bloom_columns, dead_percent, overlap_max, compaction, incremental";
+                     bloom_columns, dead_percent, overlap_max, compaction, incremental, conflict";
 
 const COLUMN_TABLE_BYTES: u64 = 4 << 20;
 const BUCKET_BYTES: u64 = 16 << 20;
@@ -123,6 +137,10 @@ impl Options {
                 }
                 "incremental" => {
                     parsed.incremental = word(name, text, [("fine", Incremental::Fine), ("rows", Incremental::Rows)])?;
+                }
+                "conflict" => {
+                    let words = [("mark", Conflict::Mark), ("antimatter", Conflict::Antimatter)];
+                    parsed.conflict = Some(word(name, text, words)?);
                 }
                 "bloom_columns" => {
                     let names = text.split(',').map(|name| name.trim().to_owned());
@@ -256,6 +274,8 @@ mod tests {
             assert!(error.message().contains(named) && error.hint_text().is_some_and(|hint| hint.contains(named)));
         }
         assert_eq!(all(&[("compaction", "whole")]).unwrap().compaction, Compaction::Whole);
+        assert_eq!(all(&[("conflict", "antimatter")]).unwrap().conflict, Some(Conflict::Antimatter));
+        assert!(all(&[("conflict", "blind")]).unwrap_err().hint_text().unwrap().contains("mark, antimatter"));
         assert!(all(&[("incremental", "columns")]).unwrap_err().hint_text().unwrap().contains("fine, rows"));
     }
 }

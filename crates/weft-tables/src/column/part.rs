@@ -91,6 +91,12 @@ impl Part {
         assert_eq!(before, Timestamp::MAX.0, "a file that was built is attached once");
     }
 
+    /// Whether all its versions began before one that is in a row table: nothing but what a bulk statement attached is
+    /// newer than the layout's row tables.
+    pub(crate) fn is_older_than(&self, began: Timestamp) -> bool {
+        self.attached_at().is_none_or(|at| at <= began)
+    }
+
     pub(crate) fn insert_ts_min(&self) -> Timestamp {
         self.attached_at().unwrap_or(self.table.min_insert_ts())
     }

@@ -13,6 +13,7 @@ use weft_format::{Error, FileId, Result, Timestamp, ValueRef};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::table::{Change, Replay};
 
+use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
 use super::store::Store;
 
@@ -49,6 +50,11 @@ impl Replay for Store {
                     self.end(&old, ts);
                 }
             }
+            Change::Put { key, row } => {
+                self.shape().codec.check(row)?;
+                self.redo_blind(&layout, ts, key, Some(&row[..].into()))?;
+            }
+            Change::Clear { key } => self.redo_blind(&layout, ts, key, None)?,
             Change::Attach(files, _) => self.redo_attach(&layout, ts, files)?,
         }
         self.note_change(ts);
@@ -75,6 +81,15 @@ impl Store {
         }
         layout.row_table_of(ts).insert(key, ts, row.into());
         Ok(())
+    }
+
+    fn redo_blind(&self, layout: &Layout, ts: Timestamp, key: &[u8], row: Option<&Arc<[u8]>>) -> Result<()> {
+        let probe = KeyProbe::new(key);
+        let newest = layout.row_tables().find_map(|table| table.newest(&probe, Timestamp::MAX));
+        if newest.is_some_and(|place| place.chunk.insert_ts(place.slot) >= ts) {
+            return Ok(());
+        }
+        self.install_blind(layout, &mut layout.row_table_of(ts).filling(), (key, ts), row)
     }
 
     fn redo_attach(&self, layout: &Layout, ts: Timestamp, files: &[FileId]) -> Result<()> {

@@ -13,6 +13,7 @@
 //!    insert timestamp at or before the reader's.
 //! 4. While a job carries over, every delete is either in the slots the job read or in its list.
 //! 5. A version is put in once; redo looks before.
+//! 6. Antimatter is a version that nobody sees, because it ends when it begins: it hides what column tables have of its key.
 //!
 //! Concurrency: one writer at a time (it holds the mark lock), readers without locks but for the list of chunks.
 //! Crash: nothing here survives; redo fills a new row table from the log.
@@ -35,6 +36,16 @@ use super::version_key::VersionKey;
 
 /// What a version costs besides its row and key, bytes: skip list node, slot, allocation headers.
 const VERSION_OVERHEAD_BYTES: u64 = 176;
+
+/// What a row table says of a key.
+pub(crate) enum Look {
+    /// It has no version that the reader could see.
+    Absent,
+    /// The newest version that began before has ended; it began then.
+    Ended(Timestamp),
+    /// This version is seen.
+    Alive(Place),
+}
 
 /// Where a version lies.
 #[derive(Clone)]
@@ -160,18 +171,31 @@ impl RowTable {
 
     /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the version that is alive).
     pub(crate) fn find(&self, probe: &KeyProbe<'_>, read_ts: Timestamp) -> Option<Place> {
+        match self.look(probe, read_ts) {
+            Look::Alive(place) => Some(place),
+            Look::Absent | Look::Ended(_) => None,
+        }
+    }
+
+    /// What a reader at `read_ts` finds here.
+    pub(crate) fn look(&self, probe: &KeyProbe<'_>, read_ts: Timestamp) -> Look {
+        let Some(place) = self.newest(probe, read_ts) else { return Look::Absent };
+        // Row table 3: an older version of the key ended before this one began.
+        let deleted = place.chunk.delete_ts(place.slot);
+        if deleted > read_ts || deleted == Timestamp::MAX {
+            Look::Alive(place)
+        } else {
+            Look::Ended(place.chunk.insert_ts(place.slot))
+        }
+    }
+
+    /// The newest version of a key that began at or before `ts`.
+    pub(crate) fn newest(&self, probe: &KeyProbe<'_>, ts: Timestamp) -> Option<Place> {
         if !self.may_contain(probe.hash) {
             return None;
         }
-        let start = VersionKey::new(probe.key, read_ts);
-        let entry = self.index.lower_bound(Bound::Included(&start))?;
-        if entry.key().key() != probe.key {
-            return None;
-        }
-        // Row table 3: an older version of the key ended before this one began.
-        let place = entry.value();
-        let deleted = place.chunk.delete_ts(place.slot);
-        (deleted > read_ts || deleted == Timestamp::MAX).then(|| place.clone())
+        let entry = self.index.lower_bound(Bound::Included(&VersionKey::new(probe.key, ts)))?;
+        (entry.key().key() == probe.key).then(|| entry.value().clone())
     }
 
     /// Whether exactly this version is here.
@@ -250,6 +274,22 @@ pub(crate) struct Filling<'a> {
 impl Filling<'_> {
     /// Puts a version in that is not there yet.
     pub(crate) fn insert(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
+        self.push(key, ts, row);
+    }
+
+    /// Puts a version in that ends when it begins: from `ts` on nothing older of the key counts (row table 6). `row` has
+    /// the key.
+    pub(crate) fn insert_antimatter(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
+        let place = self.push(key, ts, row);
+        self.table.end(&place, ts);
+    }
+
+    /// Charges memory that lasts as long as the row table.
+    pub(crate) fn charge(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    fn push(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) -> Place {
         let table = self.table;
         assert!(
             ts >= table.from && ts.0 <= table.to.load(Ordering::Acquire),
@@ -268,9 +308,10 @@ impl Filling<'_> {
             word.store(word.load(Ordering::Relaxed) | bit, Ordering::Release);
         }
         let place = Place { chunk: chunk.clone(), slot };
-        let entry = table.index.compare_insert(VersionKey::new(key, ts), place, |_| false);
+        let entry = table.index.compare_insert(VersionKey::new(key, ts), place.clone(), |_| false);
         assert!(entry.value().slot == slot, "a version is put in once (row table 5)");
         self.chunk = Some(chunk);
+        place
     }
 }
 

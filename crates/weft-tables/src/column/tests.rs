@@ -15,6 +15,9 @@ use super::column_method;
 use crate::testing::conformance::{self, Options};
 use crate::testing::{Prng, layers, scan_rows, transfers};
 
+/// Seeds below it merge on write, those behind it on read.
+const HISTORIES: u64 = 18;
+
 fn options(seed: u64) -> Options {
     let table = BTreeMap::from([
         ("column_table_bytes".to_owned(), "4096".to_owned()),
@@ -23,6 +26,7 @@ fn options(seed: u64) -> Options {
         ("incremental_bytes".to_owned(), "6000".to_owned()),
         ("compaction".to_owned(), if seed % 6 == 5 { "whole" } else { "fine" }.to_owned()),
         ("overlap_max".to_owned(), (3 + seed % 4).to_string()),
+        ("conflict".to_owned(), if seed >= HISTORIES { "antimatter" } else { "mark" }.to_owned()),
     ]);
     let row_table_bytes = [2_000, 20_000, 1 << 20][(seed % 3) as usize];
     Options {
@@ -38,18 +42,20 @@ fn options(seed: u64) -> Options {
 
 #[test]
 fn random_histories_agree_with_the_model() {
-    let mut built = 0;
-    for seed in 0..18 {
+    let (mut built, mut reconciled) = (0, 0);
+    for seed in 0..HISTORIES * 2 {
         let simulation = Simulation::new(SimOptions::seeded(seed));
         let end = simulation.run(move |env| {
             conformance::run(&column_method(), &env, &PathBuf::from("db"), &options(seed));
         });
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
         let counts = simulation.step_counts();
+        reconciled += counts.get(Step::Reconciled.name()).copied().unwrap_or_default();
         built += counts.get(Step::BuildFilesSynced.name()).copied().unwrap_or_default();
         assert!(counts.contains_key(Step::ConvertSwitched.name()), "seed {seed} converts: {counts:?}");
     }
-    assert!(built > 50, "bulk loads are part of the histories: {built}");
+    assert!(built > 100, "bulk loads are part of the histories: {built}");
+    assert!(reconciled > 500, "blind writes are part of the histories: {reconciled}");
 }
 
 fn transfers(seed: u64) -> transfers::Options {
@@ -57,6 +63,7 @@ fn transfers(seed: u64) -> transfers::Options {
         ("column_table_bytes".to_owned(), "4096".to_owned()),
         ("overlap_max".to_owned(), "2".to_owned()),
         ("dead_percent".to_owned(), "10".to_owned()),
+        ("conflict".to_owned(), ["mark", "antimatter"][(seed % 2) as usize].to_owned()),
     ]);
     let row_table_bytes = [1_500, 6_000, 1 << 20][(seed % 3) as usize];
     transfers::Options { seed, keys: 12, writers: 3, transactions: 25, readers: 2, table, row_table_bytes }
@@ -76,7 +83,7 @@ fn totals_hold_while_writers_readers_and_jobs_interleave() {
         }
     }
     for step in Step::ALL.iter().map(|step| step.name()) {
-        let kinds = ["convert", "to baseline"];
+        let kinds = ["convert", "reconcile", "to baseline"];
         let ours = kinds.iter().any(|kind| step.starts_with(&format!("{kind}:")));
         assert!(!ours || steps.get(step).is_some_and(|&count| count > 10), "{step} was reached: {steps:?}");
     }

@@ -45,6 +45,12 @@ impl VersionKey {
         }
     }
 
+    /// The timestamp.
+    pub(crate) fn insert_ts(&self) -> Timestamp {
+        let suffix = self.bytes().last_chunk().expect("a version key ends with its timestamp");
+        Timestamp(!u64::from_be_bytes(*suffix))
+    }
+
     /// The key without the timestamp.
     pub(crate) fn key(&self) -> &[u8] {
         let bytes = self.bytes();
@@ -96,7 +102,7 @@ mod tests {
         for key in [&[0u8, 7][..], &[9; 40]] {
             let (old, new) = (VersionKey::new(key, Timestamp(5)), VersionKey::new(key, Timestamp(9)));
             assert!(new < old && VersionKey::new(key, Timestamp::MAX) < new);
-            assert_eq!(old.key(), key);
+            assert_eq!((old.key(), old.insert_ts(), new.insert_ts()), (key, Timestamp(5), Timestamp(9)));
         }
         assert!(VersionKey::new(&[0, 7], Timestamp(0)) < VersionKey::new(&[0, 8], Timestamp(9)));
     }

@@ -11,11 +11,12 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use weft_format::{Error, Result, RowCodec, Timestamp, Value};
-use weft_kernel::table::{Attachment, Newest, Staged, TableWrites, Write};
+use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
 use super::part::Part;
+use super::row_table::Place;
 use super::store::Store;
 
 /// How many young marks a part collects before those behind the horizon are dropped from the list.
@@ -68,6 +69,27 @@ impl Write for Store {
         Ok(Some(Newest { insert_ts: site.insert_ts()?, location: site.location() }))
     }
 
+    fn takes_blind_writes(&self) -> bool {
+        self.blind
+    }
+
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
+        if self.last_change() <= ts {
+            return Ok(false);
+        }
+        let layout = self.layout();
+        let probe = KeyProbe::new(key);
+        let is_later = |place: Place| {
+            let (began, ended) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
+            began > ts || (ended > ts && ended != Timestamp::MAX)
+        };
+        if layout.row_tables().find_map(|table| table.newest(&probe, Timestamp::MAX)).is_some_and(is_later) {
+            return Ok(true);
+        }
+        let may_have = |part: &Arc<Part>| part.insert_ts_max().max(part.marks.latest()) > ts;
+        Ok(layout.columns.covering(key).any(|part| may_have(part) && part.table.may_contain_key(probe.hash)))
+    }
+
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         let layout = self.layout();
         let in_files = layout.parts().iter().map(|part| part.key_max().to_vec()).max();
@@ -117,6 +139,10 @@ impl Store {
         let layout = self.layout();
         let mut row_table = layout.row_table_of(ts).filling();
         for (key, staged) in &writes.rows {
+            if staged.base == Base::Unseen {
+                self.install_blind(&layout, &mut row_table, (key, ts), staged.row.as_ref())?;
+                continue;
+            }
             self.end_base(ts, &layout, key, staged, attached)?;
             if let Some(row) = &staged.row {
                 row_table.insert(key, ts, row.clone());
@@ -134,7 +160,7 @@ impl Store {
         staged: &Staged,
         attached: &[Arc<Part>],
     ) -> Result<()> {
-        if let Some((base_ts, hint)) = staged.base {
+        if let Some((base_ts, hint)) = staged.base.version() {
             let site = layout.find_again(hint, key)?.ok_or_else(|| {
                 let name = &self.context.def.name;
                 Error::internal(format!("table \"{name}\" lost the version {base_ts} that commit {ts} replaces"))

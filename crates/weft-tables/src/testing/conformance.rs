@@ -183,6 +183,12 @@ impl Suite {
             let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
             let key = table.keys.of_row(&table.codec, &row);
             let new = match state.contains_key(&key) {
+                _ if table.table.takes_blind_writes() && self.random.below(3) > 0 => {
+                    txn.put(&table, &key, &row).expect("puts");
+                    let stays = self.random.below(4) > 0;
+                    assert!(stays || txn.delete(&table, &key).expect("deletes what was put"));
+                    stays.then_some(row)
+                }
                 false => {
                     txn.insert(&table, &row).expect("a free key");
                     Some(row)

@@ -48,8 +48,14 @@ type Rows = BTreeMap<i64, Box<str>>;
 
 /// Runs it; panics on the first difference.
 pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
-    let engine_options =
-        EngineOptions { workers: 0, log_segment_bytes: 1 << 16, row_table_bytes: 2048, ..EngineOptions::default() };
+    let engine_options = EngineOptions {
+        workers: 0,
+        log_segment_bytes: 1 << 16,
+        row_table_bytes: 2048,
+        // Every other run writes whole rows without a look.
+        blind_writes: options.seed % 2 == 1,
+        ..EngineOptions::default()
+    };
     let open = || Engine::open(env.clone(), dir, vec![method.clone()], engine_options.clone()).expect("opens");
     let engine = open();
     create(&engine, method, options);
@@ -147,7 +153,10 @@ impl Writer<'_> {
                 let key = table.keys.encode([ValueRef::Int(k)]);
                 let value = text(&mut self.random);
                 let row = table.codec.encode([ValueRef::Int(k), ValueRef::Text(&value)]);
-                if !self.rows.contains_key(&k) {
+                if table.table.takes_blind_writes() && self.random.below(delete_one_in) > 0 {
+                    txn.put(&table, &key, &row).expect("puts");
+                    self.rows.insert(k, value);
+                } else if !self.rows.contains_key(&k) {
                     txn.insert(&table, &row).expect("a free key");
                     self.rows.insert(k, value);
                 } else if self.random.below(delete_one_in) == 0 {

@@ -117,12 +117,27 @@ fn transfer(engine: &Arc<Engine>, options: &Options, random: &mut Prng) -> Resul
     if from == to || random.below(4) == 0 {
         // The row moves to the slot's other key.
         let other = if from_key < options.keys { from_key + options.keys } else { from_key - options.keys };
-        txn.delete(&table, &table.keys.encode([ValueRef::Int(from_key)]))?;
-        txn.insert(&table, &table.codec.encode([ValueRef::Int(other), ValueRef::Int(from_value)]))?;
+        let key = |k| table.keys.encode([ValueRef::Int(k)]);
+        let row = table.codec.encode([ValueRef::Int(other), ValueRef::Int(from_value)]);
+        if table.table.takes_blind_writes() {
+            // What this transaction put it deletes blindly.
+            let old = table.codec.encode([ValueRef::Int(from_key), ValueRef::Int(from_value)]);
+            txn.put(&table, &key(from_key), &old)?;
+            txn.delete(&table, &key(from_key))?;
+            txn.put(&table, &key(other), &row)?;
+        } else {
+            txn.delete(&table, &key(from_key))?;
+            txn.insert(&table, &row)?;
+        }
     } else {
         for (key, value) in [(from_key, from_value - amount), (to_key, to_value + amount)] {
             let row = table.codec.encode([ValueRef::Int(key), ValueRef::Int(value)]);
-            txn.update(&table, &table.keys.encode([ValueRef::Int(key)]), &row)?;
+            let encoded = table.keys.encode([ValueRef::Int(key)]);
+            if table.table.takes_blind_writes() && random.below(3) > 0 {
+                txn.put(&table, &encoded, &row)?;
+            } else {
+                txn.update(&table, &encoded, &row)?;
+            }
         }
     }
     txn.commit().map(|_| ())

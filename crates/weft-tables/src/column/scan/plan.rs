@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::SchemaRef;
 use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::table::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites};
+use weft_kernel::fault::{Fault, active};
 
 use super::super::chunk::Chunk;
 use super::super::key_probe::KeyProbe;
@@ -71,6 +72,10 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
+        // Before the layout is pinned (reconcile 1).
+        if !active(Fault::ScanUnreconciled) {
+            store.reconcile()?;
+        }
         // Scan 1: whatever happens next happens in later layouts.
         let layout = store.layout_for_scan();
         let read_ts = request.view.read_ts;
