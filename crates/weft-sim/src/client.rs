@@ -268,7 +268,11 @@ impl Client {
             let id = work.txn.next_row_id(&table);
             let text = random_note(&mut self.random);
             let row = event_row(id, work.tid, text, &mut self.random);
-            work.insert(&table, &row)?;
+            if self.random.chance(20) {
+                work.put(&table, None, &row, true)?;
+            } else {
+                work.insert(&table, &row)?;
+            }
         }
         Ok(())
     }
@@ -278,13 +282,13 @@ impl Client {
         for _ in 0..=self.random.below(4) {
             let Some(key) = self.history.event_key(self.random.next_u64()) else { return Ok(()) };
             let Some(before) = work.read(&table, &key)? else { continue };
-            if self.random.chance(70) {
-                work.delete(&table, &key, &before)?;
-            } else {
-                let mut values = table.codec.decode(&before);
-                values[0] = random_note(&mut self.random);
-                values[1] = Value::Int(work.tid as i64);
-                work.update(&table, &key, &before, &values)?;
+            let mut values = table.codec.decode(&before);
+            values[0] = random_note(&mut self.random);
+            values[1] = Value::Int(work.tid as i64);
+            match self.random.below(10) {
+                0..=3 => work.delete(&table, &key, &before)?,
+                4 => work.update(&table, &key, &before, &values)?,
+                n => work.put(&table, Some(before), &values, n > 6)?,
             }
         }
         Ok(())

@@ -5,7 +5,7 @@
 //!   pairs      name text, slot integer key        | balance version writer note | amount numeric(12,2)
 //!              writer → ledger.tid, tested at commit
 //!   ledger     tid bigint key, client, changes    the last row of each transaction
-//!   events     (hidden row id)  what writer amount at flag
+//!   events     (hidden row id)  what writer amount at flag      blind writes, when its conflicts are antimatter
 //!   scratch_n  id integer key, writer, text       made and dropped by client n; the same foreign key
 //! ```
 //!
@@ -114,6 +114,9 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
         ("dead_percent", random.pick(&[5, 25, 50])),
     ];
     new.options = sizes.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect::<BTreeMap<_, _>>();
+    if random.chance(60) {
+        new.options.insert("conflict".to_owned(), "antimatter".to_owned());
+    }
     new
 }
 

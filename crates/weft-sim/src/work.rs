@@ -90,6 +90,19 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
+    /// Gives a key a row, or none, without saying which row it had: `before` is what the transaction has read.
+    pub(crate) fn put(&mut self, t: &TableRef, before: Option<Row>, values: &[Value], stays: bool) -> Result<()> {
+        let row = row_of(t, values);
+        let key = t.keys.of_row(&t.codec, &row);
+        self.txn.put(t, &key, &row)?;
+        if !stays {
+            let deleted = self.txn.delete(t, &key)?;
+            assert!(deleted, "violation: transaction {} does not see the row of {} that it put", self.tid, t.def.name);
+        }
+        self.note(t, key, before, stays.then_some(row));
+        Ok(())
+    }
+
     /// Deletes a row that the transaction sees.
     pub(crate) fn delete(&mut self, t: &TableRef, key: &[u8], before: &Row) -> Result<()> {
         let deleted = self.txn.delete(t, key)?;

@@ -3,8 +3,8 @@
 //! ```text
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
 //!   memory (a limit of 256 MiB)   memory beside 300 MB of other rows (WEFT_TEST_FULL=1: 1.2 GB), with the peak
-//!   speculative (speculative_reads = on)
 //!   layers (tables of the smallest sizes, jobs between statements: rows in every layer of a column table)
+//!   speculative (speculative_reads = on)   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -71,6 +71,28 @@ fn tiny_row_tables() {
         ..Options::default()
     };
     run(&Configuration { options, ..configuration("tiny") });
+}
+
+/// Every table merges on read, and becomes column tables often.
+fn antimatter() -> Configuration {
+    let options = Options {
+        table_options: BTreeMap::from([("conflict".to_owned(), "antimatter".to_owned())]),
+        row_table_bytes: 4 << 10,
+        log_segment_bytes: 64 << 10,
+        checkpoint_log_bytes: 256 << 10,
+        ..Options::default()
+    };
+    Configuration { options, ..configuration("antimatter") }
+}
+
+#[test]
+fn conflicts_by_antimatter() {
+    run(&antimatter());
+}
+
+#[test]
+fn conflicts_by_antimatter_with_restarts() {
+    run(&Configuration { restart: true, name: "restart", ..antimatter() });
 }
 
 #[test]

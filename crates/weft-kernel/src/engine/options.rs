@@ -22,8 +22,6 @@ pub enum Durability {
 pub struct EngineOptions {
     /// A row table is frozen at this size.
     pub row_table_bytes: u64,
-    /// Tables whose options do not say it take blind writes, if their method can.
-    pub blind_writes: bool,
     /// Memory of all row tables; writers slow down from half of it on.
     pub row_memory_bytes: u64,
     /// Memory of the cache pool, with what was evicted and waits to be freed.
@@ -60,7 +58,6 @@ impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
             row_table_bytes: 4 << 20,
-            blind_writes: false,
             row_memory_bytes: 256 << 20,
             cache_bytes: 512 << 20,
             log_segment_bytes: 16 << 20,

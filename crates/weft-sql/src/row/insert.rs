@@ -252,7 +252,7 @@ impl<'a> Writing<'a> {
             ConflictAction::Replace => {
                 let key = insert.shape.key_of(row);
                 self.touched.check(&key)?;
-                context.txn.upsert(table, &key, row)?;
+                context.txn.put(table, &key, row)?;
                 self.touched.note(key);
                 Ok(true)
             }

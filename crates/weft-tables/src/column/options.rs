@@ -80,8 +80,8 @@ pub struct Options {
     pub compaction: Compaction,
     /// When row tables become column tables.
     pub incremental: Incremental,
-    /// When the version that a whole row replaces is looked for; none: as the engine was opened.
-    pub conflict: Option<Conflict>,
+    /// When the version that a whole row replaces is looked for.
+    pub conflict: Conflict,
 }
 
 impl Default for Options {
@@ -97,7 +97,7 @@ impl Default for Options {
             overlap_max: 12,
             compaction: Compaction::Fine,
             incremental: Incremental::Fine,
-            conflict: None,
+            conflict: Conflict::Mark,
         }
     }
 }
@@ -140,7 +140,7 @@ impl Options {
                 }
                 "conflict" => {
                     let words = [("mark", Conflict::Mark), ("antimatter", Conflict::Antimatter)];
-                    parsed.conflict = Some(word(name, text, words)?);
+                    parsed.conflict = word(name, text, words)?;
                 }
                 "bloom_columns" => {
                     let names = text.split(',').map(|name| name.trim().to_owned());
@@ -274,7 +274,7 @@ mod tests {
             assert!(error.message().contains(named) && error.hint_text().is_some_and(|hint| hint.contains(named)));
         }
         assert_eq!(all(&[("compaction", "whole")]).unwrap().compaction, Compaction::Whole);
-        assert_eq!(all(&[("conflict", "antimatter")]).unwrap().conflict, Some(Conflict::Antimatter));
+        assert_eq!(all(&[("conflict", "antimatter")]).unwrap().conflict, Conflict::Antimatter);
         assert!(all(&[("conflict", "blind")]).unwrap_err().hint_text().unwrap().contains("mark, antimatter"));
         assert!(all(&[("incremental", "columns")]).unwrap_err().hint_text().unwrap().contains("fine, rows"));
     }

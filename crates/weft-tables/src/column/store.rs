@@ -41,7 +41,7 @@ use weft_kernel::table::{RecoveredTable, TableContext};
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
 use super::layout::Layout;
-use super::options::{Conflict, Incremental, Options};
+use super::options::{Incremental, Options};
 use super::output::FileWriter;
 use super::part::Part;
 use super::payload::PartSet;
@@ -77,8 +77,6 @@ pub(crate) struct Store {
     pub(crate) options: Options,
     /// A row table of this size is frozen.
     pub(crate) row_table_bytes: u64,
-    /// Whole rows are written without a look at what their keys have.
-    pub(crate) blind: bool,
     /// Blind writes of which column tables may have what they replace, unmarked.
     pub(crate) unseen: Unseen,
     shape: RwLock<Arc<Shape>>,
@@ -130,10 +128,6 @@ impl Store {
         let keys = KeyCodec::new(&schema);
         let empty = Arc::new(Layout::new(0, Arc::new(active), Vec::new(), Arc::default()));
         let store = Store {
-            blind: match options.conflict {
-                Some(conflict) => conflict == Conflict::Antimatter,
-                None => context.services.options().blind_writes,
-            },
             unseen: Unseen::default(),
             options,
             row_table_bytes,

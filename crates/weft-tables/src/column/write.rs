@@ -15,6 +15,7 @@ use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
+use super::options::Conflict;
 use super::part::Part;
 use super::row_table::Place;
 use super::store::Store;
@@ -70,7 +71,7 @@ impl Write for Store {
     }
 
     fn takes_blind_writes(&self) -> bool {
-        self.blind
+        self.options.conflict == Conflict::Antimatter
     }
 
     fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {

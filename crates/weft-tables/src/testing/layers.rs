@@ -52,8 +52,6 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
         workers: 0,
         log_segment_bytes: 1 << 16,
         row_table_bytes: 2048,
-        // Every other run writes whole rows without a look.
-        blind_writes: options.seed % 2 == 1,
         ..EngineOptions::default()
     };
     let open = || Engine::open(env.clone(), dir, vec![method.clone()], engine_options.clone()).expect("opens");
@@ -98,6 +96,9 @@ fn create(engine: &Arc<Engine>, method: &Arc<dyn Method>, options: &Options) {
         ("dead_percent", 10 + options.seed % 3 * 20),
     ];
     table.options = sizes.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
+    if options.seed % 2 == 1 {
+        table.options.insert("conflict".into(), "antimatter".into());
+    }
     if options.whole {
         table.options.insert("compaction".into(), "whole".into());
     }
