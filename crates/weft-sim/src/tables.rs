@@ -114,7 +114,7 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
         ("dead_percent", random.pick(&[5, 25, 50])),
     ];
     new.options = sizes.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect::<BTreeMap<_, _>>();
-    if random.chance(60) {
+    if random.chance(50) {
         new.options.insert("conflict".to_owned(), "antimatter".to_owned());
     }
     new

@@ -48,12 +48,8 @@ type Rows = BTreeMap<i64, Box<str>>;
 
 /// Runs it; panics on the first difference.
 pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
-    let engine_options = EngineOptions {
-        workers: 0,
-        log_segment_bytes: 1 << 16,
-        row_table_bytes: 2048,
-        ..EngineOptions::default()
-    };
+    let engine_options =
+        EngineOptions { workers: 0, log_segment_bytes: 1 << 16, row_table_bytes: 2048, ..EngineOptions::default() };
     let open = || Engine::open(env.clone(), dir, vec![method.clone()], engine_options.clone()).expect("opens");
     let engine = open();
     create(&engine, method, options);
