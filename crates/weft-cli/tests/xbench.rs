@@ -182,6 +182,20 @@ fn a_soak_in_windows() {
 }
 
 #[test]
+fn merge_on_read_leaves_the_same_rows() {
+    let with = |conflict: &str, names: &str| {
+        experiment(names, &["--configurations", "default", "--schedulers", "default", "--conflict", conflict])
+    };
+    let sums = |conflict| values(&with(conflict, "fig6"), "fig6", "default", "sum");
+    let sums_of_marks = sums("mark");
+    assert!(!sums_of_marks.is_empty() && sums_of_marks == sums("antimatter"), "{sums_of_marks:?}");
+    let lines = with("antimatter", "fig9,soak");
+    let upserts = values(&lines, "fig9", "default", "p50");
+    assert!(upserts.iter().any(|(statement, ms)| statement == "upsert" && *ms > 0.0), "{upserts:?}");
+    assert!(values(&lines, "soak", "default", "space").iter().all(|(_, bytes)| *bytes > 0.0), "{lines:?}");
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     for (arguments, message) in [
         (&["--only", "fig2"][..], "there is no experiment fig2"),

@@ -47,7 +47,7 @@ faults! {
     ForgetLayers "A manifest edit names neither the tables that change their layer nor the borders of the buckets.";
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ScanUnreconciled "A scan does not look for rows that blind writes have replaced.";
-    ForgetBlindWrites "Rows that blind writes have replaced are found and not marked.";
+    ConvertUnreconciled "A row table is converted before the rows are marked that its blind writes have replaced.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
     SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
     SkipRowLock "The lock of a row is not taken.";

@@ -15,7 +15,7 @@ fn setting(name: &str) -> Option<u64> {
 
 /// What one seed runs.
 fn crashes_per_seed(seeds: u64) -> u64 {
-    let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 800 } else { 2000 });
+    let crashes = setting("WEFT_SIM_CRASHES").unwrap_or(if cfg!(debug_assertions) { 1000 } else { 2000 });
     crashes.div_ceil(seeds)
 }
 

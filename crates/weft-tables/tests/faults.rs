@@ -24,18 +24,21 @@ fn options(seed: u64) -> transfers::Options {
         ("granularity_bytes".to_owned(), "8192".to_owned()),
         ("overlap_max".to_owned(), "2".to_owned()),
         ("dead_percent".to_owned(), "10".to_owned()),
+        ("conflict".to_owned(), ["mark", "antimatter"][(seed / 3 % 2) as usize].to_owned()),
     ]);
     let row_table_bytes = [1_500, 6_000, 1 << 20][(seed % 3) as usize];
     transfers::Options { seed, keys: 12, writers: 3, transactions: 25, readers: 2, table, row_table_bytes }
 }
 
 /// The faults of this method that need no crash to be seen.
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 7] = [
     Fault::LoseMarkAtConversion,
     Fault::StaleLayout,
     Fault::DropDeadTooEarly,
     Fault::ConvertTooEarly,
     Fault::ForgetMarks,
+    Fault::ScanUnreconciled,
+    Fault::ConvertUnreconciled,
 ];
 
 /// The first seed whose run does not end well.
@@ -79,11 +82,22 @@ const STEPS: [&str; 6] = ["inputs read", "files written", "files synced", "edit 
 /// Keys of the table of the interleaving test.
 const KEYS: i64 = 3000;
 
+/// How rows are deleted while a job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deletes {
+    /// By marks.
+    Marked,
+    /// By antimatter, which becomes marks when the job is done.
+    Blind,
+    /// By antimatter, which a scan turns into marks at once.
+    BlindThenScanned,
+}
+
 /// Deletes rows all over the table at the moment when a job has done a step; an error when one of them comes back.
-fn delete_during(env: &Env, kind: JobKind, step: Step) -> Result<(), String> {
+fn delete_during(env: &Env, kind: JobKind, step: Step, deletes: Deletes) -> Result<(), String> {
     let options = EngineOptions { workers: 0, ..EngineOptions::default() };
     let engine = Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).expect("opens");
-    let table = filled(&engine);
+    let table = filled(&engine, deletes);
     let mut offer = None;
     for round in 0..400 {
         offer = table.table.jobs().into_iter().find(|offer| offer.kind == kind);
@@ -106,7 +120,7 @@ fn delete_during(env: &Env, kind: JobKind, step: Step) -> Result<(), String> {
             return;
         }
         let engine = theirs.clone();
-        let started = env.spawn.spawn("deleter", Box::new(move || delete(&engine))).expect("starts");
+        let started = env.spawn.spawn("deleter", Box::new(move || delete(&engine, deletes))).expect("starts");
         if done.name().ends_with("marks carried") {
             // The job holds the mark lock: the deletes wait for it and find their rows in the new layout.
             *handle.lock() = Some(started);
@@ -132,12 +146,14 @@ fn delete_during(env: &Env, kind: JobKind, step: Step) -> Result<(), String> {
     }
 }
 
-fn filled(engine: &Arc<Engine>) -> TableRef {
+fn filled(engine: &Arc<Engine>, deletes: Deletes) -> TableRef {
     let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: true };
     let mut new = NewTable::new("t", Schema::new(vec![column("k"), column("v")], vec![0]), "column");
     let sizes = [("column_table_bytes", 4096), ("bucket_bytes", 4096), ("granularity_bytes", 12288)];
     let sizes = sizes.into_iter().chain([("incremental_bytes", 6000), ("overlap_max", 2)]);
     new.options = sizes.map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+    let conflict = if deletes == Deletes::Marked { "mark" } else { "antimatter" };
+    new.options.insert("conflict".to_owned(), conflict.to_owned());
     let mut txn = engine.begin().expect("begins");
     let table = txn.create_table(new).expect("creates");
     for k in 0..KEYS {
@@ -159,20 +175,30 @@ fn update(engine: &Arc<Engine>, table: &TableRef, round: i64) {
     txn.commit().expect("commits");
 }
 
-fn delete(engine: &Arc<Engine>) {
+fn delete(engine: &Arc<Engine>, deletes: Deletes) {
     let mut txn = engine.begin().expect("begins");
     let table = txn.table("t").expect("is there");
     for k in (3..KEYS).step_by(7) {
-        assert!(txn.delete(&table, &table.keys.encode([ValueRef::Int(k)])).expect("deletes"));
+        let key = table.keys.encode([ValueRef::Int(k)]);
+        if deletes != Deletes::Marked {
+            // A row that the transaction put it deletes without a look.
+            txn.put(&table, &key, &table.codec.encode([ValueRef::Int(k), ValueRef::Int(0)])).expect("puts");
+        }
+        assert!(txn.delete(&table, &key).expect("deletes"));
     }
     txn.commit().expect("commits");
+    if deletes == Deletes::BlindThenScanned {
+        let txn = engine.begin().expect("begins");
+        let rows = scan_rows(&table, txn.view(&table), &[], &[], 1, 8192).expect("scans");
+        assert_eq!(rows.len(), (0..KEYS).filter(|key| key % 7 != 3).count(), "a scan beside the job");
+    }
 }
 
-fn interleaved(kind: JobKind, step: Step) -> RunEnd {
+fn interleaved(kind: JobKind, step: Step, deletes: Deletes) -> RunEnd {
     let simulation = Simulation::new(SimOptions::seeded(1));
     simulation.run(move |env| {
-        if let Err(wrong) = delete_during(&env, kind, step) {
-            panic!("deletes after {}: {wrong}", step.name());
+        if let Err(wrong) = delete_during(&env, kind, step, deletes) {
+            panic!("deletes {deletes:?} after {}: {wrong}", step.name());
         }
     })
 }
@@ -183,13 +209,15 @@ fn marks_at_every_step() {
         for (place, step) in STEPS.iter().enumerate() {
             let name = format!("{name}: {step}");
             let step = *Step::ALL.iter().find(|step| step.name() == name).expect("a step");
-            assert_eq!(interleaved(kind, step), RunEnd::Finished, "{name}");
+            for deletes in [Deletes::Marked, Deletes::Blind, Deletes::BlindThenScanned] {
+                assert_eq!(interleaved(kind, step, deletes), RunEnd::Finished, "{name}, {deletes:?}");
+            }
             if place < 4 {
                 plant(Some(Fault::LoseMarkAtConversion));
-                let end = interleaved(kind, step);
+                let end = interleaved(kind, step, Deletes::Marked);
                 plant(None);
                 let RunEnd::Panicked { message, .. } = end else { panic!("{name}: a lost mark went unnoticed") };
-                assert!(message.contains("deletes after"), "{message}");
+                assert!(message.contains("deletes Marked after"), "{message}");
             }
         }
     }

@@ -31,7 +31,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use weft_env::sync::{Mutex, MutexGuard};
 use weft_format::bloom::hash_bytes;
 use weft_format::{Result, Timestamp, Value};
-use weft_kernel::fault::{Fault, active};
 use weft_kernel::step::{Step, reached};
 
 use super::key_probe::KeyProbe;
@@ -131,10 +130,7 @@ impl Store {
         }
         let _reconciling = self.unseen.reconciling.lock();
         let writes = self.unseen.sorted();
-        let mut replaced = replaced(&self.layout(), &writes)?;
-        if active(Fault::ForgetBlindWrites) {
-            replaced.clear();
-        }
+        let replaced = replaced(&self.layout(), &writes)?;
         for some in replaced.chunks(MARKS_AT_ONCE) {
             let _marking = self.marking.lock();
             let layout = self.layout();
