@@ -53,6 +53,8 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         }
         // What is lost after a reopen is where tables lie, never a row.
         Fault::ForgetLayers => first_failure_of_layers(),
+        // A scan during the conversion would hide it.
+        Fault::ConvertUnreconciled => first_failure_of_layers(),
         _ => first_failure(SEEDS),
     }
 }
