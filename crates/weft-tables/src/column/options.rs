@@ -11,8 +11,7 @@
 //! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
-//! | `conflict` | `mark`: a write ends the version that it replaces; `antimatter`: whole rows are written without a look \
-//! at it, readers and conversions end it (`reconcile.rs`) | mark | |
+//! | `conflict` | `mark`: a write ends what it replaces; `antimatter`: who reads or converts later does | mark | |
 //! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks | fine | |
 //!
 //! ```text
