@@ -4,7 +4,7 @@
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
 //!      interval ── array            values of several parts
-//!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!      row ── key ── key_rows ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
@@ -20,6 +20,7 @@ pub mod error;
 pub mod ids;
 pub mod interval;
 pub mod key;
+pub mod key_rows;
 pub mod mask;
 pub mod predicate;
 pub mod row;
@@ -38,6 +39,7 @@ pub use error::{Code, Error, ErrorKind, Result};
 pub use ids::{FileId, Lsn, TableId, Timestamp, TxnId};
 pub use interval::Interval;
 pub use key::KeyCodec;
+pub use key_rows::KeyRows;
 pub use mask::Mask;
 pub use predicate::{CompareOp, Predicate};
 pub use row::RowCodec;

@@ -40,8 +40,8 @@ use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
 use crate::table::{
-    Attachment, Base, Change, JobOffer, LayerStatus, Maintain, Newest, PartStatus, RecoveredTable, Replay, Scan,
-    ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
+    Attachment, Base, Change, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
+    Replay, Scan, ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -586,6 +586,28 @@ impl Write for Index {
     }
 }
 
+impl Replace for Index {
+    fn bulk_bytes(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
+        vec![false; places.len()]
+    }
+
+    fn build_replacing(&self, _: &[RecordBatch]) -> Result<Attachment> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn built_row(&self, _: &Attachment, _: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        Err(not_a_table(self.name()))
+    }
+
+    fn built_rows(&self, _: &Attachment, _: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()> {
+        Err(not_a_table(self.name()))
+    }
+}
+
 impl Maintain for Index {
     fn jobs(&self) -> Vec<JobOffer> {
         self.store.jobs()
@@ -642,5 +664,5 @@ impl Replay for Index {
 /// What [`IndexStore`] made, as a transaction stages it.
 pub(crate) fn attachment(built: BuiltFiles) -> Attachment {
     let files: Vec<FileId> = built.files;
-    Attachment { files, rows: built.entries, payload: Vec::new() }
+    Attachment { files, rows: built.entries, payload: Vec::new(), replaced: None }
 }

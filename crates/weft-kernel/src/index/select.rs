@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::DataType as ArrowType;
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
@@ -25,7 +26,7 @@ use super::Direction;
 use super::parts::IndexPart;
 use super::relation::Index;
 use crate::catalog::TableRef;
-use crate::table::{ExprTest, Partition, ScanMetrics, ScanOutput, ScanRequest};
+use crate::table::{ExprTest, LOCATION, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 
 /// The most candidates that are read one by one, whatever the table's size.
 const CANDIDATES_MAX: u64 = 2000;
@@ -197,13 +198,16 @@ fn bytes_of(bound: &Bound<Vec<u8>>) -> &[u8] {
 
 /// Rows as the partitions of a scan, all in the first.
 fn output(t: &TableRef, request: &ScanRequest, rows: &[Arc<[u8]>], name: &str) -> Result<ScanOutput> {
-    let schema = t.def.schema.arrow(&request.projection);
+    let schema = scan_schema(&t.def.schema, &request.projection);
     let mut batches = Vec::new();
     for rows in rows.chunks(request.batch_rows.max(1)) {
         let columns: Vec<ArrayRef> = request
             .projection
             .iter()
             .map(|&ordinal| {
+                if ordinal == LOCATION {
+                    return new_null_array(&ArrowType::Int64, rows.len());
+                }
                 let data_type = t.def.schema.columns[ordinal].data_type;
                 column_of_rows(&t.codec, data_type, ordinal, rows.iter().map(|row| &row[..]))
             })

@@ -14,6 +14,7 @@ impl std::fmt::Display for LockName {
 
 const ROW: u64 = 0x9e37_79b9_7f4a_7c15;
 const TABLE: u64 = 0xd1b5_4a32_d192_ed03;
+const FILES: u64 = 0xa076_1d64_78bd_642f;
 const TEXT: u64 = 0x8cb9_2ba7_2f3d_8dd7;
 
 impl LockName {
@@ -25,6 +26,11 @@ impl LockName {
     /// The lock of a whole table.
     pub fn table(table: TableId) -> LockName {
         LockName(hash(TABLE, &table.0.to_le_bytes()))
+    }
+
+    /// The lock of a table's list of indexes: shared by who builds files of rows for all of them.
+    pub fn indexes(table: TableId) -> LockName {
+        LockName(hash(FILES, &table.0.to_le_bytes()))
     }
 
     /// The lock of a table's name.
@@ -60,6 +66,7 @@ mod tests {
         let mut names = std::collections::HashSet::new();
         for table in 0..10u32 {
             names.insert(LockName::table(TableId(table)));
+            names.insert(LockName::indexes(TableId(table)));
             for key in 0..10_000u64 {
                 names.insert(LockName::key(TableId(table), &key.to_be_bytes()));
                 names.insert(LockName::key(TableId(table), &key.to_be_bytes()[4..]));
@@ -67,6 +74,6 @@ mod tests {
         }
         names.insert(LockName::table_name("a"));
         names.insert(LockName::table_name("a\0"));
-        assert_eq!(names.len(), 10 + 2 * 100_000 + 2);
+        assert_eq!(names.len(), 20 + 2 * 100_000 + 2);
     }
 }

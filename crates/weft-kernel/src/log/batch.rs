@@ -108,7 +108,11 @@ impl Batch {
     /// Puts the kept records of `failed`, whose block was not written because of `error`, before those of this batch
     /// that do not build on one which is not kept. `payload_bytes` is where the records of `failed` end.
     pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize, error: &Error) {
-        failed.entries.iter().filter_map(|entry| entry.waited.as_ref()).for_each(|waited| waited.fate.fail(error.clone()));
+        failed
+            .entries
+            .iter()
+            .filter_map(|entry| entry.waited.as_ref())
+            .for_each(|waited| waited.fate.fail(error.clone()));
         // In the order of the log, so that who builds on one that builds on a failed one fails, too.
         for waited in self.entries.iter().filter_map(|entry| entry.waited.as_ref()) {
             if let Err(lost) = check_behind(&waited.behind) {

@@ -71,6 +71,25 @@ pub trait Write: Send + Sync {
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
 }
 
+/// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
+///
+/// Installation of an attachment with [`Replaced`](super::Replaced) versions ends these, too, and replay of its record
+/// ends the versions that the files' keys have then: the log says nothing of them but that the rows replace others.
+pub trait Replace: Send + Sync {
+    /// A statement whose rows take more than this in a row table, bytes, builds files.
+    fn bulk_bytes(&self) -> u64;
+    /// Which of the versions that were seen there lie there still and have not ended: no lookup by key. The caller
+    /// holds the locks of their keys.
+    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool>;
+    /// As [`Write::build`], of rows that replace those of their keys, which the caller has locked. The keys are
+    /// distinct: this checks it.
+    fn build_replacing(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment>;
+    /// The row (row codec) of a key in files that were built and are not installed yet.
+    fn built_row(&self, attachment: &Attachment, key: &[u8]) -> Result<Option<Arc<[u8]>>>;
+    /// All such rows, each with its key.
+    fn built_rows(&self, attachment: &Attachment, visit: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()>;
+}
+
 /// Background work.
 pub trait Maintain: Send + Sync {
     /// The jobs that could run now. A pure look at the layout: quick, no I/O.
@@ -103,9 +122,9 @@ pub trait Replay: Send + Sync {
 }
 
 /// A table of some method.
-pub trait Table: Scan + Write + Maintain + Replay {}
+pub trait Table: Scan + Write + Replace + Maintain + Replay {}
 
-impl<T: Scan + Write + Maintain + Replay> Table for T {}
+impl<T: Scan + Write + Replace + Maintain + Replay> Table for T {}
 
 /// What a method gets to build or reopen a table.
 #[derive(Clone)]

@@ -1,8 +1,9 @@
-//! The contract between the kernel and a table method: four small traits, and the words they share.
+//! The contract between the kernel and a table method: five small traits, and the words they share.
 //!
 //! ```text
 //!   Scan      a snapshot's rows as partitions of Arrow batches
 //!   Write     point reads, and the installation of committed writes
+//!   Replace   many rows at once, by files of their own
 //!   Maintain  what background jobs there are, each priced; run one
 //!   Replay    apply one logged change (crash recovery, read nodes)
 //! ```
@@ -12,12 +13,17 @@
 
 mod job;
 mod method;
+mod replaced;
 mod scan;
 mod status;
 mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
-pub use method::{Maintain, Method, Newest, RecoveredTable, Replay, Scan, Table, TableContext, Write};
-pub use scan::{ExprTest, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics};
+pub use method::{Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, Write};
+pub use replaced::Replaced;
+pub use scan::{
+    ExprTest, LOCATION, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics,
+    scan_schema,
+};
 pub use status::{LayerStatus, PartStatus};
 pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, SchemaRef};
 use weft_env::sync::Mutex;
 use weft_expr::Expr;
 use weft_format::predicate::Predicate;
-use weft_format::{Result, Timestamp, Value};
+use weft_format::{Result, Schema, Timestamp, Value};
 
 use super::write_set::TableWrites;
 use crate::txn::ReadSet;
@@ -25,12 +26,29 @@ pub struct ReadView {
     pub reads: Option<Arc<ReadSet>>,
 }
 
+/// In a projection: where each row lies, as a number for [`Location::of_number`](super::Location::of_number), or NULL
+/// when only the key finds it again. No ordinal of a column.
+pub const LOCATION: usize = usize::MAX;
+
+/// The Arrow schema of what a scan returns.
+pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
+    if !projection.contains(&LOCATION) {
+        return schema.arrow(projection);
+    }
+    let columns: Vec<usize> = projection.iter().copied().filter(|&ordinal| ordinal != LOCATION).collect();
+    let arrow = schema.arrow(&columns);
+    let mut stored = arrow.fields().iter().cloned();
+    let location = || Arc::new(Field::new("location", DataType::Int64, true));
+    let field = |&ordinal: &usize| if ordinal == LOCATION { Some(location()) } else { stored.next() };
+    Arc::new(arrow_schema::Schema::new(projection.iter().filter_map(field).collect::<Vec<_>>()))
+}
+
 /// One scan of one table.
 #[derive(Clone)]
 pub struct ScanRequest {
     /// What is visible.
     pub view: ReadView,
-    /// Ordinals of the columns to return, in this order; may be empty (then batches carry only a row count).
+    /// Ordinals of the columns to return, in this order, and [`LOCATION`]; may be empty (then batches carry only a row count).
     pub projection: Vec<usize>,
     /// A conjunction; the scan applies it exactly: rows that do not satisfy it are not returned.
     pub predicates: Vec<Predicate>,

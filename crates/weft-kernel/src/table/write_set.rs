@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use weft_format::{FileId, Timestamp, Value};
 
+use super::replaced::Replaced;
+
 /// Where a committed version was seen. A hint: installation finds it again when a job has moved it (invariant 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -35,6 +37,25 @@ impl Base {
     }
 }
 
+impl Location {
+    /// A position in a column table as one number: the file in the upper, the position in the lower half. None for row
+    /// tables, and for files beyond 2^31.
+    pub fn number(self) -> Option<i64> {
+        match self {
+            Location::ColumnTable(file, position) => {
+                let file = i64::from(i32::try_from(file.0).ok()?);
+                Some(file << 32 | i64::from(position))
+            }
+            Location::RowTable(_) => None,
+        }
+    }
+
+    /// The location that has a number.
+    pub fn of_number(number: i64) -> Location {
+        Location::ColumnTable(FileId((number >> 32) as u64), number as u32)
+    }
+}
+
 /// The staged state of one key.
 #[derive(Clone, Debug)]
 pub struct Staged {
@@ -62,6 +83,8 @@ pub struct Attachment {
     pub rows: u64,
     /// What the method wants to know about them again at installation and replay.
     pub payload: Vec<u8>,
+    /// What their rows replace; none when they are rows more.
+    pub replaced: Option<Arc<Replaced>>,
 }
 
 /// All staged writes of one transaction to one table. Copied when a scan holds it while the transaction writes on.

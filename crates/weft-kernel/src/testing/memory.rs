@@ -15,7 +15,7 @@ use crate::catalog::TableDef;
 use crate::manifest::Edit;
 use crate::table::{
     Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus,
-    Partition, Price, RecoveredTable, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext,
+    Partition, Price, RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext,
     TableStatistics, TableWrites, Write,
 };
 use weft_format::key::KeyCodec;
@@ -168,10 +168,15 @@ impl MemoryTable {
         Ok(rows)
     }
 
-    fn attach(&self, state: &mut State, ts: Timestamp, files: &[FileId]) -> Result<()> {
+    /// `payload` 0: the rows replace those of their keys.
+    fn attach(&self, state: &mut State, ts: Timestamp, files: &[FileId], payload: &[u8]) -> Result<()> {
         for &file in files {
             for (_, row) in self.read_file(file)? {
-                state.insert(self.keys.of_row(&self.codec.read().clone(), &row), ts, row);
+                let key = self.keys.of_row(&self.codec.read().clone(), &row);
+                if payload == [0] {
+                    state.delete(&key, ts);
+                }
+                state.insert(key, ts, row);
             }
             state.attached.push((ts, file));
         }
@@ -192,6 +197,29 @@ impl Drop for MemoryTable {
                 state.file.into_iter().chain(state.attached.iter().map(|attached| attached.1)).collect();
             files.into_iter().for_each(|file| self.remove(file));
         }
+    }
+}
+
+impl MemoryTable {
+    fn build_rows(&self, batches: &[RecordBatch], is_new: bool) -> Result<Attachment> {
+        let mut rows: Vec<(Timestamp, Arc<[u8]>)> = Vec::new();
+        for batch in batches {
+            let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
+            for i in 0..batch.num_rows() {
+                let row =
+                    self.codec.read().clone().encode(
+                        columns.iter().map(|column| {
+                            if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
+                        }),
+                    );
+                if is_new && self.newest(&self.keys.of_row(&self.codec.read().clone(), &row))?.is_some() {
+                    return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
+                }
+                rows.push((Timestamp(0), row.into()));
+            }
+        }
+        let file = self.write_file(&rows)?;
+        Ok(Attachment { files: vec![file], rows: rows.len() as u64, payload: vec![u8::from(is_new)], replaced: None })
     }
 }
 
@@ -271,24 +299,7 @@ impl Write for MemoryTable {
     }
 
     fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment> {
-        let mut rows: Vec<(Timestamp, Arc<[u8]>)> = Vec::new();
-        for batch in batches {
-            let columns: Vec<_> = batch.columns().iter().map(|column| column.as_primitive::<Int64Type>()).collect();
-            for i in 0..batch.num_rows() {
-                let row =
-                    self.codec.read().clone().encode(
-                        columns.iter().map(|column| {
-                            if column.is_null(i) { ValueRef::Null } else { ValueRef::Int(column.value(i)) }
-                        }),
-                    );
-                if self.newest(&self.keys.of_row(&self.codec.read().clone(), &row))?.is_some() {
-                    return Err(Error::new(Code::UniqueViolation, "a key of the batch exists"));
-                }
-                rows.push((Timestamp(0), row.into()));
-            }
-        }
-        let file = self.write_file(&rows)?;
-        Ok(Attachment { files: vec![file], rows: rows.len() as u64, payload: vec![1] })
+        self.build_rows(batches, true)
     }
 
     fn discard(&self, attachment: &Attachment) {
@@ -298,7 +309,7 @@ impl Write for MemoryTable {
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         let mut state = self.state.lock();
         for attachment in &writes.attachments {
-            self.attach(&mut state, ts, &attachment.files)?;
+            self.attach(&mut state, ts, &attachment.files, &attachment.payload)?;
         }
         for (key, Staged { base, row, .. }) in &writes.rows {
             match base {
@@ -312,6 +323,40 @@ impl Write for MemoryTable {
             }
         }
         state.last = state.last.max(ts);
+        Ok(())
+    }
+}
+
+impl Replace for MemoryTable {
+    fn bulk_bytes(&self) -> u64 {
+        4 << 20
+    }
+
+    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
+        vec![false; places.len()]
+    }
+
+    fn build_replacing(&self, batches: &[RecordBatch]) -> Result<Attachment> {
+        self.build_rows(batches, false)
+    }
+
+    fn built_row(&self, attachment: &Attachment, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        let mut found = None;
+        self.built_rows(attachment, &mut |other, row| {
+            if other == key {
+                found = Some(row);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn built_rows(&self, attachment: &Attachment, visit: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()> {
+        for &file in &attachment.files {
+            for (_, row) in self.read_file(file)? {
+                visit(&self.keys.of_row(&self.codec.read().clone(), &row), row)?;
+            }
+        }
         Ok(())
     }
 }
@@ -418,7 +463,7 @@ impl Replay for MemoryTable {
                 state.insert(key.clone(), ts, row[..].into());
             }
             Change::Clear { key } => state.clear(key, ts),
-            Change::Attach(files, _) => self.attach(&mut state, ts, files)?,
+            Change::Attach(files, payload) => self.attach(&mut state, ts, files, payload)?,
         }
         state.last = state.last.max(ts);
         Ok(())

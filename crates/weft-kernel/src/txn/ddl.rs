@@ -131,7 +131,10 @@ impl Transaction {
                 self.lock_table(&owner, LockMode::EXCLUSIVE)?;
                 self.check_alive(t)
             }
-            None => self.lock_table(t, LockMode::EXCLUSIVE),
+            None => {
+                self.lock_table(t, LockMode::EXCLUSIVE)?;
+                self.unbuild(t)
+            }
         }
     }
 

@@ -87,7 +87,8 @@ impl Transaction {
         if commit.ts <= published {
             return Ok(None);
         }
-        let (Staged { base: Base::Version(_, location), row: Some(row), .. }, None) = (staged, commit.fate.error()) else {
+        let (Staged { base: Base::Version(_, location), row: Some(row), .. }, None) = (staged, commit.fate.error())
+        else {
             // Added, put, deleted or failed: for this statement the row is there, gone or as before with the next snapshot.
             self.core().timeline.wait_published(commit.ts)?;
             return Ok(None);

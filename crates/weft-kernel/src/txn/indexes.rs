@@ -36,8 +36,8 @@ impl Transaction {
     /// [`Code::UniqueViolation`].
     pub fn create_index(&mut self, t: &TableRef, new: NewIndex) -> Result<()> {
         self.core().check_writable()?;
-        let has_files = self.journal.find(t.id()).is_some_and(|state| !state.writes.attachments.is_empty());
-        if has_files {
+        self.unbuild(t)?;
+        if self.has_built(t) {
             let message =
                 format!("table {:?} has uncommitted rows of a bulk statement of this transaction", t.def.name);
             return Err(Error::new(Code::FeatureNotSupported, message).hint("commit first, or make the index before"));
@@ -45,6 +45,7 @@ impl Transaction {
         new.check(&t.def.schema)?;
         self.lock_free_name(t.def.namespace, &new.name)?;
         let own = OwnDdl::creates(&self.ddl, t.id());
+        self.lock_indexes(t, LockMode::EXCLUSIVE, self.lock_wait())?;
         self.lock_table(t, LockMode::SHARED)?;
         let relation = NewTable { namespace: t.def.namespace, oid: new.oid, ..new.relation(t.id()) };
         let def = Arc::new(relation.into_def(self.core().catalog.allocate_id()));
@@ -247,7 +248,7 @@ impl Transaction {
     /// as new as its table.
     pub fn can_use_index(&self, t: &TableRef, index: &Index) -> bool {
         let own = OwnDdl::creates(&self.ddl, index.id()) && OwnDdl::creates(&self.ddl, t.id());
-        (own || index.is_usable(self.read_ts)) && !OwnDdl::drops(&self.ddl, index.id()) && !self.has_built(t)
+        (own || index.is_usable(self.read_ts)) && !OwnDdl::drops(&self.ddl, index.id()) && !self.has_files(t)
     }
 
     /// Keys of rows that may have values between two bounds (the first columns of an index), own rows included; by
@@ -432,9 +433,7 @@ impl Transaction {
         let same = |row: &[u8]| index.has_row_by(row, value, &mut Vec::with_capacity(value.len()));
         let own = self.own_values.get(&(index.id(), value.into()));
         for other in own.into_iter().flatten().filter(|other| ***other != *key) {
-            if let Some(Staged { row: Some(staged), .. }) = self.own_row(t, other)?
-                && same(staged)
-            {
+            if self.own_row(t, other)?.is_some_and(|own| own.row.as_deref().is_some_and(same)) {
                 return Err(duplicate_value(t, index, row));
             }
         }
@@ -448,7 +447,7 @@ impl Transaction {
         for other in candidates {
             // Own rows were looked at, but those that were changed beside the index: they have what is committed.
             let is_beside = |own: &Staged| own.is_partial() && !index.is_touched(&own.columns);
-            if self.own_row(t, &other)?.is_some_and(|own| !is_beside(own)) {
+            if self.own_row(t, &other)?.is_some_and(|own| !is_beside(&own)) {
                 continue;
             }
             if self.newest_row(t, &other)?.is_some_and(|row| same(&row)) {
@@ -475,12 +474,20 @@ impl Transaction {
         t.table.read_row(key, Timestamp::MAX)
     }
 
-    /// Builds the entries of rows that are added in bulk; nobody else writes to the table. After an error nothing is
-    /// left.
-    pub(super) fn build_indexes(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<IndexFiles> {
+    /// Builds the entries of rows that are added in bulk, where nobody else writes to the table, or are replaced with
+    /// some columns changed, none of them of a unique index. After an error nothing is left.
+    pub(super) fn build_indexes(
+        &mut self,
+        t: &TableRef,
+        batches: &[RecordBatch],
+        changed: Option<&[usize]>,
+    ) -> Result<IndexFiles> {
         let mut built = IndexFiles::new();
         for relation in t.index_relations().iter() {
             let Some(index) = &relation.as_index else { continue };
+            if changed.is_some_and(|changed| !index.is_touched(changed)) {
+                continue;
+            }
             match self.build_index(t, index, batches) {
                 Ok(attachment) if attachment.files.is_empty() => {}
                 Ok(attachment) => built.push((relation.clone(), attachment)),

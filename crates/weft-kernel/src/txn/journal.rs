@@ -37,6 +37,8 @@ pub(super) enum Step {
     Moved { table: TableId, from: Arc<[u8]>, to: Arc<[u8]> },
     /// An attachment was added at the end.
     Attach { table: TableId },
+    /// An attachment was taken out, whose rows are staged one by one from here on.
+    Unbuild { table: TableId, at: usize, attachment: Attachment },
     /// The last entry of the transaction's DDL was added.
     Ddl,
     /// SET CONSTRAINTS: what was said before.
@@ -54,6 +56,8 @@ pub(super) struct Journal {
     pub(super) constraint_modes: ConstraintModes,
     /// Bytes of staged keys and rows.
     pub(super) staged_bytes: u64,
+    /// Attachments that were taken out: their files go with the transaction.
+    unbuilt: Vec<(TableRef, Attachment)>,
 }
 
 impl Journal {
@@ -113,8 +117,17 @@ impl Journal {
 
     /// Stages files.
     pub(super) fn attach(&mut self, table: &TableRef, attachment: Attachment) {
+        self.staged_bytes += attachment.replaced.as_ref().map_or(0, |replaced| replaced.memory_bytes());
         Arc::make_mut(&mut self.state(table).writes).attachments.push(attachment);
         self.note(|| Step::Attach { table: table.def.id });
+    }
+
+    /// Takes files out again: their rows are staged one by one next.
+    pub(super) fn unbuild(&mut self, table: &TableRef, at: usize) -> Attachment {
+        let attachment = Arc::make_mut(&mut self.state(table).writes).attachments.remove(at);
+        self.unbuilt.push((table.clone(), attachment.clone()));
+        self.note(|| Step::Unbuild { table: table.def.id, at, attachment: attachment.clone() });
+        attachment
     }
 
     /// Writes a step down when a mark may want it back.
@@ -141,10 +154,21 @@ impl Journal {
                     let state = self.find(table).expect("the table has a state: it was staged to");
                     state.table.table.discard(&attachment);
                 }
+                Step::Unbuild { table, at, attachment } => {
+                    self.unbuilt.retain(|(_, unbuilt)| unbuilt.files != attachment.files);
+                    self.writes_mut(table).attachments.insert(at, attachment);
+                }
                 Step::Moved { .. } => {}
                 Step::Ddl => undo_ddl(),
                 Step::Modes(before) => self.constraint_modes = before,
             }
+        }
+    }
+
+    /// Files go whose rows were staged one by one.
+    pub(super) fn discard_unbuilt(&mut self) {
+        for (table, attachment) in std::mem::take(&mut self.unbuilt) {
+            table.table.discard(&attachment);
         }
     }
 

@@ -29,6 +29,7 @@ mod level;
 mod objects;
 mod reads;
 mod recent;
+mod replace;
 mod sequences;
 mod speculation;
 mod stage;

@@ -24,7 +24,7 @@ use super::recent::{CommittedWrites, TableCommit};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::ColumnSet;
-use crate::table::{Base, Staged};
+use crate::table::{Base, LOCATION, Staged};
 
 /// How many keys of a table are remembered one by one; beyond, the whole table counts as read.
 const KEYS_MAX: usize = 100_000;
@@ -64,7 +64,7 @@ impl ReadSet {
     /// A scan was started.
     pub(crate) fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]) {
         let tested = predicates.iter().map(Predicate::column);
-        let columns = projection.iter().copied().chain(tested).collect();
+        let columns = projection.iter().copied().filter(|&column| column != LOCATION).chain(tested).collect();
         self.tables.lock().entry(table).or_default().note_scan(predicates, columns);
     }
 

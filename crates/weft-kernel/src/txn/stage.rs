@@ -8,6 +8,7 @@
 //!   delete   nothing seen at s   → false;  n none, or any column changed → serialization failure
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -24,7 +25,7 @@ use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
-use crate::table::{Attachment, Base, Newest, Staged};
+use crate::table::{Attachment, Base, Newest, Replaced, Staged, Table};
 
 /// Staged bytes are charged in steps of this.
 const CHARGE_BYTES: u64 = 64 << 10;
@@ -93,14 +94,14 @@ impl Transaction {
         if self.own_row(t, key)?.is_some() {
             self.widen(t, key, mode)?;
         }
-        let staged = match self.own_row(t, key)? {
+        let staged = match self.own_copy(t, key)? {
             Some(Staged { row: None, .. }) => return Err(gone(t, key)),
             Some(Staged { base: Base::Free, .. }) => {
                 Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() }
             }
             Some(Staged { base, row: Some(before), columns }) => {
-                let columns = merge(columns, &changed_columns(&t.codec, before, row));
-                Staged { base: *base, row: Some(row.into()), columns }
+                let columns = merge(&columns, &changed_columns(&t.codec, &before, row));
+                Staged { base, row: Some(row.into()), columns }
             }
             None => {
                 let (newest, before) = self.locked_row(t, key, mode)?.ok_or_else(|| changed_meanwhile(t, key))?;
@@ -119,13 +120,13 @@ impl Transaction {
         if self.own_row(t, key)?.is_some() {
             self.widen(t, key, LockMode::EXCLUSIVE)?;
         }
-        let staged = match self.own_row(t, key)? {
+        let staged = match self.own_copy(t, key)? {
             Some(Staged { row: None, .. }) => None,
             Some(Staged { base: Base::Free, .. }) => {
                 Some(Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() })
             }
             Some(Staged { base, columns: before, .. }) => {
-                Some(Staged { base: *base, row: Some(row.into()), columns: merge(before, &columns) })
+                Some(Staged { base, row: Some(row.into()), columns: merge(&before, &columns) })
             }
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
                 Some(newest) => Some(Staged { base: version(&newest), row: Some(row.into()), columns }),
@@ -159,9 +160,9 @@ impl Transaction {
         if self.own_row(t, key)?.is_some() {
             self.widen(t, key, LockMode::EXCLUSIVE)?;
         }
-        let base = match self.own_row(t, key)? {
+        let base = match self.own_copy(t, key)? {
             Some(Staged { row: None, .. }) => return Ok(false),
-            Some(Staged { base, .. }) => *base,
+            Some(Staged { base, .. }) => base,
             None => match self.locked_version(t, key, LockMode::EXCLUSIVE, self.lock_wait())? {
                 Some(newest) => version(&newest),
                 None => {
@@ -231,12 +232,22 @@ impl Transaction {
         }
         self.check_buildable(t)?;
         self.check_built(t, batches)?;
-        let (files, of_indexes) = self.build_files(t, batches);
+        self.build_and_attach(t, batches, None)
+    }
+
+    /// Builds files of rows, and of their entries in indexes, and stages them; `replaced` when they are not rows more.
+    pub(super) fn build_and_attach(
+        &mut self,
+        t: &TableRef,
+        batches: &[RecordBatch],
+        replaced: Option<Arc<Replaced>>,
+    ) -> Result<u64> {
+        let (files, of_indexes) = self.build_files(t, batches, replaced.as_deref().map(Replaced::columns));
         match (files, of_indexes) {
             (Ok(files), Ok(of_indexes)) => {
                 let rows = files.rows;
                 of_indexes.into_iter().for_each(|(relation, files)| self.journal.attach(&relation, files));
-                self.journal.attach(t, files);
+                self.journal.attach(t, Attachment { replaced, ..files });
                 Ok(rows)
             }
             (Ok(files), Err(error)) => {
@@ -252,22 +263,32 @@ impl Transaction {
     }
 
     /// The files of the table, written by a thread of its own, and those of its indexes, written by this one meanwhile.
-    fn build_files(&mut self, t: &TableRef, batches: &[RecordBatch]) -> (Result<Attachment>, Result<IndexFiles>) {
+    fn build_files(
+        &mut self,
+        t: &TableRef,
+        batches: &[RecordBatch],
+        changed: Option<&[usize]>,
+    ) -> (Result<Attachment>, Result<IndexFiles>) {
+        let is_new = changed.is_none();
+        let build = move |table: &dyn Table, rows: &[RecordBatch]| match is_new {
+            true => table.build(rows),
+            false => table.build_replacing(rows),
+        };
         if t.index_relations().is_empty() {
-            return (t.table.build(batches), Ok(Vec::new()));
+            return (build(&*t.table, batches), Ok(Vec::new()));
         }
         let built = Arc::new(Mutex::new(None));
         let (table, result, rows) = (t.table.clone(), built.clone(), batches.to_vec());
         let body = move || {
-            let files = table.build(&rows);
+            let files = build(&*table, &rows);
             *result.lock() = Some(files);
         };
         let thread = self.core().env.spawn.spawn("weft-load-table", Box::new(body));
-        let of_indexes = self.build_indexes(t, batches);
+        let of_indexes = self.build_indexes(t, batches, changed);
         let files = match thread.map(JoinHandle::join) {
             Ok(Ok(())) => built.lock().take().expect("the thread has ended, and not by a panic"),
             Ok(Err(text)) => Err(Error::internal(format!("the thread that loads rows panicked: {text}"))),
-            Err(_) => t.table.build(batches),
+            Err(_) => build(&*t.table, batches),
         };
         (files, of_indexes)
     }
@@ -282,6 +303,11 @@ impl Transaction {
     /// indexes do not.
     pub fn can_build_in_parts(&self, t: &TableRef) -> bool {
         self.can_build(t) && !has_unique_index(t)
+    }
+
+    /// A copy of what the transaction itself made of a key.
+    fn own_copy(&self, t: &TableRef, key: &[u8]) -> Result<Option<Staged>> {
+        Ok(self.own_row(t, key)?.map(Cow::into_owned))
     }
 
     /// Staged rows are invisible to the method's check of the keys, and built ones to unique indexes.
@@ -325,7 +351,7 @@ impl Transaction {
         self.unchanged_version(t, key, mode)
     }
 
-    fn unchanged_version(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<Option<Newest>> {
+    pub(super) fn unchanged_version(&mut self, t: &TableRef, key: &[u8], mode: LockMode) -> Result<Option<Newest>> {
         let mut newest = t.table.newest(key)?;
         if let Some(newest) = newest
             && newest.insert_ts <= self.read_ts
@@ -378,7 +404,7 @@ impl Transaction {
     }
 
     /// Keeps others from locking the table as a whole.
-    fn lock_writes(&mut self, t: &TableRef) -> Result<()> {
+    pub(super) fn lock_writes(&mut self, t: &TableRef) -> Result<()> {
         self.core().check_writable()?;
         if !self.journal.state(t).locked {
             self.lock_table(t, LockMode::SHARED)?;
@@ -546,7 +572,7 @@ fn duplicate_key(t: &TableRef, key: &[u8]) -> Error {
         .about(&t.def.name, None, Some(&constraint))
 }
 
-fn changed_meanwhile(t: &TableRef, key: &[u8]) -> Error {
+pub(super) fn changed_meanwhile(t: &TableRef, key: &[u8]) -> Error {
     let message = format!("{} was changed by a concurrent transaction", describe(t, key));
     Error::new(Code::SerializationFailure, message)
         .about(&t.def.name, None, None)

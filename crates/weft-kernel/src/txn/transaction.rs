@@ -1,5 +1,6 @@
 //! A transaction: its snapshot, its reads, its end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
-use crate::table::{Base, Newest, ReadView, Staged, TableWrites};
+use crate::table::{Attachment, Base, Newest, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
 type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;
@@ -343,9 +344,9 @@ impl Transaction {
 
     /// What the transaction sees beside its snapshot: its own row of a key, or what a pending commit made of it.
     #[inline]
-    fn shown_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<&Staged>> {
+    fn shown_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Cow<'_, Staged>>> {
         match (self.own_row(t, key)?, &self.speculation) {
-            (None, Some(speculation)) => Ok(speculation.row(t.def.id, key)),
+            (None, Some(speculation)) => Ok(speculation.row(t.def.id, key).map(Cow::Borrowed)),
             (own, _) => Ok(own),
         }
     }
@@ -358,17 +359,23 @@ impl Transaction {
 
     /// What the transaction itself made of a key. An error when it added rows in bulk: those are found by scans only.
     #[inline]
-    pub(super) fn own_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<&Staged>> {
+    pub(super) fn own_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Cow<'_, Staged>>> {
         match self.journal.find(t.def.id) {
             None => Ok(None),
-            Some(state) if state.writes.attachments.is_empty() => Ok(state.writes.rows.get(key)),
-            Some(_) => Err(built(t)),
+            Some(state) if state.writes.attachments.is_empty() => Ok(state.writes.rows.get(key).map(Cow::Borrowed)),
+            Some(state) => self.own_row_beside_files(t, &state.writes, key),
         }
     }
 
     /// Whether the transaction added rows to the table in bulk ([`Transaction::build`]): until it commits, scans see
     /// them, reads and writes of single keys are refused.
     pub fn has_built(&self, t: &TableRef) -> bool {
+        let is_more = |attachment: &Attachment| attachment.replaced.is_none();
+        self.journal.find(t.def.id).is_some_and(|state| state.writes.attachments.iter().any(is_more))
+    }
+
+    /// Whether the transaction has files of the table that are not attached yet, of rows more or of rows replaced.
+    pub(super) fn has_files(&self, t: &TableRef) -> bool {
         self.journal.find(t.def.id).is_some_and(|state| !state.writes.attachments.is_empty())
     }
 
@@ -448,6 +455,7 @@ impl Transaction {
         if self.locks.count() > 0 {
             core.locks.release(self.id, &mut self.locks);
         }
+        self.journal.discard_unbuilt();
         if self.charged_bytes > 0 {
             core.services.row_budget.release(std::mem::take(&mut self.charged_bytes));
         }

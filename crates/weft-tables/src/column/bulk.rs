@@ -7,8 +7,9 @@
 //!
 //! 1. The files' rows have insert timestamp 0 in the file; the part that holds them says when they came in.
 //! 2. On an error nothing is left behind.
-//! 3. Parts that were built and not attached are of the one transaction that has the table for itself: what it loads
-//!    next is tested against them, too.
+//! 3. While rows are added, parts that were built and not attached are of the one transaction that has the table for
+//!    itself: what it loads next is tested against them, too. Several transactions may replace rows at once
+//!    (`replace.rs`): they hold the locks of their keys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +18,11 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
 use weft_env::sync::Mutex;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
-use weft_format::{BLOCK_ROWS, Code, Error, FileId, Result, Timestamp};
+use weft_format::{BLOCK_ROWS, Code, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::step::{Step, reached};
 use weft_kernel::table::Attachment;
 
 use super::key_probe::KeyProbe;
-use super::key_rows::KeyRows;
 use super::output::FileWriter;
 use super::part::Part;
 use super::store::{Shape, Store};
@@ -82,7 +82,8 @@ impl Load {
 
 impl Store {
     /// See [`Write::build`](weft_kernel::table::Write::build).
-    pub(crate) fn build_files(&self, batches: &[RecordBatch]) -> Result<Attachment> {
+    /// With `are_new` the keys are tested against those that are there.
+    pub(crate) fn build_files(&self, batches: &[RecordBatch], are_new: bool) -> Result<Attachment> {
         let schema = self.schema();
         let mut keys = KeyRows::default();
         let mut rows = Rows { batches: Vec::new(), firsts: Vec::new(), order: None, count: 0 };
@@ -101,24 +102,31 @@ impl Store {
             return Err(Error::new(Code::ProgramLimit, "one bulk statement loads at most 4,294,967,295 rows"));
         }
         if rows.count == 0 {
-            return Ok(Attachment { files: Vec::new(), rows: 0, payload: Vec::new() });
+            return Ok(Attachment { files: Vec::new(), rows: 0, payload: Vec::new(), replaced: None });
         }
         if !(1..rows.count).all(|row| keys.get(row - 1) <= keys.get(row)) {
             let mut order: Vec<u32> = (0..rows.count as u32).collect();
             order.sort_unstable_by(|&a, &b| keys.get(a as usize).cmp(keys.get(b as usize)));
             rows.order = Some(order);
         }
-        self.check_keys(&keys, &rows)?;
+        self.check_distinct(&keys, &rows)?;
+        if are_new {
+            self.check_free(&keys, &rows)?;
+        }
         drop(keys);
         self.write_files(rows)
     }
 
-    fn check_keys(&self, keys: &KeyRows, rows: &Rows) -> Result<()> {
+    fn check_distinct(&self, keys: &KeyRows, rows: &Rows) -> Result<()> {
         for n in 1..rows.count {
             if keys.get(rows.row(n - 1)) == keys.get(rows.row(n)) {
                 return Err(self.duplicate(keys.get(rows.row(n)), "is there twice in the rows to load"));
             }
         }
+        Ok(())
+    }
+
+    fn check_free(&self, keys: &KeyRows, rows: &Rows) -> Result<()> {
         let layout = self.layout();
         let (low, high) = (keys.get(rows.row(0)), keys.get(rows.row(rows.count - 1)));
         let overlaps = |part: &Arc<Part>| part.key_min() <= high && part.key_max() >= low;
@@ -195,7 +203,7 @@ impl Store {
         assert_eq!(parts.len(), file_count, "every file was written");
         let files: Vec<FileId> = parts.iter().map(|part| part.file).collect();
         self.built.lock().extend(parts);
-        Ok(Attachment { files, rows: row_count, payload: Vec::new() })
+        Ok(Attachment { files, rows: row_count, payload: Vec::new(), replaced: None })
     }
 
     /// How many rows make a file: as many as reach the size, found by encoding the first; it, too, when these are all.

@@ -88,6 +88,31 @@ impl Marks {
         true
     }
 
+    /// Marks rows dead from `ts` on, none of which is marked. The caller holds the mark lock.
+    pub(crate) fn set_all(&self, positions: &[u32], ts: Timestamp) {
+        let mut guard = self.inner.write();
+        let inner = &mut *guard;
+        if inner.dead.is_empty() {
+            inner.dead = vec![0; self.row_count.div_ceil(64)];
+        }
+        for &position in positions {
+            assert!((position as usize) < self.row_count, "mark {position} lies beyond {} rows", self.row_count);
+            let (word, bit) = (position as usize / 64, 1u64 << (position % 64));
+            assert!(inner.dead[word] & bit == 0, "row {position} died before and again at {ts} (marks 1)");
+            inner.dead[word] |= bit;
+        }
+        inner.latest = inner.latest.max(ts);
+        if ts > inner.forgotten {
+            let at = inner.young.partition_point(|&(other, _)| other <= ts);
+            inner.young.splice(at..at, positions.iter().map(|&position| (ts, position)));
+            inner.young_at.extend(positions.iter().map(|&position| (position, ts)));
+        }
+        if let Some(carry) = &mut inner.carry {
+            carry.extend(positions.iter().map(|&position| (position, ts)));
+        }
+        self.count.fetch_add(positions.len() as u32, Ordering::Release);
+    }
+
     /// Sets many marks on a part that nobody else can reach yet.
     pub(crate) fn load(&self, marks: impl IntoIterator<Item = Mark>) {
         let mut marks: Vec<Mark> = marks.into_iter().collect();
@@ -294,7 +319,13 @@ mod tests {
             let mut forgotten = 0;
             for step in 1..150u64 {
                 let position = random(200) as u32;
-                if list.iter().all(|&(other, _)| other != position) {
+                if random(15) == 0 {
+                    let free = (0..200).filter(|&p| random(9) == 0 && list.iter().all(|&(other, _)| other != p));
+                    let positions: Vec<u32> = free.collect();
+                    let at = ts(step.max(forgotten + 1));
+                    marks.set_all(&positions, at);
+                    list.extend(positions.into_iter().map(|position| (position, at)));
+                } else if list.iter().all(|&(other, _)| other != position) {
                     // Installs come nearly in order of timestamps, not quite.
                     let at = ts((step + random(4)).max(forgotten + 1));
                     marks.set(position, at);

@@ -18,13 +18,12 @@ use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
 use weft_format::row_arrays::missing_column;
 use weft_format::table::NoCache;
-use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
+use weft_format::{BLOCK_ROWS, Error, KeyRows, Result, Timestamp};
 use weft_kernel::table::JobKind;
 
 use super::borders::Key;
 use super::claim::{Task, What};
 use super::job_steps::{JobStep, job_reached};
-use super::key_rows::KeyRows;
 use super::merge_order::{MergeOrder, Source};
 use super::output::{Output, Written};
 use super::part::Part;
@@ -228,7 +227,8 @@ impl Pieces<'_> {
         let Some(lowest) = self.order.key().map(<[u8]>::to_vec) else { return Ok(None) };
         let passed = self.cuts.partition_point(|cut| **cut <= *lowest);
         self.cuts = &self.cuts[passed..];
-        let mut piece = Piece { batch: Vec::with_capacity(self.rows_max), lowest, begins_file: passed > 0, may_end: true };
+        let mut piece =
+            Piece { batch: Vec::with_capacity(self.rows_max), lowest, begins_file: passed > 0, may_end: true };
         let mut last = piece.lowest.clone();
         while let Some(source) = self.order.take()? {
             piece.batch.push(source);

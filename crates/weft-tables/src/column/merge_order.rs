@@ -6,13 +6,14 @@
 //! ```
 //!
 //! 1. Rows that are dead at the limit are left out.
-//! 2. Rows leave an input in the order of its positions; of each input the keys of one block are in memory.
+//! 2. Versions of a key with one insert timestamp are those of a transaction that replaced the row in bulk and changed
+//!    it again: the last is the one that lives longest, which is found first.
+//! 3. Rows leave an input in the order of its positions; of each input the keys of one block are in memory.
 
 use std::sync::Arc;
 
-use weft_format::{BLOCK_ROWS, Result, Timestamp};
+use weft_format::{BLOCK_ROWS, KeyRows, Result, Timestamp};
 
-use super::key_rows::KeyRows;
 use super::part::Part;
 
 /// A row of the inputs.
@@ -43,6 +44,10 @@ struct Input {
     /// The next row.
     position: u32,
     insert_ts: u64,
+    /// When it died, as far as was known when the job began.
+    death: Timestamp,
+    /// Marks behind the limit, the next one last.
+    deaths: Vec<(u32, Timestamp)>,
     /// The block whose keys are in memory.
     block: usize,
     keys: KeyRows,
@@ -54,7 +59,7 @@ impl Input {
     }
 
     fn is_before(&self, other: &Input) -> bool {
-        (self.key(), self.insert_ts) < (other.key(), other.insert_ts)
+        (self.key(), self.insert_ts, self.death) < (other.key(), other.insert_ts, other.death)
     }
 
     /// Goes to the first living row from `position` on; false when there is none.
@@ -75,6 +80,8 @@ impl Input {
         let is_old = self.part.insert_ts_max() <= limit;
         let inserted = if is_old { Timestamp(0) } else { self.part.insert_ts(position)? };
         self.insert_ts = if inserted <= limit { 0 } else { inserted.0 };
+        while self.deaths.pop_if(|death| death.0 < position).is_some() {}
+        self.death = self.deaths.last().filter(|death| death.0 == position).map_or(Timestamp::MAX, |death| death.1);
         Ok(true)
     }
 }
@@ -92,7 +99,9 @@ impl<'a> MergeOrder<'a> {
         for (number, (part, marks)) in parts.iter().zip(marks).enumerate() {
             let dead = marks.iter().rev().filter(|&&(_, ts)| ts <= limit).map(|&(position, _)| position).collect();
             let (block, keys) = (usize::MAX, KeyRows::default());
-            let mut input = Input { part: part.clone(), dead, position: 0, insert_ts: 0, block, keys };
+            let deaths = marks.iter().rev().filter(|&&(_, ts)| ts > limit).copied().collect();
+            let death = Timestamp::MAX;
+            let mut input = Input { part: part.clone(), dead, position: 0, insert_ts: 0, death, deaths, block, keys };
             if input.seek(0, limit, read_keys)? {
                 heap.push(number as u32);
             }

@@ -9,6 +9,7 @@
 //!    │                                                    └─ part · marks                       files
 //!    ├─ write      point reads, install                   ├─ bulk       files from Arrow batches
 //!    ├─ reconcile  what blind writes replace
+//!    ├─ replace    versions ended in bulk                 │
 //!    ├─ replay     redo                                   └─ scan/      partitions of Arrow batches
 //!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
 //!                  check (alive) · status
@@ -28,7 +29,6 @@ mod columns;
 mod convert;
 mod job_steps;
 mod key_probe;
-mod key_rows;
 mod layout;
 mod maintain;
 mod marks;
@@ -42,6 +42,7 @@ pub mod payload;
 mod pick;
 mod publish;
 mod reconcile;
+mod replace;
 mod replay;
 mod row_table;
 mod scan;

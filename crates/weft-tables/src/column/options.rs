@@ -7,6 +7,7 @@
 //! | `bucket_bytes` | T: a bucket with more is merged into its baseline | 16 MiB | 4 KiB to 4 GiB, below G |
 //! | `granularity_bytes` | G: the most bytes of one job's inputs | 64 MiB | 8 KiB to 16 GiB |
 //! | `incremental_bytes` | so many bytes of incremental tables are collected into buckets | 32 MiB | 4 KiB to 16 GiB |
+//! | `bulk_bytes` | a statement whose rows would take more in a row table builds column tables at once | 4 MiB | 1 KiB to 1 GiB |
 //! | `bloom_columns` | columns that get a Bloom filter besides the key, separated by commas | none | names |
 //! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
@@ -69,6 +70,8 @@ pub struct Options {
     pub granularity_bytes: u64,
     /// Incremental column tables of so many bytes are collected into buckets.
     pub incremental_bytes: u64,
+    /// A statement with more, as row tables count it, builds column tables at once, bytes.
+    pub bulk_bytes: u64,
     /// Names of columns with a Bloom filter of their own.
     pub bloom_columns: Vec<String>,
     /// A bucket or a baseline table with more dead rows is rewritten, percent of its rows.
@@ -91,6 +94,7 @@ impl Default for Options {
             bucket_bytes: BUCKET_BYTES,
             granularity_bytes: GRANULARITY_BYTES,
             incremental_bytes: GRANULARITY_BYTES / 2,
+            bulk_bytes: BULK_BYTES,
             bloom_columns: Vec::new(),
             dead_percent: 15,
             overlap_max: 12,
@@ -102,8 +106,9 @@ impl Default for Options {
 }
 
 const NAMES: &str = "row_table_bytes, column_table_bytes, bucket_bytes, granularity_bytes, incremental_bytes, \
-                     bloom_columns, dead_percent, overlap_max, compaction, incremental, conflict";
+                     bulk_bytes, bloom_columns, dead_percent, overlap_max, compaction, incremental, conflict";
 
+const BULK_BYTES: u64 = 4 << 20;
 const COLUMN_TABLE_BYTES: u64 = 4 << 20;
 const BUCKET_BYTES: u64 = 16 << 20;
 const GRANULARITY_BYTES: u64 = 64 << 20;
@@ -129,6 +134,7 @@ impl Options {
                 "bucket_bytes" => sizes.bucket = Some(number(name, text, 4 << 10, 4 << 30)?),
                 "granularity_bytes" => sizes.granularity = Some(number(name, text, 8 << 10, 16 << 30)?),
                 "incremental_bytes" => sizes.incremental = Some(number(name, text, 4 << 10, 16 << 30)?),
+                "bulk_bytes" => parsed.bulk_bytes = number(name, text, 1 << 10, 1 << 30)?,
                 "dead_percent" => parsed.dead_percent = number(name, text, 1, 90)?,
                 "overlap_max" => parsed.overlap_max = number(name, text, 2, 1000)? as usize,
                 "compaction" => {

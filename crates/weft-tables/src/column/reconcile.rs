@@ -134,7 +134,7 @@ impl Store {
         for some in replaced.chunks(MARKS_AT_ONCE) {
             let _marking = self.marking.lock();
             let layout = self.layout();
-            some.iter().try_for_each(|replaced| self.end_replaced(&layout, replaced))?;
+            some.iter().try_for_each(|replaced| self.end_unseen(&layout, replaced))?;
         }
         reached(Step::Reconciled);
         self.unseen.forget(writes.len());
@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Sets a mark; the caller holds the mark lock. A row that a job has moved meanwhile is looked for again.
-    fn end_replaced(&self, layout: &Layout, replaced: &Replaced<'_>) -> Result<()> {
+    fn end_unseen(&self, layout: &Layout, replaced: &Replaced<'_>) -> Result<()> {
         let Replaced { part, position, ts, writes } = replaced;
         if layout.part(part.file).is_some() {
             self.end(&Site::Column(part, *position), *ts);

@@ -15,6 +15,7 @@ use weft_kernel::table::{Change, Replay};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
+use super::replace::replaces;
 use super::store::Store;
 
 impl Replay for Store {
@@ -55,7 +56,7 @@ impl Replay for Store {
                 self.redo_blind(&layout, ts, key, Some(&row[..].into()))?;
             }
             Change::Clear { key } => self.redo_blind(&layout, ts, key, None)?,
-            Change::Attach(files, _) => self.redo_attach(&layout, ts, files)?,
+            Change::Attach(files, payload) => self.redo_attach(&layout, ts, files, replaces(payload))?,
         }
         self.note_change(ts);
         Ok(())
@@ -92,10 +93,13 @@ impl Store {
         self.install_blind(layout, &mut layout.row_table_of(ts).filling(), (key, ts), row)
     }
 
-    fn redo_attach(&self, layout: &Layout, ts: Timestamp, files: &[FileId]) -> Result<()> {
+    fn redo_attach(&self, layout: &Layout, ts: Timestamp, files: &[FileId], replaces: bool) -> Result<()> {
         let mut attached = Vec::new();
         for &file in files.iter().filter(|file| layout.part(**file).is_none()) {
             attached.push(Arc::new(self.open_part(file, Some(ts))?));
+        }
+        if replaces {
+            self.redo_replaced(layout, ts, &attached)?;
         }
         if !attached.is_empty() {
             self.attach(&attached);
@@ -119,7 +123,7 @@ impl Store {
         })
     }
 
-    fn damaged(&self, ts: Timestamp, what: &str) -> Error {
+    pub(super) fn damaged(&self, ts: Timestamp, what: &str) -> Error {
         Error::corrupt(format!("the log's commit {ts} {what} in table \"{}\"", self.context.def.name))
             .hint("the log and the table's files do not belong together: restore both from one copy")
     }

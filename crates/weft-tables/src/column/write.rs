@@ -99,7 +99,7 @@ impl Write for Store {
     }
 
     fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
-        self.build_files(batches)
+        self.build_files(batches, true)
     }
 
     fn discard(&self, attachment: &Attachment) {
@@ -134,6 +134,9 @@ impl Write for Store {
 
 impl Store {
     fn install_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Arc<Part>]) -> Result<()> {
+        for replaced in writes.attachments.iter().filter_map(|attachment| attachment.replaced.as_ref()) {
+            self.end_replaced(&self.layout(), ts, replaced)?;
+        }
         if !attached.is_empty() {
             self.attach(attached);
         }

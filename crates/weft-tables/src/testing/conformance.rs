@@ -1,10 +1,12 @@
 //! The suite that every method passes: random histories through an engine, compared with the model every few steps.
 //!
 //! ```text
-//!   steps: commit of some inserts, updates, deletes · rollback · bulk load · freeze · one job · checkpoint · reopen ·
+//!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job · checkpoint · reopen ·
 //!          a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
 //! ```
+
+mod replaced;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -146,7 +148,7 @@ impl Suite {
     }
 
     fn step(&mut self) {
-        match self.random.below(40) {
+        match self.random.below(43) {
             0..=21 => self.transaction(),
             22..=24 => self.engine.freeze().expect("freezes"),
             25..=31 => {
@@ -158,6 +160,7 @@ impl Suite {
             33 => self.engine.checkpoint().expect("checkpoints"),
             34 if self.random.below(3) == 0 => self.reopen(),
             35 | 36 => self.bulk(),
+            40..=42 => self.replace(),
             39 if self.random.below(2) == 0 => self.alter(),
             37 | 38 if self.snapshots.len() < 4 => {
                 let txn = self.engine.begin().expect("begins");

@@ -55,8 +55,15 @@ fn speed_of_uncontended_locks() {
     let clock = Env::real().clock;
     let txn = weft_format::TxnId(1);
     let wait = Wait::AtMost(std::time::Duration::from_secs(1));
-    let request =
-        LockRequest { txn, mode: LockMode::EXCLUSIVE, follows: false, wait, cancel: None, clock: &*clock, what: &|| String::new() };
+    let request = LockRequest {
+        txn,
+        mode: LockMode::EXCLUSIVE,
+        follows: false,
+        wait,
+        cancel: None,
+        clock: &*clock,
+        what: &|| String::new(),
+    };
     let mut held = HeldLocks::default();
     nanos("lock and release", 5_000_000, |i| {
         locks.acquire(LockName::key(weft_format::TableId(1), &i.to_be_bytes()), &request, &mut held).unwrap();

@@ -295,7 +295,12 @@ impl Transaction {
     pub(super) fn current_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
         match self.own_staged(t, key) {
             Some(staged) => self.row_of(t, key, staged),
-            None => self.committed_row(t, key),
+            None if self.has_built(t) => self.committed_row(t, key),
+            // A row that was replaced in bulk, perhaps.
+            None => match self.own_row(t, key)? {
+                Some(own) => self.row_of(t, key, &own),
+                None => self.committed_row(t, key),
+            },
         }
     }
 

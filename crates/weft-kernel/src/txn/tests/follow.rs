@@ -239,7 +239,11 @@ fn sums_agree_while_the_disk_is_full_now_and_then() {
             while !done.load(Ordering::SeqCst) {
                 gate.close();
                 thread::sleep(Duration::from_micros(prng.below(600)));
-                if prng.below(3) == 0 { gate.open_full() } else { gate.open() }
+                if prng.below(3) == 0 {
+                    gate.open_full()
+                } else {
+                    gate.open()
+                }
                 thread::sleep(Duration::from_micros(prng.below(300)));
             }
             gate.open();

@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
+use weft_kernel::table::LOCATION;
 
+use super::locations::locations;
 use super::partition::{arrow_filter, filtered};
 use super::plan::{BLOCK_WORDS, PartScan, Plan, hidden_between};
 
@@ -82,6 +84,10 @@ impl Plan {
         let positions = if dense.is_none() { mask.map(Mask::positions) } else { None };
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
+            if ordinal == LOCATION {
+                columns.push(locations(scan.part.file, block, mask, selected));
+                continue;
+            }
             let data_type = self.schema.columns[ordinal].data_type;
             if ordinal >= table.column_count() {
                 columns.push(missing_column(&self.codec, data_type, ordinal, selected));

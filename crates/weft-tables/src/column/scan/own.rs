@@ -3,7 +3,9 @@
 use arrow_array::RecordBatch;
 use weft_format::Result;
 use weft_format::row_arrays::column_of_rows;
+use weft_kernel::table::LOCATION;
 
+use super::locations::no_locations;
 use super::plan::Plan;
 
 impl Plan {
@@ -18,6 +20,9 @@ impl Plan {
         let mut batches = Vec::new();
         for rows in rows.chunks(self.request.batch_rows.max(1)) {
             let column = |&ordinal: &usize| {
+                if ordinal == LOCATION {
+                    return no_locations(rows.len());
+                }
                 let data_type = self.schema.columns[ordinal].data_type;
                 column_of_rows(&self.codec, data_type, ordinal, rows.iter().copied())
             };

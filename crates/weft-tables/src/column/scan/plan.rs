@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use weft_format::{BLOCK_ROWS, ColumnStats, Error, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
-use weft_kernel::table::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites};
+use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::{Fault, active};
+use weft_kernel::table::{LayerScan, Location, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
 
 use super::super::chunk::Chunk;
 use super::super::key_probe::KeyProbe;
@@ -80,7 +80,7 @@ impl Plan {
         let layout = store.layout_for_scan();
         let read_ts = request.view.read_ts;
         let own = request.view.own.clone();
-        let own_parts = own.as_deref().map_or(Ok(Vec::new()), |own| built_parts(store, own))?;
+        let own_parts = own.as_deref().map_or(Ok(Vec::new()), |own| own_parts(store, own))?;
         let mut hidden = own
             .as_deref()
             .map_or(Ok(HiddenRows::default()), |own| HiddenRows::find(&layout, &own_parts, own, read_ts))?;
@@ -88,7 +88,7 @@ impl Plan {
         let mut plan = Plan {
             schema: schema.clone(),
             codec: RowCodec::new(schema),
-            arrow: schema.arrow(&request.projection),
+            arrow: scan_schema(schema, &request.projection),
             parts: Vec::new(),
             chunks: Vec::new(),
             units: Vec::new(),
@@ -176,14 +176,18 @@ struct HiddenRows {
 impl HiddenRows {
     fn find(layout: &Layout, own_parts: &[Arc<Part>], own: &TableWrites, read_ts: Timestamp) -> Result<HiddenRows> {
         let mut hidden = HiddenRows::default();
-        for key in own.rows.keys() {
-            match layout.find(key, read_ts)? {
-                Some(Site::Row(table, place)) => {
-                    hidden.slots.entry(table.number).or_default().push(place.chunk.first + place.slot);
+        for replaced in own.attachments.iter().filter_map(|attachment| attachment.replaced.as_ref()) {
+            for (key, place) in replaced.iter() {
+                match place {
+                    Some(Location::ColumnTable(file, position)) if layout.part(file).is_some() => {
+                        hidden.parts.entry(file).or_default().push(position);
+                    }
+                    _ => hidden.hide(layout, key, read_ts)?,
                 }
-                Some(Site::Column(part, position)) => hidden.parts.entry(part.file).or_default().push(position),
-                None => {}
             }
+        }
+        for key in own.rows.keys() {
+            hidden.hide(layout, key, read_ts)?;
             let probe = KeyProbe::new(key);
             for part in own_parts {
                 if let Some(position) = part.find(&probe, Timestamp::MAX)? {
@@ -194,16 +198,22 @@ impl HiddenRows {
         hidden.parts.values_mut().chain(hidden.slots.values_mut()).for_each(|positions| positions.sort_unstable());
         Ok(hidden)
     }
+
+    fn hide(&mut self, layout: &Layout, key: &[u8], read_ts: Timestamp) -> Result<()> {
+        match layout.find(key, read_ts)? {
+            Some(Site::Row(table, place)) => {
+                self.slots.entry(table.number).or_default().push(place.chunk.first + place.slot);
+            }
+            Some(Site::Column(part, position)) => self.parts.entry(part.file).or_default().push(position),
+            None => {}
+        }
+        Ok(())
+    }
 }
 
-fn built_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
-    let built = store.built.lock();
-    let files = own.attachments.iter().flat_map(|attachment| &attachment.files);
-    let find = |file: &FileId| {
-        let part = built.iter().find(|part| part.file == *file).cloned();
-        part.ok_or_else(|| Error::internal(format!("the transaction's file {file} is not open any more")))
-    };
-    files.map(find).collect()
+fn own_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
+    let files = own.attachments.iter().flat_map(|attachment| attachment.files.iter().copied());
+    store.built_parts(&files.collect::<Vec<_>>())
 }
 
 /// See [`Scan::statistics`](weft_kernel::table::Scan::statistics).

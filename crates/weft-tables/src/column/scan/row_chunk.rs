@@ -8,7 +8,9 @@ use std::sync::atomic::Ordering;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
+use weft_kernel::table::LOCATION;
 
+use super::locations::no_locations;
 use super::partition::{arrow_filter, filtered};
 use super::plan::{ChunkScan, Plan, hidden_between};
 
@@ -52,6 +54,10 @@ impl Plan {
         let positions = mask.map(Mask::positions);
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
+            if ordinal == LOCATION {
+                columns.push(no_locations(selected));
+                continue;
+            }
             let whole = match scan.chunk.column(ordinal).filter(|_| scan.complete) {
                 Some(array) => Some(array.clone()),
                 None if keep => Some(self.keep_column(scan, ordinal)),

@@ -1,30 +1,27 @@
 //! The keys of the rows of Arrow columns, as bytes that compare with memcmp.
 
+use crate::arrow_values::{stored, stored_value_at};
+use crate::{Code, DataType, Error, Result, Schema, key};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
-use weft_format::arrow_values::{stored, stored_value_at};
-use weft_format::{DataType, Error, Result, Schema, key};
 
 /// One key per row.
 #[derive(Debug, Default)]
-pub(crate) struct KeyRows {
+pub struct KeyRows {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl KeyRows {
     /// Appends the keys of rows whose key columns are given in key order.
-    pub(crate) fn push_columns(&mut self, schema: &Schema, columns: &[ArrayRef]) -> Result<()> {
+    pub fn push_columns(&mut self, schema: &Schema, columns: &[ArrayRef]) -> Result<()> {
         let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();
         let rows = columns.first().map_or(0, |column| column.len());
         for (column, &ordinal) in columns.iter().zip(&schema.key) {
             if column.null_count() > 0 {
                 let name = &schema.columns[ordinal].name;
-                return Err(Error::new(
-                    weft_format::Code::NotNullViolation,
-                    format!("key column \"{name}\" holds NULL"),
-                ));
+                return Err(Error::new(Code::NotNullViolation, format!("key column \"{name}\" holds NULL")));
             }
         }
         self.ends.reserve(rows);
@@ -52,8 +49,18 @@ impl KeyRows {
         Ok(())
     }
 
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
     /// The key of a row.
-    pub(crate) fn get(&self, row: usize) -> &[u8] {
+    pub fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.bytes[start..self.ends[row]]
     }

@@ -1,0 +1,24 @@
+//! Where rows lie, as a column of a scan ([`LOCATION`](weft_kernel::table::LOCATION)).
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, new_null_array};
+use arrow_schema::DataType;
+use weft_format::{BLOCK_ROWS, FileId, Mask};
+use weft_kernel::table::Location;
+
+/// The places of the selected rows of a block; all rows without a mask.
+pub(super) fn locations(file: FileId, block: usize, mask: Option<&Mask>, selected: usize) -> ArrayRef {
+    let first = (block * BLOCK_ROWS) as u32;
+    let Some(first) = Location::ColumnTable(file, first).number() else { return no_locations(selected) };
+    let places: Int64Array = match mask {
+        Some(mask) => mask.positions().into_iter().map(|row| first + i64::from(row)).collect(),
+        None => (first..first + selected as i64).collect(),
+    };
+    Arc::new(places)
+}
+
+/// Rows that only their keys find again.
+pub(super) fn no_locations(count: usize) -> ArrayRef {
+    new_null_array(&DataType::Int64, count)
+}
