@@ -71,6 +71,7 @@ impl Client {
             0 => self.schema_change(&mut work)?,
             1 => self.bulk(&mut work)?,
             2 => self.long(&mut work)?,
+            3..=4 => self.large(&mut work)?,
             _ => self.statements(&mut work)?,
         };
         match then {
@@ -87,6 +88,23 @@ impl Client {
         }
     }
 
+    /// A large update among other statements.
+    fn large(&mut self, work: &mut Work<'_>) -> Result<Then> {
+        if self.random.chance(15) {
+            self.statement(work)?;
+        }
+        self.large_update(work)?;
+        if self.random.chance(20) {
+            self.large_update(work)?;
+        }
+        self.statements(work)
+    }
+
+    /// Lets others go on.
+    pub(crate) fn pause(&mut self) {
+        self.env.clock.sleep(Duration::from_micros(self.random.below(300)));
+    }
+
     fn statements(&mut self, work: &mut Work<'_>) -> Result<Then> {
         for _ in 0..=self.random.below(4) {
             if self.random.chance(15) {
@@ -101,7 +119,7 @@ impl Client {
                 self.statement(work)?;
             }
             if self.random.chance(10) {
-                self.env.clock.sleep(Duration::from_micros(self.random.below(300)));
+                self.pause();
             }
         }
         if self.random.chance(12) {

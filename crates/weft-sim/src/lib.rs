@@ -37,6 +37,7 @@ mod model;
 mod promises;
 mod random;
 mod reader;
+mod replace;
 mod round;
 mod scan;
 mod scenario;

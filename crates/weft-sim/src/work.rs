@@ -9,6 +9,7 @@ use crate::arrays::batch_of;
 use crate::history::History;
 use crate::model::{Effect, Effects, Row, show};
 use crate::random::Random;
+use crate::replace::Placed;
 use crate::scan::scan;
 use crate::tables::{LEDGER, static_name};
 
@@ -123,6 +124,11 @@ impl<'a> Work<'a> {
             self.note(t, key, None, Some(row));
         }
         Ok(())
+    }
+
+    /// Notes that a row was replaced.
+    pub(crate) fn replaced(&mut self, t: &TableRef, before: &Placed, values: &[Value]) {
+        self.note(t, before.key.clone(), Some(before.row.clone()), Some(row_of(t, values)));
     }
 
     pub(crate) fn create_table(&mut self, new: NewTable) -> Result<TableRef> {

@@ -22,8 +22,8 @@ pub use job::{JobKind, JobOffer, Price};
 pub use method::{Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, Write};
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest, TableStatistics,
-    scan_schema,
+    ExprTest, LOCATION, LOCATION_NAME, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
+    TableStatistics, scan_schema,
 };
 pub use status::{LayerStatus, PartStatus};
 pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};

@@ -30,6 +30,9 @@ pub struct ReadView {
 /// when only the key finds it again. No ordinal of a column.
 pub const LOCATION: usize = usize::MAX;
 
+/// The name of that column, which no column of a table has.
+pub const LOCATION_NAME: &str = "\u{1}location";
+
 /// The Arrow schema of what a scan returns.
 pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
     if !projection.contains(&LOCATION) {
@@ -38,7 +41,7 @@ pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
     let columns: Vec<usize> = projection.iter().copied().filter(|&ordinal| ordinal != LOCATION).collect();
     let arrow = schema.arrow(&columns);
     let mut stored = arrow.fields().iter().cloned();
-    let location = || Arc::new(Field::new("location", DataType::Int64, true));
+    let location = || Arc::new(Field::new(LOCATION_NAME, DataType::Int64, true));
     let field = |&ordinal: &usize| if ordinal == LOCATION { Some(location()) } else { stored.next() };
     Arc::new(arrow_schema::Schema::new(projection.iter().filter_map(field).collect::<Vec<_>>()))
 }

@@ -39,7 +39,7 @@ impl Collected {
     }
 
     /// The bytes of all rows.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.memory.0.size()
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   FROM t            → Tables::table("t")  → WeftTable { visible columns }
 //!   FROM weft_locks   → no such table → SystemView
-//!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { all columns, a hidden row id too }
+//!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { all columns, a hidden row id and a place too }
 //! ```
 
 use std::cell::{Cell, RefCell};
@@ -29,7 +29,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
-use weft_kernel::table::ReadView;
+use weft_kernel::table::{LOCATION, ReadView, scan_schema};
 
 use super::conditions::Conditions;
 use super::error::wrap;
@@ -62,16 +62,18 @@ pub(crate) struct WeftTable {
 }
 
 impl WeftTable {
-    /// The table as it is defined now; with `hidden`, a hidden row id is a column too.
+    /// The table as it is defined now; with `hidden`, a hidden row id is a column too, and the last one says where rows
+    /// lie.
     fn new(table: &TableRef, hidden: bool) -> WeftTable {
         let stored = Arc::clone(&table.def.schema);
         let is_shown = |&ordinal: &usize| hidden || stored.is_visible(ordinal);
-        let ordinals: Vec<usize> = (0..stored.columns.len()).filter(is_shown).collect();
+        let ordinals: Vec<usize> =
+            (0..stored.columns.len()).filter(is_shown).chain(hidden.then_some(LOCATION)).collect();
         let statistics = table.table.statistics();
         WeftTable {
             id: table.def.id,
             name: table.def.name.as_str().into(),
-            schema: stored.arrow(&ordinals),
+            schema: scan_schema(&stored, &ordinals),
             ordinals,
             stored,
             indexed: indexed(table).into(),

@@ -35,7 +35,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use futures::Stream;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{LayerScan, Partition, ScanMetrics, ScanRequest};
+use weft_kernel::table::{ExprTest, LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
 
 use super::conditions::Conditions;
 use super::error::wrap;
@@ -102,7 +102,7 @@ pub(crate) struct Leaf {
 impl WeftScanExec {
     /// A leaf that has not run.
     pub(crate) fn new(leaf: Leaf) -> WeftScanExec {
-        let schema = leaf.stored.arrow(&leaf.projection);
+        let schema = scan_schema(&leaf.stored, &leaf.projection);
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(leaf.partition_count),
@@ -151,7 +151,9 @@ impl WeftScanExec {
 
     /// What a scan has to do: rows, columns of numbers and such, columns of texts and such, conditions.
     pub(crate) fn work_estimated(&self) -> (u64, usize, usize, usize) {
-        let is_long = |column: &&usize| self.stored.columns[**column].data_type.arrow().primitive_width().is_none();
+        let is_long = |column: &&usize| {
+            **column != LOCATION && self.stored.columns[**column].data_type.arrow().primitive_width().is_none()
+        };
         let texts = self.projection.iter().filter(is_long).count();
         (self.rows_estimated, self.projection.len() - texts, texts, self.conditions.count())
     }
@@ -232,7 +234,8 @@ impl fmt::Debug for WeftScanExec {
 
 impl DisplayAs for WeftScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns: Vec<&str> = self.projection.iter().map(|&c| self.stored.columns[c].name.as_str()).collect();
+        let name = |column: &usize| self.stored.columns.get(*column).map_or("place", |column| &*column.name);
+        let columns: Vec<&str> = self.projection.iter().map(name).collect();
         write!(f, "WeftScanExec: table={}, columns=[{}]", self.name, columns.join(", "))?;
         let (predicates, told) = self.conditions.describe();
         if !predicates.is_empty() {

@@ -3,11 +3,12 @@
 //! ```text
 //!   UPDATE t SET b = b + 1 WHERE a IN (SELECT a FROM u)
 //!   read   SELECT t.a AS k0, t.a, CAST(t.b + 1 AS integer) AS b, t.c FROM t WHERE t.a IN (SELECT a FROM u)
-//!   write  Transaction::update(key, row) per row
+//!   write  Transaction::update(key, row) per row, or Transaction::replace when they are many
 //! ```
 //!
 //! 1. A statement never meets its own writes: what UPDATE and DELETE read is read to its end before the first row is
-//!    staged, and INSERT reads what its transaction had written when it began, while its rows become files.
+//!    staged, and INSERT and a large UPDATE read what their transaction had written when they began, while rows become
+//!    files.
 //! 2. The engine's own hooks for DML are never used; they drop conditions that became joins.
 //! 3. A row is changed at most once, even when a join finds it several times.
 //! 4. Every new row meets NOT NULL, the lengths of varchar(n) and the CHECK constraints before it is staged.
@@ -18,6 +19,7 @@ mod delete;
 mod insert;
 mod lock;
 mod plan;
+mod replace;
 mod stage;
 mod syntax;
 mod update;

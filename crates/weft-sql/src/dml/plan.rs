@@ -28,6 +28,8 @@ pub(super) enum Write {
         /// Columns that decide which rows are changed and to what, and the columns that are set.
         reads: ColumnSet,
         writes: ColumnSet,
+        /// The columns that are set, when the query says behind the new rows where the old ones lie.
+        placed: Option<Vec<usize>>,
     },
     Delete {
         may_repeat: bool,
@@ -39,8 +41,7 @@ pub(super) enum Write {
 /// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
 ///
 /// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all
-/// stored
-/// columns but a hidden row id of INSERT), what RETURNING gives.
+/// stored columns but a hidden row id of INSERT), what RETURNING gives or where the row lies (UPDATE).
 pub(crate) struct PreparedWrite {
     pub(super) query: PreparedQuery,
     pub(super) table: TableRef,
@@ -117,6 +118,9 @@ impl PreparedWrite {
         if matches!(self.write, Write::Insert { .. }) && !self.returns && context.txn.can_build_in_parts(&self.table) {
             return self.load(context);
         }
+        if let Write::Update { placed: Some(columns), .. } = &self.write {
+            return self.update(columns, context);
+        }
         // New rows may go to files of their own; changed ones are staged in memory.
         let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
         let bytes_max = if matches!(self.write, Write::Insert { .. }) { u64::MAX } else { row_memory_bytes };
@@ -167,7 +171,7 @@ impl PreparedWrite {
         }
     }
 
-    fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
+    pub(super) fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
         let (what, remedy) = match self.write {
             Write::Insert { .. } => ("inserts", "insert"),
             Write::Delete { .. } => ("deletes", "delete"),

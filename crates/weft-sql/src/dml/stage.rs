@@ -49,7 +49,7 @@ impl<'a, 'b> Stage<'a, 'b> {
     }
 
     /// Invariant 4.
-    fn check(&self, batch: &RecordBatch, shape: &TableShape) -> Result<()> {
+    pub(super) fn check(&self, batch: &RecordBatch, shape: &TableShape) -> Result<()> {
         let from = self.plan.key_columns;
         let visible: Vec<usize> = (from..from + shape.columns().len()).collect();
         let rows = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;

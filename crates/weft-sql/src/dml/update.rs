@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr, SelectItem, TableWithJoins, Update, UpdateTableFromKind, visit_expressions};
 use weft_format::{Result, Schema};
 use weft_kernel::ColumnSet;
+use weft_kernel::table::LOCATION_NAME;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
@@ -43,16 +44,21 @@ pub(super) fn prepare(
         };
         inner.push(aliased(expr, &stored.name));
     }
+    let changes_key = assigned.iter().any(|(ordinal, _)| schema.key.contains(ordinal));
+    let may_repeat = update.from.is_some();
+    let returns = returns(update.returning.as_ref());
+    let is_placed = !changes_key && !may_repeat && !returns;
+    if is_placed {
+        inner.push(aliased(column(&shown, LOCATION_NAME), &hidden('p', 0)));
+    }
     let mut from: Vec<TableWithJoins> = vec![target_relation(update.table.clone(), &shown)];
     match &update.from {
         Some(UpdateTableFromKind::AfterSet(more)) => from.extend(more.iter().cloned()),
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("FROM before SET")),
         None => {}
     }
-    let may_repeat = update.from.is_some();
     let mut query = select(inner, from, update.selection.clone())?;
 
-    let returns = returns(update.returning.as_ref());
     if returns {
         let mut outer: Vec<SelectItem> = Vec::new();
         for &ordinal in &schema.key {
@@ -64,11 +70,11 @@ pub(super) fn prepare(
         outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
         query = select(outer, vec![derived(query, shown, &[])], None)?;
     }
-    let writes = assigned.iter().map(|(ordinal, _)| *ordinal).collect();
-    let changes_key = assigned.iter().any(|(ordinal, _)| schema.key.contains(ordinal));
+    let set = assigned.iter().map(|(ordinal, _)| *ordinal);
+    let (writes, placed) = (set.clone().collect(), is_placed.then(|| set.collect()));
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()))?,
-        write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes },
+        write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes, placed },
         key_columns: schema.key.len(),
         row_columns: schema.columns.len(),
         returns,

@@ -1,7 +1,7 @@
 //! Batches into a table: row by row when they are small, as files of their own when they are large.
 //!
 //! ```text
-//!   insert_batches   all at once: [8192 rows] [8192 rows] [411 rows]     4 MiB or more ─▶ files
+//!   insert_batches   all at once: [8192 rows] [8192 rows] [411 rows]     bulk_bytes or more ─▶ files
 //!   Load             as they come, 48 MiB for queries: 12 MiB ─▶ files    12 MiB ─▶ files    the rest ─▶ files
 //! ```
 //!
@@ -20,9 +20,10 @@ use crate::binding::CancelToken;
 use crate::column::{Collected, ColumnEngine};
 use crate::expr::EvalContext;
 
-/// From here on a statement builds files (DESIGN section 5: large statements build a column table at once).
-const BUILD_BYTES: usize = 4 << 20;
-const BUILD_ROWS: usize = 20_000;
+/// What a row takes in a row table beside its values, about.
+const ROW_BYTES: u64 = 210;
+/// Few rows that are larger than this stay rows: building files keeps others from inserting.
+const LARGE_ROW_BYTES: u64 = 4 << 10;
 /// Rows that are encoded at once, and between two looks at the cancel token.
 const CHECK_ROWS: usize = 1024;
 /// The part of the memory of queries that rows take which wait to be built.
@@ -57,7 +58,7 @@ impl<'a> Load<'a> {
             return if self.waiting.push(batch, bytes_max)? { Ok(()) } else { Err(self.too_large()) };
         }
         // Others that need the memory make the parts smaller.
-        if !self.waiting.push(batch.clone(), bytes_max / WAITING_PART).unwrap_or(false) {
+        if !self.waiting.push(batch.clone(), waiting_bytes_max(bytes_max)).unwrap_or(false) {
             self.build(txn)?;
             self.waiting.push(batch, usize::MAX)?;
         }
@@ -114,7 +115,8 @@ fn store_batches(
 ) -> Result<u64> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
-    let is_large = rows >= BUILD_ROWS || (bytes >= BUILD_BYTES && rows >= 1000);
+    let bulk_bytes = shape.table.table.bulk_bytes();
+    let is_large = bytes_as_rows(rows, bytes) > bulk_bytes && rows as u64 >= bulk_bytes / LARGE_ROW_BYTES;
     if is_large && txn.can_build(&shape.table) {
         return build(shape, txn, batches);
     }
@@ -122,6 +124,16 @@ fn store_batches(
         insert_rows(shape, txn, batch, cancel)?;
     }
     Ok(rows as u64)
+}
+
+/// What rows whose values take so many bytes would take in a row table.
+pub(crate) fn bytes_as_rows(rows: usize, bytes: usize) -> u64 {
+    bytes as u64 + rows as u64 * ROW_BYTES
+}
+
+/// How many bytes of rows wait for a file, of all that queries have.
+pub(crate) fn waiting_bytes_max(memory_bytes: usize) -> usize {
+    memory_bytes / WAITING_PART
 }
 
 fn build(shape: &TableShape, txn: &mut Transaction, batches: &[RecordBatch]) -> Result<u64> {

@@ -34,7 +34,7 @@ mod select;
 mod shape;
 mod update;
 
-pub(crate) use bulk::{Load, insert_batches};
+pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
 pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
 pub(crate) use predicate::{index_predicate, predicate_text};
 pub use projection::Projection;
