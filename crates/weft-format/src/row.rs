@@ -227,7 +227,7 @@ impl RowCodec {
 
 /// How many columns a row has.
 #[inline]
-fn columns_of(row: &[u8]) -> usize {
+pub fn columns_of(row: &[u8]) -> usize {
     usize::from(u16::from_le_bytes([row[0], row[1]]))
 }
 

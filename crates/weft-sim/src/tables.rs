@@ -113,7 +113,9 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
         ("overlap_max", random.pick(&[2, 3, 6])),
         ("dead_percent", random.pick(&[5, 25, 50])),
     ];
+    let words = [("incremental", random.pick(&["fine", "fine", "columns"]))];
     new.options = sizes.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect::<BTreeMap<_, _>>();
+    new.options.extend(words.map(|(name, word)| (name.to_owned(), word.to_owned())));
     // Of the tables of the workload this one has no keys that refer to others: it is written blindly.
     if random.chance(if name == EVENTS { 80 } else { 50 }) {
         new.options.insert("conflict".to_owned(), "antimatter".to_owned());

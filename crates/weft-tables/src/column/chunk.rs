@@ -21,6 +21,8 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::ArrayRef;
 use weft_format::Timestamp;
 
+use super::runs::Runs;
+
 /// Slots of the smallest chunk; each next chunk of a row table has twice as many.
 pub(crate) const CHUNK_ROWS_MIN: usize = 64;
 /// Slots of the largest chunk.
@@ -37,6 +39,8 @@ pub(crate) struct Chunk {
     delete_ts: Box<[AtomicU64]>,
     rows: Box<[OnceLock<Arc<[u8]>>]>,
     columns: Box<[OnceLock<ArrayRef>]>,
+    /// The same rows, encoded, in tables whose increments are columns.
+    pub(crate) runs: Runs,
 }
 
 impl Chunk {
@@ -51,12 +55,18 @@ impl Chunk {
             delete_ts: (0..capacity).map(|_| AtomicU64::new(Timestamp::MAX.0)).collect(),
             rows: (0..capacity).map(|_| OnceLock::new()).collect(),
             columns: (0..column_count).map(|_| OnceLock::new()).collect(),
+            runs: Runs::default(),
         }
     }
 
     /// Slots in use.
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire) as usize
+    }
+
+    /// The most slots.
+    pub(crate) fn capacity(&self) -> usize {
+        self.rows.len()
     }
 
     /// Whether no slot can be added.

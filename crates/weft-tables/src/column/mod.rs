@@ -5,7 +5,7 @@
 //!            (skip list)        (await conversion)  column tables: immutable files, marks beside them
 //!
 //!   store      layout, locks, switch, freeze              the invariants' home
-//!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · version_key    memory
+//!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · runs · version_key   memory
 //!    │                                                    └─ part · marks                       files
 //!    ├─ write      point reads, install                   ├─ bulk       files from Arrow batches
 //!    ├─ reconcile  what blind writes replace
@@ -45,6 +45,7 @@ mod reconcile;
 mod replace;
 mod replay;
 mod row_table;
+mod runs;
 mod scan;
 mod status;
 mod store;

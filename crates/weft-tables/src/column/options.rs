@@ -13,7 +13,7 @@
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
 //! | `conflict` | `mark`: a write ends what it replaces; `antimatter`: who reads or converts later does | mark | |
-//! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks | fine | |
+//! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks; `columns`: their rows are encoded by the statement that commits them | fine | |
 //!
 //! ```text
 //!   column_table_bytes 4 KiB ≤ T 8 KiB, T + column_table_bytes ≤ G 32 KiB      G − T: the most baseline of a bucket
@@ -46,6 +46,8 @@ pub enum Incremental {
     Fine,
     /// Only when memory or a checkpoint asks (to compare with).
     Rows,
+    /// At `row_table_bytes`, and until then their rows are encoded in memory by every commit (to compare with).
+    Columns,
 }
 
 /// When the version that a whole row replaces is looked for.
@@ -141,7 +143,11 @@ impl Options {
                     parsed.compaction = word(name, text, [("fine", Compaction::Fine), ("whole", Compaction::Whole)])?;
                 }
                 "incremental" => {
-                    parsed.incremental = word(name, text, [("fine", Incremental::Fine), ("rows", Incremental::Rows)])?;
+                    parsed.incremental = word(
+                        name,
+                        text,
+                        [("fine", Incremental::Fine), ("rows", Incremental::Rows), ("columns", Incremental::Columns)],
+                    )?;
                 }
                 "conflict" => {
                     let words = [("mark", Conflict::Mark), ("antimatter", Conflict::Antimatter)];
@@ -281,6 +287,7 @@ mod tests {
         assert_eq!(all(&[("compaction", "whole")]).unwrap().compaction, Compaction::Whole);
         assert_eq!(all(&[("conflict", "antimatter")]).unwrap().conflict, Conflict::Antimatter);
         assert!(all(&[("conflict", "blind")]).unwrap_err().hint_text().unwrap().contains("mark, antimatter"));
-        assert!(all(&[("incremental", "columns")]).unwrap_err().hint_text().unwrap().contains("fine, rows"));
+        assert_eq!(all(&[("incremental", "columns")]).unwrap().incremental, Incremental::Columns);
+        assert!(all(&[("incremental", "tall")]).unwrap_err().hint_text().unwrap().contains("fine, rows, columns"));
     }
 }

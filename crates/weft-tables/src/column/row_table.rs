@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_skiplist::SkipMap;
 use weft_env::sync::{Mutex, RwLock};
-use weft_format::Timestamp;
 use weft_format::bloom::hash_bytes;
+use weft_format::{Result, RowCodec, Schema, Timestamp};
 use weft_kernel::budget::RowBudget;
 
 use super::chunk::{CHUNK_ROWS_MAX, CHUNK_ROWS_MIN, Chunk};
@@ -253,6 +253,20 @@ impl RowTable {
         for entry in self.index.iter() {
             visit(entry.key().key(), entry.value());
         }
+    }
+
+    /// Encodes the rows that came in since the last call; the caller holds the mark lock.
+    pub(crate) fn encode(&self, schema: &Schema, codec: &RowCodec) -> Result<()> {
+        // Only the last chunk grows, and full ones are encoded whole.
+        let is_whole = |chunk: &Arc<Chunk>| chunk.runs.get().last().is_some_and(|run| run.len == chunk.capacity());
+        let chunks = self.chunks();
+        for chunk in chunks.iter().rev().take_while(|chunk| !is_whole(chunk)) {
+            let (taken, freed) = chunk.runs.extend(chunk, schema, codec)?;
+            self.charge_cached(taken);
+            self.cached_bytes.fetch_sub(freed, Ordering::Relaxed);
+            self.budget.release(freed);
+        }
+        Ok(())
     }
 
     /// Charges the budget for what a scan keeps here beside the rows.

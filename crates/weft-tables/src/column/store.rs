@@ -285,7 +285,7 @@ impl Store {
 
     /// Whether the active row table has its size; never when row tables become columns only when they must.
     pub(crate) fn is_row_table_full(&self, layout: &Layout) -> bool {
-        self.options.incremental == Incremental::Fine && layout.active.bytes() >= self.row_table_bytes
+        self.options.incremental != Incremental::Rows && layout.active.bytes() >= self.row_table_bytes
     }
 
     /// The oldest frozen row table, when it is complete: everything up to its F is published.

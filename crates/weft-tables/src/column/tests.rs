@@ -27,6 +27,7 @@ fn options(seed: u64) -> Options {
         ("compaction".to_owned(), if seed % 6 == 5 { "whole" } else { "fine" }.to_owned()),
         ("overlap_max".to_owned(), (3 + seed % 4).to_string()),
         ("conflict".to_owned(), if seed >= HISTORIES { "antimatter" } else { "mark" }.to_owned()),
+        ("incremental".to_owned(), if seed % 2 == 1 { "columns" } else { "fine" }.to_owned()),
     ]);
     let row_table_bytes = [2_000, 20_000, 1 << 20][(seed % 3) as usize];
     Options {
@@ -64,6 +65,7 @@ fn transfers(seed: u64) -> transfers::Options {
         ("overlap_max".to_owned(), "2".to_owned()),
         ("dead_percent".to_owned(), "10".to_owned()),
         ("conflict".to_owned(), ["mark", "antimatter"][(seed % 2) as usize].to_owned()),
+        ("incremental".to_owned(), if seed % 4 == 3 { "columns" } else { "fine" }.to_owned()),
     ]);
     let row_table_bytes = [1_500, 6_000, 1 << 20][(seed % 3) as usize];
     transfers::Options { seed, keys: 12, writers: 3, transactions: 25, readers: 2, table, row_table_bytes }

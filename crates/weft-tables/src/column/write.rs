@@ -15,7 +15,7 @@ use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
-use super::options::Conflict;
+use super::options::{Conflict, Incremental};
 use super::part::Part;
 use super::row_table::Place;
 use super::store::Store;
@@ -120,6 +120,10 @@ impl Write for Store {
         }
         let _marking = self.marking.lock();
         self.install_locked(ts, writes, &attached)?;
+        if self.options.incremental == Incremental::Columns {
+            let (shape, layout) = (self.shape(), self.layout());
+            layout.row_table_of(ts).encode(&shape.schema, &shape.codec)?;
+        }
         self.note_change(ts);
         let layout = self.layout();
         if self.is_row_table_full(&layout) {

@@ -18,6 +18,7 @@ mod own;
 mod partition;
 mod plan;
 mod row_chunk;
+mod run;
 
 use std::sync::Arc;
 

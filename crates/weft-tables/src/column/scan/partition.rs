@@ -51,6 +51,7 @@ impl Partition for StorePartition {
             let batch = match unit {
                 Unit::Block(part, block) => plan.read_block(&plan.parts[*part], *block)?,
                 Unit::Chunk(chunk) => plan.read_chunk(&plan.chunks[*chunk])?,
+                Unit::Run(chunk, run) => plan.read_run(&plan.chunks[*chunk], run)?,
                 Unit::Own => {
                     for batch in plan.read_own()? {
                         self.queue(batch);

@@ -15,6 +15,7 @@ use super::super::layout::{Layout, Site};
 use super::super::part::Part;
 use super::super::payload::Layer;
 use super::super::row_table::RowTable;
+use super::super::runs::Run;
 use super::super::store::Store;
 
 /// What row tables are called among the layers of a scan.
@@ -29,8 +30,10 @@ type Hidden = Vec<u32>;
 pub(super) enum Unit {
     /// A block of a part (its place in [`Plan::parts`]).
     Block(usize, usize),
-    /// A chunk of a row table (its place in [`Plan::chunks`]).
+    /// A chunk of a row table (its place in [`Plan::chunks`]), without the rows that are in runs.
     Chunk(usize),
+    /// An encoded run of a chunk.
+    Run(usize, Arc<Run>),
     /// The transaction's own rows.
     Own,
 }
@@ -52,6 +55,8 @@ pub(super) struct ChunkScan {
     pub(super) table: Arc<RowTable>,
     pub(super) chunk: Arc<Chunk>,
     pub(super) len: usize,
+    /// The slots before this one are in runs.
+    pub(super) from: usize,
     /// No row can be added any more: columns may be kept.
     pub(super) complete: bool,
     pub(super) hidden: Arc<Hidden>,
@@ -146,12 +151,19 @@ impl Plan {
         // F is looked at before the lengths: once it is published no length changes (row table 2).
         let complete = table.frozen_at().is_some_and(|to| to <= published);
         for chunk in table.chunks() {
+            // Runs are looked at before the length: they never reach beyond it (runs 1).
+            let runs = chunk.runs.get();
             let full = chunk.is_full();
             let len = chunk.len();
             if len > 0 {
-                self.units.push(Unit::Chunk(self.chunks.len()));
+                let place = self.chunks.len();
+                let from = runs.last().map_or(0, |run| run.start + run.len);
+                self.units.extend(runs.iter().map(|run| Unit::Run(place, run.clone())));
+                if from < len {
+                    self.units.push(Unit::Chunk(place));
+                }
                 let (table, hidden) = (table.clone(), hidden.clone());
-                self.chunks.push(ChunkScan { table, chunk, len, complete: complete || full, hidden });
+                self.chunks.push(ChunkScan { table, chunk, len, from, complete: complete || full, hidden });
             }
         }
     }

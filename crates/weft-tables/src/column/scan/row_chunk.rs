@@ -23,6 +23,10 @@ impl Plan {
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
         let visible = scan.chunk.visible_at(self.read_ts(), scan.len);
         let mut mask = visible.map(|words| Mask::from_words(words, scan.len));
+        if scan.from > 0 {
+            let mask = mask.get_or_insert_with(|| Mask::all(scan.len));
+            (0..scan.from).for_each(|slot| mask.clear(slot));
+        }
         for at in hidden_between(&scan.hidden, scan.chunk.first, scan.len) {
             mask.get_or_insert_with(|| Mask::all(scan.len)).clear(at);
         }

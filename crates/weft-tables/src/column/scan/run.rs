@@ -1,0 +1,61 @@
+//! An encoded run of a chunk of a row table (`incremental = 'columns'`).
+
+use std::sync::atomic::Ordering;
+
+use arrow_array::RecordBatch;
+use weft_format::row_arrays::missing_column;
+use weft_format::{Mask, Result};
+use weft_kernel::table::LOCATION;
+
+use super::super::runs::Run;
+use super::locations::no_locations;
+use super::partition::{arrow_filter, filtered};
+use super::plan::{ChunkScan, Plan, hidden_between};
+
+impl Plan {
+    /// The visible rows of a run that satisfy the predicates.
+    pub(super) fn read_run(&self, scan: &ChunkScan, run: &Run) -> Result<Option<RecordBatch>> {
+        self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        let visible = scan.chunk.visible_at(self.read_ts(), run.start + run.len);
+        let mut mask = visible.map(|words| part_of(&Mask::from_words(words, run.start + run.len), run));
+        let first = scan.chunk.first + run.start as u32;
+        for at in hidden_between(&scan.hidden, first, run.len) {
+            mask.get_or_insert_with(|| Mask::all(run.len)).clear(at);
+        }
+        for predicate in &self.request.predicates {
+            let column = predicate.column();
+            match run.columns.get(column) {
+                Some(block) => block.filter(predicate, mask.get_or_insert_with(|| Mask::all(run.len))),
+                None if predicate.matches(self.codec.missing(column)) => {}
+                None => return Ok(None),
+            }
+        }
+        let selected = mask.as_ref().map_or(run.len, Mask::count);
+        if selected == 0 {
+            return Ok(None);
+        }
+        let projection = &self.request.projection;
+        let filter = mask.filter(|_| selected < run.len).map(|mask| arrow_filter(&mask, projection.len()));
+        let mut columns = Vec::with_capacity(projection.len());
+        for &ordinal in projection {
+            if ordinal == LOCATION {
+                columns.push(no_locations(selected));
+                continue;
+            }
+            let data_type = self.schema.columns[ordinal].data_type;
+            columns.push(match (run.columns.get(ordinal), &filter) {
+                (None, _) => missing_column(&self.codec, data_type, ordinal, selected),
+                (Some(block), None) => block.decode(data_type),
+                (Some(block), Some(filter)) => filtered(filter, &block.decode(data_type))?,
+            });
+        }
+        self.batch(columns, selected).map(Some)
+    }
+}
+
+/// The rows of a run in a mask of its chunk.
+fn part_of(mask: &Mask, run: &Run) -> Mask {
+    let mut part = Mask::none(run.len);
+    (0..run.len).filter(|row| mask.get(run.start + row)).for_each(|row| part.set(row));
+    part
+}
