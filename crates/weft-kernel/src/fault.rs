@@ -48,6 +48,7 @@ faults! {
     ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
     ScanUnreconciled "A scan does not look for rows that blind writes have replaced.";
     ConvertUnreconciled "A row table is converted before the rows are marked that its blind writes have replaced.";
+    ForgetReplaced "Redo of a large update does not end the rows that it replaced.";
     ForgetChunks "Redo applies a long transaction without its chunks.";
     SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
     SkipRowLock "The lock of a row is not taken.";
