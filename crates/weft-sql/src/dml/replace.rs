@@ -14,7 +14,7 @@ use arrow::array::{Array, Int64Array, RecordBatch};
 use weft_format::{Error, Result};
 use weft_kernel::table::Location;
 
-use super::plan::{PreparedWrite, Write};
+use super::plan::PreparedWrite;
 use super::stage::Stage;
 use crate::column::Collected;
 use crate::context::StatementContext;

@@ -7,13 +7,13 @@
 //! | `bucket_bytes` | T: a bucket with more is merged into its baseline | 16 MiB | 4 KiB to 4 GiB, below G |
 //! | `granularity_bytes` | G: the most bytes of one job's inputs | 64 MiB | 8 KiB to 16 GiB |
 //! | `incremental_bytes` | so many bytes of incremental tables are collected into buckets | 32 MiB | 4 KiB to 16 GiB |
-//! | `bulk_bytes` | a statement whose rows would take more in a row table builds column tables at once | 4 MiB | 1 KiB to 1 GiB |
+//! | `bulk_bytes` | statements with more, as row tables count, build column tables at once | 4 MiB | 1 KiB to 1 GiB |
 //! | `bloom_columns` | columns that get a Bloom filter besides the key, separated by commas | none | names |
 //! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
 //! | `conflict` | `mark`: a write ends what it replaces; `antimatter`: who reads or converts later does | mark | |
-//! | `incremental` | `fine`: row tables are frozen at their size; `rows`: when memory or a checkpoint asks; `columns`: their rows are encoded by the statement that commits them | fine | |
+//! | `incremental` | row tables freeze: `fine` at their size, `rows` when memory asks; `columns`: encoded at once | fine | |
 //!
 //! ```text
 //!   column_table_bytes 4 KiB ≤ T 8 KiB, T + column_table_bytes ≤ G 32 KiB      G − T: the most baseline of a bucket

@@ -183,3 +183,6 @@ impl Store {
         self.context.services.wake_jobs();
     }
 }
+
+#[cfg(test)]
+mod tests;
