@@ -120,6 +120,12 @@ fn jobs_in_any_order_and_side_by_side_keep_the_rows_and_come_to_an_end() {
 fn small_engine(env: &Env) -> (Arc<Engine>, TableRef) {
     let options = EngineOptions { workers: 0, ..EngineOptions::default() };
     let engine = Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap();
+    let table = fill(&engine);
+    (engine, table)
+}
+
+/// A table of 500 rows, frozen.
+fn fill(engine: &Arc<Engine>) -> TableRef {
     let mut txn = engine.begin().unwrap();
     let table = txn.create_table(NewTable::new("t", conformance::schema(), "column")).unwrap();
     let mut random = Prng(5);
@@ -129,7 +135,47 @@ fn small_engine(env: &Env) -> (Arc<Engine>, TableRef) {
     }
     txn.commit().unwrap();
     engine.freeze().unwrap();
-    (engine, table)
+    table
+}
+
+#[test]
+fn what_blind_writes_replace_is_marked_by_a_scan_or_a_conversion() {
+    let simulation = Simulation::new(SimOptions::seeded(7));
+    let end = simulation.run(|env| {
+        let table_options = BTreeMap::from([("conflict".to_owned(), "antimatter".to_owned())]);
+        let options = EngineOptions { workers: 0, table_options, ..EngineOptions::default() };
+        let engine = Engine::open(env, Path::new("db"), vec![column_method()], options).unwrap();
+        let table = fill(&engine);
+        engine.run_jobs().unwrap();
+        let marks = || table.table.parts().iter().map(|part| part.marks).sum::<u64>();
+        let put = |ks: std::ops::Range<u64>, stays: bool| {
+            let mut txn = engine.begin().unwrap();
+            for k in ks {
+                let values = conformance::row_values(k, &mut Prng(9));
+                let row = table.codec.encode(values.iter().map(Value::as_ref));
+                let key = table.keys.of_row(&table.codec, &row);
+                txn.put(&table, &key, &row).unwrap();
+                assert!(stays || txn.delete(&table, &key).unwrap());
+            }
+            txn.commit().unwrap();
+        };
+        let before = engine.begin().unwrap();
+        put(0..10, true);
+        put(5..20, false);
+        assert_eq!(marks(), 0, "nobody looked into the column tables");
+        let key = |k| conformance::key_of(&table, k);
+        let found = |ks: std::ops::Range<u64>| ks.filter(|&k| table.table.newest(&key(k)).unwrap().is_some()).count();
+        assert_eq!((found(0..5), found(5..20), found(20..30)), (5, 0, 10), "point reads need no marks");
+        assert_eq!(marks(), 0);
+        assert_eq!((count(&engine, &table), marks()), (485, 20));
+        put(20..23, true);
+        assert_eq!(marks(), 20);
+        engine.checkpoint().unwrap();
+        assert_eq!((marks(), count(&engine, &table)), (23 + 5, 485), "rows of 5..10 were put and ended");
+        assert_eq!(scan_rows(&table, before.view(&table), &[], &[], 1, 8192).unwrap().len(), 500);
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+    assert_eq!(end, RunEnd::Finished);
 }
 
 fn count(engine: &Arc<Engine>, table: &TableRef) -> usize {
