@@ -4,7 +4,8 @@
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
 //!      interval ── array            values of several parts
-//!      row ── key ── key_rows ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!         key_rows                  the keys of many rows
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image

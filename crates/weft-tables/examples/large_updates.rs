@@ -91,8 +91,8 @@ fn large(engine: &Arc<Engine>, table: &TableRef, in_bulk: bool) {
     txn.commit().expect("commits");
     let status = engine.status();
     println!(
-        "{}: read {read_s:.2} s, staged at {staged_s:.2} s, committed at {:.2} s; log {} bytes; row memory {} MB staged, \
-         {} MB after the commit",
+        "{}: read {read_s:.2} s, staged at {staged_s:.2} s, committed at {:.2} s; log {} bytes; row memory {} MB \
+         staged, {} MB after the commit",
         if in_bulk { "in bulk" } else { "row by row" },
         begun.elapsed().as_secs_f64(),
         status.log_bytes.saturating_sub(log),

@@ -51,7 +51,8 @@ pub fn scan_schema(schema: &Schema, projection: &[usize]) -> SchemaRef {
 pub struct ScanRequest {
     /// What is visible.
     pub view: ReadView,
-    /// Ordinals of the columns to return, in this order, and [`LOCATION`]; may be empty (then batches carry only a row count).
+    /// Ordinals of the columns to return, in this order, and [`LOCATION`]; may be empty (then batches carry only a row
+    /// count).
     pub projection: Vec<usize>,
     /// A conjunction; the scan applies it exactly: rows that do not satisfy it are not returned.
     pub predicates: Vec<Predicate>,

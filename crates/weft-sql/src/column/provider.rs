@@ -3,7 +3,7 @@
 //! ```text
 //!   FROM t            → Tables::table("t")  → WeftTable { visible columns }
 //!   FROM weft_locks   → no such table → SystemView
-//!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { all columns, a hidden row id and a place too }
+//!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { hidden row id and place too }
 //! ```
 
 use std::cell::{Cell, RefCell};

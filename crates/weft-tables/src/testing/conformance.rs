@@ -1,8 +1,8 @@
 //! The suite that every method passes: random histories through an engine, compared with the model every few steps.
 //!
 //! ```text
-//!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job · checkpoint · reopen ·
-//!          a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
+//!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job ·
+//!          checkpoint · reopen · a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
 //! ```
 
