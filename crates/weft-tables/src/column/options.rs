@@ -12,12 +12,8 @@
 //! | `dead_percent` | a bucket or a baseline table with more dead rows is rewritten | 15 | 1 to 90 |
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
-<<<<<<< ours
 //! | `conflict` | `mark`: a write ends what it replaces; `antimatter`: who reads or converts later does | mark | |
-//! | `incremental` | row tables freeze: `fine` at their size, `rows` when memory asks; `columns`: encoded at once | fine | |
-=======
 //! | `incremental` | row tables freeze at their size, `rows`: when memory asks; `columns`: are encoded | fine | |
->>>>>>> theirs
 //!
 //! ```text
 //!   column_table_bytes 4 KiB ≤ T 8 KiB, T + column_table_bytes ≤ G 32 KiB      G − T: the most baseline of a bucket
