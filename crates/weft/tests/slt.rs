@@ -4,7 +4,8 @@
 //!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
 //!   memory (a limit of 256 MiB)   memory beside 300 MB of other rows (WEFT_TEST_FULL=1: 1.2 GB), with the peak
 //!   layers (tables of the smallest sizes, jobs between statements: rows in every layer of a column table)
-//!   speculative (speculative_reads = on)   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
+//!   speculative (speculative_reads = on)
+//!   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.

@@ -28,4 +28,5 @@ mod table;
 
 pub use mode::{ColumnSet, LockMode};
 pub use name::LockName;
+pub(crate) use table::Handed;
 pub use table::{HeldLocks, LockRequest, LockState, LockTable, Wait};

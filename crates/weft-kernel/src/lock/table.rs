@@ -1,5 +1,6 @@
 //! The lock table: sharded, with a queue per contended lock.
 
+use std::any::Any;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +17,9 @@ use super::mode::LockMode;
 use super::name::LockName;
 use crate::CancelToken;
 use crate::fault::{Fault, active};
-use crate::txn::HandedOn;
+
+/// What a transaction that hands its locks on tells those who follow it. Nobody looks into it here.
+pub(crate) type Handed = Arc<dyn Any + Send + Sync>;
 
 /// What happens when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +110,7 @@ struct Holder {
     txn: TxnId,
     mode: LockMode,
     /// Its commit has its place in the log.
-    handed: Option<Arc<HandedOn>>,
+    handed: Option<Handed>,
 }
 
 impl Holder {
@@ -269,7 +272,7 @@ impl LockTable {
     }
 
     /// Lets those who follow have the locks of a transaction that is still to release them (lock 5).
-    pub(crate) fn hand_on(&self, txn: TxnId, held: &HeldLocks, handed: &Arc<HandedOn>) {
+    pub(crate) fn hand_on(&self, txn: TxnId, held: &HeldLocks, handed: &Handed) {
         for &name in &held.0 {
             let mut shard = self.shard(name).0.lock();
             let lock = shard.get_mut(&name).expect("a transaction has what it holds");
@@ -283,7 +286,7 @@ impl LockTable {
     }
 
     /// The transactions that hold a lock beside `txn` and have handed it on, in no order.
-    pub(crate) fn handed_on(&self, name: LockName, txn: TxnId) -> Vec<Arc<HandedOn>> {
+    pub(crate) fn handed_on(&self, name: LockName, txn: TxnId) -> Vec<Handed> {
         let shard = self.shard(name).0.lock();
         let holders = shard.get(&name).into_iter().flat_map(Lock::holders);
         holders.filter(|holder| holder.txn != txn).filter_map(|holder| holder.handed.clone()).collect()

@@ -184,8 +184,9 @@ impl Transaction {
         }
     }
 
-    /// What this commit builds on is published first. When rows have other writers beside this one, of other columns, waits for the commits before this one and puts
-    /// its columns onto their rows: installation is per row in timestamp order.
+    /// What this commit builds on is published first. When rows have other writers beside this one, of other columns,
+    /// waits for the commits before this one and puts its columns onto their rows: installation is per row in timestamp
+    /// order.
     fn join_others(&mut self, core: &Core, ts: Timestamp) -> Result<()> {
         self.wait_for_followed()?;
         if !self.may_be_behind() {

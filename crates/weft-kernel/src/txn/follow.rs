@@ -24,7 +24,7 @@ use super::level::IsolationLevel;
 use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::engine::{Core, Durability};
-use crate::lock::{LockMode, LockName, Wait};
+use crate::lock::{Handed, LockMode, LockName, Wait};
 use crate::log::{Fate, Ticket};
 use crate::table::{Base, Newest, Staged, TableWrites};
 
@@ -32,7 +32,7 @@ use crate::table::{Base, Newest, Staged, TableWrites};
 const LOCKS_MAX: usize = 1000;
 
 /// A commit that has its place in the log and has handed its locks on.
-pub(crate) struct HandedOn {
+struct HandedOn {
     ts: Timestamp,
     fate: Arc<Fate>,
     writes: Vec<(TableId, Arc<TableWrites>)>,
@@ -80,7 +80,8 @@ impl Transaction {
         let tested = self.tested_mode(t, mode)?;
         self.lock_key_as(t, key, tested, wait, true)?;
         let handed = self.core().locks.handed_on(LockName::key(t.def.id, key), self.id);
-        let written = handed.iter().filter_map(|commit| Some((commit, commit.row(t.def.id, key)?)));
+        let commits: Vec<&HandedOn> = handed.iter().filter_map(|commit| commit.downcast_ref()).collect();
+        let written = commits.iter().filter_map(|commit| Some((commit, commit.row(t.def.id, key)?)));
         let Some((commit, staged)) = written.max_by_key(|(commit, _)| commit.ts) else { return Ok(None) };
         // A published one may not have released its locks yet when one that followed it has.
         let published = self.core().timeline.published();
@@ -89,7 +90,7 @@ impl Transaction {
         }
         let (Staged { base: Base::Version(_, location), row: Some(row), .. }, None) = (staged, commit.fate.error())
         else {
-            // Added, put, deleted or failed: for this statement the row is there, gone or as before with the next snapshot.
+            // Added, put, deleted or failed: with the next snapshot the row is there, gone or as it was.
             self.core().timeline.wait_published(commit.ts)?;
             return Ok(None);
         };
@@ -136,7 +137,8 @@ impl Transaction {
             return;
         }
         let writes = self.journal.tables.iter().map(|state| (state.table.def.id, state.writes.clone())).collect();
-        core.locks.hand_on(self.id, &self.locks, &Arc::new(HandedOn { ts, fate: ticket.fate().clone(), writes }));
+        let handed: Handed = Arc::new(HandedOn { ts, fate: ticket.fate().clone(), writes });
+        core.locks.hand_on(self.id, &self.locks, &handed);
     }
 }
 

@@ -44,7 +44,6 @@ pub use speculation::PendingWatch;
 pub use timeline::Timeline;
 pub use transaction::Transaction;
 
-pub(crate) use follow::HandedOn;
 pub(crate) use recent::RecentCommits;
 
 #[cfg(test)]

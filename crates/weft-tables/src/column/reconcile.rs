@@ -9,8 +9,8 @@
 //!              ─▶ pins the layout, and skips those rows of all other columns as it skips any marked row
 //! ```
 //!
-//! A write is blind as to column tables only: a version of its key in a row table is found on the way and ended at once.
-//! So what is waited for is one mark per key at most, with the timestamp of the blind write, whenever it is set.
+//! A write is blind as to column tables only: a version of its key in a row table is found on the way and ended at
+//! once. So what is waited for is one mark per key at most, with the timestamp of the blind write, whenever it is set.
 //!
 //! 1. A blind write is in `unseen` before its timestamp is published, and leaves it when the marks are set. A reader
 //!    registers its timestamp, reconciles, and only then pins the layout: the layout it pins has every mark up to its

@@ -13,7 +13,8 @@
 //!    insert timestamp at or before the reader's.
 //! 4. While a job carries over, every delete is either in the slots the job read or in its list.
 //! 5. A version is put in once; redo looks before.
-//! 6. Antimatter is a version that nobody sees, because it ends when it begins: it hides what column tables have of its key.
+//! 6. Antimatter is a version that nobody sees, because it ends when it begins: it hides what column tables have of its
+//!    key.
 //!
 //! Concurrency: one writer at a time (it holds the mark lock), readers without locks but for the list of chunks.
 //! Crash: nothing here survives; redo fills a new row table from the log.
@@ -291,8 +292,8 @@ impl Filling<'_> {
         self.push(key, ts, row);
     }
 
-    /// Puts a version in that ends when it begins: from `ts` on nothing older of the key counts (row table 6). `row` has
-    /// the key.
+    /// Puts a version in that ends when it begins: from `ts` on nothing older of the key counts (row table 6). `row`
+    /// has the key.
     pub(crate) fn insert_antimatter(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
         let place = self.push(key, ts, row);
         self.table.end(&place, ts);
