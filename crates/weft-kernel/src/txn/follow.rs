@@ -62,6 +62,18 @@ impl Transaction {
         if self.may_follow { Ok(()) } else { self.settle_followed() }
     }
 
+    /// The statement turns out to be one that may not follow. True when the transaction has followed before: then what it
+    /// has followed is published, and the snapshot a new one that shows it.
+    pub fn follow_no_more(&mut self) -> Result<bool> {
+        self.may_follow = false;
+        let has_followed = !self.followed.is_empty();
+        if has_followed {
+            self.settle_followed()?;
+            self.refresh_snapshot()?;
+        }
+        Ok(has_followed)
+    }
+
     /// As [`Transaction::lock_row`], for the only row of an UPDATE, which goes on from what a commit made of it that is
     /// not durable yet, if the statement may follow.
     pub fn lock_only_row(&mut self, t: &TableRef, key: &[u8], mode: LockMode, wait: Wait) -> Result<Option<Arc<[u8]>>> {

@@ -99,7 +99,7 @@ fn copy_to_a_pipe_leaves_it_there() {
 fn results_and_rows_that_must_be_whole_are_refused() {
     let (_fixture, mut s) = with_table();
     tag(&mut s, &format!("INSERT INTO t {ROWS}"));
-    for sql in ["SELECT t FROM t", "DELETE FROM t RETURNING t", "UPDATE t SET t = t || 'y'"] {
+    for sql in ["SELECT t FROM t", "DELETE FROM t RETURNING t", "UPDATE t SET t = t || 'y' RETURNING t"] {
         let error = s.execute(sql).map(|_| ()).unwrap_err();
         assert_eq!(error.code(), Code::OutOfMemory, "{sql}: {error}");
         assert!(error.hint_text().is_some_and(|hint| hint.contains("raise memory_limit")), "{sql}: {error}");

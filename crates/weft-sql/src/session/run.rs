@@ -56,10 +56,8 @@ impl Session {
             }
             let plan = permitted_plan(work, prepared, statement, engine);
             let mut plan = plan.map_err(|error| in_whole_text(error, literals))?;
-            if looks_following && !plan.may_follow() {
+            if looks_following && !plan.may_follow() && work.txn.follow_no_more()? {
                 // The catalog may be another in the new snapshot.
-                work.txn.begin_statement(false)?;
-                work.txn.refresh_snapshot()?;
                 plan = permitted_plan(work, prepared, statement, engine)?;
             }
             if !plan.is_read_only() {

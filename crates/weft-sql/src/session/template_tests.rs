@@ -102,8 +102,6 @@ const OPEN: &[(&str, &[&str])] = &[
     ("SELECT x, sum(k) FROM t GROUP BY x HAVING sum(k) > $1", &["3000", "100000000", "0"]),
     ("WITH q AS (SELECT k, i FROM t WHERE i > $1) SELECT count(*), max(k) FROM q WHERE k < $2", &["2|90", "5|700"]),
     ("SELECT count(*) FROM w WHERE i = $1 AND k < $2", &["3|200", "6|100", "0|9000"]),
-    ("SELECT count(*) FROM t WHERE k > $1::bigint", &["5", "790", "2147483647", "3000000000", "-3000000000", "~"]),
-    ("SELECT count(*) FROM t WHERE $1::bigint <= s", &["1", "4", "40000", "-40000", "~"]),
     ("SELECT count(*) FROM t WHERE i <> $1::bigint", &["1", "-9", "3000000000", "~"]),
     ("SELECT count(*) FROM t WHERE i = $1::smallint AND b > $2::int", &["1|0", "6|2147483647", "~|1"]),
     ("SELECT count(*) FROM t WHERE k > $1 AND i > 2 AND (x = $2 OR x = $3)", &["5|x1|x2", "400|x1|none", "1|x3|x4"]),
@@ -111,6 +109,8 @@ const OPEN: &[(&str, &[&str])] = &[
 
 /// Statements that depend on the values of some parameters, on the clock, or on more than the kept plan knows.
 const CLOSED: &[(&str, &[&str])] = &[
+    ("SELECT count(*) FROM t WHERE k > $1::bigint", &["5", "790", "2147483647", "3000000000", "-3000000000", "~"]),
+    ("SELECT count(*) FROM t WHERE $1::bigint <= s", &["1", "4", "40000", "-40000", "~"]),
     ("SELECT k FROM t WHERE i = $1 ORDER BY k LIMIT $2 OFFSET $3", &["3|2|0", "3|3|1", "5|2|0", "3|~|~", "0|0|0"]),
     ("SELECT k FROM t ORDER BY k LIMIT $1", &["3", "1", "~", "3", "0", "-1"]),
     ("SELECT count(*) FROM t WHERE i = ANY($1)", &["{1,2}", "{}", "{3,NULL}", "~", "{1,2}"]),
@@ -121,9 +121,7 @@ const CLOSED: &[(&str, &[&str])] = &[
     ("SELECT round(f::numeric, $1::int) FROM t WHERE k < 9", &["0", "2", "1", "-1"]),
     ("SELECT count(*) FROM t WHERE i = coalesce($1, 3)", &["~", "2", "5", "~"]),
     ("SELECT count(*) FROM t WHERE at > $1::timestamp - interval '1 day'", &["2020-01-10 00:00", "2021-01-01 00:00"]),
-    ("SELECT count(*) FROM t WHERE d + $1 > date '2020-06-01'", &["1", "100", "-1000"]),
     ("SELECT count(*) FROM t WHERE at < now() AND k < $1", &["10", "100", "~"]),
-    ("SELECT sum(CASE WHEN k > $1 THEN $2 ELSE 0 END) FROM t", &["10|1", "700|5", "~|2", "1|2147483647"]),
     ("SELECT i % $1, count(*) FROM t GROUP BY i % $1 ORDER BY 1", &["2", "3", "0", "~"]),
     ("SELECT k FROM t WHERE k < 20 ORDER BY i + $1, k", &["1", "5", "~"]),
     ("SELECT count(*) FROM t WHERE i > (SELECT min(w) / $1 FROM o WHERE w > $2)", &["10|20", "0|1", "5|0"]),
@@ -140,14 +138,11 @@ const CLOSED: &[(&str, &[&str])] = &[
     ("SELECT count(*) FROM t WHERE a = $1", &["{1,1}", "{2,0}", "~"]),
     ("SELECT count(*) FROM t WHERE 10 / $1 > i", &["2", "0", "~", "3"]),
     ("SELECT count(*) FROM t WHERE i NOT IN ($1, $2, 5)", &["1|2", "~|3", "0|0"]),
-    ("SELECT count(*) FROM t WHERE i BETWEEN SYMMETRIC $1 AND $2", &["5|1", "1|5"]),
-    ("SELECT generate_series(1, $1)", &["3", "1", "0"]),
     ("SELECT count(*) FROM t WHERE x || $1 = 'x1y'", &["y", "z", "~"]),
     ("SELECT string_agg(x, $1 ORDER BY k) FROM t WHERE k < $2", &["-|5", "+|9", "~|4"]),
     ("SELECT sum(i) FILTER (WHERE k > $1), count(DISTINCT i) FROM t WHERE k < $2", &["5|90", "50|60", "~|9"]),
     ("SELECT count(*) FROM t WHERE x IS DISTINCT FROM $1", &["x1", "~", "zz"]),
     ("SELECT count(*) FROM t, generate_series(1, 3) AS s(g) WHERE k = g * $1", &["1", "5", "~"]),
-    ("SELECT count(*) FROM weft_tables WHERE name = $1", &["t", "zz"]),
 ];
 
 /// Runs a statement by its kept plans and by fresh ones, several times with each set of parameters; gives how often
