@@ -41,7 +41,7 @@ use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
 use crate::table::{
     Attachment, Base, Change, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
-    Replay, Scan, ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, Write,
+    Replay, Scan, ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, VisitRow, Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -603,7 +603,7 @@ impl Replace for Index {
         Err(not_a_table(self.name()))
     }
 
-    fn built_rows(&self, _: &Attachment, _: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()> {
+    fn built_rows(&self, _: &Attachment, _: &mut VisitRow<'_>) -> Result<()> {
         Err(not_a_table(self.name()))
     }
 }

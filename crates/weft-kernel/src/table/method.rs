@@ -71,6 +71,9 @@ pub trait Write: Send + Sync {
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
 }
 
+/// Takes the key and the row (row codec) of each of some rows.
+pub type VisitRow<'a> = dyn FnMut(&[u8], Arc<[u8]>) -> Result<()> + 'a;
+
 /// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
 ///
 /// Installation of an attachment with [`Replaced`](super::Replaced) versions ends these, too, and replay of its record
@@ -87,7 +90,7 @@ pub trait Replace: Send + Sync {
     /// The row (row codec) of a key in files that were built and are not installed yet.
     fn built_row(&self, attachment: &Attachment, key: &[u8]) -> Result<Option<Arc<[u8]>>>;
     /// All such rows, each with its key.
-    fn built_rows(&self, attachment: &Attachment, visit: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()>;
+    fn built_rows(&self, attachment: &Attachment, visit: &mut VisitRow<'_>) -> Result<()>;
 }
 
 /// Background work.

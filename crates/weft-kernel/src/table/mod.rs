@@ -19,7 +19,9 @@ mod status;
 mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
-pub use method::{Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, Write};
+pub use method::{
+    Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, VisitRow, Write,
+};
 pub use replaced::Replaced;
 pub use scan::{
     ExprTest, LOCATION, LOCATION_NAME, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,

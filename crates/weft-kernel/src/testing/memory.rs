@@ -16,7 +16,7 @@ use crate::manifest::Edit;
 use crate::table::{
     Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus,
     Partition, Price, RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext,
-    TableStatistics, TableWrites, Write,
+    TableStatistics, TableWrites, VisitRow, Write,
 };
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -351,7 +351,7 @@ impl Replace for MemoryTable {
         Ok(found)
     }
 
-    fn built_rows(&self, attachment: &Attachment, visit: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()> {
+    fn built_rows(&self, attachment: &Attachment, visit: &mut VisitRow<'_>) -> Result<()> {
         for &file in &attachment.files {
             for (_, row) in self.read_file(file)? {
                 visit(&self.keys.of_row(&self.codec.read().clone(), &row), row)?;

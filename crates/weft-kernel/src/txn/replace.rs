@@ -25,7 +25,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::{Code, Error, KeyRows, Result};
 
 use super::ddl::OwnDdl;
-use super::stage::changed_meanwhile;
+use super::stage::{CHARGE_BYTES, changed_meanwhile};
 use super::transaction::{Transaction, built};
 use crate::catalog::TableRef;
 use crate::lock::{LockMode, LockName, Wait};
@@ -33,6 +33,8 @@ use crate::table::{Base, Location, Replaced, Staged, TableWrites};
 
 /// Rows between two looks at the cancel token.
 const CANCEL_ROWS: usize = 1024;
+/// About what the lock of a row takes in memory.
+const LOCK_BYTES: u64 = 256;
 
 impl Transaction {
     /// Whether [`Transaction::replace`] can be used for a statement that sets some columns of rows. When it can, the
@@ -90,6 +92,9 @@ impl Transaction {
                 cancel.check(|| self.core().env.clock.monotonic_nanos())?;
             }
             self.lock_key(t, keys.get(n), LockMode::EXCLUSIVE, self.lock_wait())?;
+            // Unlike the rows, their locks are in memory.
+            self.journal.staged_bytes += LOCK_BYTES;
+            self.charge(CHARGE_BYTES)?;
         }
         let places = self.newest_places(t, &keys, places)?;
         let replaced = self.in_order(t, &keys, &places, columns)?;

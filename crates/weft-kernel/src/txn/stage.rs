@@ -28,7 +28,7 @@ use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
 use crate::table::{Attachment, Base, Newest, Replaced, Staged, Table};
 
 /// Staged bytes are charged in steps of this.
-const CHARGE_BYTES: u64 = 64 << 10;
+pub(super) const CHARGE_BYTES: u64 = 64 << 10;
 
 impl Transaction {
     /// Inserts a row (row codec). A key that exists is [`Code::UniqueViolation`], naming table and key.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_format::{BLOCK_ROWS, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::{Attachment, Location, Replace, Replaced};
+use weft_kernel::table::{Attachment, Location, Replace, Replaced, VisitRow};
 
 use super::key_probe::KeyProbe;
 use super::layout::Layout;
@@ -66,7 +66,7 @@ impl Replace for Store {
         Ok(None)
     }
 
-    fn built_rows(&self, attachment: &Attachment, visit: &mut dyn FnMut(&[u8], Arc<[u8]>) -> Result<()>) -> Result<()> {
+    fn built_rows(&self, attachment: &Attachment, visit: &mut VisitRow<'_>) -> Result<()> {
         for part in self.built_parts(&attachment.files)? {
             for position in 0..part.row_count() {
                 let row: Arc<[u8]> = part.table.row(part.cache(), position)?.into();

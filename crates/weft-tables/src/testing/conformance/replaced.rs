@@ -131,16 +131,16 @@ impl Suite {
             };
             let read = txn.get_row(table, &key).expect("reads");
             assert_eq!(read.as_ref().map(values), state.get(&key).map(values), "a row is read by its key");
-            if !state.contains_key(&key) {
-                txn.insert(table, &row).expect("a free key");
-                state.insert(key, row);
-            } else if self.random.below(3) == 0 {
+            if read.is_some() && self.random.below(3) == 0 {
                 assert!(txn.delete(table, &key).expect("deletes"));
                 state.remove(&key);
-            } else {
-                txn.update(table, &key, &row).expect("updates");
-                state.insert(key, row);
+                continue;
             }
+            match read {
+                Some(_) => txn.update(table, &key, &row).expect("updates"),
+                None => txn.insert(table, &row).expect("a free key"),
+            }
+            state.insert(key, row);
         }
     }
 }
