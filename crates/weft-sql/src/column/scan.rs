@@ -35,7 +35,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use futures::Stream;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
-use weft_kernel::table::{ExprTest, LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
+use weft_kernel::table::{LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
 
 use super::conditions::Conditions;
 use super::error::wrap;
