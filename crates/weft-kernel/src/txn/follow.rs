@@ -62,8 +62,8 @@ impl Transaction {
         if self.may_follow { Ok(()) } else { self.settle_followed() }
     }
 
-    /// The statement turns out to be one that may not follow. True when the transaction has followed before: then what it
-    /// has followed is published, and the snapshot a new one that shows it.
+    /// The statement turns out to be one that may not follow. True when the transaction has followed before: then what
+    /// it has followed is published, and the snapshot a new one that shows it.
     pub fn follow_no_more(&mut self) -> Result<bool> {
         self.may_follow = false;
         let has_followed = !self.followed.is_empty();
