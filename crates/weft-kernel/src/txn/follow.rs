@@ -114,16 +114,15 @@ impl Transaction {
         Ok(Some(row.clone()))
     }
 
-    /// Waits until what this transaction has followed is published; an error when that has failed.
+    /// Waits until what this transaction has followed is published; an error when that has failed, now and for as long
+    /// as the transaction lasts: a statement that runs again does not save what an earlier one has built.
     pub(super) fn settle_followed(&mut self) -> Result<()> {
         if self.followed.is_empty() {
             return Ok(());
         }
         self.wait_for_followed()?;
-        let failed = self.followed.iter().find(|followed| followed.fate.error().is_some());
-        let lost = failed.map(|followed| lost(followed.ts));
-        self.followed.clear();
-        lost.map_or(Ok(()), Err)
+        self.followed.retain(|followed| followed.fate.error().is_some());
+        self.followed.first().map_or(Ok(()), |followed| Err(lost(followed.ts)))
     }
 
     /// Waits until what this transaction has followed is published or void.

@@ -167,6 +167,27 @@ fn who_follows_fails_with_the_commit_before_it() {
     assert_eq!(values(&reopen(&scratch, &gate)), wanted);
 }
 
+/// A session runs a statement again after a conflict: that must not forget what an earlier statement has built on.
+#[test]
+fn a_statement_that_runs_again_does_not_save_the_transaction() {
+    let scratch = Scratch::new("follow-again");
+    let (engine, gate) = gated(&scratch);
+    gate.close();
+    let first = later(&engine, |txn| add(txn, 1, 1).map(|_| ()));
+    let mut second = begin(&engine);
+    assert_eq!(add(&mut second, 1, 1).unwrap(), 11);
+    gate.open_full();
+    assert_eq!(code(first.join().unwrap()), Code::DiskFull);
+    for _ in 0..3 {
+        let mark = second.mark();
+        assert_eq!(code(add(&mut second, 1, 1)), Code::SerializationFailure);
+        second.rollback_to(mark);
+    }
+    assert_eq!(code(second.begin_statement(false)), Code::SerializationFailure);
+    assert_eq!(code(second.commit()), Code::SerializationFailure);
+    assert_eq!(values(&engine)[0], Some(10));
+}
+
 #[test]
 fn a_statement_that_reads_waits_and_sees_all_of_the_commit() {
     let scratch = Scratch::new("follow-read");
