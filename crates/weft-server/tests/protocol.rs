@@ -181,6 +181,12 @@ fn a_running_statement_is_cancelled() {
     let address = server.address;
     let slow = "SELECT count(*) FROM generate_series(1, 100000) a(x), generate_series(1, 100000) b(y) WHERE x + y = 1";
     wire.query(slow).flush();
+    // It is cancelled while it runs, however long it takes to come that far.
+    let runs = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%x + y = 1'";
+    let mut watcher = server.connect();
+    while watcher.value(runs) != "1" {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     std::thread::sleep(Duration::from_millis(300));
     let cancel = |key: &[u8]| {
         let mut other = Wire::open(address);

@@ -60,7 +60,7 @@ pub struct Binding {
 /// Stops a running statement from another thread; also carries the statement's deadline.
 ///
 /// It belongs to a session and is good for all its statements: a request stops the statement that runs when it is made,
-/// or none.
+/// or none. A server counts a statement as running from when its message has come, [`crate::Session::attend`].
 #[derive(Clone)]
 pub struct CancelToken(Arc<Inner>);
 
@@ -71,9 +71,11 @@ struct Inner {
 }
 
 impl CancelToken {
-    /// A token nobody has used.
+    /// A token nobody has used; nothing runs.
     pub fn new(env: &Env) -> CancelToken {
-        CancelToken(Arc::new(Inner { kernel: weft_kernel::CancelToken::new(), clock: Arc::clone(&env.clock) }))
+        let kernel = weft_kernel::CancelToken::new();
+        kernel.close();
+        CancelToken(Arc::new(Inner { kernel, clock: Arc::clone(&env.clock) }))
     }
 
     /// Asks the running statement to stop; it fails with [`weft_format::Code::QueryCanceled`] at its next check.
@@ -96,11 +98,28 @@ impl CancelToken {
         self.0.kernel.clone()
     }
 
-    /// A new statement starts: forgets earlier requests and sets the deadline (0 = none).
-    pub(crate) fn start_statement(&self, timeout_ms: u64) {
-        self.0.kernel.start(match timeout_ms {
+    /// What may be cancelled begins: a statement, or what it is a part of. Requests are heard while the guard lives.
+    pub(crate) fn attend(&self) -> Attended {
+        Attended(self.0.kernel.open().then(|| self.clone()))
+    }
+
+    /// A statement starts, which may take this long (0 = for ever).
+    pub(crate) fn limit(&self, timeout_ms: u64) {
+        self.0.kernel.set_deadline(match timeout_ms {
             0 => u64::MAX,
             ms => self.0.clock.monotonic_nanos().saturating_add(ms.saturating_mul(1_000_000)),
         });
+    }
+}
+
+/// While this lives, requests to cancel are heard; with it goes a request that came late, and the time limit.
+#[must_use = "nothing is heard once it is dropped"]
+pub struct Attended(Option<CancelToken>);
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        if let Some(token) = &self.0 {
+            token.0.kernel.close();
+        }
     }
 }

@@ -36,7 +36,7 @@ mod session;
 mod settings;
 mod values;
 
-pub use binding::{Binding, CancelToken, Tables};
+pub use binding::{Attended, Binding, CancelToken, Tables};
 pub use column::{ColumnEngine, ColumnOptions, HeldMemory};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};

@@ -20,6 +20,7 @@ impl Connection {
         }
         let types: Vec<Option<DataType>> = named.iter().map(|&oid| oids::type_of(oid)).collect();
         let prepared = self.session.prepare_for(sql, &types)?;
+        self.session.check_cancelled()?;
         let mut oids: Vec<u32> = match &prepared {
             Some(prepared) => prepared.param_types().into_iter().map(oids::oid_of).collect(),
             None => Vec::new(),

@@ -90,9 +90,7 @@ impl Connection {
             self.channel.flush()?;
             self.set_read_timeout()?;
             let read = self.channel.read();
-            if self.shared.is_closing() || self.session.activity().is_terminated() {
-                return Err(Error::new(Code::ShuttingDown, "terminating connection due to administrator command"));
-            }
+            self.check_goes_on()?;
             let frame = match read {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(()),
@@ -110,8 +108,19 @@ impl Connection {
         }
     }
 
-    /// Answers one message; false at the client's farewell.
+    /// An error when the server or this connection is to end.
+    fn check_goes_on(&self) -> Result<()> {
+        if self.shared.is_closing() || self.session.activity().is_terminated() {
+            return Err(Error::new(Code::ShuttingDown, "terminating connection due to administrator command"));
+        }
+        Ok(())
+    }
+
+    /// Answers one message, which may be cancelled meanwhile; false at the client's farewell.
     fn answer(&mut self, frame: &Frame) -> Result<bool> {
+        let _attended = self.session.attend();
+        // An end that was asked for before this was attended to has cancelled nothing.
+        self.check_goes_on()?;
         if !is_known(frame.tag) {
             return Err(violation(format!("invalid frontend message type {}", frame.tag)));
         }

@@ -103,12 +103,12 @@ impl Shared {
 
     /// Whether the server is about to end.
     pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
+        self.closing.load(Ordering::SeqCst)
     }
 
     /// No new connections; those there are find the end.
     pub(super) fn close(&self) {
-        self.closing.store(true, Ordering::Release);
+        self.closing.store(true, Ordering::SeqCst);
         self.slots.interrupt_all();
     }
 

@@ -190,7 +190,7 @@ impl Activity {
 
     /// Whether somebody has asked for the connection's end.
     pub fn is_terminated(&self) -> bool {
-        self.terminated.load(Ordering::Acquire)
+        self.terminated.load(Ordering::SeqCst)
     }
 
     /// The session's number; 0 for one of this process.
@@ -209,7 +209,7 @@ impl Activity {
     }
 
     pub(super) fn terminate(&self) {
-        self.terminated.store(true, Ordering::Release);
+        self.terminated.store(true, Ordering::SeqCst);
         self.cancel.cancel();
         if let Some(terminate) = &*self.terminate.lock() {
             terminate();

@@ -168,6 +168,7 @@ impl Session {
 
     /// Runs the statements of a text; each outcome is handed on before the next statement runs.
     pub fn execute_each(&mut self, sql: &str, each: &mut dyn FnMut(Outcome)) -> Result<()> {
+        let _attended = self.cancel.attend();
         if let Some(prepared) = self.db.cached(sql) {
             each(self.execute_prepared(&prepared, &[])?);
             return Ok(());
@@ -237,13 +238,15 @@ impl Session {
 
     /// Prepares and runs one statement with parameters.
     pub fn execute_params(&mut self, sql: &str, params: &[Value]) -> Result<Outcome> {
+        let _attended = self.cancel.attend();
         let prepared = self.prepare(sql)?;
         self.execute_prepared(&prepared, params)
     }
 
     /// Appends batches to a table. Returns how many rows.
     pub fn append(&mut self, table: &str, batches: &[RecordBatch]) -> Result<u64> {
-        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        let _attended = self.cancel.attend();
+        self.cancel.limit(self.settings.statement_timeout_ms);
         append::append(self, table, batches)
     }
 

@@ -557,3 +557,28 @@ fn measure_hot_paths() {
     let sum = s.prepare("SELECT sum(c1) FROM t").unwrap();
     time("sum of 6000 rows, prepared", 500, &mut |_| drop(s.execute_prepared(&sum, &[]).unwrap()));
 }
+
+#[test]
+fn a_request_to_cancel_is_for_what_runs_when_it_is_made() {
+    let fixture = fixture();
+    let mut session = Session::new(&fixture.db);
+    let token = session.cancel_token();
+    let query = "SELECT count(*) FROM generate_series(1, 3) a(x)";
+    // Nothing runs: nothing is cancelled.
+    token.cancel();
+    assert_eq!(rows(&mut session, query), "3");
+    // The message of a statement has come, the statement has not begun.
+    let attended = session.attend();
+    token.cancel();
+    assert_eq!(session.check_cancelled().unwrap_err().sqlstate(), "57014");
+    assert_eq!(session.execute(query).unwrap_err().sqlstate(), "57014");
+    drop(attended);
+    token.cancel();
+    assert_eq!(rows(&mut session, query), "3");
+    // The time limit ends with its statement.
+    session.set("statement_timeout", "1").unwrap();
+    let _ = session.execute(query);
+    std::thread::sleep(std::time::Duration::from_millis(3));
+    let _attended = session.attend();
+    session.check_cancelled().unwrap();
+}

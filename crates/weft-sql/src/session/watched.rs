@@ -6,6 +6,7 @@ use weft_format::{Result, Value};
 
 use super::{Client, Prepared, Session};
 use crate::activity::State;
+use crate::binding::Attended;
 use crate::outcome::Outcome;
 use crate::parse::Literals;
 
@@ -18,7 +19,8 @@ impl Session {
         literals: Option<(&str, &Literals)>,
         client: &mut dyn Client,
     ) -> Result<Outcome> {
-        self.cancel.start_statement(self.settings.statement_timeout_ms);
+        let _attended = self.cancel.attend();
+        self.cancel.limit(self.settings.statement_timeout_ms);
         self.activity.begin(prepared.shown(), self.db.activities().now_nanos());
         let before = Arc::as_ptr(&self.settings);
         let result = self.run(prepared, params, literals, client);
@@ -28,6 +30,17 @@ impl Session {
         let outcome = result.as_ref().map(|outcome| outcome.tag.row_count()).map_err(|_| ());
         self.db.activities().end(&self.activity, self.state(), outcome);
         result
+    }
+
+    /// Hears requests to cancel while the guard lives, also while a statement is only parsed and planned; a server holds
+    /// one for each message. Without it they are heard from the start of each statement or script to its end.
+    pub fn attend(&self) -> Attended {
+        self.cancel.attend()
+    }
+
+    /// An error when what is attended to was cancelled.
+    pub fn check_cancelled(&mut self) -> Result<()> {
+        self.cancel.check().map_err(|error| self.fail(error))
     }
 
     /// Where the session is between two statements.
