@@ -22,6 +22,7 @@ mod fs;
 mod real;
 mod rng;
 pub mod sim;
+mod socket;
 mod spawn;
 pub mod sync;
 
@@ -29,6 +30,7 @@ pub use clock::Clock;
 pub use freed::return_freed_memory;
 pub use fs::{DirLock, File, Fs, OpenMode};
 pub use rng::Rng;
+pub use socket::receive_arrived;
 pub use spawn::{JoinHandle, Spawn};
 
 use std::sync::Arc;

@@ -5,6 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use weft_env::receive_arrived;
+
+/// How often a thread that waits for bytes gives its core away before it sleeps. Measured in docs/benchmarks/server.md.
+const YIELDS: usize = 2;
+
 /// A connected socket. Clones are the same socket.
 #[derive(Debug)]
 pub(crate) enum Socket {
@@ -77,10 +82,26 @@ impl Socket {
             Socket::Unix(_) => "local".into(),
         }
     }
+
+    /// Reads what has arrived; [`io::ErrorKind::WouldBlock`] when nothing has.
+    fn receive_arrived(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => receive_arrived(stream, buffer),
+            Socket::Unix(stream) => receive_arrived(stream, buffer),
+        }
+    }
 }
 
 impl Read for Socket {
+    /// Waits for bytes, and gives the core away a few times before it sleeps: a client that sends meanwhile need not wake
+    /// the thread, and to wake one costs more than a short statement.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        for _ in 0..YIELDS {
+            match self.receive_arrived(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                read => return read,
+            }
+        }
         match self {
             Socket::Tcp(stream) => stream.read(buffer),
             Socket::Unix(stream) => stream.read(buffer),
