@@ -2,12 +2,13 @@
 """The experiments of SynchroStore on Weft and DuckDB: figures 1, 6, 7, 8, 9, table 1, and a soak.
 
     python3 bench/xbench.py [--quick] [--only fig6,fig9] [--rounds 1] [--weft target/release/weft] [--out bench/out/xbench]
-                            [--rows N] [--memory-limit 768MB] [--update-doc] [--from bench/out/xbench/lines.jsonl]
+                            [--rows N] [--memory-limit 768MB] [--update-doc] [--add] [--from bench/out/xbench/lines.jsonl]
 
 Weft runs as `weft bench xbench`, DuckDB in this process with the same rows and statements; both are durable, and after each
 experiment both must have the same sums. Every number is a line of `lines.jsonl`, every figure an SVG; `--update-doc` writes
-docs/benchmarks/synchrostore.md and its images, and leaves the explanations in it as they are. `--from` draws and writes
-from the lines of an earlier run. Options that this script does not know go to `weft bench xbench` as they are
+docs/benchmarks/synchrostore.md and its images, and leaves the explanations in it as they are. `--add` keeps the lines of
+experiments that are not run now, so that they may run one at a time; `--from` draws and writes from the lines of earlier runs.
+Options that this script does not know go to `weft bench xbench` as they are
 (`--conflict antimatter`, `--granularity-bytes 262144`, ...).
 
 Needs the Python packages duckdb, numpy, pyarrow and matplotlib; without them it makes bench/.venv and installs them there.
@@ -67,6 +68,7 @@ def arguments():
     parser.add_argument("--memory-limit", default=None, help="of both systems, like 768MB")
     parser.add_argument("--ratios", default=None, help="percent of rows that are updated, in figures 1, 6 and 7a")
     parser.add_argument("--update-doc", action="store_true", help="write docs/benchmarks/synchrostore.md and its images")
+    parser.add_argument("--add", action="store_true", help="keep what earlier runs wrote of other experiments")
     parser.add_argument("--from", dest="from_lines", default=None, help="lines of an earlier run: nothing is run")
     for name, normal, quick in SIZES:
         parser.add_argument(f"--{name.replace('_', '-')}", default=None, type=type(normal), help=f"{normal}; quick: {quick}")
@@ -170,8 +172,10 @@ def main():
         path = args.from_lines
     else:
         path = os.path.join(args.out, "lines.jsonl")
+        kept = Lines.text_without(path, args.only) if args.add else ""
         with open(path, "w", encoding="utf-8") as out:
-            out.write(json.dumps({"facts": facts_of(args)}) + "\n")
+            out.write(kept)
+            out.write(json.dumps({"facts": facts_of(args), "experiments": args.only}) + "\n")
             failures = run_all(args, out)
     lines = Lines.read(path)
     lines.compare_sums()

@@ -1,20 +1,42 @@
 """The numbers of a run: JSON lines {experiment, system, configuration, x, metric, value, unit, ...}, one per round."""
 
 import json
+import os
 import statistics
 import sys
 
+# Figures that are measured by the run of another.
+RUN_OF = {"fig7a": "fig6"}
+
 
 class Lines:
-    def __init__(self, lines, facts):
-        self.lines, self.facts = lines, facts
+    def __init__(self, lines, runs):
+        """`runs` has for each run the names of its experiments, and the facts of the machine and the sizes."""
+        self.lines, self.runs = lines, runs
 
     @classmethod
     def read(cls, path):
         with open(path, encoding="utf-8") as file:
             read = [json.loads(line) for line in file if line.strip()]
-        facts = next((line["facts"] for line in read if "facts" in line), {})
-        return cls([line for line in read if "facts" not in line], facts)
+        runs = [line for line in read if "facts" in line]
+        return cls([line for line in read if "facts" not in line], [(run["experiments"], run["facts"]) for run in runs])
+
+    @staticmethod
+    def text_without(path, experiments):
+        """The text of a file of lines without those of some experiments; empty when there is no file."""
+        if not os.path.exists(path):
+            return ""
+        kept = []
+        with open(path, encoding="utf-8") as file:
+            for line in map(json.loads, file):
+                if "facts" in line:
+                    line["experiments"] = [name for name in line["experiments"] if name not in experiments]
+                    keeps = bool(line["experiments"])
+                else:
+                    keeps = RUN_OF.get(line["experiment"], line["experiment"]) not in experiments
+                if keeps:
+                    kept.append(json.dumps(line) + "\n")
+        return "".join(kept)
 
     def select(self, experiment, metric=None, **fields):
         return [line for line in self.lines if line["experiment"] == experiment and metric in (None, line["metric"])

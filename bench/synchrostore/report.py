@@ -325,13 +325,16 @@ def sections(lines, explanations=None):
     return text
 
 
-def facts(lines):
-    return ["", "## The run", "", *(f"- {name}: {value}" for name, value in lines.facts.items())]
+def runs(lines):
+    text = []
+    for experiments, facts in lines.runs:
+        text += ["", f"## The run of {', '.join(experiments)}", "", *(f"- {name}: {value}" for name, value in facts.items())]
+    return text
 
 
 def results(lines):
     """The tables alone."""
-    return "\n".join(facts(lines) + sections(lines)).strip() + "\n"
+    return "\n".join(runs(lines) + sections(lines)).strip() + "\n"
 
 
 def explanations_of(text):
@@ -346,7 +349,7 @@ def update_doc(lines, folder):
         with open(path, encoding="utf-8") as file:
             known = explanations_of(file.read())
     plots.draw_all(lines, os.path.join(folder, "img"))
-    text = [INTRODUCTION.rstrip("\n"), *facts(lines), *sections(lines, known)]
+    text = [INTRODUCTION.rstrip("\n"), *runs(lines), *sections(lines, known)]
     kept = [name for name in known if known[name].strip() and not lines.select(name)]
     for name in kept:
         text += ["", f"<!-- explanation: {name} -->", known[name].strip("\n"), "<!-- end explanation -->"]
