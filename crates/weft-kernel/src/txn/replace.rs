@@ -14,6 +14,8 @@
 //!    in anybody's way.
 //! 3. A key is replaced in bulk once per transaction: afterwards its rows are staged one by one.
 //! 4. Indexes of the table are neither made nor dropped between the files and the commit: their lock is shared.
+//! 5. Locks of rows are in memory, unlike the rows. When they take an eighth of the memory for rows, the lock of the
+//!    whole table takes the place of those to come, if nobody else writes to it; from a third on it is waited for.
 //!
 //! Statements that need all changes as staged rows (DDL on the table) take the files apart first
 //! ([`Transaction::unbuild`]).
@@ -31,10 +33,14 @@ use crate::catalog::TableRef;
 use crate::lock::{LockMode, LockName, Wait};
 use crate::table::{Base, Location, Replaced, Staged, TableWrites};
 
-/// Rows between two looks at the cancel token.
-const CANCEL_ROWS: usize = 1024;
+/// Rows between two looks at the cancel token, and at how much the locks take.
+const CANCEL_ROWS: usize = 256;
 /// About what the lock of a row takes in memory.
 const LOCK_BYTES: u64 = 256;
+/// Parts of the memory for rows from which on locks of rows become one of the table: if it is free, and in any case
+/// (replace 5).
+const LOCKS_SHARE: u64 = 8;
+const LOCKS_SHARE_MAX: u64 = 3;
 
 impl Transaction {
     /// Whether [`Transaction::replace`] can be used for a statement that sets some columns of rows. When it can, the
@@ -85,23 +91,46 @@ impl Transaction {
         if keys.is_empty() {
             return Ok(0);
         }
-        for n in 0..keys.len() {
-            if n.is_multiple_of(CANCEL_ROWS)
-                && let Some(cancel) = &self.cancel
-            {
-                cancel.check(|| self.core().env.clock.monotonic_nanos())?;
-            }
-            self.lock_key(t, keys.get(n), LockMode::EXCLUSIVE, self.lock_wait())?;
-            // Unlike the rows, their locks are in memory.
-            self.journal.staged_bytes += LOCK_BYTES;
-            self.charge(CHARGE_BYTES)?;
-        }
+        self.lock_rows(t, &keys)?;
         let places = self.newest_places(t, &keys, places)?;
         let replaced = self.in_order(t, &keys, &places, columns)?;
         drop((keys, places));
         let rows = self.build_and_attach(t, batches, Some(Arc::new(replaced)))?;
         self.charge(1)?;
         Ok(rows)
+    }
+
+    /// Locks rows, or the table once there are too many of them (replace 5).
+    fn lock_rows(&mut self, t: &TableRef, keys: &KeyRows) -> Result<()> {
+        for n in 0..keys.len() {
+            if n.is_multiple_of(CANCEL_ROWS) {
+                if let Some(cancel) = &self.cancel {
+                    cancel.check(|| self.core().env.clock.monotonic_nanos())?;
+                }
+                if self.locks_table_instead(t)? {
+                    return Ok(());
+                }
+            }
+            self.lock_key(t, keys.get(n), LockMode::EXCLUSIVE, self.lock_wait())?;
+            self.journal.staged_bytes += LOCK_BYTES;
+            self.charge(CHARGE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// Whether nobody else writes to the table until the end, for there would be too many locks of rows.
+    fn locks_table_instead(&mut self, t: &TableRef) -> Result<bool> {
+        let limit_bytes = self.core().services.row_budget.limit_bytes();
+        let bytes = self.locks.count() as u64 * LOCK_BYTES;
+        if bytes < limit_bytes / LOCKS_SHARE {
+            return Ok(false);
+        }
+        let wait = if bytes < limit_bytes / LOCKS_SHARE_MAX { Wait::Never } else { self.lock_wait() };
+        let what = || format!("table {:?}, of which many rows are updated", t.def.name);
+        match self.lock(LockName::table(t.id()), LockMode::EXCLUSIVE, wait, &what) {
+            Err(error) if error.code() == Code::LockTimeout && wait == Wait::Never => Ok(false),
+            locked => locked.map(|()| true),
+        }
     }
 
     /// Where the newest versions of locked keys lie, which are those that the snapshot shows (replace 1).

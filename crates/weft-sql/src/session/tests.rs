@@ -561,7 +561,7 @@ fn measure_hot_paths() {
 #[test]
 fn a_request_to_cancel_is_for_what_runs_when_it_is_made() {
     let fixture = fixture();
-    let mut session = Session::new(&fixture.db);
+    let mut session = fixture.db.session();
     let token = session.cancel_token();
     let query = "SELECT count(*) FROM generate_series(1, 3) a(x)";
     // Nothing runs: nothing is cancelled.

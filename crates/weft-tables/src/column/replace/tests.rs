@@ -22,13 +22,20 @@ const ROWS: i64 = 1000;
 const SET: &[usize] = &[1];
 
 fn open(env: &Env) -> Arc<Engine> {
-    let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+    open_with(env, EngineOptions::default())
+}
+
+fn open_with(env: &Env, options: EngineOptions) -> Arc<Engine> {
+    let options = EngineOptions { workers: 0, ..options };
     Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap()
 }
 
 /// A table (k, v, u) with v = 0 and u = k, an index on v and a unique one on u; all rows are in files.
 fn table(env: &Env) -> (Arc<Engine>, TableRef) {
-    let engine = open(env);
+    table_in(open(env))
+}
+
+fn table_in(engine: Arc<Engine>) -> (Arc<Engine>, TableRef) {
     let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: true };
     let mut txn = engine.begin().unwrap();
     let schema = Schema::new(vec![column("k"), column("v"), column("u")], vec![0]);
@@ -120,6 +127,39 @@ fn a_row_that_changed_since_the_snapshot_is_a_conflict() {
         assert_eq!(update_all(&mut first, &t, 7).unwrap(), ROWS as u64);
         first.commit().unwrap();
         assert_eq!(sum(&engine.begin().unwrap(), &t), (1000, 7000));
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn many_locks_of_rows_become_one_of_the_table() {
+    simulated(|env| {
+        // An eighth is the locks of 512 rows, a third those of 1365.
+        let options =
+            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 1 << 20, ..EngineOptions::default() };
+        let (engine, t) = table_in(open_with(&env, options));
+        let insert = |k: i64| {
+            let mut other = engine.begin().unwrap();
+            other.set_lock_timeout(Duration::from_millis(5));
+            other.insert(&t, &row(&t, k, 1)).and_then(|()| other.commit()).map(|_| ())
+        };
+        let mut large = engine.begin().unwrap();
+        assert_eq!(update_all(&mut large, &t, 7).unwrap(), ROWS as u64);
+        assert_eq!(insert(ROWS).unwrap_err().code(), Code::LockTimeout);
+        // The table stays locked, for other statements of the transaction as well.
+        large.update(&t, &key(&t, 3), &row(&t, 3, 9)).unwrap();
+        large.commit().unwrap();
+        insert(ROWS).unwrap();
+
+        // Somebody else writes to the table: row by row, as long as there is room for the locks.
+        let mut other = engine.begin().unwrap();
+        other.insert(&t, &row(&t, ROWS + 1, 1)).unwrap();
+        let mut large = engine.begin().unwrap();
+        assert_eq!(update_all(&mut large, &t, 8).unwrap(), ROWS as u64 + 1);
+        insert(ROWS + 2).unwrap();
+        other.commit().unwrap();
+        large.commit().unwrap();
+        assert_eq!(sum(&engine.begin().unwrap(), &t), (1003, 8 * 1001 + 2));
         assert_eq!(engine.check().unwrap(), Vec::<String>::new());
     });
 }
