@@ -192,7 +192,7 @@ fn a_lock_that_is_not_granted_times_out_and_names_the_holder() {
     other.set_cancel(cancel);
     assert_eq!(other.insert(&t, &row(&t, 1, 2)).unwrap_err().code(), Code::QueryCanceled);
     let late = crate::CancelToken::new();
-    late.start(0);
+    late.set_deadline(0);
     other.set_cancel(late);
     assert!(other.insert(&t, &row(&t, 1, 2)).unwrap_err().message().contains("statement timeout"));
     drop(holder);
