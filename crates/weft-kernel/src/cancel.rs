@@ -45,8 +45,8 @@ impl CancelToken {
     }
 
     /// Work begins: requests are heard from here on. False when they are already, for work that this is a part of.
-    /// Sequentially consistent, like [`CancelToken::cancel`]: who sets a flag and cancels, and who opens and then reads the
-    /// flag, cannot both miss the other.
+    /// Sequentially consistent, like [`CancelToken::cancel`]: who sets a flag and cancels, and who opens and then reads
+    /// the flag, cannot both miss the other.
     pub fn open(&self) -> bool {
         self.0.state.compare_exchange(CLOSED, OPEN, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }

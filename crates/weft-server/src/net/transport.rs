@@ -93,8 +93,8 @@ impl Socket {
 }
 
 impl Read for Socket {
-    /// Waits for bytes, and gives the core away a few times before it sleeps: a client that sends meanwhile need not wake
-    /// the thread, and to wake one costs more than a short statement.
+    /// Waits for bytes, and gives the core away a few times before it sleeps: a client that sends meanwhile need not
+    /// wake the thread, and to wake one costs more than a short statement.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         for _ in 0..YIELDS {
             match self.receive_arrived(buffer) {

@@ -32,8 +32,8 @@ impl Session {
         result
     }
 
-    /// Hears requests to cancel while the guard lives, also while a statement is only parsed and planned; a server holds
-    /// one for each message. Without it they are heard from the start of each statement or script to its end.
+    /// Hears requests to cancel while the guard lives, also while a statement is only parsed and planned; a server
+    /// holds one for each message. Without it they are heard from the start of each statement or script to its end.
     pub fn attend(&self) -> Attended {
         self.cancel.attend()
     }
