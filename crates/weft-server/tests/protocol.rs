@@ -183,8 +183,9 @@ fn a_running_statement_is_cancelled() {
     wire.query(slow).flush();
     // It is cancelled while it runs, however long it takes to come that far.
     let runs = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%x + y = 1'";
-    let mut watcher = server.connect();
+    let (mut watcher, sent) = (server.connect(), Instant::now());
     while watcher.value(runs) != "1" {
+        assert!(sent.elapsed() < Duration::from_secs(60), "the statement is not seen running");
         std::thread::sleep(Duration::from_millis(10));
     }
     std::thread::sleep(Duration::from_millis(300));

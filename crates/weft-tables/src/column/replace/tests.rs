@@ -165,6 +165,33 @@ fn many_locks_of_rows_become_one_of_the_table() {
 }
 
 #[test]
+fn too_many_locks_of_rows_wait_for_the_table() {
+    simulated(|env| {
+        // A third is the locks of 682 rows.
+        let options =
+            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 512 << 10, ..EngineOptions::default() };
+        let (engine, t) = table_in(open_with(&env, options));
+        let mut other = engine.begin().unwrap();
+        other.insert(&t, &row(&t, ROWS, 1)).unwrap();
+        let mut large = engine.begin().unwrap();
+        large.set_lock_timeout(Duration::from_millis(5));
+        let error = update_all(&mut large, &t, 7).unwrap_err();
+        assert_eq!(error.code(), Code::LockTimeout);
+        assert!(error.message().contains("table \"t\", of which many rows are updated"), "{error}");
+        other.commit().unwrap();
+        // As a READ COMMITTED statement that begins again: it has its locks of rows still.
+        large.refresh_snapshot().unwrap();
+        assert_eq!(update_all(&mut large, &t, 7).unwrap(), ROWS as u64 + 1);
+        // Two at once: the second waits at its first row.
+        let mut second = engine.begin().unwrap();
+        second.set_lock_timeout(Duration::from_millis(5));
+        assert_eq!(second.update(&t, &key(&t, 3), &row(&t, 3, 9)).unwrap_err().code(), Code::LockTimeout);
+        large.commit().unwrap();
+        assert_eq!(sum(&engine.begin().unwrap(), &t), (1001, 7007));
+    });
+}
+
+#[test]
 fn rows_are_locked_one_by_one() {
     simulated(|env| {
         let (engine, t) = table(&env);
