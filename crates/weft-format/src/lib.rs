@@ -7,6 +7,7 @@
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
 //!         key_rows                  the keys of many rows
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
+//!         array_filter              the same of an Arrow array
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
 //! ```
@@ -14,6 +15,7 @@
 //! Nothing here reads a clock or starts a thread; files are read through [`weft_env::File`] handed in by the caller.
 
 pub mod array;
+pub mod array_filter;
 pub mod arrow_values;
 pub mod bloom;
 pub mod encoding;

@@ -7,35 +7,12 @@
 //! ```
 
 use crate::encoding::block::{Block, Body, unpacked};
+use crate::encoding::int_test::{IntRange, IntTest};
 use crate::encoding::kind::{Kind, Lane};
 use crate::encoding::packed::UNIT_ROWS;
 use crate::mask::Mask;
-use crate::predicate::{CompareOp, Predicate};
+use crate::predicate::Predicate;
 use crate::value::Value;
-
-/// What an integer has to satisfy: `low <= value <= high`, or the opposite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct IntRange {
-    low: i64,
-    high: i64,
-    inverted: bool,
-}
-
-impl IntRange {
-    /// The range of a comparison; an empty one has `low > high`.
-    fn of(op: CompareOp, value: i64) -> IntRange {
-        let empty = IntRange { low: 1, high: 0, inverted: false };
-        let range = |low, high| IntRange { low, high, inverted: false };
-        match op {
-            CompareOp::Eq => range(value, value),
-            CompareOp::NotEq => IntRange { low: value, high: value, inverted: true },
-            CompareOp::Lt => value.checked_sub(1).map_or(empty, |high| range(i64::MIN, high)),
-            CompareOp::LtEq => range(i64::MIN, value),
-            CompareOp::Gt => value.checked_add(1).map_or(empty, |low| range(low, i64::MAX)),
-            CompareOp::GtEq => range(value, i64::MAX),
-        }
-    }
-}
 
 impl Block {
     /// Deselects the rows of `mask` that do not satisfy the predicate.
@@ -151,30 +128,13 @@ impl Block {
     }
 
     fn filter_ints<T: Lane>(&self, predicate: &Predicate, mask: &mut Mask) {
-        let int = |value: &Value| match value {
-            Value::Int(v) => Some(*v),
-            Value::Null => None,
-            other => panic!("a predicate compares integers with {other:?}"),
-        };
-        match predicate {
-            Predicate::Compare { op, value, .. } => {
-                let value = int(value).expect("NULL was handled before");
-                self.filter_range::<T>(IntRange::of(*op, value), mask);
+        match IntTest::of(predicate) {
+            Some(IntTest::Range(range)) => self.filter_range::<T>(range, mask),
+            Some(IntTest::List(list)) if list.is_empty() => mask.clear_all(),
+            Some(IntTest::List(list)) => {
+                and_where(mask, 0, &self.words::<T>(), |word| list.binary_search(&(word.signed() as i64)).is_ok());
             }
-            Predicate::In { values, .. } => {
-                let mut list: Vec<i64> = values.iter().filter_map(int).collect();
-                list.sort_unstable();
-                list.dedup();
-                match list[..] {
-                    [] => mask.clear_all(),
-                    [only] => self.filter_range::<T>(IntRange::of(CompareOp::Eq, only), mask),
-                    _ => {
-                        let words = self.words::<T>();
-                        and_where(mask, 0, &words, |word| list.binary_search(&(word.signed() as i64)).is_ok());
-                    }
-                }
-            }
-            Predicate::IsNull { .. } | Predicate::IsNotNull { .. } => unreachable!("handled by the validity bitmap"),
+            None => panic!("a predicate compares integers by {predicate:?}"),
         }
     }
 
@@ -224,7 +184,7 @@ fn frame_is_outside<T: Lane>(reference: u64, width: u8, range: IntRange) -> bool
 
 /// Deselects the rows from `start` (a multiple of 64) whose value fails the test.
 #[inline]
-fn and_where<T: Copy>(mask: &mut Mask, start: usize, values: &[T], test: impl Fn(T) -> bool) {
+pub(crate) fn and_where<T: Copy>(mask: &mut Mask, start: usize, values: &[T], test: impl Fn(T) -> bool) {
     let words = &mut mask.words_mut()[start / 64..];
     for (word, chunk) in words.iter_mut().zip(values.chunks(64)) {
         let mut bits = 0;

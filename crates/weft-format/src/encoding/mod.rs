@@ -3,7 +3,7 @@
 //! ```text
 //!   values ──▶ builder ──▶ encode (chooses) ──▶ bytes ──▶ block ──┬─▶ value, int_at      one value
 //!                  dictionary · encode_text                       ├─▶ decode             an Arrow array
-//!                  packed · text · symbols · letters              └─▶ filter             a predicate into a mask
+//!                  packed · text · symbols · letters              └─▶ filter, int_test   a predicate into a mask
 //! ```
 
 mod block;
@@ -13,6 +13,7 @@ mod dictionary;
 mod encode;
 mod encode_text;
 mod filter;
+mod int_test;
 mod kind;
 pub(crate) mod layout;
 pub(crate) mod letters;
@@ -24,6 +25,8 @@ mod text;
 
 pub use block::Block;
 pub use builder::{BlockBuilder, EncodedBlock, HashesWanted};
+pub(crate) use filter::and_where;
+pub(crate) use int_test::IntTest;
 pub use kind::Kind;
 pub use layout::{BLOCK_ROWS, Encoding};
 pub use packed::UNIT_ROWS;

@@ -3,7 +3,7 @@
 //! ```text
 //!   writer   INSERT · UPDATE · INSERT · UPDATE ...        parameters are made before the clock starts
 //!   reader   SQL3 · SQL4 · SQL5 · SQL3 ...                rows are handed out as Arrow batches
-//!   main     samples memory and space every second, ends both when the time is over
+//!   main     samples what the caller wants to know, ends both when the time is over
 //!            window 0             window 1
 //! ```
 //!
@@ -27,9 +27,6 @@ use crate::latency::Latencies;
 
 /// How often the main thread looks whether it is over.
 const TICK: Duration = Duration::from_millis(20);
-
-/// How often it samples.
-const SAMPLE: Duration = Duration::from_secs(1);
 
 /// All values of col_2 are below this.
 const FILTERED: u64 = 1_000_000;
@@ -70,6 +67,8 @@ pub(super) struct Plan<'a> {
     pub(super) queries: u64,
     /// Latencies are kept apart by windows of this length.
     pub(super) window: Duration,
+    /// How often the main thread samples.
+    pub(super) sample: Duration,
 }
 
 /// What was seen.
@@ -126,7 +125,7 @@ impl Mix {
         (next - low, self.writer.sum)
     }
 
-    /// Runs both; `sample` is called every second with the time since the start.
+    /// Runs both; `sample` is called again and again with the time since the start.
     pub(super) fn run(
         &mut self,
         plan: &Plan,
@@ -149,7 +148,7 @@ impl Mix {
                 })
             });
             let mut sampled = Ok(());
-            let mut due = SAMPLE;
+            let mut due = plan.sample;
             while sampled.is_ok()
                 && !stop.load(Ordering::Relaxed)
                 && (begun.elapsed() < plan.time || queries.load(Ordering::Relaxed) < plan.queries)
@@ -157,7 +156,7 @@ impl Mix {
                 std::thread::sleep(TICK);
                 if begun.elapsed() >= due {
                     sampled = sample(begun.elapsed());
-                    due += SAMPLE;
+                    due += plan.sample;
                 }
             }
             stop.store(true, Ordering::Relaxed);

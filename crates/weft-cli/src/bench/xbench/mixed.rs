@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::Settings;
 use super::configuration::Configuration;
 use super::lines::Lines;
+use super::met::{self, Met};
 use super::mix::{Mix, Plan, Ran, Read, Timings};
 use super::table::Shape;
 use super::trial::Trial;
@@ -28,8 +29,9 @@ pub(super) fn table1(settings: &Settings) -> Result<(), Failure> {
         let lines = Lines { experiment: "table1", configuration: &configuration.name, rows: settings.rows };
         let (trial, mut mix) = started(settings, lines, &configuration)?;
         let queries = if settings.reads.contains(&Read::Sum) { settings.queries } else { 0 };
-        let plan = Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW };
-        let ran = mix.run(&plan, |_| Ok(()))?;
+        let plan =
+            Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW, sample: met::SAMPLE };
+        let ran = run(&mut mix, &plan, lines, &trial)?;
         put(lines, &ran, &["sql3", "sql4", "sql5"], "mix");
         finish(trial, &mix)?;
     }
@@ -41,8 +43,9 @@ pub(super) fn fig9(settings: &Settings) -> Result<(), Failure> {
     for configuration in settings.schedulers()?.iter().filter(|one| one.name != "off") {
         let lines = Lines { experiment: "fig9", configuration: &configuration.name, rows: settings.rows };
         let (trial, mut mix) = started(settings, lines, configuration)?;
-        let plan = Plan { writes: &settings.writes, time: settings.time, queries: 0, window: WINDOW };
-        let ran = mix.run(&plan, |_| Ok(()))?;
+        let plan =
+            Plan { writes: &settings.writes, time: settings.time, queries: 0, window: WINDOW, sample: met::SAMPLE };
+        let ran = run(&mut mix, &plan, lines, &trial)?;
         put(lines, &ran, &["insert", "update", "sql3", "sql4", "sql5"], "mix");
         let ran = mix.run(&Plan { writes: &[Write::Upsert], ..plan }, |_| Ok(()))?;
         put(lines, &ran, &["upsert"], "upserts");
@@ -57,6 +60,17 @@ fn started(settings: &Settings, lines: Lines, configuration: &Configuration) -> 
     trial.settle()?;
     let mix = Mix::new(settings, &trial)?;
     Ok((trial, mix))
+}
+
+/// Runs the mix and prints what its queries met.
+fn run(mix: &mut Mix, plan: &Plan, lines: Lines, trial: &Trial) -> Result<Ran, Failure> {
+    let mut met = Met::new(&trial.database);
+    let ran = mix.run(plan, |_| {
+        met.sample(&trial.database);
+        Ok(())
+    })?;
+    met.put(lines, &trial.database);
+    Ok(ran)
 }
 
 fn finish(trial: Trial, mix: &Mix) -> Result<(), Failure> {

@@ -32,6 +32,7 @@ mod consumed;
 mod incremental;
 mod jobs;
 mod lines;
+mod met;
 mod mix;
 mod mixed;
 mod process;

@@ -23,6 +23,9 @@ use crate::failure::Failure;
 
 const WRITES: [Write; 4] = [Write::Insert, Write::Update, Write::Replace, Write::Delete];
 
+/// How often memory and space are looked at.
+const SAMPLE: Duration = Duration::from_secs(1);
+
 /// The most that a window saw.
 #[derive(Clone, Copy, Default)]
 struct Peak {
@@ -41,7 +44,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     trial.settle()?;
     let mut mix = Mix::new(settings, &trial)?;
     let mut peaks: Vec<Peak> = Vec::new();
-    let plan = Plan { writes: &WRITES, time: settings.soak_time, queries: 0, window: settings.window };
+    let plan = Plan { writes: &WRITES, time: settings.soak_time, queries: 0, window: settings.window, sample: SAMPLE };
     let ran = mix.run(&plan, |time| {
         let window = (time.as_nanos() / settings.window.as_nanos()) as usize;
         if peaks.len() <= window {

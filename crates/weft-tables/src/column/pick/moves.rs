@@ -1,10 +1,13 @@
-//! What an edit alone can do: a bulk load in key order is never rewritten.
+//! What an edit alone can do: a bulk load in key order is never rewritten, whatever was written over it since.
 //!
 //! ```text
-//!   bucket 0 (a..g)   baseline [a..b]   transition [b..c]      incremental [d..e]  ─▶ baseline: alone
-//!                                                              incremental [a..f]  ─▶ transition: over others
+//!   bucket 0 (a..g)   baseline [a..b]   transition [b..c]      incremental [d..e]  ─▶ baseline: over no other
+//!                                                              incremental [a..f]  ─▶ transition: smaller than [d..e]
 //!                     all rows of [b..c] are dead              ─▶ forgotten
 //! ```
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use weft_kernel::table::JobKind;
 
@@ -75,7 +78,8 @@ fn movable(view: &View<'_>) -> Vec<Vec<usize>> {
     movable
 }
 
-/// Tables that overlap nothing become baseline; incremental ones that do become transition.
+/// Tables that lie over no baseline become baseline, of those that overlap each other the largest; other incremental ones
+/// become transition.
 fn move_within(view: &View<'_>, bucket: usize, candidates: &[usize], found: &mut Found) {
     let whole = view.options.compaction == Compaction::Whole;
     let in_bucket = &view.buckets[bucket];
@@ -88,24 +92,25 @@ fn move_within(view: &View<'_>, bucket: usize, candidates: &[usize], found: &mut
         }
         return;
     }
-    // By lowest key, as the shapes are.
-    let mut tables: Vec<usize> =
-        [&in_bucket.transition, &in_bucket.baseline, candidates].into_iter().flatten().copied().collect();
-    tables.retain(|&at| !view.taken[at]);
-    tables.sort_unstable();
-    let mut reach: Option<&[u8]> = None;
-    for (place, &at) in tables.iter().enumerate() {
+    // Lowest and highest keys of what is baseline, or will be.
+    let free = |at: &&usize| !view.taken[**at];
+    let range = |&at: &usize| (view.shapes[at].key_min, view.shapes[at].key_max);
+    let mut baseline: BTreeMap<&[u8], &[u8]> = in_bucket.baseline.iter().filter(free).map(range).collect();
+    let mut tables: Vec<usize> = in_bucket.transition.iter().chain(candidates).filter(free).copied().collect();
+    tables.sort_unstable_by_key(|&at| (Reverse(view.shapes[at].bytes), at));
+    let first = found.moved.len();
+    for at in tables {
         let shape = &view.shapes[at];
-        let is_over = reach.is_some_and(|reach| reach >= shape.key_min);
-        let is_under = tables.get(place + 1).is_some_and(|&next| view.shapes[next].key_min <= shape.key_max);
-        let is_alone = !is_over && !is_under && !shape.is_dead_by(view.options.dead_percent);
-        reach = reach.max(Some(shape.key_max));
-        match shape.layer {
-            Layer::Incremental | Layer::Transition if is_alone => found.moved.push((at, Layer::Baseline)),
-            Layer::Incremental if !whole => found.moved.push((at, Layer::Transition)),
-            _ => {}
+        let below = baseline.range(..=shape.key_max).next_back();
+        let is_free = below.is_none_or(|(_, key_max)| *key_max < shape.key_min);
+        if is_free && !shape.is_dead_by(view.options.dead_percent) {
+            baseline.insert(shape.key_min, shape.key_max);
+            found.moved.push((at, Layer::Baseline));
+        } else if shape.layer == Layer::Incremental && !whole {
+            found.moved.push((at, Layer::Transition));
         }
     }
+    found.moved[first..].sort_unstable_by_key(|moved| moved.0);
 }
 
 /// Borders through a bucket whose baseline has grown (formula 4), by what moves into it from place `first` on, too.

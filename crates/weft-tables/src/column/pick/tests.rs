@@ -119,13 +119,26 @@ fn tables_within_a_bucket_move_by_an_edit() {
     let tables = "incremental a..b 10\nincremental c..d 10\nincremental d..e 5\nincremental h..i 10\nbaseline h..k 8";
     assert_eq!(
         picks("g", tables),
-        ["Move a..b→baseline c..d→transition d..e→transition h..i→transition"],
-        "what overlaps nothing becomes baseline"
+        ["Move a..b→baseline c..d→baseline d..e→transition h..i→transition"],
+        "of those that overlap each other the largest becomes baseline"
     );
     let dead = "incremental a..b 10 dead=15\nincremental c..d 10 dead=100\nincremental h..i 10";
     assert_eq!(picks("g", dead), ["Move a..b→transition h..i→baseline -c..d"]);
     let busy = "incremental a..b 10\nincremental c..d 10\nincremental h..i 10\nbaseline e..f 8 claimed";
     assert_eq!(picks("g", busy), ["Move a..b→transition c..d→transition h..i→baseline"]);
+}
+
+#[test]
+fn a_load_in_key_order_is_never_rewritten_for_what_was_written_over_it() {
+    let load = "incremental a..f 20\nincremental g..m 20\nincremental n..s 20 dead=5";
+    let found = picks("", &format!("{load}\nincremental b..r 3\nincremental c..q 2"));
+    assert_eq!(
+        found,
+        ["Move a..f→baseline b..r→transition c..q→transition g..m→baseline n..s→baseline"],
+        "the load becomes baseline by an edit"
+    );
+    let dead = picks("", &format!("{}\nincremental b..r 3", load.replace("dead=5", "dead=15")));
+    assert_eq!(dead, ["Move a..f→baseline b..r→transition g..m→baseline n..s→transition"], "it is due for a rewrite");
 }
 
 #[test]

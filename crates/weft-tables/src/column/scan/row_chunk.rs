@@ -1,11 +1,13 @@
 //! A chunk of a row table.
 //!
 //! Rows lie behind pointers, so a scan's first look at a column of a complete chunk costs a cache miss per row; what it
-//! finds is kept as an Arrow array beside the chunk, and later scans cost what they do on column tables.
+//! finds is kept as an Arrow array beside the chunk, and later scans cost what they do on column tables. That goes for
+//! columns that are given out and for those that predicates ask about.
 
 use std::sync::atomic::Ordering;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use weft_format::array_filter::filter_array;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
 use weft_kernel::table::LOCATION;
@@ -44,6 +46,14 @@ impl Plan {
 
     fn filter_rows(&self, scan: &ChunkScan, predicate: &Predicate, mask: &mut Mask) {
         let column = predicate.column();
+        if let Some(data_type) = self.schema.columns.get(column).map(|column| column.data_type)
+            && let Some(array) = self.chunk_array(scan, column, mask.count())
+            // Arrays are kept as batches have them, not as they are compared.
+            && data_type.element().is_none()
+        {
+            filter_array(predicate, &array, data_type, mask);
+            return;
+        }
         for slot in mask.positions() {
             if !predicate.matches(self.codec.get(scan.chunk.row(slot), column)) {
                 mask.clear(slot as usize);
@@ -51,9 +61,20 @@ impl Plan {
         }
     }
 
+    /// The kept array of a column; it is built when so many rows of a complete chunk are asked for that it pays.
+    fn chunk_array(&self, scan: &ChunkScan, ordinal: usize, wanted: usize) -> Option<ArrayRef> {
+        if !scan.complete {
+            return None;
+        }
+        match scan.chunk.column(ordinal) {
+            Some(array) => Some(array.clone()),
+            None if wanted * KEEP_ONE_IN >= scan.len => Some(self.keep_column(scan, ordinal)),
+            None => None,
+        }
+    }
+
     fn chunk_columns(&self, scan: &ChunkScan, mask: Option<&Mask>, selected: usize) -> Result<Vec<ArrayRef>> {
         let projection = &self.request.projection;
-        let keep = scan.complete && selected * KEEP_ONE_IN >= scan.len;
         let filter = mask.map(|mask| arrow_filter(mask, projection.len()));
         let positions = mask.map(Mask::positions);
         let mut columns = Vec::with_capacity(projection.len());
@@ -62,12 +83,7 @@ impl Plan {
                 columns.push(no_locations(selected));
                 continue;
             }
-            let whole = match scan.chunk.column(ordinal).filter(|_| scan.complete) {
-                Some(array) => Some(array.clone()),
-                None if keep => Some(self.keep_column(scan, ordinal)),
-                None => None,
-            };
-            columns.push(match (whole, &filter, &positions) {
+            columns.push(match (self.chunk_array(scan, ordinal, selected), &filter, &positions) {
                 (Some(array), Some(filter), _) => filtered(filter, &array)?,
                 (Some(array), None, _) => array,
                 (None, _, Some(positions)) => self.column_of(scan, ordinal, positions),
