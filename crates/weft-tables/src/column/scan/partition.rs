@@ -6,36 +6,72 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_select::concat::concat_batches;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use weft_format::{Error, Mask, Result};
 use weft_kernel::table::Partition;
 
 use super::plan::{Plan, Unit};
 
+/// The rows of so many units at most are given out together.
+const UNITS_MAX: usize = 64;
+
 /// A partition of a scan of a [`Store`](super::super::store::Store).
 pub(super) struct StorePartition {
     plan: Arc<Plan>,
     waiting: VecDeque<RecordBatch>,
+    /// Few rows each; given out as one batch, because what reads batches pays for each.
+    held: Vec<RecordBatch>,
+    held_rows: usize,
+    /// So many are given out together next: one, then two, four, ... Who stops after the first rows reads at most twice
+    /// the units that gave them.
+    together: usize,
 }
 
 impl StorePartition {
     pub(super) fn new(plan: Arc<Plan>) -> StorePartition {
-        StorePartition { plan, waiting: VecDeque::new() }
+        StorePartition { plan, waiting: VecDeque::new(), held: Vec::new(), held_rows: 0, together: 1 }
     }
 
-    /// Keeps a batch in pieces that are not too large.
-    fn queue(&mut self, batch: RecordBatch) {
+    /// Takes the rows of a unit.
+    fn take(&mut self, batch: RecordBatch) -> Result<()> {
         let (rows, most) = (batch.num_rows(), self.plan.request.batch_rows.max(1));
         self.plan.metrics.rows.fetch_add(rows as u64, Ordering::Relaxed);
-        if rows <= most {
-            self.waiting.push_back(batch);
-            return;
+        if self.held_rows + rows > most {
+            self.give()?;
         }
-        let mut start = 0;
-        while start < rows {
-            let len = most.min(rows - start);
-            self.waiting.push_back(batch.slice(start, len));
-            start += len;
+        if rows > most {
+            self.give_in_pieces(&batch, most);
+            return Ok(());
+        }
+        self.held.push(batch);
+        self.held_rows += rows;
+        // A large batch is not worth a copy.
+        if self.held.len() >= self.together || rows * 4 >= most {
+            self.give()?;
+        }
+        Ok(())
+    }
+
+    /// Gives out what is held.
+    fn give(&mut self) -> Result<()> {
+        let batch = match &self.held[..] {
+            [] => return Ok(()),
+            [only] => only.clone(),
+            several => concat_batches(&self.plan.arrow, several)
+                .map_err(|error| Error::internal(format!("a scan's batches do not fit each other: {error}")))?,
+        };
+        self.held.clear();
+        self.held_rows = 0;
+        self.together = (self.together * 2).min(UNITS_MAX);
+        self.waiting.push_back(batch);
+        Ok(())
+    }
+
+    fn give_in_pieces(&mut self, batch: &RecordBatch, most: usize) {
+        let rows = batch.num_rows();
+        for start in (0..rows).step_by(most) {
+            self.waiting.push_back(batch.slice(start, most.min(rows - start)));
         }
     }
 }
@@ -47,20 +83,24 @@ impl Partition for StorePartition {
                 return Ok(Some(batch));
             }
             let plan = self.plan.clone();
-            let Some(unit) = plan.next_unit() else { return Ok(None) };
-            let batch = match unit {
-                Unit::Block(part, block) => plan.read_block(&plan.parts[*part], *block)?,
-                Unit::Chunk(chunk) => plan.read_chunk(&plan.chunks[*chunk])?,
-                Unit::Run(chunk, run) => plan.read_run(&plan.chunks[*chunk], run)?,
-                Unit::Own => {
+            let batch = match plan.next_unit() {
+                Some(Unit::Block(part, block)) => plan.read_block(&plan.parts[*part], *block)?,
+                Some(Unit::Chunk(chunk)) => plan.read_chunk(&plan.chunks[*chunk])?,
+                Some(Unit::Run(chunk, run)) => plan.read_run(&plan.chunks[*chunk], run)?,
+                Some(Unit::Own) => {
                     for batch in plan.read_own()? {
-                        self.queue(batch);
+                        self.take(batch)?;
                     }
+                    None
+                }
+                None if self.held.is_empty() => return Ok(None),
+                None => {
+                    self.give()?;
                     None
                 }
             };
             if let Some(batch) = batch {
-                self.queue(batch);
+                self.take(batch)?;
             }
         }
     }
