@@ -10,4 +10,9 @@ pub trait Clock: Send + Sync {
     fn monotonic_nanos(&self) -> u64;
     /// Blocks the calling thread for `duration`.
     fn sleep(&self, duration: Duration);
+    /// Processor time that all threads of this process have used, nanoseconds, in steps of 10 ms or so; none where that
+    /// is unknown.
+    fn processor_nanos(&self) -> Option<u64> {
+        None
+    }
 }

@@ -84,7 +84,7 @@ impl SqlEngine {
         if let Some(engine) = &*slot {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(ColumnEngine::new(self.kernel.env(), &self.options.columns)?);
+        let engine = Arc::new(ColumnEngine::new(&self.kernel, &self.options.columns)?);
         *slot = Some(Arc::clone(&engine));
         Ok(engine)
     }

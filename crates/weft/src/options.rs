@@ -23,6 +23,8 @@ pub struct Options {
     pub row_memory_bytes: u64,
     /// The most memory of decoded and read blocks of column tables, bytes.
     pub cache_bytes: u64,
+    /// Whether blocks may also take what row tables leave of their memory while queries need little.
+    pub lend_row_memory: bool,
     /// Size of a log file, bytes.
     pub log_segment_bytes: u64,
     /// About how much log is kept at most before a checkpoint lets it go, bytes.
@@ -54,6 +56,7 @@ impl Default for Options {
             row_table_bytes: engine.row_table_bytes,
             row_memory_bytes: engine.row_memory_bytes,
             cache_bytes: engine.cache_bytes,
+            lend_row_memory: engine.lend_row_memory,
             log_segment_bytes: engine.log_segment_bytes,
             checkpoint_log_bytes: engine.checkpoint_log_bytes,
             query_memory_bytes: 1 << 30,
@@ -71,8 +74,8 @@ impl Default for Options {
 impl Options {
     /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes'
     /// memories, three 16ths for what the operators of queries account for (they need up to three times as much while
-    /// they spill) and for results, an eighth for cached blocks; the rest is for plans, background jobs and the program
-    /// itself.
+    /// they spill) and for results, an eighth for cached blocks, which also take what row tables leave while queries need
+    /// little; the rest is for plans, background jobs and the program itself.
     ///
     /// ```
     /// let options = weft::Options::with_memory_limit(256 << 20);
@@ -85,6 +88,7 @@ impl Options {
             row_memory_bytes: part,
             row_table_bytes: options.row_table_bytes.min(part / 16),
             cache_bytes: part / 2,
+            lend_row_memory: true,
             query_memory_bytes: (part / 4 * 3) as usize,
             ..options
         }
@@ -96,6 +100,7 @@ impl Options {
             row_table_bytes: self.row_table_bytes,
             row_memory_bytes: self.row_memory_bytes,
             cache_bytes: self.cache_bytes,
+            lend_row_memory: self.lend_row_memory,
             log_segment_bytes: self.log_segment_bytes,
             checkpoint_log_bytes: self.checkpoint_log_bytes,
             durability: self.durability,

@@ -74,6 +74,7 @@ pub(super) fn options(configuration: &mut Configuration) -> Options {
     options.row_memory_bytes = size("row_memory", options.row_memory_bytes);
     options.row_table_bytes = size("row_table_size", options.row_table_bytes);
     options.cache_bytes = size("cache_size", options.cache_bytes);
+    options.lend_row_memory &= !own("cache_size") && !own("row_memory");
     options.query_memory_bytes = size("query_memory", options.query_memory_bytes as u64) as usize;
     options.log_segment_bytes = configuration.bytes("log_segment_size");
     options.checkpoint_log_bytes = configuration.bytes("checkpoint_log_size");

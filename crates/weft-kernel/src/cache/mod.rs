@@ -11,8 +11,9 @@
 //!   evicted      ─▶ waits to be freed ─▶ the job frees what no reader holds
 //! ```
 //!
-//! 1. The bytes kept in partitions and waiting to be freed are at most the budget. A sixteenth of it is for what waits;
-//!    the partitions' shares add up to the rest at all times, each in proportion to its slots of the ring.
+//! 1. The bytes kept in partitions and waiting to be freed are at most the budget and what is [lent](Lending) to it. A
+//!    sixteenth of the budget is for what waits; the partitions' shares add up to the rest at all times, each in
+//!    proportion to its slots of the ring. While what is lent changes they add up to something between.
 //! 2. A partition keeps at most its share; a block bigger than that is not kept.
 //! 3. A block lies in no partition but the one that owns its slot; a partition that is added takes slots, the blocks in
 //!    them move to it, and nothing else moves. While they move a lookup may miss, which is never wrong: a key names the
@@ -32,10 +33,12 @@
 mod blocks;
 mod entries;
 mod freeing;
+mod lending;
 mod place;
 mod pool;
 mod ring;
 
+pub use lending::Lending;
 pub use pool::{CacheCounters, CachePool, PartitionCounters};
 
 #[cfg(test)]

@@ -63,6 +63,8 @@ pub struct CachePool {
     partitions: Box<[Partition]>,
     /// How many partitions there are. Held while one is added, so that the shares seen under it add up.
     count: Mutex<usize>,
+    /// The budget without what is for freeing.
+    shared_bytes: usize,
     freeing: Freeing,
 }
 
@@ -92,13 +94,23 @@ impl CachePool {
         let freeing_bytes_max = bytes_max / FREEING_PART;
         let shared_bytes = bytes_max - freeing_bytes_max;
         let ring = Ring::new(PARTITION_COUNT);
-        let mut shares = vec![0; PARTITION_COUNT_MAX];
-        for (share, slots) in shares.iter_mut().zip(ring.slot_counts(PARTITION_COUNT)) {
-            *share = part(shared_bytes, slots, SLOT_COUNT);
-        }
-        shares[0] += shared_bytes - shares.iter().sum::<usize>();
+        let mut shares = shares_of(&ring, PARTITION_COUNT, shared_bytes);
+        shares.resize(PARTITION_COUNT_MAX, 0);
         let partitions = shares.into_iter().map(Partition::new).collect();
-        CachePool { ring, partitions, count: Mutex::new(PARTITION_COUNT), freeing: Freeing::new(freeing_bytes_max) }
+        let freeing = Freeing::new(freeing_bytes_max);
+        CachePool { ring, partitions, count: Mutex::new(PARTITION_COUNT), shared_bytes, freeing }
+    }
+
+    /// Makes the pool so many bytes larger than its budget, instead of what was lent before.
+    pub(super) fn lend(&self, lent_bytes: u64) {
+        let lent_bytes = usize::try_from(lent_bytes).unwrap_or(usize::MAX);
+        let count = self.count.lock();
+        let shares = shares_of(&self.ring, *count, self.shared_bytes.saturating_add(lent_bytes));
+        for (partition, share) in self.partitions.iter().zip(shares) {
+            let mut evicted = Vec::new();
+            partition.entries.write().set_bytes_max(share, &mut evicted);
+            self.freeing.hand_over(evicted);
+        }
     }
 
     /// As [`BlockCache::get`], for bytes that are kept as they are read: blocks of indexes.
@@ -248,6 +260,14 @@ impl Partition {
             blocks: entries.len() as u64,
         }
     }
+}
+
+/// The shares of the first partitions.
+fn shares_of(ring: &Ring, count: usize, shared_bytes: usize) -> Vec<usize> {
+    let slots = ring.slot_counts(count);
+    let mut shares: Vec<usize> = slots.into_iter().map(|slots| part(shared_bytes, slots, SLOT_COUNT)).collect();
+    shares[0] += shared_bytes - shares.iter().sum::<usize>();
+    shares
 }
 
 /// `slots` of `of_slots` parts of the bytes, rounded down.

@@ -15,7 +15,7 @@ use super::poison::Poison;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::Help;
-use crate::cache::CachePool;
+use crate::cache::{CachePool, Lending};
 use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::Log;
@@ -39,6 +39,7 @@ pub(crate) struct Core {
     pub(crate) log: Arc<Log>,
     pub(crate) manifest: Arc<Manifest>,
     pub(crate) cache: Arc<CachePool>,
+    pub(crate) lending: Arc<Lending>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) locks: LockTable,
     /// What serializable transactions are validated against.

@@ -15,7 +15,7 @@ use super::status::{EngineStatus, SchedulerStatus};
 use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
-use crate::cache::PartitionCounters;
+use crate::cache::{Lending, PartitionCounters};
 use crate::catalog::TableRef;
 use crate::index::Index;
 use crate::lock::LockState;
@@ -184,6 +184,11 @@ impl Engine {
     /// The engine in numbers.
     pub fn status(&self) -> EngineStatus {
         status::status(&self.core)
+    }
+
+    /// Who lends row memory to the cache: the operators of queries tell it what they have.
+    pub fn lending(&self) -> &Arc<Lending> {
+        &self.core.lending
     }
 
     /// The partitions of the cache pool in numbers.

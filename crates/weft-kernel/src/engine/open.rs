@@ -19,7 +19,7 @@ use super::redo::Redo;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
-use crate::cache::CachePool;
+use crate::cache::{CachePool, Lending};
 use crate::catalog::Catalog;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, LogOptions};
@@ -46,6 +46,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
     let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
+    let lending = Arc::new(Lending::new(cache.clone(), row_budget.clone(), options.lend_row_memory));
     let cores = if options.cores == 0 { env.spawn.parallelism() } else { options.cores };
     let services = Arc::new(Services {
         dir: dir.to_owned(),
@@ -87,6 +88,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         log,
         manifest,
         cache,
+        lending,
         catalog,
         locks: LockTable::new(),
         recent: RecentCommits::default(),

@@ -26,6 +26,8 @@ pub struct EngineOptions {
     pub row_memory_bytes: u64,
     /// Memory of the cache pool, with what was evicted and waits to be freed.
     pub cache_bytes: u64,
+    /// Whether the cache pool may also keep what row tables leave of their memory.
+    pub lend_row_memory: bool,
     /// A log segment grows to about this size.
     pub log_segment_bytes: u64,
     /// The log is kept at most about this long: more of it makes the tables that hold it freeze and convert.
@@ -60,6 +62,7 @@ impl Default for EngineOptions {
             row_table_bytes: 4 << 20,
             row_memory_bytes: 256 << 20,
             cache_bytes: 512 << 20,
+            lend_row_memory: false,
             log_segment_bytes: 16 << 20,
             checkpoint_log_bytes: 64 << 20,
             manifest_bytes: 1 << 20,

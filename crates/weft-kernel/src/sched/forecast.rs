@@ -17,10 +17,11 @@
 //!    last stage.
 //! 3. Queries that are not here yet: those that began in the last tenth of a second are taken together as at least as
 //!    many busy cores as such young queries had lately ([`Load`](super::Load) measures it), now and later.
-//! 4. No more cores are busy than there are.
+//! 4. What else the process does, statements of the row engine and its clients, is expected to go on as it was lately.
+//! 5. No more cores are busy than there are.
 //!
-//! Source: SynchroStore section 3.3, figure 5 and formula 5. Invariant 3 is ours: the paper's monitor only sees new
-//! queries when they are there, and queries of a millisecond are over before it looks.
+//! Source: SynchroStore section 3.3, figure 5 and formula 5. Invariants 3 and 4 are ours: the paper's monitor only sees
+//! new queries when they are there, and queries of a millisecond are over before it looks.
 
 use super::phi::{OperatorKind, PhiSet};
 use crate::fault::{Fault, active};
@@ -71,6 +72,11 @@ impl PlanForecast {
         self.stages.iter().map(|stage| duration_us(stage, phis)).sum()
     }
 
+    /// For how much longer it is expected to run when it has run for so long, microseconds (forecast 2).
+    pub(super) fn left_us(&self, ran_us: f64, phis: &PhiSet) -> f64 {
+        (self.duration_us(phis) - ran_us).abs()
+    }
+
     /// How many cores it uses when it has run for so long; 0 is never the answer.
     pub(super) fn busy_at(&self, ran_us: f64, phis: &PhiSet) -> u32 {
         let mut begun_us = 0.0;
@@ -114,6 +120,15 @@ pub struct RunningPlan<'a> {
     pub age_us: f64,
 }
 
+/// Busy cores of the last moments that no running plan tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lately {
+    /// What queries used that were just begun.
+    pub young_cores: f64,
+    /// What everything else used but jobs.
+    pub other_cores: f64,
+}
+
 /// The busy cores of the next [`HORIZON_US`] microseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
@@ -122,9 +137,10 @@ pub struct Forecast {
     steps: Vec<(f64, f64)>,
 }
 
-/// What these queries keep busy, of so many cores; `young_cores`: what queries that were just begun used lately.
-pub fn forecast(running: &[RunningPlan<'_>], young_cores: f64, phis: &PhiSet, cores: usize) -> Forecast {
+/// What these queries and the rest keep busy, of so many cores.
+pub fn forecast(running: &[RunningPlan<'_>], lately: Lately, phis: &PhiSet, cores: usize) -> Forecast {
     let cores = cores as f64;
+    let Lately { young_cores, other_cores } = lately;
     if active(Fault::ConstantForecast) {
         return Forecast { cores, steps: vec![(0.0, cores / 2.0)] };
     }
@@ -142,14 +158,14 @@ pub fn forecast(running: &[RunningPlan<'_>], young_cores: f64, phis: &PhiSet, co
     }
     changes.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (mut young, mut old) = (0.0, 0.0);
-    let mut steps: Vec<(f64, f64)> = vec![(0.0, young_cores.clamp(0.0, cores))];
+    let mut steps: Vec<(f64, f64)> = vec![(0.0, (young_cores + other_cores).clamp(0.0, cores))];
     for (at_us, of_young, of_old) in changes {
         if at_us >= HORIZON_US {
             break;
         }
         young += of_young;
         old += of_old;
-        let busy = (f64::max(young, young_cores) + old).clamp(0.0, cores);
+        let busy = (f64::max(young, young_cores) + old + other_cores).clamp(0.0, cores);
         match steps.last_mut() {
             Some(last) if last.0 >= at_us => last.1 = busy,
             _ => steps.push((at_us, busy)),

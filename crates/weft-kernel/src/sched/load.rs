@@ -7,11 +7,13 @@
 //!   the monitor, every 100 ms:  expected to be idle  1.4 of 2 cores     what the forecast said 100 ms ago
 //!                               found to be idle     1.1                core time of the queries since
 //!                               young queries used   0.3                what those did that the forecast did not know
+//!                               others used          0.5                the process's time without queries and jobs
 //! ```
 //!
 //! 1. A query counts while its client waits for its next batch. How far it has come is the sum of these times.
 //! 2. A query without a plan ([`Load::query`]) counts as one that uses every core.
-//! 3. Only queries of the column engine come here: statements of the row engine take microseconds.
+//! 3. Only queries of the column engine come here: statements of the row engine take microseconds. What these take
+//!    together is measured.
 //!
 //! Concurrency: one short lock around the list of running queries; counters. Crash: nothing here survives.
 //!
@@ -23,7 +25,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use weft_env::Clock;
 use weft_env::sync::Mutex;
 
-use super::forecast::{Forecast, PlanForecast, RunningPlan, YOUNG_US, forecast};
+use super::forecast::{Forecast, Lately, PlanForecast, RunningPlan, YOUNG_US, forecast};
 use super::mode::SchedulerMode;
 use super::phi::{OperatorKind, PhiSet, Phis};
 use crate::budget::RowBudget;
@@ -32,6 +34,8 @@ use crate::budget::RowBudget;
 const LINGER_NANOS: u64 = 1_000_000;
 /// How much the last tenth of a second weighs in what young queries use.
 const YOUNG_WEIGHT: f64 = 0.25;
+/// The same in what others use: processor time comes in steps of a tenth of that.
+const OTHERS_WEIGHT: f64 = 0.125;
 
 /// Who needs the cores of one engine.
 pub struct Load {
@@ -50,6 +54,10 @@ pub struct Load {
     urgent: AtomicU32,
     /// What other debts than memory allow to be paused: 1000 = all, 0 = nothing.
     pause_permille: AtomicU32,
+    /// Cores that neither queries nor jobs use, in thousandths: [`Comparison::other_cores`].
+    other_permille: AtomicU32,
+    /// How long jobs have worked, nanoseconds.
+    worked_nanos: AtomicU64,
     phis: Phis,
     running: Mutex<Queries>,
 }
@@ -62,6 +70,9 @@ struct Queries {
     /// Core time since then, microseconds: of all queries that ended, and of those that began since, too.
     used_us: f64,
     used_by_young_us: f64,
+    /// What the process and its jobs had used then, nanoseconds.
+    processor_nanos: Option<u64>,
+    worked_nanos: u64,
     comparison: Comparison,
 }
 
@@ -78,6 +89,8 @@ pub struct Comparison {
     pub error: f64,
     /// Busy cores of queries that began in the last tenth of a second, a running mean.
     pub young_cores: f64,
+    /// Busy cores of what is neither query nor job, a running mean; 0 where the process's time is unknown.
+    pub other_cores: f64,
     /// What the next look will compare with.
     expected_busy: f64,
 }
@@ -138,6 +151,8 @@ impl Load {
             ended_cores: AtomicU32::new(0),
             urgent: AtomicU32::new(0),
             pause_permille: AtomicU32::new(1000),
+            other_permille: AtomicU32::new(0),
+            worked_nanos: AtomicU64::new(0),
             phis: Phis::default(),
             running: Mutex::default(),
         };
@@ -219,7 +234,8 @@ impl Load {
         if self.queries.load(Ordering::Relaxed) > 0 {
             plans.push(RunningPlan { plan: &unknown, ran_us: 0.0, age_us: f64::INFINITY });
         }
-        forecast(&plans, queries.comparison.young_cores, &self.phis.now(), self.cores)
+        let Comparison { young_cores, other_cores, .. } = queries.comparison;
+        forecast(&plans, Lately { young_cores, other_cores }, &self.phis.now(), self.cores)
     }
 
     /// Cores that queries have at this moment; also for a millisecond after their last one.
@@ -249,14 +265,32 @@ impl Load {
         if self.mode() == SchedulerMode::Greedy || self.urgent.load(Ordering::Relaxed) > 0 {
             return 0.0;
         }
-        // The job in seat 0 needs one core that is left of the queries, the one in seat 1 two.
-        if self.busy_now() + (seat as usize) < self.cores {
+        // The job in seat 0 needs one core that is left of the queries and the rest, the one in seat 1 two.
+        let others = f64::from(self.other_permille.load(Ordering::Relaxed)) / 1000.0;
+        let missing = (self.busy_now() + seat as usize + 1) as f64 + others - self.cores as f64;
+        if missing <= 0.0 {
             return 0.0;
         }
         let quarter = self.row_budget.limit_bytes() as f64 / 4.0;
         let in_debt = (self.row_budget.used_bytes() as f64 - quarter) / quarter;
-        let others = f64::from(self.pause_permille.load(Ordering::Relaxed)) / 1000.0;
-        (1.0 - in_debt).clamp(0.0, 1.0).min(others)
+        let by_debt = f64::from(self.pause_permille.load(Ordering::Relaxed)) / 1000.0;
+        missing.min(1.0) * (1.0 - in_debt).clamp(0.0, 1.0).min(by_debt)
+    }
+
+    /// For how much longer the query that ends first is expected to run, microseconds; none when no client waits.
+    pub(super) fn shortest_left_us(&self) -> Option<f64> {
+        if self.queries.load(Ordering::Relaxed) > 0 {
+            return Some(f64::INFINITY);
+        }
+        let now_nanos = self.clock.monotonic_nanos();
+        let (queries, phis) = (self.running.lock(), self.phis.now());
+        let waited = queries.all.iter().filter(|query| query.is_waited_for());
+        waited.map(|query| query.plan.left_us(query.ran_us(now_nanos), &phis)).min_by(f64::total_cmp)
+    }
+
+    /// A job has worked for so long.
+    pub(super) fn note_work(&self, nanos: u64) {
+        self.worked_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// Says how deep the engine is in other debts than memory: 0 = not at all, 1 = jobs are to make no more pauses.
@@ -281,24 +315,40 @@ impl Load {
             young_us += if is_young { new_us } else { 0.0 };
         }
         let span_us = now_nanos.saturating_sub(queries.looked_nanos) as f64 / 1e3;
+        let other_us = self.count_others(&mut queries, used_us);
         let is_first = queries.looked_nanos == 0;
         queries.looked_nanos = now_nanos;
         (queries.used_us, queries.used_by_young_us) = (0.0, 0.0);
         if !is_first && span_us > 0.0 {
             let cores = self.cores as f64;
             let comparison = &mut queries.comparison;
-            let busy = (used_us / span_us).min(cores);
+            let busy = ((used_us + other_us) / span_us).min(cores);
             comparison.count += 1;
             comparison.idle_expected = cores - comparison.expected_busy;
             comparison.idle_found = cores - busy;
             let error = (comparison.idle_expected - comparison.idle_found).abs();
             comparison.error += (error - comparison.error) / comparison.count.min(64) as f64;
             comparison.young_cores += ((young_us / span_us).min(cores) - comparison.young_cores) * YOUNG_WEIGHT;
-            if comparison.young_cores < 0.01 {
-                comparison.young_cores = 0.0;
+            comparison.other_cores += ((other_us / span_us).min(cores) - comparison.other_cores) * OTHERS_WEIGHT;
+            for mean in [&mut comparison.young_cores, &mut comparison.other_cores] {
+                if *mean < 0.01 {
+                    *mean = 0.0;
+                }
             }
+            self.other_permille.store((comparison.other_cores * 1000.0) as u32, Ordering::Relaxed);
         }
         queries.comparison.expected_busy = self.forecast_of(&queries, now_nanos).busy_mean(0.0, YOUNG_US);
+    }
+
+    /// What the process used since the last look besides these queries and jobs, microseconds.
+    fn count_others(&self, queries: &mut Queries, used_us: f64) -> f64 {
+        let (processor, worked) = (self.clock.processor_nanos(), self.worked_nanos.load(Ordering::Relaxed));
+        let before = (std::mem::replace(&mut queries.processor_nanos, processor), queries.worked_nanos);
+        queries.worked_nanos = worked;
+        let (Some(processor), Some(processor_before)) = (processor, before.0) else { return 0.0 };
+        let all_us = processor.saturating_sub(processor_before) as f64 / 1e3;
+        let jobs_us = worked.saturating_sub(before.1) as f64 / 1e3;
+        (all_us - jobs_us - used_us).max(0.0)
     }
 
     /// What the monitor saw last.

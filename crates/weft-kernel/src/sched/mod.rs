@@ -41,7 +41,7 @@ mod runner;
 mod wake;
 
 pub use decide::{Debts, Decision, Occupied, Offered, Situation, decide};
-pub use forecast::{Forecast, HORIZON_US, PlanForecast, RunningPlan, Stage, forecast};
+pub use forecast::{Forecast, HORIZON_US, Lately, PlanForecast, RunningPlan, Stage, forecast};
 pub use jobs::{JobRecord, JobState};
 pub use load::{Comparison, Counted, Load, QueryRun, Waiting};
 pub use mode::SchedulerMode;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   every 100 ms   compare   idle cores expected 1.4, found 1.1           queries came, ended early or late
-//!                  correct   what young queries use, how much jobs pause for debts
+//!                  correct   what young queries and others use, how much jobs pause for debts
+//!                  lend      row memory that is free to the cache
 //!                  start     jobs for which there is room now
 //! ```
 //!
@@ -22,6 +23,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(100);
 /// One look.
 pub(crate) fn look(core: &Core) {
     core.services.load.look();
+    core.lending.look();
     core.services.load.set_debt(debts(core).urgency());
     if core.runner.would_start(core) {
         core.services.wake_jobs();

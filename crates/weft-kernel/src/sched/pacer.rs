@@ -1,11 +1,14 @@
 //! How background jobs make room for queries: at each step they ask whether one needs their core, and if so they pause.
 //!
 //! ```text
-//!   queries   ───███─██─███──────────────      █ on both of two cores
-//!   job       ████░░█░░░░░░░█████████████      ░ pauses: at most 7 times what it worked before, until 1 ms is quiet
+//!   queries   ▄─▄─█████████████─▄─▄─█████████     short ones on one core, long ones on both of two
+//!   job       ░░░░█░█░█░█░█░█░█░░░░░█░█░█░█      ░ pauses: while short ones run, and half of the time beside long ones
 //!
-//!   queries   ───▄▄▄─▄▄─▄▄▄──────────────      ▄ on one of two cores
-//!   job       ██████████████████                 no pauses: a core is idle
+//!   queries   ─█──█──█──█──█──█──█──█──█──█──     short ones without end
+//!   job       ░░░░░░░░░░░░░█░░░░░░░█░░░░░░░█     20 ms of patience once, then 7 times as long as it works
+//!
+//!   queries   ───▄▄▄─▄▄─▄▄▄──────────────         one of two cores
+//!   job       ███████████████████████████         no pauses: a core is idle
 //!
 //!   row memory   up to 1/4 of its limit   3/8     from 1/2 on, or a checkpoint waits for jobs
 //!   pauses       7 times                  3.5     none
@@ -15,7 +18,10 @@
 //! 2. A job pauses only where it holds no lock: nobody waits for who sleeps. (A lower priority of the thread would stop
 //!    it anywhere, also while committers wait for it.)
 //! 3. Debt shortens the pauses, and ends them before it slows writers down, which begins at half of the limit.
-//! 4. With more jobs than idle cores those in the higher seats pause.
+//! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part of
+//!    a pause.
+//! 5. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
+//!    work goes beside queries of which much is left, as their forecasts say.
 //!
 //! Concurrency: a few atomics and the list of queries. Crash: nothing here survives.
 //!
@@ -28,61 +34,110 @@ use std::time::Duration;
 
 use super::load::Load;
 
-/// How many times as long as it worked a job pauses.
+/// How many times as long as it worked a job pauses beside short queries.
 const PAUSE_TIMES: f64 = 7.0;
-/// At most this much of the work before a pause counts, nanoseconds.
-const WORK_NANOS_MAX: u64 = 4_000_000;
-/// How often a pausing job looks around.
-const NAP: Duration = Duration::from_micros(200);
+/// The same beside long ones.
+const LONG_PAUSE_TIMES: f64 = 1.0;
+/// So much work goes on beside long ones without a pause, nanoseconds.
+const SLICE_NANOS: f64 = 500e3;
+/// A query of which so many slices are left is a long one.
+const LONG_SLICES: f64 = 4.0;
+/// How much longer than it has to a job pauses for short queries, nanoseconds.
+const PATIENCE_NANOS: f64 = 20e6;
+/// How long a pausing job sleeps before it looks around: each look takes a core from a query for a moment.
+const NAP_MIN: Duration = Duration::from_micros(200);
+const NAP_MAX: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// The seat of the job that this thread runs, and how long it paused, nanoseconds.
-    static JOB: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
+    static PACE: Cell<Pace> = const { Cell::new(Pace::new(0, 0)) };
+}
+
+/// The pace of the job that this thread runs.
+#[derive(Clone, Copy)]
+struct Pace {
+    seat: u32,
+    /// How long it paused, nanoseconds.
+    paused_nanos: u64,
+    /// When it began, or its last step ended, monotonic nanoseconds.
+    resumed_nanos: u64,
+    /// What it worked since it paused last, nanoseconds.
+    slice_nanos: f64,
+    /// Pauses that are due beside short queries; negative: those that it made too many.
+    due_nanos: f64,
+}
+
+impl Pace {
+    const fn new(seat: u32, now_nanos: u64) -> Pace {
+        Pace { seat, paused_nanos: 0, resumed_nanos: now_nanos, slice_nanos: 0.0, due_nanos: 0.0 }
+    }
 }
 
 /// A job begins in this thread.
-pub(super) fn take_seat(seat: u32) {
-    JOB.set((seat, 0));
+pub(super) fn take_seat(seat: u32, now_nanos: u64) {
+    PACE.set(Pace::new(seat, now_nanos));
 }
 
 /// How long the job in this thread has paused, nanoseconds.
 pub(super) fn paused_nanos() -> u64 {
-    JOB.get().1
+    PACE.get().paused_nanos
 }
 
-/// The pace of one job.
+/// Where a job makes room.
 pub struct Pacer {
     load: Arc<Load>,
-    seat: u32,
-    /// When it began or its last pause ended, monotonic nanoseconds.
-    resumed_nanos: u64,
 }
 
 impl Pacer {
-    /// The pace of the job that runs in this thread, from now on.
+    /// For the job that runs in this thread; all that are made in it keep one pace.
     pub fn new(load: Arc<Load>) -> Pacer {
-        let resumed_nanos = load.clock().monotonic_nanos();
-        Pacer { load, seat: JOB.get().0, resumed_nanos }
+        Pacer { load }
     }
 
-    /// A place where the job can pause: every millisecond or so, with no lock held (pacer 2).
+    /// A place where the job can pause: several times in a millisecond of work, with no lock held (pacer 2).
     pub fn step(&mut self) {
-        if self.load.pause_share(self.seat) == 0.0 {
-            return;
-        }
-        let clock = Arc::clone(self.load.clock());
-        let begun = clock.monotonic_nanos();
-        let worked = begun.saturating_sub(self.resumed_nanos).min(WORK_NANOS_MAX) as f64;
+        let mut pace = PACE.get();
+        let clock = self.load.clock();
+        let begun_nanos = clock.monotonic_nanos();
+        let worked_nanos = begun_nanos.saturating_sub(pace.resumed_nanos);
+        self.load.note_work(worked_nanos);
+        pace.slice_nanos += worked_nanos as f64;
+        pace.due_nanos = (pace.due_nanos + worked_nanos as f64 * PAUSE_TIMES).min(PATIENCE_NANOS);
+        let mut now_nanos = begun_nanos;
         loop {
-            let pause_nanos = worked * PAUSE_TIMES * self.load.pause_share(self.seat);
-            if (clock.monotonic_nanos() - begun) as f64 >= pause_nanos {
+            let share = self.load.pause_share(pace.seat);
+            let paused_nanos = (now_nanos - begun_nanos) as f64;
+            let left_nanos = self.left_nanos(&pace, share, paused_nanos);
+            if left_nanos <= 0.0 {
+                if share == 0.0 {
+                    // What was worked beside idle cores is not held against it.
+                    (pace.slice_nanos, pace.due_nanos) = (0.0, pace.due_nanos.min(0.0));
+                } else if paused_nanos > 0.0 {
+                    pace.slice_nanos = 0.0;
+                    pace.due_nanos = (pace.due_nanos - paused_nanos / share).max(-PATIENCE_NANOS);
+                }
                 break;
             }
-            clock.sleep(NAP);
+            clock.sleep(Duration::from_nanos(left_nanos as u64).clamp(NAP_MIN, NAP_MAX));
+            now_nanos = clock.monotonic_nanos();
         }
-        self.resumed_nanos = clock.monotonic_nanos();
-        let (seat, paused) = JOB.get();
-        JOB.set((seat, paused + (self.resumed_nanos - begun)));
+        pace.resumed_nanos = now_nanos;
+        pace.paused_nanos += now_nanos - begun_nanos;
+        PACE.set(pace);
+    }
+
+    /// For how much longer the job pauses when it has paused for so long, nanoseconds; not beyond the end of a short
+    /// query, when the next may be a long one.
+    fn left_nanos(&self, pace: &Pace, share: f64, paused_nanos: f64) -> f64 {
+        if share == 0.0 {
+            return 0.0;
+        }
+        let query_nanos = self.load.shortest_left_us().map_or(0.0, |left_us| left_us * 1e3);
+        if query_nanos < SLICE_NANOS * LONG_SLICES {
+            let left_nanos = (pace.due_nanos + PATIENCE_NANOS) * share - paused_nanos;
+            return left_nanos.min(query_nanos.max(1.0));
+        }
+        let is_due = pace.slice_nanos >= SLICE_NANOS;
+        if is_due { pace.slice_nanos * LONG_PAUSE_TIMES * share - paused_nanos } else { 0.0 }
     }
 }
 

@@ -26,9 +26,9 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::{Handle, Runtime};
-use weft_env::{Clock, Env};
+use weft_env::Clock;
 use weft_format::{Code, DataType, Error, Result, TableId};
-use weft_kernel::TableRef;
+use weft_kernel::{Engine, TableRef};
 
 use super::collected::Collected;
 use super::error::unwrap;
@@ -68,7 +68,8 @@ pub struct ColumnEngine {
 
 impl ColumnEngine {
     /// Sets up the engine and starts its worker threads.
-    pub fn new(env: &Env, options: &ColumnOptions) -> Result<ColumnEngine> {
+    pub fn new(kernel: &Engine, options: &ColumnOptions) -> Result<ColumnEngine> {
+        let env = kernel.env();
         let parallelism = if options.parallelism == 0 { env.spawn.parallelism() } else { options.parallelism };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(parallelism)
@@ -77,7 +78,7 @@ impl ColumnEngine {
             .enable_time()
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
-        let memory = memory(options).map_err(|error| unwrap(error, ""))?;
+        let memory = memory(options, Arc::clone(kernel.lending())).map_err(|error| unwrap(error, ""))?;
         let state = session_state(parallelism, memory, &env.rng);
         Ok(ColumnEngine {
             state: Arc::new(state),

@@ -22,10 +22,12 @@
 //! Concurrency: an atomic counter beside the fair pool.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::{Result, resources_datafusion_err};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use weft_kernel::cache::Lending;
 
 /// What the merge of one sort gets in any case is this part of the pool: there is one for each sort and partition.
 pub(super) const MERGE_PART: usize = 16;
@@ -42,11 +44,51 @@ pub(super) struct QueryPool {
     fair: FairSpillPool,
     limit_bytes: usize,
     exchange_bytes: AtomicUsize,
+    /// Who is told what queries have.
+    lending: Option<Arc<Lending>>,
 }
 
 impl QueryPool {
     pub(super) fn new(limit_bytes: usize) -> QueryPool {
-        QueryPool { fair: FairSpillPool::new(limit_bytes), limit_bytes, exchange_bytes: AtomicUsize::new(0) }
+        let fair = FairSpillPool::new(limit_bytes);
+        QueryPool { fair, limit_bytes, exchange_bytes: AtomicUsize::new(0), lending: None }
+    }
+
+    /// The same pool, which tells who lends memory what it has given.
+    pub(super) fn telling(self, lending: Arc<Lending>) -> QueryPool {
+        QueryPool { lending: Some(lending), ..self }
+    }
+
+    fn note(&self) {
+        if let Some(lending) = &self.lending {
+            lending.note_queries(self.reserved() as u64);
+        }
+    }
+
+    fn grant(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        if is_exchange(reservation.consumer()) {
+            self.exchange_bytes.fetch_add(additional, Ordering::Relaxed);
+            return Ok(());
+        }
+        let consumer = reservation.consumer();
+        let wanted = reservation.size() + additional;
+        if is_merge(consumer) && wanted > self.limit_bytes / MERGE_PART_MAX {
+            return Err(resources_datafusion_err!("a merge takes at most half of the memory of queries"));
+        }
+        let granted = self.fair.try_grow(reservation, additional);
+        let is_due = if is_sorter(consumer) {
+            reservation.size() == 0
+        } else if is_merge(consumer) {
+            let has_slack = self.fair.reserved() + additional <= self.limit_bytes + self.limit_bytes / 4;
+            wanted <= self.limit_bytes / if has_slack { MERGE_PART_WITH_SLACK } else { MERGE_PART }
+        } else {
+            wanted <= self.limit_bytes / OTHER_PART
+        };
+        if granted.is_err() && is_due {
+            self.fair.grow(reservation, additional);
+            return Ok(());
+        }
+        granted
     }
 }
 
@@ -91,6 +133,7 @@ impl MemoryPool for QueryPool {
         } else {
             self.fair.grow(reservation, additional);
         }
+        self.note();
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
@@ -99,32 +142,13 @@ impl MemoryPool for QueryPool {
         } else {
             self.fair.shrink(reservation, shrink);
         }
+        self.note();
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        if is_exchange(reservation.consumer()) {
-            self.exchange_bytes.fetch_add(additional, Ordering::Relaxed);
-            return Ok(());
-        }
-        let consumer = reservation.consumer();
-        let wanted = reservation.size() + additional;
-        if is_merge(consumer) && wanted > self.limit_bytes / MERGE_PART_MAX {
-            return Err(resources_datafusion_err!("a merge takes at most half of the memory of queries"));
-        }
-        let granted = self.fair.try_grow(reservation, additional);
-        let is_due = if is_sorter(consumer) {
-            reservation.size() == 0
-        } else if is_merge(consumer) {
-            let has_slack = self.fair.reserved() + additional <= self.limit_bytes + self.limit_bytes / 4;
-            wanted <= self.limit_bytes / if has_slack { MERGE_PART_WITH_SLACK } else { MERGE_PART }
-        } else {
-            wanted <= self.limit_bytes / OTHER_PART
-        };
-        if granted.is_err() && is_due {
-            self.fair.grow(reservation, additional);
-            return Ok(());
-        }
-        granted
+        self.grant(reservation, additional)?;
+        self.note();
+        Ok(())
     }
 
     fn reserved(&self) -> usize {
@@ -138,8 +162,6 @@ impl MemoryPool for QueryPool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]

@@ -17,6 +17,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::ParserOptions;
 use weft_env::Rng;
+use weft_kernel::cache::Lending;
 
 use super::functions;
 use super::lengths::bounded;
@@ -87,8 +88,9 @@ fn sort_count(plan: &Arc<dyn ExecutionPlan>) -> usize {
 }
 
 /// The memory pool and the place to spill to.
-pub(super) fn memory(options: &ColumnOptions) -> datafusion::common::Result<Arc<RuntimeEnv>> {
-    let pool = TrackConsumersPool::new(QueryPool::new(options.memory_bytes), NonZeroUsize::new(3).expect("3 is not 0"));
+pub(super) fn memory(options: &ColumnOptions, lending: Arc<Lending>) -> datafusion::common::Result<Arc<RuntimeEnv>> {
+    let pool = QueryPool::new(options.memory_bytes).telling(lending);
+    let pool = TrackConsumersPool::new(pool, NonZeroUsize::new(3).expect("3 is not 0"));
     let builder = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
     let builder = match &options.spill_dir {
         Some(dir) => builder.with_temp_file_path(dir.clone()).with_max_temp_directory_size(options.spill_bytes),

@@ -133,7 +133,9 @@ impl Store {
         horizon: Timestamp,
     ) -> Result<Vec<ArrayRef>> {
         let rows = part.table.block_rows(block);
+        let mut pacer = self.context.services.pacer();
         let decode = |&ordinal: &usize| {
+            pacer.step();
             let data_type = shape.schema.columns[ordinal].data_type;
             Ok(if shape.is_forgotten(ordinal, horizon) {
                 new_null_array(&data_type.arrow(), rows)
@@ -161,11 +163,7 @@ impl Store {
         let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
         let mut output = Output::new(self, Arc::clone(shape), task.kind);
         let mut pacer = self.context.services.pacer();
-        let mut key_pacer = self.context.services.pacer();
-        let mut read_keys = |part: &Part, block| {
-            key_pacer.step();
-            self.read_keys(shape, part, block, horizon)
-        };
+        let mut read_keys = |part: &Part, block| self.read_keys(shape, part, block, horizon);
         let mut windows: Vec<Window> = parts.iter().map(|_| Window::default()).collect();
         let order = MergeOrder::new(parts, marks, limit, &mut read_keys)?;
         let mut pieces = Pieces { order, cuts, rows_max: self.piece_rows(parts) };
@@ -188,8 +186,8 @@ impl Store {
                 let decode = |block| self.decode(shape, part, &all, block, horizon);
                 window.slide(first as usize, last as usize, decode)?;
             }
-            output.push_batch(&gather(&windows, &batch, all.len())?, &stamps(&batch), may_end)?;
-            pacer.step();
+            let columns = gather(&windows, &batch, all.len(), || pacer.step())?;
+            output.push_batch(&columns, &stamps(&batch), may_end)?;
         }
         job_reached(task.kind, JobStep::InputsRead);
         output.finish()
@@ -247,7 +245,12 @@ impl Pieces<'_> {
 }
 
 /// The columns of rows, out of the windows that have them.
-fn gather(windows: &[Window], rows: &[Source], column_count: usize) -> Result<Vec<ArrayRef>> {
+fn gather(
+    windows: &[Window],
+    rows: &[Source],
+    column_count: usize,
+    mut pause: impl FnMut(),
+) -> Result<Vec<ArrayRef>> {
     let mut starts = Vec::with_capacity(windows.len());
     let mut next = 0;
     for window in windows {
@@ -260,6 +263,7 @@ fn gather(windows: &[Window], rows: &[Source], column_count: usize) -> Result<Ve
     };
     let indices: Vec<(usize, usize)> = rows.iter().map(place).collect();
     let merged = (0..column_count).map(|ordinal| {
+        pause();
         let blocks = windows.iter().flat_map(|window| window.blocks.iter().map(|block| block[ordinal].as_ref()));
         let blocks: Vec<&dyn Array> = blocks.collect();
         let merged = interleave(&blocks, &indices);

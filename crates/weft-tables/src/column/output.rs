@@ -16,12 +16,15 @@ use weft_env::OpenMode;
 use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
+use weft_kernel::sched::Pacer;
 use weft_kernel::table::{JobKind, TableContext};
 
 use super::job_steps::{JobStep, job_reached};
 use super::part::Part;
 use super::store::{Shape, Store};
 
+/// Rows between two places where a job can pause.
+const PACE_ROWS: u32 = 64;
 /// Rows between two looks at the size.
 const SIZE_CHECK_ROWS: u32 = 256;
 
@@ -32,6 +35,7 @@ pub(crate) struct Output {
     kind: JobKind,
     builder: ColumnTableBuilder,
     parts: Vec<Arc<Part>>,
+    pacer: Pacer,
     finished: bool,
 }
 
@@ -55,12 +59,16 @@ impl Output {
     pub(crate) fn new(store: &Store, shape: Arc<Shape>, kind: JobKind) -> Output {
         let bytes_max = store.options.column_table_bytes;
         let builder = shape.writer.paced_builder();
-        Output { shape, bytes_max, kind, builder, parts: Vec::new(), finished: false }
+        let pacer = store.context.services.pacer();
+        Output { shape, bytes_max, kind, builder, parts: Vec::new(), pacer, finished: false }
     }
 
     /// Adds an encoded row.
     pub(crate) fn push_row(&mut self, row: &[u8], insert_ts: Timestamp) -> Result<()> {
         self.builder.push_row(row, insert_ts);
+        if self.builder.row_count().is_multiple_of(PACE_ROWS) {
+            self.pacer.step();
+        }
         if self.builder.row_count().is_multiple_of(SIZE_CHECK_ROWS) && self.is_large() {
             self.cut(true)?;
         }

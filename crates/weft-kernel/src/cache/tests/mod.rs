@@ -9,6 +9,7 @@ use super::*;
 use crate::testing::Prng;
 
 mod freeing;
+mod lending;
 mod partitions;
 mod simulated;
 mod speed;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sched::forecast::{PlanForecast, RunningPlan, Stage, forecast};
+use crate::sched::forecast::{Lately, PlanForecast, RunningPlan, Stage, forecast};
 use crate::sched::phi::{OperatorKind, PhiSet};
 use crate::table::{JobKind, Price};
 
@@ -15,7 +15,7 @@ fn busy(stages: &[(f64, u32)], cores: usize) -> Forecast {
         |&(cost, parallelism): &(f64, u32)| Stage { kind: OperatorKind::Scan, cost_us: cost * 1e3, parallelism };
     let plan = PlanForecast::new(stages.iter().map(stage).collect());
     let running = RunningPlan { plan: &plan, ran_us: 0.0, age_us: 1e9 };
-    forecast(&[running], 0.0, &PhiSet::default(), cores)
+    forecast(&[running], Lately::default(), &PhiSet::default(), cores)
 }
 
 struct Case {
@@ -94,12 +94,14 @@ fn conversion_first_but_a_short_job_fits_where_it_does_not() {
 fn debt_makes_progress_certain() {
     let full = || case(busy(&[(1e6, 2)], 2));
     let offers = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::ToBaseline, 2, 70, 50)];
-    assert_eq!(full().started(&offers), [0; 0]);
+    assert_eq!(full().started(&offers[1..]), [0; 0]);
+    let later = || case(busy(&[(800.0, 2)], 2));
     for (memory, log, expected) in [(0.2, 0.4, &[][..]), (0.26, 0.0, &[1]), (0.0, 0.51, &[1])] {
-        let found = Case { debts: Debts { memory, log }, ..full() };
+        let found = Case { debts: Debts { memory, log }, ..later() };
         assert_eq!(found.started(&offers), expected);
     }
-    assert_eq!(Case { waited_ms: 260.0, ..full() }.started(&offers), [1]);
+    assert_eq!(Case { waited_ms: 240.0, ..later() }.started(&offers), [0; 0]);
+    assert_eq!(Case { waited_ms: 260.0, ..later() }.started(&offers), [1]);
     assert_eq!(Case { waited_ms: 2100.0, ..full() }.started(&offers[1..]), [2]);
     let decision = Case { waited_ms: 10_100.0, ..full() }.occupied(5.0).decide(&offers);
     assert!(decision.start.is_empty(), "one at a time");
@@ -122,6 +124,18 @@ fn debt_makes_progress_certain() {
     assert_eq!(order, [1, 0], "conversions that never end do not keep a compaction waiting for ever");
     let deep = Case { debts: Debts { memory: 0.9, log: 0.0 }, ..full() };
     assert_eq!(deep.occupied(50.0).occupied(50.0).started(&offers), [0; 0], "more jobs than cores do not end sooner");
+}
+
+#[test]
+fn a_conversion_does_not_wait_for_room_that_never_comes() {
+    let full = || case(busy(&[(1e6, 2)], 2));
+    let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
+    let decision = full().decide(&offers);
+    let reason = &decision.start[0].reason;
+    assert!(reason.ends_with("0.0 of 2 cores are expected to be idle for its 70 ms, nor later: waiting would bring nothing"));
+    assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1));
+    assert_eq!(full().occupied(100.0).started(&offers), [0; 0], "beside another job there is even less room");
+    assert_eq!(Case { mode: SchedulerMode::Off, ..full() }.started(&offers), [0; 0]);
 }
 
 #[test]

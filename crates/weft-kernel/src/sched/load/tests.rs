@@ -3,13 +3,26 @@ use std::time::Duration;
 use super::*;
 use crate::sched::forecast::Stage;
 
-/// Time passes in sleeps, and when a test says so.
+/// Time passes in sleeps, and when a test says so; processor time only when a test says so.
 #[derive(Default)]
-pub(in crate::sched) struct Hands(AtomicU64);
+pub(in crate::sched) struct Hands {
+    nanos: AtomicU64,
+    processor_nanos: AtomicU64,
+    when_slept: Mutex<Option<Box<dyn Fn() + Send>>>,
+}
 
 impl Hands {
     pub(in crate::sched) fn advance(&self, nanos: u64) {
-        self.0.fetch_add(nanos, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    pub(in crate::sched) fn work(&self, nanos: u64) {
+        self.processor_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// After each sleep this is done, from now on.
+    pub(in crate::sched) fn when_slept(&self, work: impl Fn() + Send + 'static) {
+        *self.when_slept.lock() = Some(Box::new(work));
     }
 }
 
@@ -19,11 +32,18 @@ impl Clock for Hands {
     }
 
     fn monotonic_nanos(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.nanos.load(Ordering::Relaxed)
     }
 
     fn sleep(&self, duration: Duration) {
         self.advance(duration.as_nanos() as u64);
+        if let Some(work) = &*self.when_slept.lock() {
+            work();
+        }
+    }
+
+    fn processor_nanos(&self) -> Option<u64> {
+        Some(self.processor_nanos.load(Ordering::Relaxed))
     }
 }
 
@@ -113,4 +133,34 @@ fn a_stream_of_short_queries_is_expected_to_go_on() {
         load.look();
     }
     assert_eq!(load.forecast().steps(), [(0.0, 0.0)], "it ended");
+}
+
+#[test]
+fn what_neither_queries_nor_jobs_use_is_measured() {
+    let (clock, _, load) = load_of(2);
+    load.look();
+    let look_after = |query_ms: u64, job_ms: u64, other_ms: u64| {
+        let query = load.begin(plan(&[(query_ms as f64, 1)]));
+        let waiting = query.waiting();
+        clock.advance(100 * MS);
+        clock.work((query_ms + job_ms + other_ms) * MS);
+        load.note_work(job_ms * MS);
+        drop(waiting);
+        query.finish(&[(OperatorKind::Scan, query_ms as f64 * 1e3, query_ms as f64 * 1e3)]);
+        load.look();
+        load.comparison()
+    };
+    let seen = look_after(20, 30, 50);
+    assert!((seen.other_cores - 0.5 / 8.0).abs() < 1e-6 && (seen.idle_found - 1.3).abs() < 1e-6, "{seen:?}");
+    for _ in 0..60 {
+        look_after(20, 30, 50);
+    }
+    let seen = look_after(20, 60, 50);
+    assert!((seen.other_cores - 0.5).abs() < 0.01 && seen.error < 0.1, "{seen:?}");
+    let busy = load.forecast().busy_mean(0.0, 50_000.0);
+    assert!((busy - 0.7).abs() < 0.02, "queries 0.2, others 0.5: {busy}");
+    for _ in 0..60 {
+        look_after(0, 100, 0);
+    }
+    assert_eq!(load.comparison().other_cores, 0.0, "it ended");
 }

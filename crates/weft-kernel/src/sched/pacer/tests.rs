@@ -6,8 +6,16 @@ use crate::sched::load::tests::{Hands, MS, load_of};
 use crate::sched::phi::OperatorKind;
 use weft_env::Clock;
 
-fn load() -> (Arc<Hands>, Arc<RowBudget>, Arc<Load>) {
-    load_of(2)
+fn load() -> (Arc<Hands>, Arc<RowBudget>, Arc<Load>, Pacer) {
+    let (clock, budget, load) = load_of(2);
+    let pacer = job(&load, 0);
+    (clock, budget, load, pacer)
+}
+
+/// A job begins in a seat.
+fn job(load: &Arc<Load>, seat: u32) -> Pacer {
+    take_seat(seat, load.clock().monotonic_nanos());
+    Pacer::new(load.clone())
 }
 
 /// How long a job pauses after so much work.
@@ -18,42 +26,77 @@ fn pause_after(clock: &Hands, pacer: &mut Pacer, work_nanos: u64) -> u64 {
     clock.monotonic_nanos() - begun
 }
 
+/// A query of so many milliseconds on two cores.
+fn plan_of(ms: f64) -> Arc<PlanForecast> {
+    let stage = Stage { kind: OperatorKind::Scan, cost_us: ms * 2e3, parallelism: 2 };
+    Arc::new(PlanForecast::new(vec![stage]))
+}
+
+/// Pauses beside a query that has just begun, after work in slices of a fifth of a millisecond.
+fn pauses_beside(ms: f64, slices: usize, clock: &Hands, load: &Arc<Load>, pacer: &mut Pacer) -> Vec<u64> {
+    let query = load.begin(plan_of(ms));
+    let _waiting = query.waiting();
+    (0..slices).map(|_| pause_after(clock, pacer, MS / 5)).collect()
+}
+
 #[test]
-fn a_job_beside_a_query_works_one_part_in_eight() {
-    let (clock, _, load) = load();
-    let mut pacer = Pacer::new(load.clone());
+fn a_job_beside_queries_that_never_end_works_half_of_its_time() {
+    let (clock, _, load, mut pacer) = load();
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "nobody asks");
     let query = load.query();
-    for _ in 0..5 {
-        let begun = clock.monotonic_nanos();
-        pause_after(&clock, &mut pacer, MS);
-        let total = clock.monotonic_nanos() - begun;
-        assert!((7 * MS..=16 * MS).contains(&total), "{total}");
-    }
-    let pause = pause_after(&clock, &mut pacer, 500 * MS);
-    assert!(pause <= 29 * MS, "work before the query is not held against the job: {pause}");
+    let pauses: Vec<u64> = (0..30).map(|_| pause_after(&clock, &mut pacer, MS / 5)).collect();
+    assert_eq!(pauses[..4], [0, 0, 3 * MS / 5, 0], "half a millisecond at a time");
+    assert_eq!(pauses.iter().sum::<u64>(), 6 * MS);
     drop(query);
-    let pause = pause_after(&clock, &mut pacer, MS / 2);
-    assert!((MS / 2..MS).contains(&pause), "until a millisecond is quiet: {pause}");
+    let pause = pause_after(&clock, &mut pacer, MS / 5);
+    assert!((MS / 2..2 * MS).contains(&pause), "until a millisecond is quiet: {pause}");
     assert_eq!(pause_after(&clock, &mut pacer, 3 * MS), 0, "idle");
 }
 
 #[test]
+fn work_waits_for_a_long_query() {
+    let (clock, _, load, mut pacer) = load();
+    // Of a query of 10 ms one is left after the slice.
+    let query = load.begin(plan_of(10.0));
+    let waiting = query.waiting();
+    clock.advance(9 * MS - MS / 5);
+    pacer = job(&load, 0);
+    let pause = pause_after(&clock, &mut pacer, MS / 5);
+    assert!((3 * MS..5 * MS).contains(&pause), "until it is so late that it is taken for a long one: {pause}");
+    drop((waiting, query));
+    let pauses = pauses_beside(50.0, 2, &clock, &load, &mut pacer);
+    assert_eq!(pauses, [0, 0], "work goes on beside a long one");
+}
+
+#[test]
+fn beside_short_queries_without_end_a_job_works_one_part_in_eight() {
+    let (clock, _, load, mut pacer) = load();
+    // Whenever the job looks around, a query has just ended and the next is about to begin.
+    let short = move || drop(load.query());
+    short();
+    clock.when_slept(short);
+    let pauses: Vec<u64> = (0..100).map(|_| pause_after(&clock, &mut pacer, MS / 5)).collect();
+    assert!((20 * MS..24 * MS).contains(&pauses[0]), "patience: {pauses:?}");
+    let later: u64 = pauses[1..].iter().sum();
+    assert!((7..=9).contains(&(later / (99 * MS / 5))), "{pauses:?}");
+    clock.when_slept(|| ());
+}
+
+#[test]
 fn debt_shortens_the_pauses_and_those_who_wait_for_jobs_end_them() {
-    let (clock, budget, load) = load();
-    let mut pacer = Pacer::new(load.clone());
+    let (clock, budget, load, mut pacer) = load();
     let _query = load.query();
     budget.charge(250);
-    let whole = pause_after(&clock, &mut pacer, MS);
+    let whole = pause_after(&clock, &mut pacer, 8 * MS);
     budget.charge(125);
-    let half = pause_after(&clock, &mut pacer, MS);
-    assert!((7 * MS..8 * MS).contains(&whole) && (3 * MS..4 * MS).contains(&half), "{whole} {half} (pacer 3)");
+    let half = pause_after(&clock, &mut pacer, 8 * MS);
+    assert_eq!((whole, half), (8 * MS, 4 * MS), "pacer 3");
     budget.charge(125);
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "writers would be slowed down (pacer 3)");
     budget.release(500);
-    assert!(pause_after(&clock, &mut pacer, MS) >= 7 * MS, "all work since the last pause counts");
+    assert_eq!(pause_after(&clock, &mut pacer, MS), MS);
     load.set_debt(0.5);
-    assert!((3 * MS..4 * MS).contains(&pause_after(&clock, &mut pacer, MS)), "other debts count as well");
+    assert_eq!(pause_after(&clock, &mut pacer, 8 * MS), 4 * MS, "other debts count as well");
     load.set_debt(1.0);
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0);
     load.set_debt(0.0);
@@ -74,20 +117,37 @@ fn jobs_pause_while_no_core_is_left_for_them() {
     let plan = Arc::new(PlanForecast::new(vec![stage(600_000.0, 3), stage(800_000.0, 1)]));
     let query = load.begin(plan);
     let waiting = query.waiting();
-    let paused = |seat: u32| {
-        take_seat(seat);
-        pause_after(&clock, &mut Pacer::new(load.clone()), MS) > 0
-    };
+    let paused = |seat: u32| pause_after(&clock, &mut job(&load, seat), MS) > 0;
     assert_eq!([0, 1].map(paused), [false, true], "pacer 4");
     clock.advance(200 * MS);
     assert_eq!([0, 1, 2, 3].map(paused), [false, false, false, true]);
     drop(waiting);
     clock.advance(2 * MS);
     assert_eq!([0, 3].map(paused), [false, false], "the client reads what it got");
-    take_seat(1);
     let _unknown = load.query();
+    let mut pacer = job(&load, 1);
+    pause_after(&clock, &mut pacer, MS);
     pause_after(&clock, &mut Pacer::new(load.clone()), MS);
-    assert!(paused_nanos() >= 7 * MS);
-    take_seat(0);
+    assert_eq!(paused_nanos(), 2 * MS, "all pacers of a job keep one pace");
+    job(&load, 0);
     assert_eq!(paused_nanos(), 0);
+}
+
+#[test]
+fn a_missing_part_of_a_core_makes_that_part_of_a_pause() {
+    let (clock, _, load, _) = load();
+    load.look();
+    // Clients of the row engine keep half a core busy.
+    for _ in 0..80 {
+        clock.advance(100 * MS);
+        clock.work(50 * MS);
+        load.look();
+    }
+    let mut pacer = job(&load, 0);
+    assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "1.5 cores are idle");
+    let stage = Stage { kind: OperatorKind::Scan, cost_us: 1e9, parallelism: 1 };
+    let query = load.begin(Arc::new(PlanForecast::new(vec![stage])));
+    let _waiting = query.waiting();
+    let pause = pause_after(&clock, &mut pacer, 8 * MS);
+    assert!((7 * MS / 2..5 * MS).contains(&pause), "half a core is missing: {pause}");
 }

@@ -1,0 +1,85 @@
+//! Row memory that nobody uses, lent to cached blocks.
+//!
+//! ```text
+//!   of 256 MiB        row tables use   queries have   the cache may keep
+//!   row memory 64     6 MiB            0              32 + 48 MiB      64 − 6, less an eighth of 64, in whole 16ths
+//!   cache 32          40 MiB           0              32 + 16 MiB
+//!   queries 48        6 MiB            9 MiB          32 MiB           an eighth of row memory, and nothing is lent
+//! ```
+//!
+//! 1. What row tables and the cache keep together is at most both budgets, but for what is used since the last look: row
+//!    tables grow, and a tenth of a second later cached blocks go.
+//! 2. Queries need more than they account for, so nothing is lent while they have much. It is called back when that
+//!    begins, not at the next look.
+//!
+//! Concurrency: a mutex, held while shares change; who counts queries' bytes takes it only at that moment.
+//! Crash: nothing to find.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weft_env::sync::Mutex;
+
+use super::pool::CachePool;
+use crate::budget::RowBudget;
+
+/// This part of row memory is never lent.
+const KEPT_PART: u64 = 8;
+/// Queries that have so much, as a part of row memory, end the lending.
+const QUERIES_PART: u64 = 8;
+/// What is lent changes in steps of this part of row memory.
+const STEP_PART: u64 = 16;
+
+/// Who lends.
+pub struct Lending {
+    cache: Arc<CachePool>,
+    row_budget: Arc<RowBudget>,
+    is_on: bool,
+    queries_have_much: AtomicBool,
+    lent_bytes: Mutex<u64>,
+}
+
+impl Lending {
+    /// Lends nothing yet, and never when it is off.
+    pub(crate) fn new(cache: Arc<CachePool>, row_budget: Arc<RowBudget>, is_on: bool) -> Lending {
+        Lending { cache, row_budget, is_on, queries_have_much: AtomicBool::new(false), lent_bytes: Mutex::default() }
+    }
+
+    /// Lends what is free now, and takes back what is not.
+    pub(crate) fn look(&self) {
+        if !self.is_on {
+            return;
+        }
+        let limit_bytes = self.row_budget.limit_bytes();
+        let mut lent_bytes = self.lent_bytes.lock();
+        let wanted_bytes = if self.queries_have_much.load(Ordering::Acquire) {
+            0
+        } else {
+            let step_bytes = (limit_bytes / STEP_PART).max(1);
+            let taken_bytes = self.row_budget.used_bytes() + limit_bytes / KEPT_PART;
+            limit_bytes.saturating_sub(taken_bytes) / step_bytes * step_bytes
+        };
+        if *lent_bytes != wanted_bytes {
+            self.cache.lend(wanted_bytes);
+            *lent_bytes = wanted_bytes;
+        }
+    }
+
+    /// The operators of queries account for so many bytes now.
+    pub fn note_queries(&self, bytes: u64) {
+        let much = bytes > self.row_budget.limit_bytes() / QUERIES_PART;
+        if self.is_on && much != self.queries_have_much.load(Ordering::Relaxed) {
+            self.queries_have_much.store(much, Ordering::Release);
+            if much {
+                self.look();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Lending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lending").field("is_on", &self.is_on).finish_non_exhaustive()
+    }
+}
