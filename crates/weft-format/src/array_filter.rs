@@ -33,9 +33,7 @@ pub fn filter_array(predicate: &Predicate, array: &dyn Array, data_type: DataTyp
             DataType::Oid => filter_ints::<UInt32Type>(&test, array, mask),
             DataType::Date => filter_ints::<Date32Type>(&test, array, mask),
             DataType::Time => filter_ints::<Time64MicrosecondType>(&test, array, mask),
-            DataType::Timestamp | DataType::TimestampTz => {
-                filter_ints::<TimestampMicrosecondType>(&test, array, mask)
-            }
+            DataType::Timestamp | DataType::TimestampTz => filter_ints::<TimestampMicrosecondType>(&test, array, mask),
             _ => false,
         };
         if is_filtered {
@@ -101,7 +99,8 @@ mod tests {
             for rows in [1, 63, 64, 150] {
                 let values = column(data_type, rows);
                 let array = array_of(data_type, values.iter().map(Value::as_ref));
-                let constants = [values[0].clone(), values[rows / 2].clone(), values[rows.min(3) - 1].clone(), Value::Null];
+                let constants =
+                    [values[0].clone(), values[rows / 2].clone(), values[rows.min(3) - 1].clone(), Value::Null];
                 let mut predicates = vec![Predicate::IsNull { column: 0 }, Predicate::IsNotNull { column: 0 }];
                 predicates.push(Predicate::In { column: 0, values: constants.to_vec() });
                 predicates.push(Predicate::In { column: 0, values: vec![Value::Null] });

@@ -6,12 +6,12 @@
 //!   forecast cores=4
 //!   offer convert t3 #2 cpu=70000
 //!   running to-baseline t1 #1 left=20             goes on for 20 ms
-//!   decide cores=2 mode=cost memory=30 log=10 waited=100 young=0.5
+//!   decide cores=2 mode=cost memory=30 log=10 waited=100 young=0.5 others=0.2
 //! ```
 
 use weft_kernel::sched::{
-    Debts, Forecast, Occupied, Offered, OperatorKind, PhiSet, PlanForecast, RunningPlan, SchedulerMode, Situation,
-    Stage, decide, forecast,
+    Debts, Forecast, Lately, Occupied, Offered, OperatorKind, PhiSet, PlanForecast, RunningPlan, SchedulerMode,
+    Situation, Stage, decide, forecast,
 };
 use weft_kernel::table::JobOffer;
 
@@ -66,7 +66,8 @@ fn expected(made_up: &MadeUp, command: &Command) -> Result<Forecast, String> {
         .iter()
         .map(|query| RunningPlan { plan: &query.plan, ran_us: query.ran_us, age_us: query.age_us })
         .collect();
-    Ok(forecast(&running, command.number("young", 0.0)?, &made_up.phis, command.number("cores", 2)?))
+    let lately = Lately { young_cores: command.number("young", 0.0)?, other_cores: command.number("others", 0.0)? };
+    Ok(forecast(&running, lately, &made_up.phis, command.number("cores", 2)?))
 }
 
 fn decided(process: &mut Process, command: &Command) -> Printed {

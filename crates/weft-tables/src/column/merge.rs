@@ -245,12 +245,7 @@ impl Pieces<'_> {
 }
 
 /// The columns of rows, out of the windows that have them.
-fn gather(
-    windows: &[Window],
-    rows: &[Source],
-    column_count: usize,
-    mut pause: impl FnMut(),
-) -> Result<Vec<ArrayRef>> {
+fn gather(windows: &[Window], rows: &[Source], column_count: usize, mut pause: impl FnMut()) -> Result<Vec<ArrayRef>> {
     let mut starts = Vec::with_capacity(windows.len());
     let mut next = 0;
     for window in windows {

@@ -29,8 +29,7 @@ pub(super) fn table1(settings: &Settings) -> Result<(), Failure> {
         let lines = Lines { experiment: "table1", configuration: &configuration.name, rows: settings.rows };
         let (trial, mut mix) = started(settings, lines, &configuration)?;
         let queries = if settings.reads.contains(&Read::Sum) { settings.queries } else { 0 };
-        let plan =
-            Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW, sample: met::SAMPLE };
+        let plan = Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW, sample: met::SAMPLE };
         let ran = run(&mut mix, &plan, lines, &trial)?;
         put(lines, &ran, &["sql3", "sql4", "sql5"], "mix");
         finish(trial, &mix)?;

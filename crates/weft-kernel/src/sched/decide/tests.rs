@@ -132,7 +132,10 @@ fn a_conversion_does_not_wait_for_room_that_never_comes() {
     let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
     let decision = full().decide(&offers);
     let reason = &decision.start[0].reason;
-    assert!(reason.ends_with("0.0 of 2 cores are expected to be idle for its 70 ms, nor later: waiting would bring nothing"));
+    assert!(
+        reason
+            .ends_with("0.0 of 2 cores are expected to be idle for its 70 ms, nor later: waiting would bring nothing")
+    );
     assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1));
     assert_eq!(full().occupied(100.0).started(&offers), [0; 0], "beside another job there is even less room");
     assert_eq!(Case { mode: SchedulerMode::Off, ..full() }.started(&offers), [0; 0]);

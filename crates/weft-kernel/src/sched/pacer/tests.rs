@@ -55,12 +55,12 @@ fn a_job_beside_queries_that_never_end_works_half_of_its_time() {
 
 #[test]
 fn work_waits_for_a_long_query() {
-    let (clock, _, load, mut pacer) = load();
+    let (clock, _, load, _) = load();
     // Of a query of 10 ms one is left after the slice.
     let query = load.begin(plan_of(10.0));
     let waiting = query.waiting();
     clock.advance(9 * MS - MS / 5);
-    pacer = job(&load, 0);
+    let mut pacer = job(&load, 0);
     let pause = pause_after(&clock, &mut pacer, MS / 5);
     assert!((3 * MS..5 * MS).contains(&pause), "until it is so late that it is taken for a long one: {pause}");
     drop((waiting, query));
