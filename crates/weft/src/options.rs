@@ -74,8 +74,8 @@ impl Default for Options {
 impl Options {
     /// The default options with all memory bounded by one limit, bytes: a quarter for row tables with indexes'
     /// memories, three 16ths for what the operators of queries account for (they need up to three times as much while
-    /// they spill) and for results, an eighth for cached blocks, which also take what row tables leave while queries need
-    /// little; the rest is for plans, background jobs and the program itself.
+    /// they spill) and for results, an eighth for cached blocks, which also take what row tables leave while queries
+    /// need little; the rest is for plans, background jobs and the program itself.
     ///
     /// ```
     /// let options = weft::Options::with_memory_limit(256 << 20);

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   of 256 MiB        row tables use   queries have   the cache may keep
-//!   row memory 64     6 MiB            0              32 + 48 MiB      64 − 6, less an eighth of 64, in whole 16ths
+//!   row memory 64     6 MiB            0              32 + 48 MiB      64 − 6, less an eighth of 64, in 16ths
 //!   cache 32          40 MiB           0              32 + 16 MiB
 //!   queries 48        6 MiB            9 MiB          32 MiB           an eighth of row memory, and nothing is lent
 //! ```
 //!
-//! 1. What row tables and the cache keep together is at most both budgets, but for what is used since the last look: row
+//! 1. What row tables and the cache keep together is at most both budgets, but for what came since the last look: row
 //!    tables grow, and a tenth of a second later cached blocks go.
 //! 2. Queries need more than they account for, so nothing is lent while they have much. It is called back when that
 //!    begins, not at the next look.
@@ -23,6 +23,7 @@ use weft_env::sync::Mutex;
 
 use super::pool::CachePool;
 use crate::budget::RowBudget;
+use crate::services::Services;
 
 /// This part of row memory is never lent.
 const KEPT_PART: u64 = 8;
@@ -44,6 +45,12 @@ impl Lending {
     /// Lends nothing yet, and never when it is off.
     pub(crate) fn new(cache: Arc<CachePool>, row_budget: Arc<RowBudget>, is_on: bool) -> Lending {
         Lending { cache, row_budget, is_on, queries_have_much: AtomicBool::new(false), lent_bytes: Mutex::default() }
+    }
+
+    /// That of an engine.
+    pub(crate) fn of(cache: &Arc<CachePool>, services: &Services) -> Arc<Lending> {
+        let is_on = services.options.lend_row_memory;
+        Arc::new(Lending::new(Arc::clone(cache), Arc::clone(&services.row_budget), is_on))
     }
 
     /// Lends what is free now, and takes back what is not.

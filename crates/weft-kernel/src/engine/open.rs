@@ -46,7 +46,6 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
     let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
-    let lending = Arc::new(Lending::new(cache.clone(), row_budget.clone(), options.lend_row_memory));
     let cores = if options.cores == 0 { env.spawn.parallelism() } else { options.cores };
     let services = Arc::new(Services {
         dir: dir.to_owned(),
@@ -87,8 +86,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         timeline,
         log,
         manifest,
+        lending: Lending::of(&cache, &services),
         cache,
-        lending,
         catalog,
         locks: LockTable::new(),
         recent: RecentCommits::default(),

@@ -18,8 +18,8 @@
 //! 2. A job pauses only where it holds no lock: nobody waits for who sleeps. (A lower priority of the thread would stop
 //!    it anywhere, also while committers wait for it.)
 //! 3. Debt shortens the pauses, and ends them before it slows writers down, which begins at half of the limit.
-//! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part of
-//!    a pause.
+//! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part
+//!    of a pause.
 //! 5. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
 //!    work goes beside queries of which much is left, as their forecasts say.
 //!

@@ -78,8 +78,8 @@ fn movable(view: &View<'_>) -> Vec<Vec<usize>> {
     movable
 }
 
-/// Tables that lie over no baseline become baseline, of those that overlap each other the largest; other incremental ones
-/// become transition.
+/// Tables that lie over no baseline become baseline, of those that overlap each other the largest; other incremental
+/// ones become transition.
 fn move_within(view: &View<'_>, bucket: usize, candidates: &[usize], found: &mut Found) {
     let whole = view.options.compaction == Compaction::Whole;
     let in_bucket = &view.buckets[bucket];
