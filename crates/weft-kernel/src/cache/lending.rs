@@ -23,7 +23,6 @@ use weft_env::sync::Mutex;
 
 use super::pool::CachePool;
 use crate::budget::RowBudget;
-use crate::services::Services;
 
 /// This part of row memory is never lent.
 const KEPT_PART: u64 = 8;
@@ -45,12 +44,6 @@ impl Lending {
     /// Lends nothing yet, and never when it is off.
     pub(crate) fn new(cache: Arc<CachePool>, row_budget: Arc<RowBudget>, is_on: bool) -> Lending {
         Lending { cache, row_budget, is_on, queries_have_much: AtomicBool::new(false), lent_bytes: Mutex::default() }
-    }
-
-    /// That of an engine.
-    pub(crate) fn of(cache: &Arc<CachePool>, services: &Services) -> Arc<Lending> {
-        let is_on = services.options.lend_row_memory;
-        Arc::new(Lending::new(Arc::clone(cache), Arc::clone(&services.row_budget), is_on))
     }
 
     /// Lends what is free now, and takes back what is not.
