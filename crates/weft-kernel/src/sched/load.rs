@@ -267,8 +267,10 @@ impl Load {
         }
         // The job in seat 0 needs one core that is left of the queries and the rest, the one in seat 1 two.
         let others = f64::from(self.other_permille.load(Ordering::Relaxed)) / 1000.0;
-        let missing = (self.busy_now() + seat as usize + 1) as f64 + others - self.cores as f64;
-        if missing <= 0.0 {
+        let busy = self.busy_now();
+        let missing = (busy + seat as usize + 1) as f64 + others - self.cores as f64;
+        // Beside statements of the row engine alone jobs go on: these are short, and slower when memory is short.
+        if busy == 0 || missing <= 0.0 {
             return 0.0;
         }
         let quarter = self.row_budget.limit_bytes() as f64 / 4.0;

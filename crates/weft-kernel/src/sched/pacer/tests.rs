@@ -137,12 +137,16 @@ fn jobs_pause_while_no_core_is_left_for_them() {
 fn a_missing_part_of_a_core_makes_that_part_of_a_pause() {
     let (clock, _, load, _) = load();
     load.look();
-    // Clients of the row engine keep half a core busy.
-    for _ in 0..80 {
-        clock.advance(100 * MS);
-        clock.work(50 * MS);
-        load.look();
-    }
+    let busy = |of_ms: u64| {
+        for _ in 0..80 {
+            clock.advance(100 * MS);
+            clock.work(of_ms * MS);
+            load.look();
+        }
+    };
+    busy(190);
+    assert_eq!(pause_after(&clock, &mut job(&load, 0), MS), 0, "clients of the row engine alone");
+    busy(50);
     let mut pacer = job(&load, 0);
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "1.5 cores are idle");
     let stage = Stage { kind: OperatorKind::Scan, cost_us: 1e9, parallelism: 1 };
