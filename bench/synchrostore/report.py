@@ -216,6 +216,24 @@ def fig8(lines):
             *aims.text()]
 
 
+LAYERS = ["row tables", "incremental", "transition", "baseline"]
+
+
+def met(lines, experiment, names):
+    """What queries met: means over the run of table_1's layers, and the jobs that ran."""
+    rows = []
+    for layer in LAYERS:
+        values = [(lines.value(experiment, name, layer, "parts_mean"), lines.value(experiment, name, layer, "rows_mean"))
+                  for name in names]
+        if any(parts for parts, _ in values):
+            rows.append([layer, *(f"{shown(parts)} ({shown(rows)})" for parts, rows in values)])
+    for kind in [x for x in lines.xs(experiment, "jobs") if isinstance(x, str)]:
+        values = [(lines.value(experiment, name, kind, "jobs"), lines.value(experiment, name, kind, "jobs_s")) for name in names]
+        if any(count for count, _ in values):
+            rows.append([f"{kind} jobs", *("-" if count is None else f"{shown(count)}, {shown(s)} s" for count, s in values)])
+    return ["", *table(["tables (rows), jobs", *map(plots.label, names)], rows)] if rows else []
+
+
 def table1(lines):
     names = lines.configurations("table1")
     head = ["SQL3 (ms)", *map(plots.label, names), "cost : greedy", "SynchroStore", "without scheduler", "paper's ratio"]
@@ -232,7 +250,7 @@ def table1(lines):
     if counts:
         aims.at_least("queries behind each of these", min(counts), 20_000, "")
     return ["SQL3 under the mix: inserts and updates by one client, SQL3, SQL4 and SQL5 in turn by another, both at full speed.",
-            "", *table(head, rows), *aims.text()]
+            "", *table(head, rows), *met(lines, "table1", names), *aims.text()]
 
 
 def fig9(lines):

@@ -9,6 +9,7 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Timestamp, Value};
 
 use weft_kernel::step::Step;
+use weft_kernel::table::ScanRequest;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
 
 use super::column_method;
@@ -271,6 +272,41 @@ fn row_memory_is_given_back_after_conversion() {
         engine.run_jobs().unwrap();
         assert_eq!(engine.status().row_memory_bytes, 0);
         drop(txn);
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+#[test]
+fn units_of_few_rows_are_given_out_together_more_and_more() {
+    let simulation = Simulation::new(SimOptions::seeded(5));
+    let end = simulation.run(|env| {
+        let (engine, table) = small_engine(&env);
+        engine.run_jobs().unwrap();
+        for file in 1..=11 {
+            let mut txn = engine.begin().unwrap();
+            for k in 0..10 {
+                let values = conformance::row_values(1000 * file + k, &mut Prng(7));
+                txn.insert(&table, &table.codec.encode(values.iter().map(Value::as_ref))).unwrap();
+            }
+            txn.commit().unwrap();
+            engine.freeze().unwrap();
+            engine.run_jobs().unwrap();
+        }
+        assert_eq!(table.table.parts().len(), 12);
+        let batches = |batch_rows: usize| {
+            let (txn, projection) = (engine.begin().unwrap(), vec![0, 1]);
+            let view = txn.view(&table);
+            let request = ScanRequest { view, projection, predicates: Vec::new(), partition_count: 1, batch_rows };
+            let mut output = table.scan(request).unwrap();
+            let mut sizes = Vec::new();
+            while let Some(batch) = output.partitions[0].next().unwrap() {
+                sizes.push(batch.num_rows());
+            }
+            sizes
+        };
+        assert_eq!(batches(8192), [500, 20, 40, 50], "one file, two, four, then what is left");
+        assert_eq!(batches(1000), [500, 20, 40, 50], "a large one goes as it is");
+        assert_eq!(batches(30), [vec![30; 16], vec![20], vec![10; 11]].concat(), "a third of a batch is no small one");
     });
     assert_eq!(end, RunEnd::Finished);
 }
