@@ -281,13 +281,12 @@ impl Load {
 
     /// For how much longer the query that ends first is expected to run, microseconds; none when no client waits.
     pub(super) fn shortest_left_us(&self) -> Option<f64> {
-        if self.queries.load(Ordering::Relaxed) > 0 {
-            return Some(f64::INFINITY);
-        }
         let now_nanos = self.clock.monotonic_nanos();
+        let unknown = (self.queries.load(Ordering::Relaxed) > 0).then_some(f64::INFINITY);
         let (queries, phis) = (self.running.lock(), self.phis.now());
         let waited = queries.all.iter().filter(|query| query.is_waited_for());
-        waited.map(|query| query.plan.left_us(query.ran_us(now_nanos), &phis)).min_by(f64::total_cmp)
+        let known = waited.map(|query| query.plan.left_us(query.ran_us(now_nanos), &phis));
+        known.chain(unknown).min_by(f64::total_cmp)
     }
 
     /// A job has worked for so long.

@@ -63,6 +63,9 @@ fn work_waits_for_a_long_query() {
     let mut pacer = job(&load, 0);
     let pause = pause_after(&clock, &mut pacer, MS / 5);
     assert!((3 * MS..5 * MS).contains(&pause), "until it is so late that it is taken for a long one: {pause}");
+    let _unknown = load.query();
+    let pauses = pauses_beside(1.0, 1, &clock, &load, &mut pacer);
+    assert!(pauses[0] > 0, "a short one beside one of which nothing is known");
     drop((waiting, query));
     let pauses = pauses_beside(50.0, 2, &clock, &load, &mut pacer);
     assert_eq!(pauses, [0, 0], "work goes on beside a long one");
