@@ -15,8 +15,9 @@
 //!    cores, so they are stages one after the other, too: the sum is the same.
 //! 2. A query that takes longer than expected is expected to go on for as long as it is late, at the parallelism of its
 //!    last stage.
-//! 3. Queries that are not here yet: those that began in the last tenth of a second are taken together as at least as
-//!    many busy cores as such young queries had lately ([`Load`](super::Load) measures it), now and later.
+//! 3. Queries that are not here yet: those that began in the last half second are taken together as at least as many
+//!    busy cores as queries of a tenth of a second had lately ([`Load`](super::Load) measures it), now and later. Its
+//!    running mean remembers a query for about so long, which is not to be counted twice.
 //! 4. What else the process does, statements of the row engine and its clients, is expected to go on as it was lately.
 //! 5. No more cores are busy than there are.
 //!
@@ -30,6 +31,8 @@ use crate::fault::{Fault, active};
 pub const HORIZON_US: f64 = 500_000.0;
 /// Queries below this age are young, microseconds: the time between two looks of the monitor.
 pub(crate) const YOUNG_US: f64 = 100_000.0;
+/// Up to this age what a query used when it was young is in the running mean, microseconds.
+const REMEMBERED_US: f64 = 5.0 * YOUNG_US;
 /// The least that a query which is late is expected to go on, microseconds.
 const LATE_US_MIN: f64 = 500.0;
 
@@ -147,7 +150,7 @@ pub fn forecast(running: &[RunningPlan<'_>], lately: Lately, phis: &PhiSet, core
     // Where the use of cores changes: when, by how many of young and of other queries.
     let mut changes: Vec<(f64, f64, f64)> = Vec::new();
     for query in running {
-        let is_young = query.age_us < YOUNG_US;
+        let is_young = query.age_us < REMEMBERED_US;
         let mut change = |at_us: f64, cores: f64| {
             changes.push(if is_young { (at_us, cores, 0.0) } else { (at_us, 0.0, cores) });
         };
