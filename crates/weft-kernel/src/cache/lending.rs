@@ -17,7 +17,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::sync::Mutex;
 
@@ -36,14 +36,15 @@ pub struct Lending {
     cache: Arc<CachePool>,
     row_budget: Arc<RowBudget>,
     is_on: bool,
-    queries_have_much: AtomicBool,
+    /// What the operators of queries account for.
+    query_bytes: AtomicU64,
     lent_bytes: Mutex<u64>,
 }
 
 impl Lending {
     /// Lends nothing yet, and never when it is off.
     pub(crate) fn new(cache: Arc<CachePool>, row_budget: Arc<RowBudget>, is_on: bool) -> Lending {
-        Lending { cache, row_budget, is_on, queries_have_much: AtomicBool::new(false), lent_bytes: Mutex::default() }
+        Lending { cache, row_budget, is_on, query_bytes: AtomicU64::new(0), lent_bytes: Mutex::default() }
     }
 
     /// Lends what is free now, and takes back what is not.
@@ -53,7 +54,7 @@ impl Lending {
         }
         let limit_bytes = self.row_budget.limit_bytes();
         let mut lent_bytes = self.lent_bytes.lock();
-        let wanted_bytes = if self.queries_have_much.load(Ordering::Acquire) {
+        let wanted_bytes = if self.query_bytes.load(Ordering::Acquire) > self.query_bytes_max() {
             0
         } else {
             let step_bytes = (limit_bytes / STEP_PART).max(1);
@@ -66,15 +67,24 @@ impl Lending {
         }
     }
 
-    /// The operators of queries account for so many bytes now.
-    pub fn note_queries(&self, bytes: u64) {
-        let much = bytes > self.row_budget.limit_bytes() / QUERIES_PART;
-        if self.is_on && much != self.queries_have_much.load(Ordering::Relaxed) {
-            self.queries_have_much.store(much, Ordering::Release);
-            if much {
-                self.look();
-            }
+    /// The operators of queries account for so many bytes more.
+    pub fn queries_grew(&self, bytes: u64) {
+        let before = self.query_bytes.fetch_add(bytes, Ordering::AcqRel);
+        let bytes_max = self.query_bytes_max();
+        if before <= bytes_max && before + bytes > bytes_max {
+            self.look();
         }
+    }
+
+    /// They account for so many bytes less; what is free is lent at the next look.
+    pub fn queries_shrank(&self, bytes: u64) {
+        let before = self.query_bytes.fetch_sub(bytes, Ordering::AcqRel);
+        assert!(before >= bytes, "queries give back {bytes} bytes and had {before}");
+    }
+
+    /// Nothing is lent while queries have more.
+    fn query_bytes_max(&self) -> u64 {
+        self.row_budget.limit_bytes() / QUERIES_PART
     }
 }
 

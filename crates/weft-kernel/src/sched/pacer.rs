@@ -11,7 +11,7 @@
 //!   job       ███████████████████████████         no pauses: a core is idle
 //!
 //!   row memory   up to 1/4 of its limit   3/8     from 1/2 on, or a checkpoint waits for jobs
-//!   pauses       7 times                  3.5     none
+//!   pauses       whole                    half    none
 //! ```
 //!
 //! 1. Beside queries without end a job still gets one part in eight of its time, so it ends.

@@ -59,9 +59,9 @@ impl QueryPool {
         QueryPool { lending: Some(lending), ..self }
     }
 
-    fn note(&self) {
+    fn note_growth(&self, bytes: usize) {
         if let Some(lending) = &self.lending {
-            lending.note_queries(self.reserved() as u64);
+            lending.queries_grew(bytes as u64);
         }
     }
 
@@ -133,7 +133,7 @@ impl MemoryPool for QueryPool {
         } else {
             self.fair.grow(reservation, additional);
         }
-        self.note();
+        self.note_growth(additional);
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
@@ -142,12 +142,14 @@ impl MemoryPool for QueryPool {
         } else {
             self.fair.shrink(reservation, shrink);
         }
-        self.note();
+        if let Some(lending) = &self.lending {
+            lending.queries_shrank(shrink as u64);
+        }
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         self.grant(reservation, additional)?;
-        self.note();
+        self.note_growth(additional);
         Ok(())
     }
 

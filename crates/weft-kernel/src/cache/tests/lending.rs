@@ -47,13 +47,13 @@ fn nothing_is_lent_while_queries_have_much() {
     let (cache, _, lending) = parts(true);
     let own = shares(&cache);
     lending.look();
-    lending.note_queries(ROWS / 8);
+    lending.queries_grew(ROWS / 8);
     assert_eq!(shares(&cache), own + 1_400_000);
-    lending.note_queries(ROWS / 8 + 1);
+    lending.queries_grew(1);
     assert_eq!(shares(&cache), own, "it is called back at once");
     lending.look();
     assert_eq!(shares(&cache), own);
-    lending.note_queries(10);
+    lending.queries_shrank(ROWS / 8);
     assert_eq!(shares(&cache), own, "and lent again at the next look");
     lending.look();
     assert_eq!(shares(&cache), own + 1_400_000);

@@ -46,10 +46,10 @@ impl Plan {
 
     fn filter_rows(&self, scan: &ChunkScan, predicate: &Predicate, mask: &mut Mask) {
         let column = predicate.column();
-        if let Some(data_type) = self.schema.columns.get(column).map(|column| column.data_type)
+        let data_type = self.schema.columns[column].data_type;
+        // Arrays are kept as batches have them, not as they are compared.
+        if data_type.element().is_none()
             && let Some(array) = self.chunk_array(scan, column, mask.count())
-            // Arrays are kept as batches have them, not as they are compared.
-            && data_type.element().is_none()
         {
             filter_array(predicate, &array, data_type, mask);
             return;
