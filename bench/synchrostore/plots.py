@@ -94,13 +94,21 @@ def fig8(lines):
     return figure
 
 
-def table1(lines):
+def tails(lines, experiment, title):
     figure, (axis,) = panels(1)
-    for name in lines.configurations("table1"):
-        points = [(metric, lines.value("table1", name, "sql3", metric)) for metric in ("p50", "p75", "p99", "p99.9", "p99.99")]
+    for name in lines.configurations(experiment):
+        points = [(metric, lines.value(experiment, name, "sql3", metric)) for metric in ("p50", "p75", "p99", "p99.9", "p99.99")]
         curve(axis, [point for point in points if point[1] is not None], name)
-    named(axis, "table 1 SQL3 under the mix", "quantile", "time, ms", log=True)
+    named(axis, title, "quantile", "time, ms", log=True)
     return figure
+
+
+def table1(lines):
+    return tails(lines, "table1", "table 1 SQL3 under the mix")
+
+
+def paced(lines):
+    return tails(lines, "paced", "SQL3 under the mix with pauses")
 
 
 def fig9(lines):
@@ -138,7 +146,7 @@ def soak(lines):
     return figure
 
 
-FIGURES = {"fig1": fig1, "fig6": fig6, "fig7b": fig7b, "fig8": fig8, "table1": table1, "fig9": fig9, "soak": soak}
+FIGURES = {"fig1": fig1, "fig6": fig6, "fig7b": fig7b, "fig8": fig8, "table1": table1, "paced": paced, "fig9": fig9, "soak": soak}
 
 
 def draw_all(lines, folder):

@@ -220,7 +220,7 @@ LAYERS = ["row tables", "incremental", "transition", "baseline"]
 
 
 def met(lines, experiment, names):
-    """What queries met: means over the run of table_1's layers, and the jobs that ran."""
+    """What queries met: means over the run of table_1's layers, the jobs that ran, and SQL3 beside these."""
     rows = []
     for layer in LAYERS:
         values = [(lines.value(experiment, name, layer, "parts_mean"), lines.value(experiment, name, layer, "rows_mean"))
@@ -231,26 +231,48 @@ def met(lines, experiment, names):
         values = [(lines.value(experiment, name, kind, "jobs"), lines.value(experiment, name, kind, "jobs_s")) for name in names]
         if any(count for count, _ in values):
             rows.append([f"{kind} jobs", *("-" if count is None else f"{shown(count)}, {shown(s)} s" for count, s in values)])
+    beside = []
+    for name in names:
+        met_jobs = dict((line["metric"], line) for line in lines.select(experiment, configuration=name, x="sql3_beside_jobs"))
+        every = [line["count"] for line in lines.select(experiment, "p50", configuration=name, x="sql3")]
+        if met_jobs and every:
+            times = " / ".join(shown(met_jobs[quantile]["value"]) for quantile in ("p50", "p99"))
+            beside.append(f"{percent_text(percent(met_jobs['p50']['count'], every[0]))}, {times} ms")
+        else:
+            beside.append("-")
+    if any(text != "-" for text in beside):
+        rows.append(["SQL3 beside working jobs: of all, p50 / p99", *beside])
     return ["", *table(["tables (rows), jobs", *map(plots.label, names)], rows)] if rows else []
 
 
-def table1(lines):
-    names = lines.configurations("table1")
+def tails(lines, experiment, mix):
+    """Quantiles of SQL3 by scheduler, and their aims."""
+    names = lines.configurations(experiment)
     head = ["SQL3 (ms)", *map(plots.label, names), "cost : greedy", "SynchroStore", "without scheduler", "paper's ratio"]
     rows, aims = [], Aims()
     for quantile in QUANTILES:
-        values = {name: lines.value("table1", name, "sql3", quantile) for name in names}
+        values = {name: lines.value(experiment, name, "sql3", quantile) for name in names}
         ratio = percent(values.get("cost"), values.get("greedy"))
         full, without = PAPER_TABLE1[quantile]
         rows.append([quantile, *(shown(values[name]) for name in names), percent_text(ratio), shown(full), shown(without),
                      percent_text(percent(full, without))])
         if quantile in ("p99", "p99.9"):
             aims.at_most(f"{quantile} of SQL3, cost : greedy", ratio, {"p99": 75, "p99.9": 66}[quantile])
-    counts = [line["count"] for line in lines.select("table1", "p99")]
+    counts = [line["count"] for line in lines.select(experiment, "p99", x="sql3")]
     if counts:
         aims.at_least("queries behind each of these", min(counts), 20_000, "")
-    return ["SQL3 under the mix: inserts and updates by one client, SQL3, SQL4 and SQL5 in turn by another, both at full speed.",
-            "", *table(head, rows), *met(lines, "table1", names), *aims.text()]
+    return [f"SQL3 under the mix: inserts and updates by one client, SQL3, SQL4 and SQL5 in turn by another, {mix}.",
+            "", *table(head, rows), *met(lines, experiment, names), *aims.text()]
+
+
+def table1(lines):
+    return tails(lines, "table1", "both at full speed")
+
+
+def paced(lines):
+    rates = [median([y for name in lines.configurations("paced") for _, y in lines.series("paced", name, metric)])
+             for metric in ("writes_per_s", "reads_per_s")]
+    return tails(lines, "paced", f"with pauses of random lengths: {shown(rates[0])} writes and {shown(rates[1])} reads per second")
 
 
 def fig9(lines):
@@ -325,6 +347,7 @@ SECTIONS = [
     ("fig7b", "Figure 7b: projections after updates", fig7b, "fig7b"),
     ("fig8", "Figure 8: the size of one job", fig8, "fig8"),
     ("table1", "Table 1: tail latency under the mix", table1, "table1"),
+    ("paced", "Table 1 with pauses: tail latency when cores are idle at times", paced, "paced"),
     ("fig9", "Figure 9: each statement under the mix", fig9, "fig9"),
     ("soak", "Soak: nothing grows", soak, "soak"),
 ]

@@ -143,12 +143,14 @@ fn sizes_of_jobs() {
 #[test]
 fn latencies_under_the_mix() {
     let schedulers = schedulers();
-    let lines = experiment("table1,fig9", &["--schedulers", &schedulers.join(",")]);
+    let lines = experiment("table1,paced,fig9", &["--schedulers", &schedulers.join(",")]);
     let quantiles = ["p50", "p75", "p99", "p99.9", "p99.99"];
     for scheduler in schedulers {
-        for (experiment, statements) in
-            [("table1", &["sql3"][..]), ("fig9", &["insert", "update", "sql3", "sql4", "sql5", "upsert"])]
-        {
+        for (experiment, statements) in [
+            ("table1", &["sql3"][..]),
+            ("paced", &["sql3"]),
+            ("fig9", &["insert", "update", "sql3", "sql4", "sql5", "upsert"]),
+        ] {
             if experiment == "fig9" && *scheduler == "off" {
                 continue;
             }
@@ -198,6 +200,7 @@ fn what_is_wrong_is_named() {
         (&["--sum-columns", "16"], "--sum-columns needs 1 to 15"),
         (&["--projections", "31"], "30 columns besides its key"),
         (&["--reads", "sql6"], "--reads knows no sql6"),
+        (&["--reads-per-second", "0"], "--reads-per-second need 1 at least"),
         (&["--commit", "never"], "--commit is sync or async"),
     ] {
         let output = weft(&[&["bench", "xbench"], arguments].concat());

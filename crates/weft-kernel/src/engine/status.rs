@@ -30,6 +30,8 @@ pub struct EngineStatus {
     pub jobs_failed: u64,
     /// By kind: jobs that ended, and the time they took, nanoseconds.
     pub jobs_by_kind: Vec<(JobKind, u64, u64)>,
+    /// How long jobs have worked, also those that still run, without their pauses, nanoseconds.
+    pub jobs_worked_nanos: u64,
     /// The last timestamp handed out.
     pub last_sequenced: Timestamp,
     /// The last published timestamp.
@@ -90,6 +92,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         jobs_run,
         jobs_failed,
         jobs_by_kind: core.runner.by_kind(),
+        jobs_worked_nanos: core.services.load.worked_nanos(),
         last_sequenced: core.timeline.last_sequenced(),
         published: core.timeline.published(),
         horizon: core.timeline.horizon(),

@@ -15,8 +15,8 @@
 //!    what such jobs took before). Running jobs and those chosen before it count as busy cores.
 //! 3. Debt: memory or log above a part of its limit, many dead rows, or an offer that has waited long start a job
 //!    whatever is forecast: so there is progress under any load.
-//! 4. When nothing runs or starts and no room is foreseen for anything, a conversion starts: scans read its rows until
-//!    then, and it makes room for queries ([`Pacer`](super::Pacer)).
+//! 4. When nothing runs or starts and no room is foreseen for anything, the first in order starts: waiting would only
+//!    let scans read its rows longer, and it makes room for queries as it runs ([`Pacer`](super::Pacer)).
 //! 5. Greedy: everything starts that can run beside the rest. Off: only what debts of memory and log demand.
 //!
 //! Source: SynchroStore section 3.3; the debts are ours.
@@ -143,19 +143,20 @@ pub fn decide(situation: &Situation<'_>) -> Decision {
         }
     }
     if situation.mode == SchedulerMode::Cost && occupied.is_empty() && decision.again_us.is_none() {
-        start_conversion(&mut decision, offers);
+        start_first(&mut decision, offers);
     }
     decision
 }
 
-/// Starts the first conversion that waits: there is no room for anything, now or later (decide 4).
-fn start_conversion(decision: &mut Decision, offers: &[Offered<'_>]) {
-    let place = decision.wait.iter().position(|choice| offers[choice.index].offer.kind.frees_memory());
-    decision.start.extend(place.map(|place| {
-        let Choice { index, reason } = decision.wait.remove(place);
-        let first = explain(offers[index].offer, offers.len());
-        Choice { index, reason: format!("{first}; {reason}, nor later: waiting would bring nothing") }
-    }));
+/// Starts the first that waits: there is no room for anything, now or later (decide 4).
+fn start_first(decision: &mut Decision, offers: &[Offered<'_>]) {
+    if decision.wait.is_empty() {
+        return;
+    }
+    let Choice { index, reason } = decision.wait.remove(0);
+    let first = explain(offers[index].offer, offers.len());
+    let reason = format!("{first}; {reason}, nor later: waiting would bring nothing");
+    decision.start.push(Choice { index, reason });
 }
 
 /// Why an offer starts, or why not and when to look again.

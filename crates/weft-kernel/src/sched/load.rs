@@ -294,6 +294,11 @@ impl Load {
         self.worked_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
+    /// How long jobs have worked, pauses not counted, nanoseconds; work since the last step of each is missing.
+    pub(crate) fn worked_nanos(&self) -> u64 {
+        self.worked_nanos.load(Ordering::Relaxed)
+    }
+
     /// Says how deep the engine is in other debts than memory: 0 = not at all, 1 = jobs are to make no more pauses.
     pub(super) fn set_debt(&self, share: f64) {
         let left = (1.0 - share.clamp(0.0, 1.0)) * 1000.0;

@@ -1,20 +1,25 @@
-//! The mix: one writer and one reader at full speed at the same time, each statement timed by its own thread.
+//! The mix: one writer and one reader at the same time, each statement timed by its own thread.
 //!
 //! ```text
 //!   writer   INSERT · UPDATE · INSERT · UPDATE ...        parameters are made before the clock starts
 //!   reader   SQL3 · SQL4 · SQL5 · SQL3 ...                rows are handed out as Arrow batches
 //!   main     samples what the caller wants to know, ends both when the time is over
 //!            window 0             window 1
+//!
+//!   full speed   ████████████████████    one statement after the other
+//!   a rate       ██  ███   █ ██    ██    random pauses between them, so many start in a second on average
 //! ```
 //!
 //! 1. SQL3 gives a row for each key of its range as long as nothing is deleted: less is an error.
+//! 2. A client whose statements take longer than its pauses is late; the next ones start at once until it has caught up.
+//!    That wait is not part of a latency.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use weft::{Prepared, Session, Value};
+use weft::{Database, Prepared, Session, Value};
 
 use super::Settings;
 use super::consumed::consumed;
@@ -53,15 +58,33 @@ impl Read {
             Read::Join => "sql5",
         }
     }
+
+    /// How results of those are named beside which jobs worked.
+    pub(super) fn beside_jobs_name(self) -> &'static str {
+        match self {
+            Read::Sum => "sql3_beside_jobs",
+            Read::Max => "sql4_beside_jobs",
+            Read::Join => "sql5_beside_jobs",
+        }
+    }
 }
 
 /// Latencies by statement; "reads" and "writes" are all of these.
 pub(super) type Timings = BTreeMap<&'static str, Latencies>;
 
+/// How many statements each client starts in a second, on average; none: one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rates {
+    pub(super) writes: Option<u64>,
+    pub(super) reads: Option<u64>,
+}
+
 /// What is run.
 pub(super) struct Plan<'a> {
     /// The writer's statements, again and again; none: the reader is alone.
     pub(super) writes: &'a [Write],
+    /// How often statements start.
+    pub(super) rates: Rates,
     /// It ends when this time is over and SQL3 ran this often.
     pub(super) time: Duration,
     pub(super) queries: u64,
@@ -85,6 +108,7 @@ pub(super) struct Mix {
 }
 
 struct Reader {
+    database: Database,
     keys: Arc<Keys>,
     numbers: Numbers,
     range: u64,
@@ -109,6 +133,7 @@ impl Mix {
             prepared.push((read, sessions[1].prepare(&text)?));
         }
         let reader = Reader {
+            database: trial.database.clone(),
             keys: Arc::clone(&writer.keys),
             numbers: Numbers::new(2),
             range: settings.range(),
@@ -138,12 +163,14 @@ impl Mix {
         let (sampled, written, read, time) = std::thread::scope(|scope| {
             let writes = scope.spawn(|| match plan.writes {
                 [] => Ok(Vec::new()),
-                writes => clock.run(|number| write(writer, write_session, writes, number)),
+                writes => {
+                    clock.run(Pauses::new(3, plan.rates.writes), |number| write(writer, write_session, writes, number))
+                }
             });
             let reads = scope.spawn(|| {
-                clock.run(|number| {
+                clock.run(Pauses::new(4, plan.rates.reads), |number| {
                     let ran = reader.read(read_session, number)?;
-                    queries.fetch_add(u64::from(ran.0 == Read::Sum.name()), Ordering::Relaxed);
+                    queries.fetch_add(u64::from(ran.names.contains(&Read::Sum.name())), Ordering::Relaxed);
                     Ok(ran)
                 })
             });
@@ -170,8 +197,36 @@ impl Mix {
     }
 }
 
-/// One statement that ran: its name, all of its kind, how long it took.
-type Step = (&'static str, &'static str, Duration);
+/// One statement that ran.
+struct Step {
+    /// What it counts as: itself, all of its kind.
+    names: Vec<&'static str>,
+    time: Duration,
+}
+
+/// The pauses of one client: times between two starts are exponential, as those of many independent people are.
+struct Pauses {
+    numbers: Numbers,
+    /// The mean time between two starts.
+    mean: Option<Duration>,
+    /// When the next statement is due, since the start.
+    due: Duration,
+}
+
+impl Pauses {
+    fn new(client: u64, rate: Option<u64>) -> Pauses {
+        let mean = rate.map(|rate| Duration::from_secs(1) / u32::try_from(rate).unwrap_or(u32::MAX));
+        Pauses { numbers: Numbers::new(client), mean, due: Duration::ZERO }
+    }
+
+    /// Sleeps until the next statement is due.
+    fn pause(&mut self, begun: Instant) {
+        let Some(mean) = self.mean else { return };
+        let part = (self.numbers.below(1 << 32) + 1) as f64 / (1_u64 << 32) as f64;
+        self.due += mean.mul_f64(-part.ln());
+        std::thread::sleep(self.due.saturating_sub(begun.elapsed()));
+    }
+}
 
 /// When and how long statements are run.
 struct Clock<'a> {
@@ -182,18 +237,23 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     /// Runs steps until the end. An error ends the other thread as well.
-    fn run(&self, mut step: impl FnMut(usize) -> Result<Step, Failure>) -> Result<Vec<Timings>, Failure> {
+    fn run(
+        &self,
+        mut pauses: Pauses,
+        mut step: impl FnMut(usize) -> Result<Step, Failure>,
+    ) -> Result<Vec<Timings>, Failure> {
         let mut windows: Vec<Timings> = Vec::new();
         for number in 0.. {
+            pauses.pause(self.begun);
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let (name, kind, time) = step(number).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
+            let Step { names, time } = step(number).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
             let window = (self.begun.elapsed().as_nanos() / self.window.as_nanos()) as usize;
             if windows.len() <= window {
                 windows.resize_with(window + 1, Timings::new);
             }
-            for name in [name, kind] {
+            for name in names {
                 windows[window].entry(name).or_default().add(time.as_nanos() as u64);
             }
         }
@@ -209,7 +269,7 @@ fn write(writer: &mut Writer, session: &mut Session, writes: &[Write], number: u
     session.execute_prepared(&prepared, &params)?;
     let time = begun.elapsed();
     writer.done(change);
-    Ok((write.name(), "writes", time))
+    Ok(Step { names: vec![write.name(), "writes"], time })
 }
 
 impl Reader {
@@ -222,6 +282,7 @@ impl Reader {
             Read::Sum | Read::Max => (low + self.numbers.below(next - low - self.range + 1), self.range),
         };
         let params = [Value::Int(from as i64), Value::Int((from + count) as i64)];
+        let worked_nanos = self.database.status().jobs_worked_nanos;
         let begun = Instant::now();
         let outcome = session.execute_prepared(prepared, &params)?;
         let found = consumed(&outcome.rows);
@@ -229,7 +290,11 @@ impl Reader {
         if *read == Read::Sum && !self.deletes && found != count {
             return Err(Failure::Other(format!("SQL3 from key {from} gave {found} rows instead of {count}")));
         }
-        Ok((read.name(), "reads", time))
+        let mut names = vec![read.name(), "reads"];
+        if self.database.status().jobs_worked_nanos > worked_nanos {
+            names.push(read.beside_jobs_name());
+        }
+        Ok(Step { names, time })
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   table1   INSERT, UPDATE beside SQL3, SQL4, SQL5 until SQL3 ran 20,000 times: its quantiles
-//!   fig9     the same for a time: the quantiles of each statement, writes/s and reads/s at once;
+//!   paced    the same, both clients with pauses: so many writes and reads in a second
+//!   fig9     as table1 for a time: the quantiles of each statement, writes/s and reads/s at once;
 //!            then upserts beside the same queries: their quantiles and rates
 //! ```
 //!
@@ -14,24 +15,36 @@ use super::Settings;
 use super::configuration::Configuration;
 use super::lines::Lines;
 use super::met::{self, Met};
-use super::mix::{Mix, Plan, Ran, Read, Timings};
+use super::mix::{Mix, Plan, Ran, Rates, Read};
 use super::table::Shape;
 use super::trial::Trial;
 use super::writer::Write;
 use crate::failure::Failure;
+use crate::latency::Latencies;
 
 /// Longer than any run: all latencies are in one window.
 const WINDOW: Duration = Duration::from_secs(1 << 30);
 
 /// SQL3 under the mix with each scheduler.
 pub(super) fn table1(settings: &Settings) -> Result<(), Failure> {
+    tails(settings, "table1", Rates::default())
+}
+
+/// The same, both clients with pauses.
+pub(super) fn paced(settings: &Settings) -> Result<(), Failure> {
+    tails(settings, "paced", settings.rates)
+}
+
+fn tails(settings: &Settings, experiment: &str, rates: Rates) -> Result<(), Failure> {
     for configuration in settings.schedulers()? {
-        let lines = Lines { experiment: "table1", configuration: &configuration.name, rows: settings.rows };
+        let lines = Lines { experiment, configuration: &configuration.name, rows: settings.rows };
         let (trial, mut mix) = started(settings, lines, &configuration)?;
         let queries = if settings.reads.contains(&Read::Sum) { settings.queries } else { 0 };
-        let plan = Plan { writes: &settings.writes, time: settings.time, queries, window: WINDOW, sample: met::SAMPLE };
+        let plan = Plan { queries, rates, ..plan(settings) };
         let ran = run(&mut mix, &plan, lines, &trial)?;
-        put(lines, &ran, &["sql3", "sql4", "sql5"], "mix");
+        put(lines, &ran, &Read::ALL.map(Read::name));
+        put(lines, &ran, &Read::ALL.map(Read::beside_jobs_name));
+        put_rates(lines, &ran, "mix");
         finish(trial, &mix)?;
     }
     Ok(())
@@ -42,15 +55,27 @@ pub(super) fn fig9(settings: &Settings) -> Result<(), Failure> {
     for configuration in settings.schedulers()?.iter().filter(|one| one.name != "off") {
         let lines = Lines { experiment: "fig9", configuration: &configuration.name, rows: settings.rows };
         let (trial, mut mix) = started(settings, lines, configuration)?;
-        let plan =
-            Plan { writes: &settings.writes, time: settings.time, queries: 0, window: WINDOW, sample: met::SAMPLE };
+        let plan = plan(settings);
         let ran = run(&mut mix, &plan, lines, &trial)?;
-        put(lines, &ran, &["insert", "update", "sql3", "sql4", "sql5"], "mix");
+        put(lines, &ran, &["insert", "update", "sql3", "sql4", "sql5"]);
+        put_rates(lines, &ran, "mix");
         let ran = mix.run(&Plan { writes: &[Write::Upsert], ..plan }, |_| Ok(()))?;
-        put(lines, &ran, &["upsert"], "upserts");
+        put(lines, &ran, &["upsert"]);
+        put_rates(lines, &ran, "upserts");
         finish(trial, &mix)?;
     }
     Ok(())
+}
+
+fn plan(settings: &Settings) -> Plan<'_> {
+    Plan {
+        writes: &settings.writes,
+        rates: Rates::default(),
+        time: settings.time,
+        queries: 0,
+        window: WINDOW,
+        sample: met::SAMPLE,
+    }
 }
 
 fn started(settings: &Settings, lines: Lines, configuration: &Configuration) -> Result<(Trial, Mix), Failure> {
@@ -78,17 +103,17 @@ fn finish(trial: Trial, mix: &Mix) -> Result<(), Failure> {
     trial.finish()
 }
 
-/// Prints the quantiles of some statements, and the rates of all.
-fn put(lines: Lines, ran: &Ran, statements: &[&'static str], name: &str) {
-    let nothing = Timings::new();
-    let timings = ran.windows.first().unwrap_or(&nothing);
-    for statement in statements {
-        if let Some(latencies) = timings.get(statement) {
-            lines.put_quantiles(statement, latencies);
-        }
+/// Prints the quantiles of some statements.
+fn put(lines: Lines, ran: &Ran, statements: &[&'static str]) {
+    for (statement, latencies) in statements.iter().filter_map(|name| ran.windows.first()?.get_key_value(name)) {
+        lines.put_quantiles(statement, latencies);
     }
+}
+
+/// Prints how many statements of both clients ran in a second.
+fn put_rates(lines: Lines, ran: &Ran, name: &str) {
     for kind in ["writes", "reads"] {
-        let count = timings.get(kind).map_or(0, |latencies| latencies.count());
+        let count = ran.windows.first().and_then(|timings| timings.get(kind)).map_or(0, Latencies::count);
         lines.put(name, &format!("{kind}_per_s"), count as f64 / ran.time.as_secs_f64(), "1/s");
     }
 }

@@ -9,6 +9,7 @@
 //!   fig7b    wider and wider projections of rows of 4 KB after all were updated
 //!   fig8     bytes of one background job by kind while all rows are updated, at several sizes of the table
 //!   table1   quantiles of SQL3 under the mix: scheduler cost, greedy, off
+//!   paced    the same under a mix that leaves the cores idle for a part of the time
 //!   fig9     each statement under the mix of one writer and one reader, both at full speed
 //!   soak     minutes of the mix on a table that keeps its size: memory, space, latencies per window
 //!
@@ -58,6 +59,7 @@ const EXPERIMENTS: &[Experiment] = &[
     (&["fig7b"], projection::fig7b),
     (&["fig8"], compaction::fig8),
     (&["table1"], mixed::table1),
+    (&["paced"], mixed::paced),
     (&["fig9"], mixed::fig9),
     (&["soak"], soak::run),
 ];

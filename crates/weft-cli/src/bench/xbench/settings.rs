@@ -4,7 +4,7 @@
 //! |---|---|
 //! | size | `--rows` `--row-bytes` `--wide-rows` `--sizes` `--ratios` `--projections` |
 //! | time | `--seconds` `--queries` `--update-seconds` `--soak-seconds` `--window-seconds` |
-//! | mix | `--writes` `--reads`: its statements |
+//! | mix | `--writes` `--reads`: its statements; `--writes-per-second` `--reads-per-second`: of the paced one |
 //! | statements | `--update-columns` `--sum-columns` `--max-columns` `--range-rows` `--filter-width` |
 //! | ablations | `--configurations` `--compactions` `--schedulers` |
 //! | Weft | `--memory-limit` `--commit` `--scheduler` and the table options of [`SWITCHES`] |
@@ -16,7 +16,7 @@ use std::time::Duration;
 use weft::{Durability, Options};
 
 use super::configuration::Configuration;
-use super::mix::Read;
+use super::mix::{Rates, Read};
 use super::writer::Write;
 use crate::args::Arguments;
 use crate::bench::data::COLUMNS_EACH;
@@ -71,6 +71,8 @@ pub(super) struct Settings {
     /// The statements of the mix in table 1 and figure 9.
     pub(super) writes: Vec<Write>,
     pub(super) reads: Vec<Read>,
+    /// How many of them each client starts in a second in the paced mix.
+    pub(super) rates: Rates,
     configurations: Vec<String>,
     compactions: Vec<String>,
     schedulers: Vec<String>,
@@ -85,6 +87,8 @@ const QUERIES: [u64; 2] = [20_000, 300];
 const UPDATE_SECONDS: [u64; 2] = [60, 2];
 const SOAK_SECONDS: [u64; 2] = [60, 4];
 const WINDOW_SECONDS: [u64; 2] = [10, 1];
+const WRITES_PER_SECOND: [u64; 2] = [4_000, 400];
+const READS_PER_SECOND: [u64; 2] = [200, 200];
 
 impl Settings {
     /// Takes the options out of the command line.
@@ -118,6 +122,10 @@ impl Settings {
             scheduler: words.option("--scheduler")?,
             writes: statements(words, "--writes", "insert,update", &Write::NAMED, Write::name)?,
             reads: statements(words, "--reads", "sql3,sql4,sql5", &Read::ALL, Read::name)?,
+            rates: Rates {
+                writes: Some(words.number("--writes-per-second", WRITES_PER_SECOND[quick])?),
+                reads: Some(words.number("--reads-per-second", READS_PER_SECOND[quick])?),
+            },
             configurations: names(words, "--configurations", "fine,rows,columns")?,
             compactions: names(words, "--compactions", "fine-compaction,whole")?,
             schedulers: names(words, "--schedulers", "cost,greedy,off")?,
@@ -142,6 +150,9 @@ impl Settings {
         }
         if self.ratios.iter().flatten().any(|ratio| *ratio > 100) {
             return usage("--ratios are percent of all rows, 100 at most");
+        }
+        if self.rates.writes == Some(0) || self.rates.reads == Some(0) {
+            return usage("--writes-per-second and --reads-per-second need 1 at least");
         }
         if self.window.is_zero() || self.range_rows == 0 || self.filter_width == 0 {
             return usage("--window-seconds, --range-rows and --filter-width need 1 at least");

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::Settings;
 use super::lines::Lines;
-use super::mix::{Mix, Plan, Ran};
+use super::mix::{Mix, Plan, Ran, Rates};
 use super::process;
 use super::table::Shape;
 use super::trial::Trial;
@@ -44,7 +44,14 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     trial.settle()?;
     let mut mix = Mix::new(settings, &trial)?;
     let mut peaks: Vec<Peak> = Vec::new();
-    let plan = Plan { writes: &WRITES, time: settings.soak_time, queries: 0, window: settings.window, sample: SAMPLE };
+    let plan = Plan {
+        writes: &WRITES,
+        rates: Rates::default(),
+        time: settings.soak_time,
+        queries: 0,
+        window: settings.window,
+        sample: SAMPLE,
+    };
     let ran = mix.run(&plan, |time| {
         let window = (time.as_nanos() / settings.window.as_nanos()) as usize;
         if peaks.len() <= window {

@@ -94,18 +94,18 @@ fn conversion_first_but_a_short_job_fits_where_it_does_not() {
 fn debt_makes_progress_certain() {
     let full = || case(busy(&[(1e6, 2)], 2));
     let offers = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::ToBaseline, 2, 70, 50)];
-    assert_eq!(full().started(&offers[1..]), [0; 0]);
     let later = || case(busy(&[(800.0, 2)], 2));
+    assert_eq!(later().started(&offers[1..]), [0; 0]);
     for (memory, log, expected) in [(0.2, 0.4, &[][..]), (0.26, 0.0, &[1]), (0.0, 0.51, &[1])] {
         let found = Case { debts: Debts { memory, log }, ..later() };
         assert_eq!(found.started(&offers), expected);
     }
     assert_eq!(Case { waited_ms: 240.0, ..later() }.started(&offers), [0; 0]);
     assert_eq!(Case { waited_ms: 260.0, ..later() }.started(&offers), [1]);
-    assert_eq!(Case { waited_ms: 2100.0, ..full() }.started(&offers[1..]), [2]);
+    assert_eq!(Case { waited_ms: 2100.0, ..later() }.started(&offers[1..]), [2]);
     let decision = Case { waited_ms: 10_100.0, ..full() }.occupied(5.0).decide(&offers);
     assert!(decision.start.is_empty(), "one at a time");
-    assert_eq!(full().started(&[offer(JobKind::ToBaseline, 2, 70, 1_000_001)]), [2]);
+    assert_eq!(later().started(&[offer(JobKind::ToBaseline, 2, 70, 1_000_001)]), [2]);
     let always = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::ToBaseline, 2, 70, 50)];
     let deep = Case { debts: Debts { memory: 0.4, log: 0.0 }, waited_ms: 31_000.0, ..full() };
     assert_eq!(deep.started(&always)[0], 1, "both starve");
@@ -127,7 +127,7 @@ fn debt_makes_progress_certain() {
 }
 
 #[test]
-fn a_conversion_does_not_wait_for_room_that_never_comes() {
+fn one_job_does_not_wait_for_room_that_never_comes() {
     let full = || case(busy(&[(1e6, 2)], 2));
     let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
     let decision = full().decide(&offers);
@@ -136,7 +136,9 @@ fn a_conversion_does_not_wait_for_room_that_never_comes() {
         reason
             .ends_with("0.0 of 2 cores are expected to be idle for its 70 ms, nor later: waiting would bring nothing")
     );
-    assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1));
+    assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1), "conversion first");
+    assert_eq!(full().started(&offers[..1]), [1], "merges do not wait, either");
+    assert_eq!(case(busy(&[(800.0, 2)], 2)).started(&offers), [0; 0], "room is foreseen");
     assert_eq!(full().occupied(100.0).started(&offers), [0; 0], "beside another job there is even less room");
     assert_eq!(Case { mode: SchedulerMode::Off, ..full() }.started(&offers), [0; 0]);
 }
