@@ -143,11 +143,67 @@ impl Mask {
         positions.extend(self.iter_ones().map(|row| row as u32));
         positions
     }
+
+    /// The values of the selected rows, in order; one value per row comes in.
+    ///
+    /// Words whose rows are all selected are copied; the others write every value and step over those that are not,
+    /// without a branch: rows that died lie scattered.
+    pub fn keep<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+        assert_eq!(self.len, values.len(), "a value for each row of the mask");
+        let count = self.count();
+        // Room for what the last word writes and does not keep.
+        let mut kept = vec![T::default(); count + 64];
+        let mut next = 0;
+        for (&word, values) in self.words.iter().zip(values.chunks(64)) {
+            let room: &mut [T; 64] = (&mut kept[next..next + 64]).try_into().expect("64 values");
+            match <&[T; 64]>::try_from(values) {
+                Ok(values) if word == u64::MAX => *room = *values,
+                Ok(values) => step(values, word, room),
+                Err(_) => step(values, word, room),
+            }
+            next += word.count_ones() as usize;
+        }
+        kept.truncate(count);
+        kept
+    }
+}
+
+/// Writes the values whose bits are set, one after the other, and anything behind them.
+#[inline]
+fn step<T: Copy>(values: &[T], word: u64, room: &mut [T; 64]) {
+    let mut next = 0;
+    for (at, value) in values.iter().enumerate() {
+        room[next & 63] = *value;
+        next += (word >> at & 1) as usize;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kept_values_are_those_of_the_selected_rows() {
+        let mut seed = 7u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed >> 32 ^ seed << 32
+        };
+        for len in [0usize, 1, 5, 63, 64, 65, 128, 200, 8192] {
+            let values: Vec<u64> = (0..len as u64).map(|row| row * 3 + 1).collect();
+            for words in [
+                vec![u64::MAX; len.div_ceil(64)],
+                vec![0; len.div_ceil(64)],
+                (0..len.div_ceil(64)).map(|_| random()).collect(),
+                (0..len.div_ceil(64)).map(|_| random() | random() | random() | random()).collect(),
+                (0..len.div_ceil(64)).map(|at| if at % 2 == 0 { u64::MAX } else { random() & random() }).collect(),
+            ] {
+                let mask = Mask::from_words(words, len);
+                let expected: Vec<u64> = mask.iter_ones().map(|row| values[row]).collect();
+                assert_eq!(mask.keep(&values), expected);
+            }
+        }
+    }
 
     #[test]
     fn ranges_and_bits_agree_with_a_bool_vector() {

@@ -22,7 +22,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, ParamValues, ScalarValue};
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::{Handle, Runtime};
@@ -33,6 +33,7 @@ use weft_kernel::{Engine, TableRef};
 use super::collected::Collected;
 use super::error::unwrap;
 use super::forecast::{Expected, expected};
+use super::gather::gather;
 use super::held::counted;
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
@@ -201,7 +202,7 @@ impl ColumnEngine {
         let context =
             self.task_context(query, &plan, Execution { binding, params: given, stopped: Arc::clone(&stopped) });
         let observed = expected.is_observed.then(|| Arc::clone(&plan));
-        let stream = execute_stream(plan, context).map_err(|error| unwrap(error, &query.text))?;
+        let stream = gather(plan, context).map_err(|error| unwrap(error, &query.text))?;
         let running = Running { stream, observed, run, lease };
         Ok(QueryStream::new(running, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
     }

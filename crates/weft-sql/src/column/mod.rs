@@ -8,7 +8,7 @@
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, collected    the memory of queries: shares, what operators do not account for, results
-//!     stream, output    batches in exactly the columns' types
+//!     stream, gather, output    batches of all partitions, in exactly the columns' types
 //!     types, error      both ways between Weft and the engine
 //! ```
 //!
@@ -23,6 +23,7 @@ mod error;
 mod explain;
 mod forecast;
 mod functions;
+mod gather;
 mod held;
 mod indexed;
 mod lengths;

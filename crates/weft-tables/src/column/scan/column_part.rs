@@ -7,8 +7,8 @@ use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
 use weft_kernel::table::LOCATION;
 
+use super::kept::Kept;
 use super::locations::locations;
-use super::partition::{arrow_filter, filtered};
 use super::plan::{BLOCK_WORDS, PartScan, Plan, hidden_between};
 
 /// With at least this share of its rows selected (1 in so many), a block is decoded whole and then filtered.
@@ -80,7 +80,7 @@ impl Plan {
         let projection = &self.request.projection;
         let mask = mask.filter(|mask| selected < mask.len());
         let dense = mask.filter(|mask| selected * DENSE_ONE_IN >= mask.len());
-        let filter = dense.map(|mask| arrow_filter(mask, projection.len()));
+        let kept = dense.map(|mask| Kept::new(mask, projection.len()));
         let positions = if dense.is_none() { mask.map(Mask::positions) } else { None };
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
@@ -94,8 +94,8 @@ impl Plan {
                 continue;
             }
             let encoded = table.block(scan.part.cache(), ordinal, block)?;
-            columns.push(match (&filter, &positions) {
-                (Some(filter), _) => filtered(filter, &encoded.decode(data_type))?,
+            columns.push(match (&kept, &positions) {
+                (Some(kept), _) => kept.of(&encoded.decode(data_type))?,
                 (None, Some(positions)) => encoded.decode_selected(data_type, positions),
                 (None, None) => encoded.decode(data_type),
             });

@@ -13,6 +13,7 @@
 //! 2. Every visible row is in exactly one unit, and a unit is taken by one partition.
 
 mod column_part;
+mod kept;
 mod locations;
 mod own;
 mod partition;

@@ -4,11 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_select::concat::concat_batches;
-use arrow_select::filter::{FilterBuilder, FilterPredicate};
-use weft_format::{Error, Mask, Result};
+use weft_format::{Error, Result};
 use weft_kernel::table::Partition;
 
 use super::plan::{Plan, Unit};
@@ -113,16 +111,4 @@ impl Plan {
         RecordBatch::try_new_with_options(self.arrow.clone(), columns, &options)
             .map_err(|error| Error::internal(format!("a scan's columns do not fit its schema: {error}")))
     }
-}
-
-/// A mask as Arrow's filter, for columns that are decoded whole.
-pub(super) fn arrow_filter(mask: &Mask, column_count: usize) -> FilterPredicate {
-    let bits = BooleanBuffer::new(Buffer::from_vec(mask.words().to_vec()), 0, mask.len());
-    let builder = FilterBuilder::new(&BooleanArray::new(bits, None));
-    if column_count > 1 { builder.optimize().build() } else { builder.build() }
-}
-
-/// The rows of a column that a filter keeps.
-pub(super) fn filtered(filter: &FilterPredicate, column: &ArrayRef) -> Result<ArrayRef> {
-    filter.filter(column).map_err(|error| Error::internal(format!("filtering a column: {error}")))
 }

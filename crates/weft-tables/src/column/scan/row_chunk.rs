@@ -12,8 +12,8 @@ use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
 use weft_kernel::table::LOCATION;
 
+use super::kept::Kept;
 use super::locations::no_locations;
-use super::partition::{arrow_filter, filtered};
 use super::plan::{ChunkScan, Plan, hidden_between};
 
 /// A column is built whole and kept when at least one row in so many is wanted.
@@ -75,7 +75,7 @@ impl Plan {
 
     fn chunk_columns(&self, scan: &ChunkScan, mask: Option<&Mask>, selected: usize) -> Result<Vec<ArrayRef>> {
         let projection = &self.request.projection;
-        let filter = mask.map(|mask| arrow_filter(mask, projection.len()));
+        let kept = mask.map(|mask| Kept::new(mask, projection.len()));
         let positions = mask.map(Mask::positions);
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
@@ -83,8 +83,8 @@ impl Plan {
                 columns.push(no_locations(selected));
                 continue;
             }
-            columns.push(match (self.chunk_array(scan, ordinal, selected), &filter, &positions) {
-                (Some(array), Some(filter), _) => filtered(filter, &array)?,
+            columns.push(match (self.chunk_array(scan, ordinal, selected), &kept, &positions) {
+                (Some(array), Some(kept), _) => kept.of(&array)?,
                 (Some(array), None, _) => array,
                 (None, _, Some(positions)) => self.column_of(scan, ordinal, positions),
                 (None, _, None) => self.whole_column(scan, ordinal),

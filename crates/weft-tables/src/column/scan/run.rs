@@ -8,8 +8,8 @@ use weft_format::{Mask, Result};
 use weft_kernel::table::LOCATION;
 
 use super::super::runs::Run;
+use super::kept::Kept;
 use super::locations::no_locations;
-use super::partition::{arrow_filter, filtered};
 use super::plan::{ChunkScan, Plan, hidden_between};
 
 impl Plan {
@@ -35,7 +35,7 @@ impl Plan {
             return Ok(None);
         }
         let projection = &self.request.projection;
-        let filter = mask.filter(|_| selected < run.len).map(|mask| arrow_filter(&mask, projection.len()));
+        let kept = mask.as_ref().filter(|_| selected < run.len).map(|mask| Kept::new(mask, projection.len()));
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
             if ordinal == LOCATION {
@@ -43,10 +43,10 @@ impl Plan {
                 continue;
             }
             let data_type = self.schema.columns[ordinal].data_type;
-            columns.push(match (run.columns.get(ordinal), &filter) {
+            columns.push(match (run.columns.get(ordinal), &kept) {
                 (None, _) => missing_column(&self.codec, data_type, ordinal, selected),
                 (Some(block), None) => block.decode(data_type),
-                (Some(block), Some(filter)) => filtered(filter, &block.decode(data_type))?,
+                (Some(block), Some(kept)) => kept.of(&block.decode(data_type))?,
             });
         }
         self.batch(columns, selected).map(Some)
