@@ -6,8 +6,8 @@
 //!   pulls      z z z z █ z z █ z █            ↓ half empty: workers that waited for room go on
 //! ```
 //!
-//! 1. A wake-up costs about as much as a batch of 8,192 integers. So it comes when much waits, when a worker has to wait
-//!    for room, with an error, and at the end.
+//! 1. A wake-up costs about as much as a batch of 8,192 integers. So it comes when much waits, when a worker has to
+//!    wait for room, with an error, and at the end.
 //! 2. What is too little for a wake-up is found by who looks without one:
 //!    [`QueryStream`](super::stream::QueryStream) does after 20 ms at the latest.
 //! 3. Batches come in any order, those of one partition in theirs. Errors do not overtake batches.
@@ -24,9 +24,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::future::poll_fn;
 use futures::{FutureExt, Stream, StreamExt};
 use tokio::task::JoinSet;
@@ -45,7 +44,7 @@ pub(super) fn gather(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) ->
     let input = coalesced.map_or(&plan, CoalescePartitionsExec::input);
     let partitions = input.output_partitioning().partition_count();
     if partitions < 2 {
-        return plan.execute(0, context);
+        return execute_stream(plan, context);
     }
     let source = |partition: usize| {
         let (input, context) = (Arc::clone(input), Arc::clone(&context));

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! 1. SQL3 gives a row for each key of its range as long as nothing is deleted: less is an error.
-//! 2. A client whose statements take longer than its pauses is late; the next ones start at once until it has caught up.
-//!    That wait is not part of a latency.
+//! 2. A client whose statements take longer than its pauses is late; the next ones start at once until it has caught
+//!    up. That wait is not part of a latency.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The rows of whole arrays that a mask selects.
 //!
-//! Numbers without NULL take [`Mask::keep`]: Arrow's filter copies run by run, and rows that died are scattered, so runs
-//! are short. Everything else takes Arrow's.
+//! Numbers without NULL take [`Mask::keep`]: Arrow's filter copies run by run, and rows that died are scattered, so
+//! runs are short. Everything else takes Arrow's.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
