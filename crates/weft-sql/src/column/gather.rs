@@ -11,7 +11,8 @@
 //! 2. What is too little for a wake-up is found by who looks without one:
 //!    [`QueryStream`](super::stream::QueryStream) does after 20 ms at the latest.
 //! 3. Batches come in any order, those of one partition in theirs. Errors do not overtake batches.
-//! 4. Dropping the stream stops the workers. A panic of a worker goes on in the thread that pulls.
+//! 4. Dropping the stream stops the workers. A panic of a worker goes on in the thread that pulls; one that is stopped
+//!    otherwise is an error there.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ use std::task::{Context, Poll, Waker};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
@@ -61,13 +62,29 @@ where
     let queue = Arc::new(Queue::new(sources.len()));
     let mut workers = JoinSet::new();
     for source in sources {
-        let queue = Arc::clone(&queue);
+        let mut worker = Worker { queue: Arc::clone(&queue), has_ended: false };
         workers.spawn(async move {
-            let ended = AssertUnwindSafe(produce(&queue, source)).catch_unwind().await;
-            queue.end(ended.err());
+            let ended = AssertUnwindSafe(produce(&worker.queue, source)).catch_unwind().await;
+            worker.has_ended = true;
+            worker.queue.end(ended.err());
         });
     }
     Box::pin(Gathered { schema, queue, _workers: workers })
+}
+
+/// One partition's worker. Gone before its end, with its runtime, it leaves an error: less than all rows is no answer.
+struct Worker {
+    queue: Arc<Queue>,
+    has_ended: bool,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.queue.push(Err(DataFusionError::Execution("the threads of queries were stopped".into())));
+            self.queue.end(None);
+        }
+    }
 }
 
 async fn produce<S>(queue: &Queue, source: S)

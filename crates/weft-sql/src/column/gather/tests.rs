@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field, Schema};
-use datafusion::common::DataFusionError;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 use tokio::runtime::Runtime;
@@ -70,6 +69,27 @@ fn errors_end_a_partition_after_its_batches() {
 fn a_panic_goes_on_where_batches_are_pulled() {
     let panics: Source = Box::new(|| panic!("of a worker"));
     let _ = firsts(&Runtime::new().unwrap(), vec![source(stream::pending()), panics]);
+}
+
+#[test]
+fn workers_that_go_with_their_runtime_are_an_error() {
+    let runtime = Runtime::new().unwrap();
+    let mut stream = {
+        let _entered = runtime.enter();
+        let gives = stream::iter([Ok(batch(0, 1))]).chain(stream::pending());
+        gather_sources(schema(), vec![source(gives), source(stream::pending())])
+    };
+    runtime.shutdown_timeout(Duration::from_secs(10));
+    let other = Runtime::new().unwrap();
+    let pull = async {
+        while let Some(item) = stream.next().await {
+            item?;
+        }
+        Ok::<(), DataFusionError>(())
+    };
+    let pulled = other.block_on(async { tokio::time::timeout(Duration::from_secs(10), pull).await });
+    let error = pulled.expect("who pulls does not wait for ever").unwrap_err();
+    assert!(error.to_string().contains("were stopped"), "{error}");
 }
 
 #[test]
