@@ -15,4 +15,8 @@ pub trait Clock: Send + Sync {
     fn processor_nanos(&self) -> Option<u64> {
         None
     }
+    /// Processor time that the calling thread has used, nanoseconds; none where that is unknown.
+    fn thread_processor_nanos(&self) -> Option<u64> {
+        None
+    }
 }

@@ -71,7 +71,16 @@ pub struct ColumnTableBuilder {
     key_hashes: Vec<u64>,
     min_ts: Timestamp,
     max_ts: Timestamp,
-    pause: Option<Box<dyn FnMut() + Send>>,
+    pause: Option<Pause>,
+}
+
+/// What is called between two pieces of work.
+type Pause = Box<dyn FnMut() + Send>;
+
+fn rest(pause: &mut Option<Pause>) {
+    if let Some(pause) = pause {
+        pause();
+    }
 }
 
 /// One stored column; the last holds the insert timestamps.
@@ -121,8 +130,8 @@ impl ColumnTableBuilder {
         }
     }
 
-    /// Calls `pause` after each column of each block that it encodes, about every millisecond of work: who builds in
-    /// the background lets others have the core there.
+    /// Calls `pause` after each column of each batch that it takes in, of each block that it encodes, and of the file
+    /// that it lays out, about every millisecond of work: who builds in the background lets others have the core there.
     pub fn pause_with(&mut self, pause: impl FnMut() + Send + 'static) {
         self.pause = Some(Box::new(pause));
     }
@@ -180,6 +189,7 @@ impl ColumnTableBuilder {
             let len = (BLOCK_ROWS - self.pending_rows).min(rows - offset);
             for (column, array) in self.columns.iter_mut().zip(&columns) {
                 column.builder.push_array(array, offset, len)?;
+                rest(&mut self.pause);
             }
             for row in offset..offset + len {
                 let ts = match insert_ts {
@@ -244,9 +254,7 @@ impl ColumnTableBuilder {
                 (HashesWanted::Few(_), None) => column.wanted = HashesWanted::None,
             }
             column.blocks.push(block);
-            if let Some(pause) = &mut self.pause {
-                pause();
-            }
+            rest(&mut self.pause);
         }
         self.pending_rows = 0;
     }
@@ -271,6 +279,7 @@ impl ColumnTableBuilder {
         let mut entries = Vec::with_capacity(self.columns.len());
         for (number, column) in self.columns.iter_mut().enumerate() {
             entries.push(write_column(&mut bytes, file, number as u32, column));
+            rest(&mut self.pause);
         }
         let mut key_filter = BloomFilter::with_capacity(self.key_hashes.len());
         self.key_hashes.iter().for_each(|&hash| key_filter.insert(hash));

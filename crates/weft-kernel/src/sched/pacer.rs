@@ -20,7 +20,8 @@
 //! 3. Debt shortens the pauses, and ends them before it slows writers down, which begins at half of the limit.
 //! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part
 //!    of a pause.
-//! 5. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
+//! 5. Only time on a core counts as work: who waits for a disk takes no core from anybody.
+//! 6. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
 //!    work goes beside queries of which much is left, as their forecasts say.
 //!
 //! Concurrency: a few atomics and the list of queries. Crash: nothing here survives.
@@ -31,6 +32,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
+
+use weft_env::Clock;
 
 use super::load::Load;
 
@@ -58,7 +61,7 @@ struct Pace {
     seat: u32,
     /// How long it paused, nanoseconds.
     paused_nanos: u64,
-    /// When it began, or its last step ended, monotonic nanoseconds.
+    /// What [`work_clock`] said when it began, or its last step ended, nanoseconds.
     resumed_nanos: u64,
     /// What it worked since it paused last, nanoseconds.
     slice_nanos: f64,
@@ -67,14 +70,20 @@ struct Pace {
 }
 
 impl Pace {
-    const fn new(seat: u32, now_nanos: u64) -> Pace {
-        Pace { seat, paused_nanos: 0, resumed_nanos: now_nanos, slice_nanos: 0.0, due_nanos: 0.0 }
+    const fn new(seat: u32, resumed_nanos: u64) -> Pace {
+        Pace { seat, paused_nanos: 0, resumed_nanos, slice_nanos: 0.0, due_nanos: 0.0 }
     }
 }
 
 /// A job begins in this thread.
-pub(super) fn take_seat(seat: u32, now_nanos: u64) {
-    PACE.set(Pace::new(seat, now_nanos));
+pub(super) fn take_seat(seat: u32, clock: &dyn Clock) {
+    PACE.set(Pace::new(seat, work_clock(clock)));
+}
+
+/// A clock that goes while this thread works, nanoseconds: while it waits for a disk or a core, others have its core.
+/// Where that is unknown, it goes always.
+fn work_clock(clock: &dyn Clock) -> u64 {
+    clock.thread_processor_nanos().unwrap_or_else(|| clock.monotonic_nanos())
 }
 
 /// How long the job in this thread has paused, nanoseconds.
@@ -98,7 +107,7 @@ impl Pacer {
         let mut pace = PACE.get();
         let clock = self.load.clock();
         let begun_nanos = clock.monotonic_nanos();
-        let worked_nanos = begun_nanos.saturating_sub(pace.resumed_nanos);
+        let worked_nanos = work_clock(&**clock).saturating_sub(pace.resumed_nanos);
         self.load.note_work(worked_nanos);
         pace.slice_nanos += worked_nanos as f64;
         pace.due_nanos = (pace.due_nanos + worked_nanos as f64 * PAUSE_TIMES).min(PATIENCE_NANOS);
@@ -120,7 +129,7 @@ impl Pacer {
             clock.sleep(Duration::from_nanos(left_nanos as u64).clamp(NAP_MIN, NAP_MAX));
             now_nanos = clock.monotonic_nanos();
         }
-        pace.resumed_nanos = now_nanos;
+        pace.resumed_nanos = work_clock(&**clock);
         pace.paused_nanos += now_nanos - begun_nanos;
         PACE.set(pace);
     }

@@ -72,7 +72,7 @@ impl Load {
                 builder
             }
         };
-        let part = self.writer.write(builder, Some(Timestamp::MAX))?;
+        let part = self.writer.write(builder, Some(Timestamp::MAX), &mut || ())?;
         if file + 1 < self.file_count {
             part.set_full();
         }

@@ -28,6 +28,9 @@ const PACE_ROWS: u32 = 64;
 /// Rows between two looks at the size.
 const SIZE_CHECK_ROWS: u32 = 256;
 
+/// Bytes that are written at once: the copy takes a tenth of a millisecond.
+const WRITE_BYTES: usize = 256 << 10;
+
 /// Column tables being written.
 pub(crate) struct Output {
     shape: Arc<Shape>,
@@ -99,7 +102,7 @@ impl Output {
             return Ok(());
         }
         let builder = std::mem::replace(&mut self.builder, self.shape.writer.paced_builder());
-        let part = self.shape.writer.write(builder, None)?;
+        let part = self.shape.writer.write(builder, None, &mut || self.pacer.step())?;
         if full {
             part.set_full();
         }
@@ -159,26 +162,41 @@ impl FileWriter {
         builder
     }
 
-    /// Writes and syncs one file; its directory entry is the caller's to sync. Leaves nothing behind when it fails.
-    pub(crate) fn write(&self, builder: ColumnTableBuilder, attached_at: Option<Timestamp>) -> Result<Part> {
+    /// Writes and syncs one file, with a `pause` after each piece of it; its directory entry is the caller's to sync.
+    /// Leaves nothing behind when it fails.
+    pub(crate) fn write(
+        &self,
+        builder: ColumnTableBuilder,
+        attached_at: Option<Timestamp>,
+        pause: &mut dyn FnMut(),
+    ) -> Result<Part> {
         let services = &self.context.services;
         let file = services.allocate_file();
         let image = builder.finish(self.context.def.id, file)?;
         let path = services.file_path(self.context.def.id, file);
-        self.write_image(&path, &image, attached_at).inspect_err(|_| {
+        self.write_image(&path, &image, attached_at, pause).inspect_err(|_| {
             // What cannot be removed now is an orphan, which the next open removes.
             let _ = self.context.env.fs.remove(&path);
         })
     }
 
-    fn write_image(&self, path: &Path, image: &ColumnTableImage, attached_at: Option<Timestamp>) -> Result<Part> {
+    fn write_image(
+        &self,
+        path: &Path,
+        image: &ColumnTableImage,
+        attached_at: Option<Timestamp>,
+        pause: &mut dyn FnMut(),
+    ) -> Result<Part> {
         let failed = |error: std::io::Error| {
             let (file, name) = (image.file, &self.context.def.name);
             Error::io(format_args!("writing file {file} of table \"{name}\" ({} bytes)", image.bytes.len()), &error)
         };
         let env = &self.context.env;
         let opened = env.fs.open(path, OpenMode::CreateNew).map_err(failed)?;
-        opened.write_at(&image.bytes, 0).map_err(failed)?;
+        for (number, piece) in image.bytes.chunks(WRITE_BYTES).enumerate() {
+            opened.write_at(piece, (number * WRITE_BYTES) as u64).map_err(failed)?;
+            pause();
+        }
         if !active(Fault::SkipFileSync) {
             opened.sync_data().map_err(failed)?;
         }

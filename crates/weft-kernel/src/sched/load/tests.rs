@@ -1,3 +1,4 @@
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::*;
@@ -8,6 +9,7 @@ use crate::sched::forecast::Stage;
 pub(in crate::sched) struct Hands {
     nanos: AtomicU64,
     processor_nanos: AtomicU64,
+    tells_threads: AtomicBool,
     when_slept: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
@@ -18,6 +20,11 @@ impl Hands {
 
     pub(in crate::sched) fn work(&self, nanos: u64) {
         self.processor_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// From now on it tells a thread what it worked, too: all that anybody did.
+    pub(in crate::sched) fn tell_threads(&self) {
+        self.tells_threads.store(true, Ordering::Relaxed);
     }
 
     /// After each sleep this is done, from now on.
@@ -44,6 +51,10 @@ impl Clock for Hands {
 
     fn processor_nanos(&self) -> Option<u64> {
         Some(self.processor_nanos.load(Ordering::Relaxed))
+    }
+
+    fn thread_processor_nanos(&self) -> Option<u64> {
+        self.tells_threads.load(Ordering::Relaxed).then(|| self.processor_nanos.load(Ordering::Relaxed))
     }
 }
 

@@ -14,7 +14,7 @@ fn load() -> (Arc<Hands>, Arc<RowBudget>, Arc<Load>, Pacer) {
 
 /// A job begins in a seat.
 fn job(load: &Arc<Load>, seat: u32) -> Pacer {
-    take_seat(seat, load.clock().monotonic_nanos());
+    take_seat(seat, &**load.clock());
     Pacer::new(load.clone())
 }
 
@@ -110,6 +110,18 @@ fn debt_shortens_the_pauses_and_those_who_wait_for_jobs_end_them() {
     assert!(pause_after(&clock, &mut pacer, MS) > 0);
     load.set_mode(SchedulerMode::Greedy);
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "greedy jobs never pause");
+}
+
+#[test]
+fn what_a_job_waits_for_is_not_its_work() {
+    let (clock, _, load, _) = load();
+    clock.tell_threads();
+    let mut pacer = job(&load, 0);
+    let _query = load.query();
+    assert_eq!(pause_after(&clock, &mut pacer, 50 * MS), 0, "for a disk");
+    clock.work(8 * MS);
+    assert_eq!(pause_after(&clock, &mut pacer, 50 * MS), 8 * MS, "for a disk, and worked 8 ms");
+    assert_eq!(load.worked_nanos(), 8 * MS);
 }
 
 #[test]
