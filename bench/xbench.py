@@ -41,7 +41,7 @@ SIZES = [("rows", 200_000, 20_000), ("row_bytes", 4096, 4096), ("wide_rows", 20_
          ("projections", "1,5,10,20,30", "1,5,30"), ("seconds", 10, 2), ("queries", 20_000, 300), ("update_seconds", 60, 2),
          ("soak_seconds", 60, 4), ("window_seconds", 10, 1), ("update_columns", 3, 3), ("sum_columns", 10, 10),
          ("max_columns", 10, 10), ("range_rows", 10_000, 10_000), ("filter_width", 10_000, 10_000),
-         ("writes_per_second", 4_000, 400), ("reads_per_second", 200, 200)]
+         ("writes_per_second", 4_000, 400), ("reads_per_second", 200, 200), ("mix_row_bytes", 0, 0), ("turn_seconds", 5, 1)]
 RATIOS = {"fig1": "20,40,60,80,100", "fig6": "1,5,10,20,50,100"}
 QUICK_RATIOS = {"fig1": "20,100", "fig6": "1,20,100"}
 

@@ -27,6 +27,16 @@ impl Latencies {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Counts all that another histogram has counted.
+    pub(crate) fn add_all(&mut self, other: &Latencies) {
+        self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
+        for (bucket, count) in self.buckets.iter_mut().zip(&other.buckets) {
+            *bucket += count;
+        }
+        self.count += other.count;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// How many durations were counted.
     pub(crate) fn count(&self) -> u64 {
         self.count
@@ -102,6 +112,20 @@ mod tests {
             assert!(found >= exact && found <= exact + exact / 60 + 1, "{quantile}: {found} for {exact}");
         }
         assert_eq!((latencies.count(), Latencies::default().quantile_ns(0.5)), (10_000, 0));
+    }
+
+    #[test]
+    fn two_histograms_together_are_one_of_all() {
+        let (mut all, mut parts) = (Latencies::default(), [Latencies::default(), Latencies::default()]);
+        for ns in (0..2_000u64).map(|i| i * i % 77_777) {
+            all.add(ns);
+            parts[usize::from(ns % 3 == 0)].add(ns);
+        }
+        let [mut together, other] = parts;
+        together.add_all(&other);
+        together.add_all(&Latencies::default());
+        let seen = |latencies: &Latencies| [0.01, 0.5, 0.99, 1.0].map(|quantile| latencies.quantile_ns(quantile));
+        assert_eq!((together.count(), seen(&together)), (2_000, seen(&all)));
     }
 
     #[test]

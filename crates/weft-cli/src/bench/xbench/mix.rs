@@ -95,9 +95,24 @@ pub(super) struct Plan<'a> {
 }
 
 /// What was seen.
+#[derive(Default)]
 pub(super) struct Ran {
     pub(super) time: Duration,
     pub(super) windows: Vec<Timings>,
+}
+
+impl Ran {
+    /// Takes in what another run of the same plan saw: window by window, as if both had run at once.
+    pub(super) fn take(&mut self, other: Ran) {
+        self.time += other.time;
+        let windows = std::mem::take(&mut self.windows);
+        self.windows = joined(windows, other.windows);
+    }
+
+    /// How many statements of this name ran.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        self.windows.iter().filter_map(|timings| timings.get(name)).map(Latencies::count).sum()
+    }
 }
 
 /// A writer and a reader with their sessions and statements.
@@ -105,6 +120,8 @@ pub(super) struct Mix {
     writer: Writer,
     reader: Reader,
     sessions: [Session; 2],
+    /// How often it was run: no two runs have the same pauses.
+    runs: u64,
 }
 
 struct Reader {
@@ -141,7 +158,7 @@ impl Mix {
             deletes: false,
             prepared,
         };
-        Ok(Mix { writer, reader, sessions })
+        Ok(Mix { writer, reader, sessions, runs: 0 })
     }
 
     /// How many rows the table has, and their sum of col_1.
@@ -156,19 +173,21 @@ impl Mix {
         plan: &Plan,
         mut sample: impl FnMut(Duration) -> Result<(), Failure>,
     ) -> Result<Ran, Failure> {
-        let Mix { writer, reader, sessions: [write_session, read_session] } = self;
+        let Mix { writer, reader, sessions: [write_session, read_session], runs } = self;
+        *runs += 1;
+        let seeds = [2 * *runs + 1, 2 * *runs + 2];
         reader.deletes = plan.writes.contains(&Write::Delete);
         let (stop, queries, begun) = (AtomicBool::new(false), AtomicU64::new(0), Instant::now());
         let clock = Clock { begun, window: plan.window, stop: &stop };
         let (sampled, written, read, time) = std::thread::scope(|scope| {
             let writes = scope.spawn(|| match plan.writes {
                 [] => Ok(Vec::new()),
-                writes => {
-                    clock.run(Pauses::new(3, plan.rates.writes), |number| write(writer, write_session, writes, number))
-                }
+                writes => clock.run(Pauses::new(seeds[0], plan.rates.writes), |number| {
+                    write(writer, write_session, writes, number)
+                }),
             });
             let reads = scope.spawn(|| {
-                clock.run(Pauses::new(4, plan.rates.reads), |number| {
+                clock.run(Pauses::new(seeds[1], plan.rates.reads), |number| {
                     let ran = reader.read(read_session, number)?;
                     queries.fetch_add(u64::from(ran.names.contains(&Read::Sum.name())), Ordering::Relaxed);
                     Ok(ran)
@@ -214,9 +233,9 @@ struct Pauses {
 }
 
 impl Pauses {
-    fn new(client: u64, rate: Option<u64>) -> Pauses {
+    fn new(seed: u64, rate: Option<u64>) -> Pauses {
         let mean = rate.map(|rate| Duration::from_secs(1) / u32::try_from(rate).unwrap_or(u32::MAX));
-        Pauses { numbers: Numbers::new(client), mean, due: Duration::ZERO }
+        Pauses { numbers: Numbers::new(seed), mean, due: Duration::ZERO }
     }
 
     /// Sleeps until the next statement is due.
@@ -298,11 +317,13 @@ impl Reader {
     }
 }
 
-/// The windows of both threads together.
+/// The windows of both together.
 fn joined(mut left: Vec<Timings>, right: Vec<Timings>) -> Vec<Timings> {
     left.resize_with(left.len().max(right.len()), Timings::new);
     for (window, timings) in left.iter_mut().zip(right) {
-        window.extend(timings);
+        for (name, latencies) in timings {
+            window.entry(name).or_default().add_all(&latencies);
+        }
     }
     left
 }

@@ -3,8 +3,9 @@
 //! | group | options |
 //! |---|---|
 //! | size | `--rows` `--row-bytes` `--wide-rows` `--sizes` `--ratios` `--projections` |
-//! | time | `--seconds` `--queries` `--update-seconds` `--soak-seconds` `--window-seconds` |
-//! | mix | `--writes` `--reads`: its statements; `--writes-per-second` `--reads-per-second`: of the paced one |
+//! | time | `--seconds` `--queries` `--turn-seconds` `--update-seconds` `--soak-seconds` `--window-seconds` |
+//! | mix | `--mix-row-bytes`: of table 1's rows, 0 for short strings |
+//! | | `--writes` `--reads`: its statements; `--writes-per-second` `--reads-per-second`: of the paced one |
 //! | statements | `--update-columns` `--sum-columns` `--max-columns` `--range-rows` `--filter-width` |
 //! | ablations | `--configurations` `--compactions` `--schedulers` |
 //! | Weft | `--memory-limit` `--commit` `--scheduler` and the table options of [`SWITCHES`] |
@@ -17,6 +18,7 @@ use weft::{Durability, Options};
 
 use super::configuration::Configuration;
 use super::mix::{Rates, Read};
+use super::table::Shape;
 use super::writer::Write;
 use crate::args::Arguments;
 use crate::bench::data::COLUMNS_EACH;
@@ -54,6 +56,10 @@ pub(super) struct Settings {
     /// How long the mix runs; at least as long as `queries` runs of SQL3 take in table 1.
     pub(super) time: Duration,
     pub(super) queries: u64,
+    /// How long one scheduler runs before the next has its turn, in table 1.
+    pub(super) turn: Duration,
+    /// Bytes of the rows of table 1; 0: short strings.
+    mix_row_bytes: u64,
     /// How long updates are measured at most for one point of a figure; the rest is done in large transactions.
     pub(super) update_time_max: Duration,
     pub(super) soak_time: Duration,
@@ -84,6 +90,7 @@ const WIDE_ROWS: [u64; 2] = [20_000, 2_000];
 const SIZES_MB: [&[u64]; 2] = [&[32, 64, 128], &[8, 16]];
 const SECONDS: [u64; 2] = [10, 2];
 const QUERIES: [u64; 2] = [20_000, 300];
+const TURN_SECONDS: [u64; 2] = [5, 1];
 const UPDATE_SECONDS: [u64; 2] = [60, 2];
 const SOAK_SECONDS: [u64; 2] = [60, 4];
 const WINDOW_SECONDS: [u64; 2] = [10, 1];
@@ -108,6 +115,8 @@ impl Settings {
             projections: words.numbers("--projections", &[1, 5, 10, 20, 30])?,
             time: seconds(words, "--seconds", SECONDS[quick])?,
             queries: words.number("--queries", QUERIES[quick])?,
+            turn: seconds(words, "--turn-seconds", TURN_SECONDS[quick])?,
+            mix_row_bytes: words.number("--mix-row-bytes", 0)?,
             update_time_max: seconds(words, "--update-seconds", UPDATE_SECONDS[quick])?,
             soak_time: seconds(words, "--soak-seconds", SOAK_SECONDS[quick])?,
             window: seconds(words, "--window-seconds", WINDOW_SECONDS[quick])?,
@@ -154,8 +163,8 @@ impl Settings {
         if self.rates.writes == Some(0) || self.rates.reads == Some(0) {
             return usage("--writes-per-second and --reads-per-second need 1 at least");
         }
-        if self.window.is_zero() || self.range_rows == 0 || self.filter_width == 0 {
-            return usage("--window-seconds, --range-rows and --filter-width need 1 at least");
+        if self.window.is_zero() || self.turn.is_zero() || self.range_rows == 0 || self.filter_width == 0 {
+            return usage("--window-seconds, --turn-seconds, --range-rows and --filter-width need 1 at least");
         }
         // Names are wrong before an hour has passed, not after.
         for names in [&self.configurations, &self.compactions, &self.schedulers] {
@@ -170,6 +179,11 @@ impl Settings {
         ratios.sort_unstable();
         ratios.dedup();
         ratios
+    }
+
+    /// The rows of table 1.
+    pub(super) fn mix_shape(&self) -> Shape {
+        if self.mix_row_bytes == 0 { Shape::SHORT } else { Shape::of_row_bytes(self.mix_row_bytes) }
     }
 
     /// Keys of a range of SQL3 and SQL4.

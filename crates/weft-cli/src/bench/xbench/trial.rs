@@ -156,6 +156,23 @@ impl Trial {
         Ok(begun.elapsed())
     }
 
+    /// Starts no more jobs and waits until none runs.
+    pub(super) fn rest(&self) -> Result<(), Failure> {
+        let mut session = self.database.session()?;
+        session.execute("SET scheduler = 'off'")?;
+        while self.number("SELECT count(*) FROM weft_jobs WHERE state = 'running'")? > 0 {
+            std::thread::sleep(IDLE_TIME / 100);
+        }
+        Ok(())
+    }
+
+    /// Lets the configuration's scheduler start jobs again.
+    pub(super) fn go_on(&self, configuration: &Configuration) -> Result<(), Failure> {
+        let scheduler = configuration.scheduler.as_deref().unwrap_or("default");
+        self.database.session()?.execute(&format!("SET scheduler = '{scheduler}'"))?;
+        Ok(())
+    }
+
     /// The number that a query yields; 0 when that is NULL.
     pub(super) fn number(&self, sql: &str) -> Result<i64, Failure> {
         match self.database.session()?.execute(sql)?.last().and_then(Outcome::single) {
