@@ -27,7 +27,7 @@ sys.setswitchinterval(1e-4)
 # "Arrow output on a DB-API result makes an extra copy": the other ways are tried as well.
 warnings.filterwarnings("ignore", category=UserWarning, module=__name__)
 
-RUNS, RUNS_AT_ONCE, RUNS_WIDE = 15, 3, 7
+RUNS, RUNS_AT_ONCE, RUNS_WIDE = 201, 3, 7
 BATCH_ROWS = 100_000
 TRIES = 30
 QUANTILES = [("p50", 0.5), ("p75", 0.75), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)]

@@ -145,37 +145,51 @@ impl Mask {
     }
 
     /// The values of the selected rows, in order; one value per row comes in.
-    ///
-    /// Words whose rows are all selected are copied; the others write every value and step over those that are not,
-    /// without a branch: rows that died lie scattered.
     pub fn keep<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         assert_eq!(self.len, values.len(), "a value for each row of the mask");
-        let count = self.count();
-        // Room for what the last word writes and does not keep.
-        let mut kept = vec![T::default(); count + 64];
-        let mut next = 0;
-        for (&word, values) in self.words.iter().zip(values.chunks(64)) {
-            let room: &mut [T; 64] = (&mut kept[next..next + 64]).try_into().expect("64 values");
-            match <&[T; 64]>::try_from(values) {
-                Ok(values) if word == u64::MAX => *room = *values,
-                Ok(values) => step(values, word, room),
-                Err(_) => step(values, word, room),
-            }
-            next += word.count_ones() as usize;
+        self.keep_pieces(|piece, room| {
+            let values = &values[piece * PIECE_ROWS..];
+            let count = values.len().min(PIECE_ROWS);
+            room[..count].copy_from_slice(&values[..count]);
+        })
+    }
+
+    /// The same of values that are made piece by piece: `fill` writes those of the n-th [`PIECE_ROWS`] rows; behind the
+    /// last row it may write anything.
+    pub(crate) fn keep_pieces<T: Copy + Default>(&self, mut fill: impl FnMut(usize, &mut [T; PIECE_ROWS])) -> Vec<T> {
+        let mut kept = Vec::with_capacity(self.count());
+        let mut room = [T::default(); PIECE_ROWS];
+        for (piece, words) in self.words.chunks(PIECE_ROWS / 64).enumerate() {
+            fill(piece, &mut room);
+            let count = compact(words, &mut room);
+            kept.extend_from_slice(&room[..count]);
         }
-        kept.truncate(count);
         kept
     }
 }
 
-/// Writes the values whose bits are set, one after the other, and anything behind them.
-#[inline]
-fn step<T: Copy>(values: &[T], word: u64, room: &mut [T; 64]) {
+/// Rows whose values [`Mask::keep_pieces`] asks for at once.
+pub(crate) const PIECE_ROWS: usize = 1024;
+
+/// Moves the values whose bits are set to the front, in order, and answers how many these are.
+///
+/// Words whose rows are all selected are moved as they are; of the others every value is written and those that are not
+/// selected are written over, without a branch: rows that died lie scattered.
+fn compact<T: Copy>(words: &[u64], values: &mut [T; PIECE_ROWS]) -> usize {
     let mut next = 0;
-    for (at, value) in values.iter().enumerate() {
-        room[next & 63] = *value;
-        next += (word >> at & 1) as usize;
+    for (at, &word) in words.iter().enumerate() {
+        let start = at * 64;
+        if word == u64::MAX {
+            values.copy_within(start..start + 64, next);
+            next += 64;
+            continue;
+        }
+        for bit in 0..64 {
+            values[next % PIECE_ROWS] = values[(start + bit) % PIECE_ROWS];
+            next += (word >> bit & 1) as usize;
+        }
     }
+    next
 }
 
 #[cfg(test)]

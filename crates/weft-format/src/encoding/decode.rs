@@ -19,6 +19,7 @@ use crate::arrow_values::logical;
 use crate::encoding::block::{Block, Body, Constant, unpacked};
 use crate::encoding::kind::{Kind, Lane, UUID_FLIP};
 use crate::interval::Interval;
+use crate::mask::Mask;
 use crate::types::DataType;
 
 /// Longest text that lies within its view.
@@ -40,6 +41,24 @@ impl Block {
                 variable_array(views, buffers, nulls, data_type)
             }
         }
+    }
+
+    /// The rows that a mask selects, when they can be had without decoding all of them first: bit-packed integers without
+    /// NULL.
+    pub fn decode_kept(&self, data_type: DataType, mask: &Mask) -> Option<ArrayRef> {
+        assert_eq!((self.kind, self.rows), (Kind::of(data_type), mask.len()), "a mask of this block's rows");
+        let Body::Frame(packed) = &self.body else { return None };
+        if self.null_count > 0 {
+            return None;
+        }
+        let bytes = self.buffer.as_slice();
+        let kept = match self.kind {
+            Kind::Int16 => Buffer::from_vec(packed.unpack_kept::<u16>(bytes, mask)),
+            Kind::Int32 => Buffer::from_vec(packed.unpack_kept::<u32>(bytes, mask)),
+            Kind::Int64 => Buffer::from_vec(packed.unpack_kept::<u64>(bytes, mask)),
+            _ => return None,
+        };
+        Some(finish(kept, mask.count(), None, data_type))
     }
 
     /// The selected rows (positions in any order, repeats allowed), in the Arrow type of `data_type`.

@@ -16,9 +16,10 @@
 
 use crate::encoding::kind::Lane;
 use crate::error::{Error, Result};
+use crate::mask::{Mask, PIECE_ROWS};
 
 /// Values in one bit-packed unit.
-pub const UNIT_ROWS: usize = 1024;
+pub const UNIT_ROWS: usize = PIECE_ROWS;
 
 /// One unit as parsed.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +157,11 @@ impl Packed {
         }
         out.truncate(rows);
         out
+    }
+
+    /// Unpacks the rows that a mask selects, in order.
+    pub(crate) fn unpack_kept<T: Lane>(&self, block: &[u8], mask: &Mask) -> Vec<T> {
+        mask.keep_pieces(|unit, slots: &mut [T; UNIT_ROWS]| self.unpack(block, unit, slots))
     }
 }
 

@@ -100,6 +100,22 @@ fn build(schema: &Arc<Schema>, rows: &[(Vec<u8>, Vec<Value>, u64)], options: &Co
     builder.finish(TableId(3), FileId(77)).unwrap()
 }
 
+#[test]
+fn who_builds_pauses_after_each_column() {
+    let schema = schema(&[DataType::BigInt, DataType::Text, DataType::Text], &[0]);
+    let keys: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..100));
+    let texts: ArrayRef =
+        Arc::new(arrow_array::StringArray::from_iter_values((0..100).map(|row| format!("text {row}"))));
+    let mut builder = ColumnTableBuilder::new(Arc::clone(&schema), &ColumnTableOptions::default());
+    let pauses = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&pauses);
+    builder.pause_with(move || *counted.lock().unwrap() += 1);
+    builder.push_batch(&[keys, texts.clone(), texts], InsertTimestamps::Same(Timestamp(7))).unwrap();
+    assert_eq!(*pauses.lock().unwrap(), 3, "columns taken in");
+    builder.finish(TableId(3), FileId(77)).unwrap();
+    assert_eq!(*pauses.lock().unwrap(), 3 + 4 + 4, "columns encoded, columns laid out: with the insert timestamps");
+}
+
 fn open(bytes: &[u8], schema: &Schema) -> Result<ColumnTable> {
     ColumnTable::open(Arc::new(Bytes(bytes.to_vec())), TableId(3), FileId(77), schema)
 }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 
 /// Executions of a query whose median is printed: right after updates, and when nothing else runs.
 const RUNS_AT_ONCE: u64 = 3;
-const RUNS: u64 = 15;
+const RUNS: u64 = 201;
 
 /// The query of the figures: one column of all rows.
 const QUERY: &str = "SELECT col_1 FROM table_1";

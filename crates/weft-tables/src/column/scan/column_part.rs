@@ -95,7 +95,7 @@ impl Plan {
             }
             let encoded = table.block(scan.part.cache(), ordinal, block)?;
             columns.push(match (&kept, &positions) {
-                (Some(kept), _) => kept.of(&encoded.decode(data_type))?,
+                (Some(kept), _) => kept.of_block(&encoded, data_type)?,
                 (None, Some(positions)) => encoded.decode_selected(data_type, positions),
                 (None, None) => encoded.decode(data_type),
             });

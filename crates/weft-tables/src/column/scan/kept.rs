@@ -1,7 +1,8 @@
-//! The rows of whole arrays that a mask selects.
+//! The rows of whole blocks that a mask selects.
 //!
-//! Numbers without NULL take [`Mask::keep`]: Arrow's filter copies run by run, and rows that died are scattered, so
-//! runs are short. Everything else takes Arrow's.
+//! Bit-packed integers leave the others out as they are unpacked ([`Block::decode_kept`]); everything else is decoded
+//! first. Then numbers without NULL take [`Mask::keep`]: Arrow's filter copies run by run, and rows that died are
+//! scattered, so runs are short. What is left takes Arrow's.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, downcast_primitive_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
-use weft_format::{Error, Mask, Result};
+use weft_format::{Block, DataType, Error, Mask, Result};
 
 /// What a mask keeps of several columns.
 pub(super) struct Kept<'a> {
@@ -23,6 +24,14 @@ impl Kept<'_> {
     /// Of so many columns.
     pub(super) fn new(mask: &Mask, column_count: usize) -> Kept<'_> {
         Kept { mask, column_count, arrow: OnceCell::new() }
+    }
+
+    /// The rows of a block that are kept.
+    pub(super) fn of_block(&self, block: &Block, data_type: DataType) -> Result<ArrayRef> {
+        match block.decode_kept(data_type, self.mask) {
+            Some(kept) => Ok(kept),
+            None => self.of(&block.decode(data_type)),
+        }
     }
 
     /// The rows of a column that are kept.

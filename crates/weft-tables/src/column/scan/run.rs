@@ -46,7 +46,7 @@ impl Plan {
             columns.push(match (run.columns.get(ordinal), &kept) {
                 (None, _) => missing_column(&self.codec, data_type, ordinal, selected),
                 (Some(block), None) => block.decode(data_type),
-                (Some(block), Some(kept)) => kept.of(&block.decode(data_type))?,
+                (Some(block), Some(kept)) => kept.of_block(block, data_type)?,
             });
         }
         self.batch(columns, selected).map(Some)
