@@ -12,11 +12,13 @@
 //! 1. Order: as [`pick`](super::pick()): what frees memory first, then by worth; what has waited very long before
 //!    all. A job for which there is no room does not keep a shorter one, for which there is, from starting.
 //! 2. Cost: a job starts when most of a core is expected to be idle for as long as it takes (its price, corrected by
-//!    what such jobs took before). Running jobs and those chosen before it count as busy cores.
+//!    what such jobs took before). Running jobs and those chosen before it count as busy cores. One that takes less than
+//!    half a millisecond starts in any case.
 //! 3. Debt: memory or log above a part of its limit, many dead rows, or an offer that has waited long start a job
 //!    whatever is forecast: so there is progress under any load.
 //! 4. When nothing runs or starts and no room is foreseen for anything, the first in order starts: waiting would only
-//!    let scans read its rows longer, and it makes room for queries as it runs ([`Pacer`](super::Pacer)).
+//!    let scans read its rows longer, and it makes room for queries as it runs ([`Pacer`](super::Pacer)). What frees
+//!    memory does so beside a merge, too, which then makes room for it: every query scans the rows that wait.
 //! 5. Greedy: everything starts that can run beside the rest. Off: only what debts of memory and log demand.
 //!
 //! Source: SynchroStore section 3.3; the debts are ours.
@@ -41,6 +43,8 @@ const DEAD_ROWS_MAX: u64 = 1_000_000;
 /// So long waits what frees memory, and other jobs, microseconds. Rows that wait for conversion slow every scan down,
 /// and a job that is started beside queries makes room for them: so not for long.
 const WAIT_US_MAX: [f64; 2] = [250e3, 2e6];
+/// A job that takes less than this starts at once, microseconds: an edit alone.
+const SMALL_US: f64 = 500.0;
 /// What has waited so many times as long comes before everything else.
 const STARVING: f64 = 10.0;
 
@@ -142,18 +146,21 @@ pub fn decide(situation: &Situation<'_>) -> Decision {
             }
         }
     }
-    if situation.mode == SchedulerMode::Cost && occupied.is_empty() && decision.again_us.is_none() {
-        start_first(&mut decision, offers);
+    if situation.mode == SchedulerMode::Cost && decision.again_us.is_none() {
+        start_first(&mut decision, offers, &occupied);
     }
     decision
 }
 
-/// Starts the first that waits: there is no room for anything, now or later (decide 4).
-fn start_first(decision: &mut Decision, offers: &[Offered<'_>]) {
-    if decision.wait.is_empty() {
+/// Starts the first that waits and need not: there is no room for anything, now or later (decide 4).
+fn start_first(decision: &mut Decision, offers: &[Offered<'_>], occupied: &[Occupied]) {
+    let frees = |index: usize| offers[index].offer.kind.frees_memory();
+    if occupied.iter().any(|running| running.job.kind.frees_memory()) {
         return;
     }
-    let Choice { index, reason } = decision.wait.remove(0);
+    let first = decision.wait.iter().position(|wait| occupied.is_empty() || frees(wait.index));
+    let Some(first) = first else { return };
+    let Choice { index, reason } = decision.wait.remove(first);
     let first = explain(offers[index].offer, offers.len());
     let reason = format!("{first}; {reason}, nor later: waiting would bring nothing");
     decision.start.push(Choice { index, reason });
@@ -173,6 +180,9 @@ fn judge(
     }
     if situation.mode == SchedulerMode::Off {
         return Err(("the scheduler is off".into(), None));
+    }
+    if offered.expected_us < SMALL_US {
+        return Ok("it takes less than anybody would notice".into());
     }
     let forecast = situation.forecast;
     let for_us = offered.expected_us.clamp(1.0, HORIZON_US);

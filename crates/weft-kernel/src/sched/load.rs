@@ -52,6 +52,8 @@ pub struct Load {
     ended_cores: AtomicU32,
     /// Those who wait for jobs.
     urgent: AtomicU32,
+    /// Jobs that free memory.
+    freeing: AtomicU32,
     /// What other debts than memory allow to be paused: 1000 = all, 0 = nothing.
     pause_permille: AtomicU32,
     /// Cores that neither queries nor jobs use, in thousandths: [`Comparison::other_cores`].
@@ -150,6 +152,7 @@ impl Load {
             ended_nanos: AtomicU64::new(0),
             ended_cores: AtomicU32::new(0),
             urgent: AtomicU32::new(0),
+            freeing: AtomicU32::new(0),
             pause_permille: AtomicU32::new(1000),
             other_permille: AtomicU32::new(0),
             worked_nanos: AtomicU64::new(0),
@@ -208,6 +211,17 @@ impl Load {
     pub(crate) fn urgent(&self) -> Counted<'_> {
         self.urgent.fetch_add(1, Ordering::Relaxed);
         Counted { counter: &self.urgent, ended: None }
+    }
+
+    /// A job that frees memory runs until the answer is dropped.
+    pub(super) fn freeing(&self) -> Counted<'_> {
+        self.freeing.fetch_add(1, Ordering::Relaxed);
+        Counted { counter: &self.freeing, ended: None }
+    }
+
+    /// How many jobs run that free memory.
+    pub(super) fn freeing_count(&self) -> u32 {
+        self.freeing.load(Ordering::Relaxed)
     }
 
     /// The busy cores of the next moments.

@@ -5,7 +5,7 @@
 //!   job       ░░░░█░█░█░█░█░█░█░░░░░█░█░█░█      ░ pauses: while short ones run, and half of the time beside long ones
 //!
 //!   queries   ─█──█──█──█──█──█──█──█──█──█──     short ones without end
-//!   job       ░░░░░░░░░░░░░█░░░░░░░█░░░░░░░█     20 ms of patience once, then 7 times as long as it works
+//!   job       ░░░░░░░░░░░░░█░░░█░░░█░░░█░░░█     20 ms of patience once, then 3 times as long as it works
 //!
 //!   queries   ───▄▄▄─▄▄─▄▄▄──────────────         one of two cores
 //!   job       ███████████████████████████         no pauses: a core is idle
@@ -14,7 +14,8 @@
 //!   pauses       whole                    half    none
 //! ```
 //!
-//! 1. Beside queries without end a job still gets one part in eight of its time, so it ends.
+//! 1. Beside queries without end a job still gets a quarter of its time, so it ends; one that frees memory gets half.
+//!    Beside one of these the others work a quarter, too, unless a core is left.
 //! 2. A job pauses only where it holds no lock: nobody waits for who sleeps. (A lower priority of the thread would stop
 //!    it anywhere, also while committers wait for it.)
 //! 3. Debt shortens the pauses, and ends them before it slows writers down, which begins at half of the limit.
@@ -37,8 +38,9 @@ use weft_env::Clock;
 
 use super::load::Load;
 
-/// How many times as long as it worked a job pauses beside short queries.
-const PAUSE_TIMES: f64 = 7.0;
+/// How many times as long as it worked a job pauses beside short queries: what frees memory, and other jobs. The rows
+/// that wait for the first slow every query down.
+const PAUSE_TIMES: [f64; 2] = [1.0, 3.0];
 /// The same beside long ones.
 const LONG_PAUSE_TIMES: f64 = 1.0;
 /// So much work goes on beside long ones without a pause, nanoseconds.
@@ -52,13 +54,15 @@ const NAP_MIN: Duration = Duration::from_micros(200);
 const NAP_MAX: Duration = Duration::from_millis(1);
 
 thread_local! {
-    static PACE: Cell<Pace> = const { Cell::new(Pace::new(0, 0)) };
+    static PACE: Cell<Pace> = const { Cell::new(Pace::new(0, false, 0)) };
 }
 
 /// The pace of the job that this thread runs.
 #[derive(Clone, Copy)]
 struct Pace {
     seat: u32,
+    /// Whether it frees memory.
+    frees: bool,
     /// How long it paused, nanoseconds.
     paused_nanos: u64,
     /// What [`work_clock`] said when it began, or its last step ended, nanoseconds.
@@ -70,14 +74,14 @@ struct Pace {
 }
 
 impl Pace {
-    const fn new(seat: u32, resumed_nanos: u64) -> Pace {
-        Pace { seat, paused_nanos: 0, resumed_nanos, slice_nanos: 0.0, due_nanos: 0.0 }
+    const fn new(seat: u32, frees: bool, resumed_nanos: u64) -> Pace {
+        Pace { seat, frees, paused_nanos: 0, resumed_nanos, slice_nanos: 0.0, due_nanos: 0.0 }
     }
 }
 
-/// A job begins in this thread.
-pub(super) fn take_seat(seat: u32, clock: &dyn Clock) {
-    PACE.set(Pace::new(seat, work_clock(clock)));
+/// A job begins in this thread; whether it frees memory.
+pub(super) fn take_seat(seat: u32, frees: bool, clock: &dyn Clock) {
+    PACE.set(Pace::new(seat, frees, work_clock(clock)));
 }
 
 /// A clock that goes while this thread works, nanoseconds: while it waits for a disk or a core, others have its core.
@@ -109,11 +113,12 @@ impl Pacer {
         let begun_nanos = clock.monotonic_nanos();
         let worked_nanos = work_clock(&**clock).saturating_sub(pace.resumed_nanos);
         self.load.note_work(worked_nanos);
+        let times = PAUSE_TIMES[usize::from(!pace.frees)];
         pace.slice_nanos += worked_nanos as f64;
-        pace.due_nanos = (pace.due_nanos + worked_nanos as f64 * PAUSE_TIMES).min(PATIENCE_NANOS);
+        pace.due_nanos = (pace.due_nanos + worked_nanos as f64 * times).min(PATIENCE_NANOS);
         let mut now_nanos = begun_nanos;
         loop {
-            let share = self.load.pause_share(pace.seat);
+            let share = self.load.pause_share(self.seat_now(&pace));
             let paused_nanos = (now_nanos - begun_nanos) as f64;
             let left_nanos = self.left_nanos(&pace, share, paused_nanos);
             if left_nanos <= 0.0 {
@@ -134,11 +139,21 @@ impl Pacer {
         PACE.set(pace);
     }
 
+    /// The job's seat when those that free memory have the first ones.
+    fn seat_now(&self, pace: &Pace) -> u32 {
+        let freeing = self.load.freeing_count();
+        if pace.frees { pace.seat.min(freeing.saturating_sub(1)) } else { pace.seat.max(freeing) }
+    }
+
     /// For how much longer the job pauses when it has paused for so long, nanoseconds; not beyond the end of a short
     /// query, when the next may be a long one.
     fn left_nanos(&self, pace: &Pace, share: f64, paused_nanos: f64) -> f64 {
         if share == 0.0 {
             return 0.0;
+        }
+        if !pace.frees && self.load.freeing_count() > 0 {
+            // As beside short queries without end.
+            return (pace.due_nanos + PATIENCE_NANOS) * share - paused_nanos;
         }
         let query_nanos = self.load.shortest_left_us().map_or(0.0, |left_us| left_us * 1e3);
         if query_nanos < SLICE_NANOS * LONG_SLICES {

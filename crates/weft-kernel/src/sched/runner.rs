@@ -221,7 +221,9 @@ impl Runner {
     }
 
     fn run(&self, core: &Core, offer: &JobOffer, started: Started) -> Result<()> {
-        take_seat(started.seat, &*core.env.clock);
+        let frees = offer.kind.frees_memory();
+        take_seat(started.seat, frees, &*core.env.clock);
+        let _freeing = frees.then(|| core.services.load.freeing());
         let mut ending = Ending { runner: self, core, started, cost_us: cost_us(&offer.price), outcome: None };
         let result = match core.catalog.by_id(offer.table) {
             // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.

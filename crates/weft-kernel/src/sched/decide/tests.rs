@@ -87,7 +87,7 @@ fn conversion_first_but_a_short_job_fits_where_it_does_not() {
     let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
     assert_eq!(case(busy(&[(500.0, 1)], 2)).started(&offers), [2]);
     let gap = case(busy(&[(10.0, 1), (1000.0, 2)], 2));
-    assert_eq!(gap.started(&offers), [1], "the core is idle for 10 ms");
+    assert_eq!(gap.started(&offers), [1, 2], "the core is idle for 10 ms, and never for 70");
 }
 
 #[test]
@@ -141,6 +141,26 @@ fn one_job_does_not_wait_for_room_that_never_comes() {
     assert_eq!(case(busy(&[(800.0, 2)], 2)).started(&offers), [0; 0], "room is foreseen");
     assert_eq!(full().occupied(100.0).started(&offers), [0; 0], "beside another job there is even less room");
     assert_eq!(Case { mode: SchedulerMode::Off, ..full() }.started(&offers), [0; 0]);
+}
+
+#[test]
+fn a_conversion_does_not_wait_for_a_merge() {
+    let mut full = case(busy(&[(1e6, 2)], 2));
+    let job = Running { table: TableId(99), kind: JobKind::ToBaseline, number: 1 };
+    full.running.push(Occupied { job, left_us: 3e6 });
+    let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
+    assert_eq!(full.started(&offers), [2], "a merge of another table still waits");
+    assert_eq!(full.started(&offers[..1]), [0; 0]);
+    assert_eq!(full.occupied(100.0).started(&offers), [0; 0], "one conversion runs already");
+}
+
+#[test]
+fn an_edit_alone_waits_for_nobody() {
+    let mut moves = offer(JobKind::Move, 3, 0, 0);
+    moves.price.cpu_us = 400;
+    let full = case(busy(&[(800.0, 2)], 2));
+    assert_eq!(full.started(&[moves.clone(), offer(JobKind::Convert, 2, 70, 0)]), [3]);
+    assert_eq!(Case { mode: SchedulerMode::Off, ..full }.started(&[moves]), [0; 0]);
 }
 
 #[test]

@@ -14,7 +14,13 @@ fn load() -> (Arc<Hands>, Arc<RowBudget>, Arc<Load>, Pacer) {
 
 /// A job begins in a seat.
 fn job(load: &Arc<Load>, seat: u32) -> Pacer {
-    take_seat(seat, &**load.clock());
+    take_seat(seat, false, &**load.clock());
+    Pacer::new(load.clone())
+}
+
+/// A job that frees memory begins in a seat.
+fn conversion(load: &Arc<Load>, seat: u32) -> Pacer {
+    take_seat(seat, true, &**load.clock());
     Pacer::new(load.clone())
 }
 
@@ -72,7 +78,7 @@ fn work_waits_for_a_long_query() {
 }
 
 #[test]
-fn beside_short_queries_without_end_a_job_works_one_part_in_eight() {
+fn beside_short_queries_without_end_a_job_works_a_quarter_of_its_time() {
     let (clock, _, load, mut pacer) = load();
     // Whenever the job looks around, a query has just ended and the next is about to begin.
     let short = move || drop(load.query());
@@ -81,8 +87,41 @@ fn beside_short_queries_without_end_a_job_works_one_part_in_eight() {
     let pauses: Vec<u64> = (0..100).map(|_| pause_after(&clock, &mut pacer, MS / 5)).collect();
     assert!((20 * MS..24 * MS).contains(&pauses[0]), "patience: {pauses:?}");
     let later: u64 = pauses[1..].iter().sum();
-    assert!((7..=9).contains(&(later / (99 * MS / 5))), "{pauses:?}");
+    assert!((28..=36).contains(&(later * 10 / (99 * MS / 5))), "{pauses:?}");
     clock.when_slept(|| ());
+}
+
+#[test]
+fn beside_short_queries_without_end_a_conversion_works_half_of_its_time() {
+    let (clock, _, load, _) = load();
+    let _freeing = load.freeing();
+    let mut pacer = conversion(&load, 1);
+    let asked = Arc::clone(&load);
+    let short = move || drop(asked.query());
+    short();
+    clock.when_slept(short);
+    let pauses: Vec<u64> = (0..200).map(|_| pause_after(&clock, &mut pacer, MS / 5)).collect();
+    let later: u64 = pauses[1..].iter().sum();
+    assert!((35..=45).contains(&(later * 40 / (199 * MS / 5))), "{pauses:?}");
+    clock.when_slept(|| ());
+}
+
+#[test]
+fn a_merge_makes_room_for_a_conversion() {
+    let (clock, _, load, mut merge) = load();
+    let query = load.begin(plan_of(1000.0));
+    let waiting = query.waiting();
+    let work = |pacer: &mut Pacer| -> u64 { (0..300).map(|_| pause_after(&clock, pacer, MS / 5)).sum() };
+    let alone = work(&mut merge);
+    assert!((55 * MS..65 * MS).contains(&alone), "half of the time beside a long query: {alone}");
+    let freeing = load.freeing();
+    let beside = work(&mut merge);
+    assert!((180 * MS..225 * MS).contains(&beside), "a quarter: {beside}");
+    drop(freeing);
+    drop(waiting);
+    clock.advance(5 * MS);
+    let _freeing = load.freeing();
+    assert_eq!(pause_after(&clock, &mut merge, 10 * MS), 0, "no query waits for a core");
 }
 
 #[test]
