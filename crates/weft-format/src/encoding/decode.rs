@@ -43,8 +43,8 @@ impl Block {
         }
     }
 
-    /// The rows that a mask selects, when they can be had without decoding all of them first: bit-packed integers without
-    /// NULL.
+    /// The rows that a mask selects, when they can be had without decoding all of them first: bit-packed integers
+    /// without NULL.
     pub fn decode_kept(&self, data_type: DataType, mask: &Mask) -> Option<ArrayRef> {
         assert_eq!((self.kind, self.rows), (Kind::of(data_type), mask.len()), "a mask of this block's rows");
         let Body::Frame(packed) = &self.body else { return None };

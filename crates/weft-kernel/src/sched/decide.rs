@@ -12,8 +12,8 @@
 //! 1. Order: as [`pick`](super::pick()): what frees memory first, then by worth; what has waited very long before
 //!    all. A job for which there is no room does not keep a shorter one, for which there is, from starting.
 //! 2. Cost: a job starts when most of a core is expected to be idle for as long as it takes (its price, corrected by
-//!    what such jobs took before). Running jobs and those chosen before it count as busy cores. One that takes less than
-//!    half a millisecond starts in any case.
+//!    what such jobs took before). Running jobs and those chosen before it count as busy cores. One that is an edit
+//!    alone starts in any case: it needs no core worth mentioning.
 //! 3. Debt: memory or log above a part of its limit, many dead rows, or an offer that has waited long start a job
 //!    whatever is forecast: so there is progress under any load.
 //! 4. When nothing runs or starts and no room is foreseen for anything, the first in order starts: waiting would only
@@ -26,7 +26,7 @@
 use super::forecast::{Forecast, HORIZON_US};
 use super::mode::SchedulerMode;
 use super::pick::{Choice, Running, compare, explain, fits_beside};
-use crate::table::JobOffer;
+use crate::table::{JobOffer, Price};
 use weft_format::TableId;
 
 /// So much of a core has to be idle for a job to start.
@@ -43,8 +43,8 @@ const DEAD_ROWS_MAX: u64 = 1_000_000;
 /// So long waits what frees memory, and other jobs, microseconds. Rows that wait for conversion slow every scan down,
 /// and a job that is started beside queries makes room for them: so not for long.
 const WAIT_US_MAX: [f64; 2] = [250e3, 2e6];
-/// A job that takes less than this starts at once, microseconds: an edit alone.
-const SMALL_US: f64 = 500.0;
+/// An edit alone takes less of a core than this, microseconds.
+const EDIT_US_MAX: u64 = 500;
 /// What has waited so many times as long comes before everything else.
 const STARVING: f64 = 10.0;
 
@@ -181,8 +181,8 @@ fn judge(
     if situation.mode == SchedulerMode::Off {
         return Err(("the scheduler is off".into(), None));
     }
-    if offered.expected_us < SMALL_US {
-        return Ok("it takes less than anybody would notice".into());
+    if is_edit(&offered.offer.price) {
+        return Ok("it needs no core worth mentioning".into());
     }
     let forecast = situation.forecast;
     let for_us = offered.expected_us.clamp(1.0, HORIZON_US);
@@ -199,6 +199,11 @@ fn judge(
     // Jobs that run end meanwhile: when they do, this is looked at again in any case.
     let again_us = forecast.next_idle(IDLE_CORES_MIN + of_jobs, for_us).filter(|&at_us| at_us > 0.0);
     Err((seen, again_us))
+}
+
+/// Whether a job reads and writes no rows: an edit alone.
+fn is_edit(price: &Price) -> bool {
+    price.read_bytes + price.write_bytes == 0 && price.cpu_us < EDIT_US_MAX
 }
 
 /// Why a job starts whatever is forecast (decide 3).
