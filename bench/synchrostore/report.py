@@ -262,7 +262,8 @@ def tails(lines, experiment, mix):
     if counts:
         aims.at_least("queries behind each of these", min(counts), 20_000, "")
     return [f"SQL3 under the mix: inserts and updates by one client, SQL3, SQL4 and SQL5 in turn by another, {mix}. The schedulers "
-            "run in turns of some seconds, each on a database of its own, until SQL3 ran as often as wanted with each.", "", *table(head, rows), *met(lines, experiment, names), *aims.text()]
+            "run in turns of some seconds, each on a database of its own, until SQL3 ran as often as wanted with each.",
+            "", *table(head, rows), *met(lines, experiment, names), *aims.text()]
 
 
 def table1(lines):
