@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
-use weft_format::{Code, Timestamp, Value};
+use weft_format::{Code, Column, DataType, Schema, Timestamp, Value};
 
 use weft_kernel::step::Step;
 use weft_kernel::table::ScanRequest;
@@ -238,6 +238,66 @@ fn a_full_disk_fails_the_conversion_cleanly_and_space_lets_it_resume() {
         );
     });
     assert_eq!(end, RunEnd::Finished);
+}
+
+/// A table of a megabyte that does not compress, frozen.
+fn fill_wide(env: &Env) {
+    let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+    let engine = Engine::open(env.clone(), Path::new("db"), vec![column_method()], options).unwrap();
+    let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: false };
+    let columns = vec![column("id", DataType::Integer), column("bytes", DataType::Bytea)];
+    let mut txn = engine.begin().unwrap();
+    let table = txn.create_table(NewTable::new("t", Schema::new(columns, vec![0]), "column")).unwrap();
+    let mut random = Prng(11);
+    for id in 0..WIDE_ROWS {
+        let bytes: Vec<u8> = (0..4096).map(|_| random.below(256) as u8).collect();
+        let row = [Value::Int(id as i64), Value::Bytes(bytes.into())];
+        txn.insert(&table, &table.codec.encode(row.iter().map(Value::as_ref))).unwrap();
+    }
+    txn.commit().unwrap();
+    engine.freeze().unwrap();
+}
+
+const WIDE_ROWS: usize = 256;
+
+/// Files above a quarter of a megabyte are written piece by piece, with pauses.
+#[test]
+fn a_crash_between_the_pieces_of_a_file_loses_nothing() {
+    let mut writes = 0;
+    for crash in 1.. {
+        let simulation = Simulation::new(SimOptions::seeded(crash));
+        assert_eq!(simulation.run(|env| fill_wide(&env)), RunEnd::Finished);
+        simulation.crash_after(crash);
+        let open = |env: Env| {
+            let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+            Engine::open(env, Path::new("db"), vec![column_method()], options).unwrap()
+        };
+        let end = simulation.run(move |env| {
+            let engine = open(env);
+            engine.freeze().unwrap();
+            engine.run_jobs().unwrap();
+        });
+        simulation.cancel_crash();
+        let look = simulation.run(move |env| {
+            let engine = open(env.clone());
+            let table = engine.begin().unwrap().table("t").unwrap();
+            assert_eq!(count(&engine, &table), WIDE_ROWS);
+            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+            let files = env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".col")).count();
+            assert_eq!(files, table.table.parts().len(), "what was not finished is gone");
+        });
+        assert_eq!(look, RunEnd::Finished, "after {end:?}");
+        match end {
+            RunEnd::Crashed { operation, .. } => {
+                writes += u64::from(operation.starts_with("write") && operation.contains(".col"));
+            }
+            end => {
+                assert_eq!(end, RunEnd::Finished);
+                break;
+            }
+        }
+    }
+    assert!(writes >= 4, "the file came in {writes} pieces");
 }
 
 #[test]
