@@ -21,6 +21,7 @@ use crate::encoding::kind::{Kind, Lane, Word};
 use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, BLOCK_ROWS, Encoding, FLAG_VALIDITY};
 use crate::encoding::letters::Alphabet;
 use crate::encoding::packed::Packed;
+use crate::encoding::slices::Slices;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::text::TextIndex;
 use crate::error::{Error, Result};
@@ -54,6 +55,8 @@ pub(crate) enum Body {
     Frame(Packed),
     RunLength(Vec<u16>, Box<Block>),
     Dictionary(Packed, Box<Block>),
+    /// Of texts.
+    Slices(Slices),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +129,7 @@ impl Block {
         self.kind
     }
 
-    /// How the payload is laid out.
+    /// How the payload is laid out; of slices, that of the first.
     pub fn encoding(&self) -> Encoding {
         match &self.body {
             Body::AllNull => Encoding::AllNull,
@@ -137,6 +140,7 @@ impl Block {
             Body::Frame(_) => Encoding::Frame,
             Body::RunLength(..) => Encoding::RunLength,
             Body::Dictionary(..) => Encoding::Dictionary,
+            Body::Slices(slices) => slices.loaded().next().map_or(Encoding::AllNull, Block::encoding),
         }
     }
 
@@ -157,7 +161,14 @@ impl Block {
         assert!(position < self.rows, "row {position} of a block of {}", self.rows);
         match self.validity {
             Some(at) => self.buffer.as_slice()[at + position / 8] >> (position % 8) & 1 == 0,
-            None => self.null_count > 0,
+            None if self.null_count == 0 => false,
+            None => match &self.body {
+                Body::Slices(slices) => {
+                    let (slice, row) = slices.at(position);
+                    slice.is_null(row)
+                }
+                _ => true,
+            },
         }
     }
 
@@ -232,7 +243,11 @@ impl Block {
             },
             Body::RunLength(ends, values) => values.bits_at(run_of(ends, position)),
             Body::Dictionary(codes, values) => values.bits_at(codes.get::<u16>(bytes, position).into()),
-            Body::Constant(Constant::Text(..)) | Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) => {
+            Body::Constant(Constant::Text(..))
+            | Body::Texts(_)
+            | Body::Symbols(..)
+            | Body::Letters(..)
+            | Body::Slices(_) => {
                 unreachable!("a body of texts in a block of {:?}", self.kind)
             }
         }
@@ -262,6 +277,10 @@ impl Block {
             }
             Body::RunLength(ends, values) => values.text_bytes_at(run_of(ends, position), scratch),
             Body::Dictionary(codes, values) => values.text_bytes_at(codes.get::<u16>(bytes, position).into(), scratch),
+            Body::Slices(slices) => {
+                let (slice, row) = slices.at(position);
+                slice.text_bytes_at(row, scratch)
+            }
             _ => unreachable!("a body of numbers in a block of texts"),
         }
     }
@@ -273,8 +292,11 @@ impl Block {
                 let bits = BooleanBuffer::new(self.buffer.slice(at), 0, self.rows);
                 Some(NullBuffer::new(bits))
             }
-            None if self.null_count > 0 => Some(NullBuffer::new_null(self.rows)),
-            None => None,
+            None if self.null_count == 0 => None,
+            None => match &self.body {
+                Body::Slices(slices) => Some(slices.nulls(self.rows)),
+                _ => Some(NullBuffer::new_null(self.rows)),
+            },
         }
     }
 
@@ -299,6 +321,7 @@ impl Block {
                 Ok(())
             }
             Body::RunLength(_, values) | Body::Dictionary(_, values) => values.check(),
+            Body::Slices(slices) => slices.check(),
             _ => Ok(()),
         }
     }

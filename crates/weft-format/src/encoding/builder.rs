@@ -24,12 +24,28 @@ use crate::value::ValueRef;
 pub struct EncodedBlock {
     /// The block; its length is a multiple of 16.
     pub bytes: Vec<u8>,
+    /// How many bytes each slice has; one of all rows unless slices were asked for.
+    pub slice_bytes: Vec<u32>,
+    /// How many rows each slice but the last has.
+    pub slice_rows: usize,
     /// How it was encoded.
     pub encoding: Encoding,
     /// Statistics of its values.
     pub stats: ColumnStats,
     /// Hashes ([`crate::bloom::hash_value`]) of the distinct values, when they were asked for and few enough.
     pub hashes: Option<Vec<u64>>,
+}
+
+impl EncodedBlock {
+    /// A block that is not cut.
+    pub(crate) fn whole(
+        bytes: Vec<u8>,
+        encoding: Encoding,
+        stats: ColumnStats,
+        hashes: Option<Vec<u64>>,
+    ) -> EncodedBlock {
+        EncodedBlock { slice_bytes: vec![bytes.len() as u32], slice_rows: BLOCK_ROWS, bytes, encoding, stats, hashes }
+    }
 }
 
 /// Which hashes of the values a caller wants.
@@ -238,14 +254,23 @@ impl BlockBuilder {
         self.validity[row / 64] >> (row % 64) & 1 == 1
     }
 
-    /// Encodes the waiting rows (at least one) and starts over.
+    /// Encodes the waiting rows (at least one) as one block and starts over.
     pub fn finish(&mut self, wanted: HashesWanted) -> EncodedBlock {
+        self.encode(wanted, false)
+    }
+
+    /// As [`BlockBuilder::finish`]; what becomes large is cut into slices.
+    pub(crate) fn finish_slices(&mut self, wanted: HashesWanted) -> EncodedBlock {
+        self.encode(wanted, true)
+    }
+
+    fn encode(&mut self, wanted: HashesWanted, cut: bool) -> EncodedBlock {
         assert!(self.rows > 0, "a block has at least one row");
         if self.null_count > 0 && self.null_count < self.rows {
             self.fill_nulls();
         }
         let mut trainer = std::mem::take(&mut self.trainer);
-        let block = encode::encode(self, &mut trainer, wanted);
+        let block = encode::encode(self, &mut trainer, wanted, cut);
         self.trainer = trainer;
         match &mut self.data {
             Data::Bool(values) => values.clear(),

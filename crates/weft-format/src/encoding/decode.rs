@@ -23,7 +23,7 @@ use crate::mask::Mask;
 use crate::types::DataType;
 
 /// Longest text that lies within its view.
-const INLINE_BYTES_MAX: usize = 12;
+pub(crate) const INLINE_BYTES_MAX: usize = 12;
 
 impl Block {
     /// Every row, in the Arrow type of `data_type`, which is one of those that the block's kind stores.
@@ -196,13 +196,16 @@ impl Block {
                 let codes = unpacked::<u16>(codes, bytes, self.rows);
                 (codes.into_iter().map(|code| entries[usize::from(code)]).collect(), buffers)
             }
+            Body::Slices(slices) => slices.views(self.rows),
             _ => unreachable!("a body of numbers in a block of texts"),
         }
     }
 
     fn selected_views(&self, selection: &[u32]) -> (Vec<u128>, Vec<Buffer>) {
         let whole = match &self.body {
-            Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) => selection.len() * 3 > self.rows,
+            Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) | Body::Slices(_) => {
+                selection.len() * 3 > self.rows
+            },
             _ => true,
         };
         if whole {
@@ -280,11 +283,11 @@ fn view_of(text: &[u8], offset: usize) -> u128 {
 fn variable_array(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuffer>, data_type: DataType) -> ArrayRef {
     let views = ScalarBuffer::from(views);
     if Kind::of(data_type) == Kind::Bytes {
-        // SAFETY: every view was made from a range of buffer 0, or holds its bytes itself.
+        // SAFETY: every view was made from a range of the buffer that it names, or holds its bytes itself.
         let bytes = unsafe { BinaryViewArray::new_unchecked(views, buffers, nulls) };
         return logical(Arc::new(bytes), data_type);
     }
-    // SAFETY: every view was made from a range of buffer 0 that was tested to be UTF-8 between character boundaries, or
+    // SAFETY: every view was made from a range of the buffer that it names, which was tested to be UTF-8 between character boundaries, or
     // holds such a text itself.
     let texts = unsafe { StringViewArray::new_unchecked(views, buffers, nulls) };
     logical(Arc::new(texts), data_type)

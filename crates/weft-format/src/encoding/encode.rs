@@ -3,6 +3,8 @@
 //! Constant, run length, frame of reference and plain are priced exactly in one pass over the values. A dictionary is
 //! tried only when a sample of 512 values repeats itself; the attempt stops once it cannot win. The cheapest wins.
 
+use std::ops::Range;
+
 use crate::bloom::{hash_value, hash_word};
 use crate::encoding::builder::{BlockBuilder, Data, EncodedBlock, HashesWanted};
 use crate::encoding::dictionary::dictionary_of;
@@ -32,6 +34,16 @@ impl Shape<'_> {
         Shape { kind, rows, null_count: 0, validity: &[] }
     }
 
+    /// Of some of the rows, which start at a multiple of 64.
+    pub(crate) fn of_rows(&self, rows: Range<usize>) -> Shape<'_> {
+        if self.null_count == 0 {
+            return Shape { rows: rows.len(), ..*self };
+        }
+        let validity = &self.validity[rows.start / 64..rows.end.div_ceil(64)];
+        let valid: usize = validity.iter().map(|word| word.count_ones() as usize).sum();
+        Shape { kind: self.kind, rows: rows.len(), null_count: rows.len() - valid, validity }
+    }
+
     /// Appends a block: header, bitmap, what `payload` writes, padding.
     pub(crate) fn write(&self, encoding: Encoding, out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
@@ -59,7 +71,12 @@ pub(crate) fn pad(out: &mut Vec<u8>) {
 }
 
 /// Encodes what a builder holds.
-pub(crate) fn encode(builder: &BlockBuilder, trainer: &mut SymbolTrainer, wanted: HashesWanted) -> EncodedBlock {
+pub(crate) fn encode(
+    builder: &BlockBuilder,
+    trainer: &mut SymbolTrainer,
+    wanted: HashesWanted,
+    cut: bool,
+) -> EncodedBlock {
     let kind = Kind::of(builder.data_type());
     let (rows, null_count) = (builder.len(), builder.null_count);
     let shape = Shape { kind, rows, null_count, validity: &builder.validity };
@@ -68,7 +85,7 @@ pub(crate) fn encode(builder: &BlockBuilder, trainer: &mut SymbolTrainer, wanted
         shape.write(Encoding::AllNull, &mut out, |_| {});
         let stats = ColumnStats::new(ValueRef::Null, ValueRef::Null, rows as u64, rows as u64);
         let hashes = (wanted != HashesWanted::None).then(Vec::new);
-        return EncodedBlock { bytes: out, encoding: Encoding::AllNull, stats, hashes };
+        return EncodedBlock::whole(out, Encoding::AllNull, stats, hashes);
     }
     let (encoding, min_max, hashes) = match &builder.data {
         Data::Bool(values) => encode_bools(shape, values, wanted, &mut out),
@@ -78,12 +95,11 @@ pub(crate) fn encode(builder: &BlockBuilder, trainer: &mut SymbolTrainer, wanted
         Data::Word128(values) if kind == Kind::Interval => encode_intervals(shape, values, wanted, &mut out),
         Data::Word128(values) => encode_decimals(shape, values, wanted, &mut out),
         Data::Text { ends, bytes } => {
-            let (encoding, stats, hashes) = encode_texts(shape, builder, ends, bytes, trainer, wanted, &mut out);
-            return EncodedBlock { bytes: out, encoding, stats, hashes };
+            return encode_texts(shape, builder, (ends, bytes), trainer, wanted, cut);
         }
     };
     let stats = ColumnStats::new(min_max.0, min_max.1, null_count as u64, rows as u64);
-    EncodedBlock { bytes: out, encoding, stats, hashes }
+    EncodedBlock::whole(out, encoding, stats, hashes)
 }
 
 type Encoded<'a> = (Encoding, (ValueRef<'a>, ValueRef<'a>), Option<Vec<u64>>);

@@ -3,13 +3,17 @@
 //! Tried in this order: constant; dictionary or run length, when few texts are distinct; letters and symbols (FSST),
 //! whichever is smaller; plain.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use crate::bloom::hash_bytes;
-use crate::encoding::builder::{BlockBuilder, HashesWanted};
+use crate::encoding::builder::{BlockBuilder, EncodedBlock, HashesWanted};
 use crate::encoding::dictionary::text_dictionary;
 use crate::encoding::encode::{Shape, codes_bytes, write_codes, write_run_ends};
 use crate::encoding::kind::Kind;
-use crate::encoding::layout::{ALIGN_BYTES, Encoding};
+use crate::encoding::layout::{ALIGN_BYTES, BLOCK_ROWS, Encoding};
 use crate::encoding::letters::Alphabet;
+use crate::encoding::slices::{rows_of_slice, slice_rows};
 use crate::encoding::symbols::SymbolTrainer;
 use crate::encoding::text::{index_bytes, write_index};
 use crate::stats::ColumnStats;
@@ -19,16 +23,16 @@ const SYMBOLS_GAIN: usize = 24;
 /// Letters win when they need at most this many times the bytes of symbols.
 const LETTERS_PREFERENCE: f64 = 1.05;
 
-/// Encodes texts (`ends[row]` is where a row's text ends in `bytes`; NULLs are empty).
+/// Encodes texts: `ends[row]` is where a row's text ends in `bytes`; NULLs are empty. With `cut`, what becomes large is
+/// cut into slices.
 pub(crate) fn encode_texts(
     shape: Shape<'_>,
     builder: &BlockBuilder,
-    ends: &[u32],
-    bytes: &[u8],
+    (ends, bytes): (&[u32], &[u8]),
     trainer: &mut SymbolTrainer,
     wanted: HashesWanted,
-    out: &mut Vec<u8>,
-) -> (Encoding, ColumnStats, Option<Vec<u64>>) {
+    cut: bool,
+) -> EncodedBlock {
     let text = |row: usize| -> Option<&[u8]> {
         let start = if row == 0 { 0 } else { ends[row - 1] };
         let valid = shape.null_count == 0 || builder.is_valid(row);
@@ -37,14 +41,16 @@ pub(crate) fn encode_texts(
     let rows = shape.rows;
     let first = (0..rows).find_map(text).expect("some row has a text");
     let counts = (shape.null_count as u64, rows as u64);
+    let mut out = Vec::new();
     if (0..rows).all(|row| text(row).is_none_or(|text| text == first)) {
-        shape.write(Encoding::Constant, out, |out| {
+        shape.write(Encoding::Constant, &mut out, |out| {
             out.extend_from_slice(&(first.len() as u32).to_le_bytes());
             out.extend_from_slice(&[0; ALIGN_BYTES - 4]);
             out.extend_from_slice(first);
         });
         let hashes = (wanted != HashesWanted::None).then(|| vec![hash_bytes(first)]);
-        return (Encoding::Constant, stats_of(shape.kind, &mut std::iter::once(first), counts), hashes);
+        let stats = stats_of(shape.kind, &mut std::iter::once(first), counts);
+        return EncodedBlock::whole(out, Encoding::Constant, stats, hashes);
     }
     // Per byte of text, what the other encodings are likely to need.
     let ratio = trainer.ratio().min(1.0);
@@ -54,21 +60,30 @@ pub(crate) fn encode_texts(
     };
     let is_too_much = |entries, bytes| dictionary_bytes(entries, bytes) > rest_bytes;
     if let Some((codes, entries)) = text_dictionary(rows, text, is_too_much) {
-        let encoding = write_dictionary(shape, &codes, &entries, trainer, out);
+        let encoding = write_dictionary(shape, &codes, &entries, trainer, &mut out);
         let hashes = match wanted {
             HashesWanted::None => None,
             HashesWanted::Few(count) if entries.len() > count => None,
             _ => Some(entries.iter().map(|entry| hash_bytes(entry)).collect()),
         };
-        return (encoding, stats_of(shape.kind, &mut entries.iter().copied(), counts), hashes);
+        let stats = stats_of(shape.kind, &mut entries.iter().copied(), counts);
+        return EncodedBlock::whole(out, encoding, stats, hashes);
     }
-    let encoding = write_simple(shape, ends, bytes, trainer, out);
+    let texts = Texts::choose(ends, bytes, trainer);
+    let slice_rows = if cut { slice_rows(rows, texts.stored_bytes()) } else { BLOCK_ROWS };
+    let mut slice_bytes = Vec::with_capacity(rows.div_ceil(slice_rows));
+    for slice in 0..rows.div_ceil(slice_rows) {
+        let start = out.len();
+        texts.write(shape, rows_of_slice(rows, slice_rows, slice), &mut out);
+        slice_bytes.push((out.len() - start) as u32);
+    }
     let hashes = match wanted {
         HashesWanted::None => None,
         HashesWanted::Few(count) if rows > count => None,
         _ => Some((0..rows).filter_map(text).map(hash_bytes).collect()),
     };
-    (encoding, stats_of(shape.kind, &mut (0..rows).filter_map(text), counts), hashes)
+    let stats = stats_of(shape.kind, &mut (0..rows).filter_map(text), counts);
+    EncodedBlock { bytes: out, slice_bytes, slice_rows, encoding: texts.encoding, stats, hashes }
 }
 
 fn write_dictionary(
@@ -88,7 +103,8 @@ fn write_dictionary(
             bytes.extend_from_slice(text);
             ends.push(bytes.len() as u32);
         }
-        write_simple(Shape::nested(shape.kind, ends.len()), &ends, &bytes, trainer, out);
+        let count = ends.len();
+        Texts::choose(&ends, &bytes, trainer).write(Shape::nested(shape.kind, count), 0..count, out);
     };
     if as_runs {
         let mut ends: Vec<u16> = Vec::with_capacity(runs);
@@ -109,44 +125,62 @@ fn write_dictionary(
     Encoding::Dictionary
 }
 
-/// The cheapest of plain, letters and symbols.
-fn write_simple(
-    shape: Shape<'_>,
-    ends: &[u32],
-    bytes: &[u8],
-    trainer: &mut SymbolTrainer,
-    out: &mut Vec<u8>,
-) -> Encoding {
-    let plain_bytes = texts_bytes(ends, bytes.len());
-    let index_bytes = plain_bytes - bytes.len();
-    let alphabet = Alphabet::of(bytes).filter(|alphabet| letters_bytes(alphabet, bytes.len()) < bytes.len());
-    let packed_bytes = alphabet.as_ref().map_or(bytes.len(), |alphabet| letters_bytes(alphabet, bytes.len()));
-    trainer.train(ends, bytes);
-    // Letters read faster than symbols: they may cost a little more, and then compressing is not even tried.
-    if packed_bytes as f64 > trainer.ratio() * bytes.len() as f64 * LETTERS_PREFERENCE
-        && let Some((code_ends, codes)) = trainer.compress(ends, bytes)
-        && texts_bytes(&code_ends, codes.len()) + bytes.len() / SYMBOLS_GAIN < packed_bytes + index_bytes
-    {
-        trainer.mark_used();
-        shape.write(Encoding::Symbols, out, |out| {
-            write_index(&code_ends, codes.len(), out);
-            out.extend_from_slice(&codes);
-        });
-        return Encoding::Symbols;
+/// Texts stored one by one, in the cheapest of plain, letters and symbols.
+struct Texts<'a> {
+    encoding: Encoding,
+    alphabet: Option<Alphabet>,
+    /// Where each text, or its codes, ends.
+    ends: Cow<'a, [u32]>,
+    /// The bytes of all texts, or their codes.
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Texts<'a> {
+    fn choose(ends: &'a [u32], bytes: &'a [u8], trainer: &mut SymbolTrainer) -> Texts<'a> {
+        let plain_bytes = texts_bytes(ends, bytes.len());
+        let index_bytes = plain_bytes - bytes.len();
+        let alphabet = Alphabet::of(bytes).filter(|alphabet| letters_bytes(alphabet, bytes.len()) < bytes.len());
+        let packed_bytes = alphabet.as_ref().map_or(bytes.len(), |alphabet| letters_bytes(alphabet, bytes.len()));
+        trainer.train(ends, bytes);
+        // Letters read faster than symbols: they may cost a little more, and then compressing is not even tried.
+        if packed_bytes as f64 > trainer.ratio() * bytes.len() as f64 * LETTERS_PREFERENCE
+            && let Some((code_ends, codes)) = trainer.compress(ends, bytes)
+            && texts_bytes(&code_ends, codes.len()) + bytes.len() / SYMBOLS_GAIN < packed_bytes + index_bytes
+        {
+            trainer.mark_used();
+            let (ends, bytes) = (Cow::Owned(code_ends), Cow::Owned(codes));
+            return Texts { encoding: Encoding::Symbols, alphabet: None, ends, bytes };
+        }
+        let encoding = if alphabet.is_some() { Encoding::Letters } else { Encoding::Plain };
+        Texts { encoding, alphabet, ends: Cow::Borrowed(ends), bytes: Cow::Borrowed(bytes) }
     }
-    if let Some(alphabet) = alphabet {
-        shape.write(Encoding::Letters, out, |out| {
-            alphabet.write(out);
-            write_index(ends, alphabet.packed_bytes(bytes.len()), out);
-            alphabet.pack(bytes, out);
-        });
-        return Encoding::Letters;
+
+    /// About how many bytes they take when they are stored, their index not counted.
+    fn stored_bytes(&self) -> usize {
+        self.alphabet.as_ref().map_or(self.bytes.len(), |alphabet| alphabet.packed_bytes(self.bytes.len()))
     }
-    shape.write(Encoding::Plain, out, |out| {
-        write_index(ends, bytes.len(), out);
-        out.extend_from_slice(bytes);
-    });
-    Encoding::Plain
+
+    /// Appends a block of some of the rows, which start at a multiple of 64; `shape` is that of all rows.
+    fn write(&self, shape: Shape<'_>, rows: Range<usize>, out: &mut Vec<u8>) {
+        let start = if rows.start == 0 { 0 } else { self.ends[rows.start - 1] };
+        let ends: Vec<u32> = self.ends[rows.clone()].iter().map(|end| end - start).collect();
+        let bytes = &self.bytes[start as usize..self.ends[rows.end - 1] as usize];
+        let shape = shape.of_rows(rows);
+        if shape.null_count == shape.rows {
+            return shape.write(Encoding::AllNull, out, |_| {});
+        }
+        shape.write(self.encoding, out, |out| match &self.alphabet {
+            Some(alphabet) => {
+                alphabet.write(out);
+                write_index(&ends, alphabet.packed_bytes(bytes.len()), out);
+                alphabet.pack(bytes, out);
+            }
+            None => {
+                write_index(&ends, bytes.len(), out);
+                out.extend_from_slice(bytes);
+            }
+        });
+    }
 }
 
 fn letters_bytes(alphabet: &Alphabet, letters: usize) -> usize {

@@ -18,6 +18,9 @@ impl Block {
     /// Deselects the rows of `mask` that do not satisfy the predicate.
     pub fn filter(&self, predicate: &Predicate, mask: &mut Mask) {
         assert_eq!(mask.len(), self.rows, "a mask has one bit per row of the block");
+        if let Body::Slices(slices) = &self.body {
+            return slices.filter(predicate, mask);
+        }
         match predicate {
             Predicate::IsNull { .. } => self.keep_valid(mask, false),
             Predicate::IsNotNull { .. } => self.keep_valid(mask, true),
@@ -80,6 +83,7 @@ impl Block {
                 }
             }
             Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) => self.filter_texts(predicate, mask),
+            Body::Slices(slices) => slices.filter(predicate, mask),
             Body::Plain(_) | Body::Frame(_) if self.kind.is_int() => match self.kind {
                 Kind::Int16 => self.filter_ints::<u16>(predicate, mask),
                 Kind::Int32 => self.filter_ints::<u32>(predicate, mask),

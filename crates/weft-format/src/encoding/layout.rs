@@ -8,6 +8,12 @@ pub(crate) const BLOCK_HEADER_BYTES: usize = 16;
 pub(crate) const ALIGN_BYTES: usize = 16;
 /// Header flag: a validity bitmap follows the header.
 pub(crate) const FLAG_VALIDITY: u8 = 1;
+/// A block of texts with at least this many bytes is written in slices: below, cutting it saves a point read little.
+pub(crate) const SLICED_BYTES_MIN: usize = 128 << 10;
+/// Slices have about this many bytes, at most: what a point read loads of a column, and a scan fetches at once.
+pub(crate) const SLICE_BYTES: usize = 32 << 10;
+/// Slices have at least this many rows: a word of a mask.
+pub(crate) const SLICE_ROWS_MIN: usize = 64;
 
 /// How a block's payload is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

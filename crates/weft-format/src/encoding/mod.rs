@@ -18,6 +18,7 @@ mod kind;
 pub(crate) mod layout;
 pub(crate) mod letters;
 mod packed;
+pub(crate) mod slices;
 pub(crate) mod symbols;
 #[cfg(test)]
 pub(crate) mod tests;

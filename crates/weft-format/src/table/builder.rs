@@ -15,9 +15,11 @@ use crate::ids::{FileId, TableId, Timestamp};
 use crate::key;
 use crate::row::RowCodec;
 use crate::schema::Schema;
-use crate::table::footer::{BlockEntry, ColumnEntry, Footer};
+use crate::table::footer::{BlockEntry, ColumnEntry, Footer, SliceEntry};
 use crate::table::header::{Header, trailer_bytes};
-use crate::table::layout::{COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, HEADER_BYTES, INDEX_ROWS, checksum};
+use crate::table::layout::{
+    COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, checksum,
+};
 use crate::types::DataType;
 use crate::value::ValueRef;
 
@@ -238,7 +240,7 @@ impl ColumnTableBuilder {
     /// Encodes the waiting rows.
     fn flush(&mut self) {
         for column in &mut self.columns {
-            let mut block = column.builder.finish(column.wanted);
+            let mut block = column.builder.finish_slices(column.wanted);
             self.encoded_bytes += block.bytes.len() + 64;
             match (column.wanted, block.hashes.take()) {
                 (HashesWanted::None, _) => {}
@@ -273,6 +275,7 @@ impl ColumnTableBuilder {
             schema_version: self.schema.version,
             column_count: self.columns.len() as u32,
             row_count: self.rows,
+            version: FORMAT_VERSION,
         };
         let mut bytes = Vec::with_capacity(self.estimated_bytes() + self.encoded_bytes / 8);
         bytes.extend_from_slice(&header.to_bytes());
@@ -291,7 +294,7 @@ impl ColumnTableBuilder {
             max_insert_ts: self.max_ts,
             columns: entries,
         };
-        let footer_bytes = footer.to_bytes();
+        let footer_bytes = footer.to_bytes(FORMAT_VERSION);
         let crc = checksum(file, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes);
         let trailer = trailer_bytes(file, bytes.len() as u64, footer_bytes.len() as u32, crc);
         bytes.extend_from_slice(&footer_bytes);
@@ -311,12 +314,16 @@ impl ColumnTableBuilder {
 /// Appends a column's blocks and answers its part of the footer.
 fn write_column(bytes: &mut Vec<u8>, file: FileId, number: u32, column: &mut ColumnState) -> ColumnEntry {
     let mut blocks = Vec::with_capacity(column.blocks.len());
-    for (index, block) in std::mem::take(&mut column.blocks).into_iter().enumerate() {
-        blocks.push(BlockEntry {
-            bytes: block.bytes.len() as u32,
-            checksum: checksum(file, number, index as u32, &block.bytes),
-            stats: block.stats,
-        });
+    let mut index = 0;
+    for block in std::mem::take(&mut column.blocks) {
+        let mut slices = Vec::with_capacity(block.slice_bytes.len());
+        let mut rest = &block.bytes[..];
+        for &slice_bytes in &block.slice_bytes {
+            let (slice, others) = rest.split_at(slice_bytes as usize);
+            slices.push(SliceEntry { bytes: slice_bytes, checksum: checksum(file, number, index, slice) });
+            (rest, index) = (others, index + 1);
+        }
+        blocks.push(BlockEntry { slice_rows: block.slice_rows, slices, stats: block.stats });
         bytes.extend_from_slice(&block.bytes);
     }
     column.hashes.sort_unstable();

@@ -11,7 +11,7 @@ use crate::ids::FileId;
 pub struct BlockKey {
     /// The file.
     pub file: FileId,
-    /// The block's number in the file: column × blocks per column + block.
+    /// The number in the file of the block, or of the slice of it: in the order of columns, then rows.
     pub block: u32,
 }
 

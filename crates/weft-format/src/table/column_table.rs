@@ -11,15 +11,17 @@ use weft_env::File;
 
 use crate::array::ArrayValue;
 use crate::bloom::{BloomFilter, hash_bytes, hash_value};
+use crate::encoding::slices::rows_of_slice;
 use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
 use crate::error::{Code, Error, Result};
 use crate::ids::{FileId, TableId, Timestamp};
 use crate::key::{self, KeyCodec, head};
+use crate::mask::Mask;
 use crate::predicate::{CompareOp, Predicate};
 use crate::row::RowCodec;
 use crate::schema::Schema;
 use crate::stats::ColumnStats;
-use crate::table::cache::{BlockCache, BlockKey};
+use crate::table::cache::{BlockCache, BlockKey, NoCache};
 use crate::table::footer::{ColumnEntry, Footer};
 use crate::table::header::{Header, Trailer};
 use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, TRAILER_BYTES, checksum};
@@ -51,14 +53,24 @@ pub(crate) struct Column {
     symbols: Option<Arc<SymbolTable>>,
     pub(crate) filter: Option<BloomFilter>,
     pub(crate) blocks: Vec<BlockPlace>,
+    slices: Vec<SlicePlace>,
+    /// The number in the file of its first slice.
+    first_slice: u32,
     pub(crate) stats: ColumnStats,
 }
 
 pub(crate) struct BlockPlace {
+    /// The number in the column of its first slice.
+    first_slice: u32,
+    /// Rows of each slice but the last.
+    slice_rows: u32,
+    pub(crate) stats: ColumnStats,
+}
+
+struct SlicePlace {
     offset: u64,
     bytes: u32,
     checksum: u32,
-    pub(crate) stats: ColumnStats,
 }
 
 impl fmt::Debug for ColumnTable {
@@ -111,7 +123,7 @@ impl ColumnTable {
         if checksum(id, FOOTER_PLACE, FOOTER_PLACE, &footer_bytes) != trailer.footer_checksum {
             return Err(Error::corrupt("its footer fails the checksum"));
         }
-        let footer = Footer::parse(&footer_bytes, header.row_count as usize, stored + 1, &types)?;
+        let footer = Footer::parse(&footer_bytes, &header, &types)?;
         let mut shape = schema.clone();
         shape.columns = stored_columns(&footer);
         let columns = place_blocks(footer.columns, trailer.footer_offset)?;
@@ -253,14 +265,51 @@ impl ColumnTable {
 
     /// A block of a column, from the cache or the file; its checksum was tested when it was loaded.
     pub fn block(&self, cache: &dyn BlockCache, column: usize, block: usize) -> Result<Arc<Block>> {
-        let number = column * self.block_count() + block;
-        let key = BlockKey { file: self.header.file, block: number as u32 };
-        cache.get(key, &mut || self.load(column, block))
+        self.block_for(cache, column, block, None)
+    }
+
+    /// A block that is read for some of its rows: slices without any of these are not loaded, and their rows mean
+    /// nothing.
+    pub fn block_for(
+        &self,
+        cache: &dyn BlockCache,
+        column: usize,
+        block: usize,
+        wanted: Option<&Mask>,
+    ) -> Result<Arc<Block>> {
+        let rows = self.block_rows(block);
+        let slice_rows = self.columns[column].blocks[block].slice_rows as usize;
+        if slice_rows >= rows {
+            return self.slice(cache, column, block, 0);
+        }
+        let is_wanted = |slice: usize| {
+            let rows = rows_of_slice(rows, slice_rows, slice);
+            wanted.is_none_or(|mask| mask.words()[rows.start / 64..rows.end.div_ceil(64)].iter().any(|&word| word != 0))
+        };
+        let load = |slice: usize| is_wanted(slice).then(|| self.slice(cache, column, block, slice)).transpose();
+        let slices = (0..rows.div_ceil(slice_rows)).map(load).collect::<Result<Vec<_>>>()?;
+        let kind = Kind::of(self.columns[column].data_type);
+        Ok(Arc::new(Block::of_slices(kind, rows, slice_rows, slices)))
+    }
+
+    /// The slice of a column that holds a row, and the row's number in it.
+    fn slice_at(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<(Arc<Block>, usize)> {
+        let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
+        let slice_rows = self.columns[column].blocks[block].slice_rows as usize;
+        Ok((self.slice(cache, column, block, row / slice_rows)?, row % slice_rows))
+    }
+
+    fn slice(&self, cache: &dyn BlockCache, column: usize, block: usize, slice: usize) -> Result<Arc<Block>> {
+        let parts = &self.columns[column];
+        let number = parts.first_slice + parts.blocks[block].first_slice + slice as u32;
+        let key = BlockKey { file: self.header.file, block: number };
+        let load = || self.load_slice(column, block, slice).map_err(|error| self.in_block(column, block, error));
+        cache.get(key, &mut || load())
     }
 
     /// Reads, tests and parses a block.
-    pub(crate) fn load(&self, column: usize, block: usize) -> Result<Block> {
-        self.load_inner(column, block).map_err(|error| self.in_block(column, block, error))
+    pub(crate) fn load(&self, column: usize, block: usize) -> Result<Arc<Block>> {
+        self.block(&NoCache, column, block)
     }
 
     /// Says which block an error is about.
@@ -269,16 +318,20 @@ impl ColumnTable {
         in_file(self.header.table, self.header.file, named)
     }
 
-    fn load_inner(&self, column: usize, block: usize) -> Result<Block> {
+    fn load_slice(&self, column: usize, block: usize, slice: usize) -> Result<Block> {
         let parts = &self.columns[column];
-        let place = &parts.blocks[block];
+        let (number, slice_rows) = (parts.blocks[block].first_slice as usize + slice, parts.blocks[block].slice_rows);
+        let place = &parts.slices[number];
         let mut buffer = MutableBuffer::from_len_zeroed(place.bytes as usize);
         read(&*self.file, buffer.as_slice_mut(), place.offset)?;
-        if checksum(self.header.file, column as u32, block as u32, buffer.as_slice()) != place.checksum {
+        if checksum(self.header.file, column as u32, number as u32, buffer.as_slice()) != place.checksum {
             return Err(Error::corrupt("it fails its checksum"));
         }
         let parsed = Block::parse(buffer.into(), parts.symbols.as_ref())?;
-        let expected = (self.block_rows(block), Kind::of(parts.data_type), place.stats.null_count as usize);
+        let rows = rows_of_slice(self.block_rows(block), slice_rows as usize, slice);
+        let is_whole = rows.len() == self.block_rows(block);
+        let null_count = if is_whole { parts.blocks[block].stats.null_count as usize } else { parsed.null_count() };
+        let expected = (rows.len(), Kind::of(parts.data_type), null_count);
         if (parsed.len(), parsed.kind(), parsed.null_count()) != expected {
             return Err(Error::corrupt("its rows, kind or NULLs are not what the footer says"));
         }
@@ -287,8 +340,8 @@ impl ColumnTable {
 
     /// One value of a column that the file has; the column number behind those is the insert timestamp.
     pub fn value(&self, cache: &dyn BlockCache, column: usize, position: u32) -> Result<Value> {
-        let (block, row) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
-        let value = self.block(cache, column, block)?.value(row);
+        let (slice, row) = self.slice_at(cache, column, position)?;
+        let value = slice.value(row);
         // Blocks do not know which of their bytes are arrays.
         Ok(match (value, self.columns[column].data_type) {
             (Value::Bytes(bytes), DataType::Array(_)) => Value::Array(ArrayValue::from_bytes(&bytes)),
@@ -303,12 +356,11 @@ impl ColumnTable {
 
     /// A whole row in [`RowCodec`]'s bytes, of the columns that the file has.
     pub fn row(&self, cache: &dyn BlockCache, position: u32) -> Result<Vec<u8>> {
-        let (block, at) = (position as usize / BLOCK_ROWS, position as usize % BLOCK_ROWS);
         let mut row = self.codec.empty_row();
         let mut scratch = Vec::new();
         for column in 0..self.codec.column_count() {
-            let found = self.block(cache, column, block)?;
-            found.with_value_in(at, &mut scratch, |value| self.codec.put(&mut row, column, value));
+            let (slice, at) = self.slice_at(cache, column, position)?;
+            slice.with_value_in(at, &mut scratch, |value| self.codec.put(&mut row, column, value));
         }
         Ok(row)
     }
@@ -351,18 +403,26 @@ fn stored_columns(footer: &Footer) -> Vec<crate::Column> {
 
 /// Blocks lie one after the other, from the header to the footer.
 fn place_blocks(entries: Vec<ColumnEntry>, footer_offset: u64) -> Result<Vec<Column>> {
-    let mut offset = HEADER_BYTES as u64;
+    let (mut offset, mut first_slice) = (HEADER_BYTES as u64, 0);
     let mut columns = Vec::with_capacity(entries.len());
     for entry in entries {
         let symbols = if entry.symbols.is_empty() { None } else { Some(Arc::new(SymbolTable::parse(&entry.symbols)?)) };
         let mut stats = ColumnStats::empty();
         let mut blocks = Vec::with_capacity(entry.blocks.len());
+        let mut slices = Vec::with_capacity(entry.blocks.len());
         for block in entry.blocks {
             stats.merge(&block.stats);
-            blocks.push(BlockPlace { offset, bytes: block.bytes, checksum: block.checksum, stats: block.stats });
-            offset += u64::from(block.bytes);
+            let (first, slice_rows) = (slices.len() as u32, block.slice_rows as u32);
+            blocks.push(BlockPlace { first_slice: first, slice_rows, stats: block.stats });
+            for slice in block.slices {
+                slices.push(SlicePlace { offset, bytes: slice.bytes, checksum: slice.checksum });
+                offset += u64::from(slice.bytes);
+            }
         }
-        columns.push(Column { data_type: entry.data_type, symbols, filter: entry.filter, blocks, stats });
+        let filter = entry.filter;
+        let column = Column { data_type: entry.data_type, symbols, filter, blocks, slices, first_slice, stats };
+        first_slice += column.slices.len() as u32;
+        columns.push(column);
     }
     if offset != footer_offset {
         return Err(Error::corrupt(format!("its blocks end at {offset}, its footer starts at {footer_offset}")));

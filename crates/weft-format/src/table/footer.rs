@@ -1,13 +1,17 @@
 //! The footer: keys, filters, and for every column its type, symbol table, and blocks with their statistics.
 
 use crate::bloom::BloomFilter;
+use crate::encoding::layout::SLICE_ROWS_MIN;
 use crate::encoding::{BLOCK_ROWS, Kind};
 use crate::error::{Error, Result};
 use crate::ids::Timestamp;
 use crate::interval::Interval;
 use crate::row::array;
 use crate::stats::ColumnStats;
-use crate::table::layout::{INDEX_ROWS, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT};
+use crate::table::header::Header;
+use crate::table::layout::{
+    INDEX_ROWS, SLICES_VERSION, STATS_HAS_MAX, STATS_HAS_MIN, STATS_MAX_EXACT, STATS_MIN_EXACT,
+};
 use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
 
@@ -33,13 +37,21 @@ pub(crate) struct ColumnEntry {
 
 /// One block.
 pub(crate) struct BlockEntry {
-    pub(crate) bytes: u32,
-    pub(crate) checksum: u32,
+    /// Rows of each slice but the last, a power of two; [`BLOCK_ROWS`] of a block that is not cut.
+    pub(crate) slice_rows: usize,
+    pub(crate) slices: Vec<SliceEntry>,
     pub(crate) stats: ColumnStats,
 }
 
+/// One slice of a block.
+pub(crate) struct SliceEntry {
+    pub(crate) bytes: u32,
+    pub(crate) checksum: u32,
+}
+
 impl Footer {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// In a version of the format; versions before 2 know no slices.
+    pub(crate) fn to_bytes(&self, version: u16) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.min_insert_ts.0.to_le_bytes());
         out.extend_from_slice(&self.max_insert_ts.0.to_le_bytes());
@@ -51,17 +63,23 @@ impl Footer {
             put_bytes(&mut out, &column.symbols);
             put_filter(&mut out, column.filter.as_ref());
             for block in &column.blocks {
-                out.extend_from_slice(&block.bytes.to_le_bytes());
-                out.extend_from_slice(&block.checksum.to_le_bytes());
+                if version >= SLICES_VERSION {
+                    out.push(block.slice_rows.ilog2() as u8);
+                }
+                for slice in &block.slices {
+                    out.extend_from_slice(&slice.bytes.to_le_bytes());
+                    out.extend_from_slice(&slice.checksum.to_le_bytes());
+                }
                 put_stats(&mut out, &block.stats);
             }
         }
         out
     }
 
-    /// Reads a footer that passed its checksum, of `count` columns, insert timestamps last. `types` are those of the
-    /// columns that the reader knows; the file may have fewer (schema 1), or more, which nobody asks for then.
-    pub(crate) fn parse(bytes: &[u8], rows: usize, count: usize, types: &[DataType]) -> Result<Footer> {
+    /// Reads a footer that passed its checksum. `types` are those of the columns that the reader knows; the file may
+    /// have fewer (schema 1), or more, which nobody asks for then.
+    pub(crate) fn parse(bytes: &[u8], header: &Header, types: &[DataType]) -> Result<Footer> {
+        let (rows, count) = (header.row_count as usize, header.column_count as usize);
         let mut input = Input { bytes };
         let min_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
         let max_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
@@ -80,7 +98,7 @@ impl Footer {
             if let Some(&expected) = expected.filter(|expected| !is_stored_alike(**expected, found)) {
                 return Err(Error::corrupt(format!("its column {number} is not of type {expected}")));
             }
-            columns.push(parse_column(&mut input, rows, found)?);
+            columns.push(parse_column(&mut input, header, found)?);
         }
         if !input.bytes.is_empty() {
             return Err(Error::corrupt(format!("its footer has {} bytes left over", input.bytes.len())));
@@ -101,7 +119,8 @@ fn is_stored_alike(a: DataType, b: DataType) -> bool {
     }
 }
 
-fn parse_column(input: &mut Input<'_>, rows: usize, data_type: DataType) -> Result<ColumnEntry> {
+fn parse_column(input: &mut Input<'_>, header: &Header, data_type: DataType) -> Result<ColumnEntry> {
+    let (rows, kind) = (header.row_count as usize, Kind::of(data_type));
     let symbols = input.bytes()?.to_vec();
     let filter = match input.bytes()? {
         [] => None,
@@ -109,13 +128,28 @@ fn parse_column(input: &mut Input<'_>, rows: usize, data_type: DataType) -> Resu
     };
     let mut blocks = Vec::new();
     for block in 0..rows.div_ceil(BLOCK_ROWS) {
-        let bytes = input.number()?;
-        let checksum = input.number()?;
         let block_rows = BLOCK_ROWS.min(rows - block * BLOCK_ROWS);
-        let stats = parse_stats(input, Kind::of(data_type), block_rows as u64)?;
-        blocks.push(BlockEntry { bytes, checksum, stats });
+        let slice_rows = if header.version >= SLICES_VERSION { parse_slice_rows(input, kind)? } else { BLOCK_ROWS };
+        let mut slices = Vec::with_capacity(block_rows.div_ceil(slice_rows));
+        for _ in 0..block_rows.div_ceil(slice_rows) {
+            slices.push(SliceEntry { bytes: input.number()?, checksum: input.number()? });
+        }
+        let stats = parse_stats(input, kind, block_rows as u64)?;
+        blocks.push(BlockEntry { slice_rows, slices, stats });
     }
     Ok(ColumnEntry { data_type, symbols, filter, blocks })
+}
+
+/// Only texts are cut.
+fn parse_slice_rows(input: &mut Input<'_>, kind: Kind) -> Result<usize> {
+    let [exponent] = input.take()?;
+    let slice_rows = 1usize.checked_shl(exponent.into()).unwrap_or(0);
+    let can_be = slice_rows == BLOCK_ROWS || kind.is_variable() && (SLICE_ROWS_MIN..BLOCK_ROWS).contains(&slice_rows);
+    if can_be {
+        Ok(slice_rows)
+    } else {
+        Err(Error::corrupt(format!("a block of {kind:?} claims slices of 2^{exponent} rows")))
+    }
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {

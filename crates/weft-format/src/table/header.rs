@@ -4,7 +4,9 @@ use crate::encoding::BLOCK_ROWS;
 use crate::error::{Code, Error, Result};
 use crate::ids::{FileId, TableId};
 use crate::row::array;
-use crate::table::layout::{END_MAGIC, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, MAGIC, TRAILER_BYTES};
+use crate::table::layout::{
+    END_MAGIC, FORMAT_VERSION, FORMAT_VERSION_MIN, HEADER_BYTES, INDEX_ROWS, MAGIC, TRAILER_BYTES,
+};
 
 /// The header's fields that vary.
 #[derive(Clone, Copy, Debug)]
@@ -15,13 +17,14 @@ pub(crate) struct Header {
     /// Stored columns, the insert timestamps included.
     pub(crate) column_count: u32,
     pub(crate) row_count: u32,
+    pub(crate) version: u16,
 }
 
 impl Header {
     pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes[8..10].copy_from_slice(&self.version.to_le_bytes());
         bytes[10..12].copy_from_slice(&(HEADER_BYTES as u16).to_le_bytes());
         bytes[12..16].copy_from_slice(&self.table.0.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.file.0.to_le_bytes());
@@ -45,8 +48,9 @@ impl Header {
             return Err(Error::corrupt("its header fails the checksum"));
         }
         let version = u16::from_le_bytes(array(&bytes[8..]));
-        if version != FORMAT_VERSION {
-            let what = format!("it has format version {version}, this release reads {FORMAT_VERSION}");
+        if !(FORMAT_VERSION_MIN..=FORMAT_VERSION).contains(&version) {
+            let reads = format!("{FORMAT_VERSION_MIN} to {FORMAT_VERSION}");
+            let what = format!("it has format version {version}, this release reads {reads}");
             return Err(
                 Error::new(Code::VersionMismatch, what).hint("open the directory with the release that wrote it")
             );
@@ -61,6 +65,7 @@ impl Header {
             schema_version: number(24),
             column_count: number(28),
             row_count: number(32),
+            version,
         };
         if header.row_count == 0 { Err(Error::corrupt("its header claims no rows")) } else { Ok(header) }
     }

@@ -4,8 +4,12 @@
 pub const MAGIC: [u8; 8] = *b"WEFTCOLT";
 /// Last bytes of the file.
 pub const END_MAGIC: [u8; 4] = *b"WEND";
-/// Version of the format that this release writes and reads.
-pub const FORMAT_VERSION: u16 = 1;
+/// Version of the format that this release writes.
+pub const FORMAT_VERSION: u16 = 2;
+/// The first version that this release reads: before version 2 every block was one slice.
+pub const FORMAT_VERSION_MIN: u16 = 1;
+/// The first version whose blocks may be cut into slices.
+pub(crate) const SLICES_VERSION: u16 = 2;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 64;
 /// Bytes of the trailer.
@@ -41,7 +45,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, FLAG_VALIDITY};
+    use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, FLAG_VALIDITY, SLICE_ROWS_MIN};
     use crate::encoding::{BLOCK_ROWS, Encoding, Kind, TEXT_GROUP_ROWS, UNIT_ROWS};
     use crate::types::{DataType, Element, TYPE_BYTES};
 
@@ -52,7 +56,7 @@ mod tests {
         let mut note = |name: &str, value: &dyn std::fmt::Debug| writeln!(found, "{name} {value:?}").unwrap();
         note("MAGIC", &std::str::from_utf8(&MAGIC).unwrap());
         note("END_MAGIC", &std::str::from_utf8(&END_MAGIC).unwrap());
-        note("FORMAT_VERSION", &FORMAT_VERSION);
+        note("FORMAT_VERSION", &(FORMAT_VERSION_MIN, FORMAT_VERSION));
         note("HEADER_BYTES", &HEADER_BYTES);
         note("TRAILER_BYTES", &TRAILER_BYTES);
         note("INDEX_ROWS", &INDEX_ROWS);
@@ -65,6 +69,7 @@ mod tests {
         note("BLOCK_HEADER_BYTES", &BLOCK_HEADER_BYTES);
         note("ALIGN_BYTES", &ALIGN_BYTES);
         note("FLAG_VALIDITY", &FLAG_VALIDITY);
+        note("SLICE_ROWS_MIN", &SLICE_ROWS_MIN);
         note("UNIT_ROWS", &UNIT_ROWS);
         note("TEXT_GROUP_ROWS", &TEXT_GROUP_ROWS);
         note("ENCODINGS", &Encoding::ALL.map(|encoding| (encoding as u8, encoding)));

@@ -15,6 +15,7 @@ use crate::encoding::{BLOCK_ROWS, Block, BlockBuilder, HashesWanted};
 use crate::error::{ErrorKind, Result};
 use crate::ids::{FileId, TableId, Timestamp};
 use crate::key::KeyCodec;
+use crate::mask::Mask;
 use crate::predicate::{CompareOp, Predicate};
 use crate::row::RowCodec;
 use crate::schema::{Column, Schema};
@@ -199,6 +200,113 @@ fn pruning(table: &ColumnTable, rows: &[(Vec<u8>, Vec<Value>, u64)], random: &mu
     }
 }
 
+/// Rows whose texts fill several slices; every third has none.
+fn wide_rows(schema: &Schema, count: usize) -> Vec<(Vec<u8>, Vec<Value>, u64)> {
+    let mut random = Random(17);
+    let mut row = |id: usize| {
+        let random_bytes: Vec<u8> = (0..random.below(400)).map(|_| random.next() as u8).collect();
+        let letters: String = (0..100 + random.below(200)).map(|_| (b'a' + random.below(20) as u8) as char).collect();
+        let words = format!("the {} weft and the {} warp {id} ", random.below(1000), random.below(1000)).repeat(6);
+        let mut values = vec![Value::Int(id as i64), Value::Text(words.into()), Value::Text(letters.into())];
+        values.push(if id % 3 == 0 || id < 200 { Value::Null } else { Value::Bytes(random_bytes.into()) });
+        (KeyCodec::new(schema).encode([values[0].as_ref()]), values, 1)
+    };
+    (0..count).map(&mut row).collect()
+}
+
+#[test]
+fn a_wide_block_is_read_in_slices() {
+    let schema = schema(&[DataType::BigInt, DataType::Text, DataType::Text, DataType::Bytea], &[0]);
+    let rows = wide_rows(&schema, BLOCK_ROWS + 3000);
+    let image = build(&schema, &rows, &ColumnTableOptions::default());
+    let table = open(&image.bytes, &schema).unwrap();
+    table.verify().unwrap();
+    let (cache, codec) = (Keep::default(), RowCodec::new(&schema));
+    let loaded = |cache: &Keep| cache.0.lock().unwrap().values().map(|block| block.memory_bytes()).sum::<usize>();
+    assert_eq!(codec.decode(&table.row(&cache, 5000).unwrap()), rows[5000].1);
+    assert_eq!(cache.0.lock().unwrap().len(), 4, "a slice per column");
+    assert!(loaded(&cache) < 3 * (48 << 10) + (12 << 10), "{} bytes for one row", loaded(&cache));
+    for (position, row) in rows.iter().enumerate() {
+        assert_eq!(codec.decode(&table.row(&cache, position as u32).unwrap()), row.1);
+    }
+    let all_bytes = loaded(&cache);
+    for (column, data_type) in [(1, DataType::Text), (2, DataType::Text), (3, DataType::Bytea)] {
+        for (block, first) in [(0, 0), (1, BLOCK_ROWS)] {
+            let values: Vec<&Value> = rows[first..].iter().take(BLOCK_ROWS).map(|row| &row.1[column]).collect();
+            let whole = table.block(&cache, column, block).unwrap();
+            let mut plain = BlockBuilder::new(data_type);
+            values.iter().for_each(|value| plain.push(value.as_ref()));
+            let bytes = plain.finish(HashesWanted::None).bytes;
+            let symbols = plain.symbol_table();
+            let symbols =
+                (!symbols.is_empty()).then(|| Arc::new(crate::encoding::SymbolTable::parse(&symbols).unwrap()));
+            let plain = Block::parse(arrow_buffer::Buffer::from_vec(bytes), symbols.as_ref()).unwrap();
+            assert_eq!((whole.len(), whole.null_count()), (plain.len(), plain.null_count()));
+            assert_eq!(&whole.decode(data_type), &plain.decode(data_type));
+            some_rows_of_slices(&table, column, block, &plain, data_type);
+        }
+    }
+    assert!(all_bytes > 40 * (32 << 10), "{all_bytes}: many slices");
+}
+
+/// What is read for a mask is what the whole block has there, and only the slices with rows of the mask are loaded.
+fn some_rows_of_slices(table: &ColumnTable, column: usize, block: usize, plain: &Block, data_type: DataType) {
+    let predicates = [
+        Predicate::IsNull { column },
+        Predicate::IsNotNull { column },
+        Predicate::Compare { column, op: CompareOp::Gt, value: plain.value(plain.len() / 2 + 1) },
+    ];
+    let mut narrow = Mask::none(plain.len());
+    narrow.set_range(1100, 1103);
+    let mut sparse = narrow.clone();
+    [0, 700, plain.len() - 1].into_iter().for_each(|row| sparse.set(row));
+    for mask in [narrow, sparse, Mask::all(plain.len())] {
+        let cache = Keep::default();
+        let part = table.block_for(&cache, column, block, Some(&mask)).unwrap();
+        let slices = cache.0.lock().unwrap().len();
+        assert!(slices <= mask.count() && (mask.count() < 100 || slices > 8), "{slices} slices loaded");
+        let positions = mask.positions();
+        assert_eq!(&part.decode_selected(data_type, &positions), &plain.decode_selected(data_type, &positions));
+        let (found, expected) = (part.decode(data_type), plain.decode(data_type));
+        for &row in &positions {
+            assert_eq!(found.slice(row as usize, 1).as_ref(), expected.slice(row as usize, 1).as_ref());
+        }
+        for predicate in &predicates {
+            let (mut found, mut expected) = (mask.clone(), mask.clone());
+            part.filter(predicate, &mut found);
+            plain.filter(predicate, &mut expected);
+            assert_eq!(found, expected, "{predicate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_without_slices_is_still_read() {
+    let mut random = Random(18);
+    let schema = schema(&TYPES, &[3]);
+    let rows = rows(&schema, BLOCK_ROWS + 100, &mut random);
+    let image = build(&schema, &rows, &ColumnTableOptions::default());
+    let mut header = header::Header::parse(&crate::row::array(&image.bytes)).unwrap();
+    let end = image.bytes.len() - layout::TRAILER_BYTES;
+    let start = u64::from_le_bytes(crate::row::array(&image.bytes[end..])) as usize;
+    let footer = footer::Footer::parse(&image.bytes[start..end], &header, &TYPES).unwrap();
+    assert!(footer.columns.iter().flat_map(|column| &column.blocks).all(|block| block.slices.len() == 1));
+    header.version = 1;
+    let footer_bytes = footer.to_bytes(1);
+    let mut old = header.to_bytes().to_vec();
+    old.extend_from_slice(&image.bytes[layout::HEADER_BYTES..start]);
+    let crc = layout::checksum(FileId(77), layout::FOOTER_PLACE, layout::FOOTER_PLACE, &footer_bytes);
+    old.extend_from_slice(&footer_bytes);
+    old.extend_from_slice(&header::trailer_bytes(FileId(77), start as u64, footer_bytes.len() as u32, crc));
+    assert!(old.len() < image.bytes.len(), "a byte less per block");
+    assert_eq!(read_all(&old, &schema).unwrap(), read_all(&image.bytes, &schema).unwrap());
+    for version in [0, 3] {
+        let later = header::Header { version, ..header }.to_bytes();
+        let error = open(&[&later, &old[layout::HEADER_BYTES..]].concat(), &schema).unwrap_err();
+        assert_eq!(error.code(), crate::Code::VersionMismatch, "{error}");
+    }
+}
+
 #[test]
 fn batches_and_rows_give_the_same_file() {
     let mut random = Random(12);
@@ -313,7 +421,7 @@ fn the_bytes_of_a_table_never_change() {
     rows.iter_mut().for_each(|row| row.1[7] = Value::Text("weft".into()));
     rows.iter_mut().for_each(|row| row.1[8] = Value::Null);
     let image = build(&schema, &rows, &ColumnTableOptions::default());
-    assert_eq!((image.bytes.len(), crc32c::crc32c(&image.bytes)), (38_081, 2_077_497_785), "{WHEN_BYTES_CHANGE}");
+    assert_eq!((image.bytes.len(), crc32c::crc32c(&image.bytes)), (38_094, 3_211_195_362), "{WHEN_BYTES_CHANGE}");
 }
 
 #[test]

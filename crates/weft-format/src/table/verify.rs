@@ -1,5 +1,7 @@
 //! The deep check of a column table: every block against its checksum, its statistics, its filters and the key order.
 
+use std::sync::Arc;
+
 use crate::bloom::{hash_bytes, hash_value};
 use crate::encoding::{BLOCK_ROWS, Block};
 use crate::error::{Error, Result};
@@ -68,7 +70,7 @@ impl ColumnTable {
         let mut last: Option<(Vec<u8>, u64)> = None;
         let (mut min_ts, mut max_ts) = (u64::MAX, 0);
         for block in 0..self.block_count() {
-            let blocks: Vec<Block> =
+            let blocks: Vec<Arc<Block>> =
                 self.key_columns.iter().map(|&column| self.load(column, block)).collect::<Result<_>>()?;
             let stamps = self.load(self.insert_ts_column(), block)?;
             for row in 0..self.block_rows(block) {

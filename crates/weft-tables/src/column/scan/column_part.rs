@@ -26,7 +26,7 @@ impl Plan {
         let rows = table.block_rows(block);
         let mut mask = self.visible_rows(scan, block)?;
         for predicate in &scan.predicates {
-            let encoded = table.block(scan.part.cache(), predicate.column(), block)?;
+            let encoded = table.block_for(scan.part.cache(), predicate.column(), block, mask.as_ref())?;
             encoded.filter(predicate, mask.get_or_insert_with(|| Mask::all(rows)));
         }
         let selected = mask.as_ref().map_or(rows, Mask::count);
@@ -93,7 +93,7 @@ impl Plan {
                 columns.push(missing_column(&self.codec, data_type, ordinal, selected));
                 continue;
             }
-            let encoded = table.block(scan.part.cache(), ordinal, block)?;
+            let encoded = table.block_for(scan.part.cache(), ordinal, block, mask)?;
             columns.push(match (&kept, &positions) {
                 (Some(kept), _) => kept.of_block(&encoded, data_type)?,
                 (None, Some(positions)) => encoded.decode_selected(data_type, positions),
