@@ -203,9 +203,7 @@ impl Block {
 
     fn selected_views(&self, selection: &[u32]) -> (Vec<u128>, Vec<Buffer>) {
         let whole = match &self.body {
-            Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) | Body::Slices(_) => {
-                selection.len() * 3 > self.rows
-            },
+            Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) | Body::Slices(_) => selection.len() * 3 > self.rows,
             _ => true,
         };
         if whole {

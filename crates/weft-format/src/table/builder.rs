@@ -17,9 +17,7 @@ use crate::row::RowCodec;
 use crate::schema::Schema;
 use crate::table::footer::{BlockEntry, ColumnEntry, Footer, SliceEntry};
 use crate::table::header::{Header, trailer_bytes};
-use crate::table::layout::{
-    COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, checksum,
-};
+use crate::table::layout::{COLUMN_BLOOM_BYTES_MAX, FOOTER_PLACE, FORMAT_VERSION, HEADER_BYTES, INDEX_ROWS, checksum};
 use crate::types::DataType;
 use crate::value::ValueRef;
 

@@ -208,7 +208,7 @@ fn wide_rows(schema: &Schema, count: usize) -> Vec<(Vec<u8>, Vec<Value>, u64)> {
         let letters: String = (0..100 + random.below(200)).map(|_| (b'a' + random.below(20) as u8) as char).collect();
         let words = format!("the {} weft and the {} warp {id} ", random.below(1000), random.below(1000)).repeat(6);
         let mut values = vec![Value::Int(id as i64), Value::Text(words.into()), Value::Text(letters.into())];
-        values.push(if id % 3 == 0 || id < 200 { Value::Null } else { Value::Bytes(random_bytes.into()) });
+        values.push(if id.is_multiple_of(3) || id < 200 { Value::Null } else { Value::Bytes(random_bytes.into()) });
         (KeyCodec::new(schema).encode([values[0].as_ref()]), values, 1)
     };
     (0..count).map(&mut row).collect()
