@@ -21,6 +21,13 @@ cargo build --release
 python3 bench/xbench.py --rows 1500000 --memory-limit 768MB --update-doc
 ```
 
+Not all of the figures below come from one run: each says its sizes. Table 1 and its form with pauses have wide rows, 1.2 GB:
+
+```sh
+python3 bench/xbench.py --add --memory-limit 768MB --only table1,paced --rows 300000 --mix-row-bytes 4096 \\
+    --queries 20100 --schedulers cost,greedy --writes-per-second 1500 --reads-per-second 250 --update-doc
+```
+
 `weft bench xbench` runs on Weft what `bench/synchrostore/duck.py` runs on DuckDB: tables of 31 columns (`col_0 bigint PRIMARY
 KEY`, 15 integers, 15 strings) by the same formula, and after each experiment both must have the same count and sum. The
 paper's data has 10 to 20 GB on a machine with 48 cores; ratios are compared, not times.

@@ -163,10 +163,7 @@ impl Block {
             Some(at) => self.buffer.as_slice()[at + position / 8] >> (position % 8) & 1 == 0,
             None if self.null_count == 0 => false,
             None => match &self.body {
-                Body::Slices(slices) => {
-                    let (slice, row) = slices.at(position);
-                    slice.is_null(row)
-                }
+                Body::Slices(slices) => slices.at(position).is_none_or(|(slice, row)| slice.is_null(row)),
                 _ => true,
             },
         }
@@ -277,10 +274,10 @@ impl Block {
             }
             Body::RunLength(ends, values) => values.text_bytes_at(run_of(ends, position), scratch),
             Body::Dictionary(codes, values) => values.text_bytes_at(codes.get::<u16>(bytes, position).into(), scratch),
-            Body::Slices(slices) => {
-                let (slice, row) = slices.at(position);
-                slice.text_bytes_at(row, scratch)
-            }
+            Body::Slices(slices) => match slices.at(position) {
+                Some((slice, row)) => slice.text_bytes_at(row, scratch),
+                None => &[],
+            },
             _ => unreachable!("a body of numbers in a block of texts"),
         }
     }

@@ -4,7 +4,7 @@
 //! ```text
 //!   8192 texts in 384 KiB:  rows 0..512 │ 512..1024 │ 1024..1536 │ ... │ 7680..8192     32 KiB at most on average
 //!     one row       loads one slice
-//!     some rows     load the slices that have one, and are read as a block whose other rows mean nothing
+//!     some rows     load the slices that have one, and are read as a block whose other rows seem to be NULL
 //! ```
 //!
 //! 1. All slices but the last have the same number of rows, a power of two from 64 up: each starts at a word of a mask.
@@ -37,7 +37,7 @@ pub(crate) fn rows_of_slice(rows: usize, slice_rows: usize, slice: usize) -> Ran
     slice * slice_rows..rows.min((slice + 1) * slice_rows)
 }
 
-/// The slices of a block that were loaded; the rows of the others mean nothing.
+/// The slices of a block that were loaded; the rows of the others read as NULL.
 #[derive(Debug)]
 pub(crate) struct Slices {
     slice_rows: usize,
@@ -47,17 +47,19 @@ pub(crate) struct Slices {
 impl Block {
     /// A block of slices of `slice_rows` rows, some of which may be missing.
     pub(crate) fn of_slices(kind: Kind, rows: usize, slice_rows: usize, all: Vec<Option<Arc<Block>>>) -> Block {
-        let null_count = all.iter().flatten().map(|slice| slice.null_count).sum();
-        let body = Body::Slices(Slices { slice_rows, all });
+        let slices = Slices { slice_rows, all };
+        let nulls_of =
+            |(rows, slice): (Range<usize>, Option<&Block>)| slice.map_or(rows.len(), |slice| slice.null_count);
+        let null_count = slices.with_rows(rows).map(nulls_of).sum();
+        let body = Body::Slices(slices);
         Block { kind, rows, null_count, buffer: Buffer::from_vec(Vec::<u8>::new()), validity: None, body }
     }
 }
 
 impl Slices {
-    /// The slice with a row, and the row's number in it. Panics when the slice was not asked for.
-    pub(crate) fn at(&self, position: usize) -> (&Block, usize) {
-        let slice = self.all[position / self.slice_rows].as_deref();
-        (slice.expect("a row whose slice was loaded"), position % self.slice_rows)
+    /// The slice with a row, when it was loaded, and the row's number in it.
+    pub(crate) fn at(&self, position: usize) -> Option<(&Block, usize)> {
+        self.all[position / self.slice_rows].as_deref().map(|slice| (slice, position % self.slice_rows))
     }
 
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &Block> {
@@ -87,9 +89,9 @@ impl Slices {
     pub(crate) fn nulls(&self, rows: usize) -> NullBuffer {
         let mut bits = BooleanBufferBuilder::new(rows);
         for (rows, slice) in self.with_rows(rows) {
-            match slice.and_then(Block::nulls) {
-                Some(nulls) => bits.append_buffer(nulls.inner()),
-                None => bits.append_n(rows.len(), true),
+            match slice.map(Block::nulls) {
+                Some(Some(nulls)) => bits.append_buffer(nulls.inner()),
+                found => bits.append_n(rows.len(), found.is_some()),
             }
         }
         NullBuffer::new(bits.finish())

@@ -268,8 +268,8 @@ impl ColumnTable {
         self.block_for(cache, column, block, None)
     }
 
-    /// A block that is read for some of its rows: slices without any of these are not loaded, and their rows mean
-    /// nothing.
+    /// A block that is read for some of its rows: slices without any of these are not loaded, and their rows read as
+    /// NULL.
     pub fn block_for(
         &self,
         cache: &dyn BlockCache,
