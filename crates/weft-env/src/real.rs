@@ -257,6 +257,48 @@ impl Spawn for RealSpawn {
     fn parallelism(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
+
+    fn ask_for_slices(&self, slice: Option<Duration>) {
+        #[cfg(target_os = "linux")]
+        if let Some(mut attributes) = SchedAttributes::of_thread() {
+            attributes.runtime_nanos = slice.map_or(0, |slice| slice.as_nanos() as u64);
+            attributes.set();
+        }
+        let _ = slice;
+    }
+}
+
+/// How the calling thread is scheduled: `struct sched_attr` of Linux in its first version.
+#[cfg(target_os = "linux")]
+#[repr(C)]
+#[derive(Debug, Default)]
+struct SchedAttributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    /// Of an ordinary thread: the slice it asks for, 0 for the system's choice.
+    runtime_nanos: u64,
+    deadline_nanos: u64,
+    period_nanos: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl SchedAttributes {
+    fn of_thread() -> Option<SchedAttributes> {
+        let mut found = SchedAttributes::default();
+        let size = size_of::<SchedAttributes>() as u32;
+        // SAFETY: the call writes at most `size` bytes, to where the pointer leads.
+        let failed = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut found, size, 0) } != 0;
+        (!failed && found.policy == libc::SCHED_OTHER as u32).then_some(found)
+    }
+
+    /// A failure changes nothing: slices are a wish.
+    fn set(&self) {
+        // SAFETY: the call reads `self.size` bytes, which the kernel set to what it knows of this struct.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *self, 0) };
+    }
 }
 
 #[cfg(test)]

@@ -83,6 +83,20 @@ fn threads_report_their_panics() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn slices_are_asked_for_and_given_back() {
+    let spawn = Env::real().spawn;
+    let nice_and_slice = || super::SchedAttributes::of_thread().map(|found| (found.nice, found.runtime_nanos));
+    let Some((nice, own_nanos)) = nice_and_slice() else { return };
+    spawn.ask_for_slices(Some(Duration::from_millis(50)));
+    let (nice_now, asked_nanos) = nice_and_slice().unwrap();
+    assert_eq!(nice_now, nice, "nothing else changes");
+    assert!([own_nanos, 50_000_000].contains(&asked_nanos), "{asked_nanos}, where the system knows them");
+    spawn.ask_for_slices(None);
+    assert_eq!(nice_and_slice().unwrap(), (nice, own_nanos));
+}
+
+#[test]
 fn clock_and_rng_move() {
     let env = Env::real();
     let before = env.clock.monotonic_nanos();

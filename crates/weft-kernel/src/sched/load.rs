@@ -27,6 +27,7 @@ use weft_env::sync::Mutex;
 
 use super::forecast::{Forecast, Lately, PlanForecast, RunningPlan, YOUNG_US, forecast};
 use super::mode::SchedulerMode;
+use super::patience::Patience;
 use super::phi::{OperatorKind, PhiSet, Phis};
 use crate::budget::RowBudget;
 
@@ -60,6 +61,8 @@ pub struct Load {
     other_permille: AtomicU32,
     /// How long jobs have worked, nanoseconds.
     worked_nanos: AtomicU64,
+    /// How long jobs may still pause.
+    pub(super) patience: Patience,
     phis: Phis,
     running: Mutex<Queries>,
 }
@@ -156,6 +159,7 @@ impl Load {
             pause_permille: AtomicU32::new(1000),
             other_permille: AtomicU32::new(0),
             worked_nanos: AtomicU64::new(0),
+            patience: Patience::new(),
             phis: Phis::default(),
             running: Mutex::default(),
         };

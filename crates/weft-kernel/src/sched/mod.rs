@@ -35,6 +35,7 @@ mod load;
 mod mode;
 mod monitor;
 mod pacer;
+mod patience;
 mod phi;
 mod pick;
 mod runner;

@@ -5,7 +5,7 @@
 //!   job       ░░░░█░█░█░█░█░█░█░░░░░█░█░█░█      ░ pauses: while short ones run, and half of the time beside long ones
 //!
 //!   queries   ─█──█──█──█──█──█──█──█──█──█──     short ones without end
-//!   job       ░░░░░░░░░░░░░█░░░█░░░█░░░█░░░█     20 ms of patience once, then 3 times as long as it works
+//!   job       ░░░░░░░░░░░░░█░░░█░░░█░░░█████     20 ms once, then 3 times as long as it works, while patience lasts
 //!
 //!   queries   ───▄▄▄─▄▄─▄▄▄──────────────         one of two cores
 //!   job       ███████████████████████████         no pauses: a core is idle
@@ -14,7 +14,7 @@
 //!   pauses       whole                    half    none
 //! ```
 //!
-//! 1. Beside queries without end a job still gets a quarter of its time, so it ends; one that frees memory gets half.
+//! 1. Beside queries without end a job gets a quarter of its time, as long as its patience lasts; one that frees memory half.
 //!    Beside one of these the others work a quarter, too, unless a core is left.
 //! 2. A job pauses only where it holds no lock: nobody waits for who sleeps. (A lower priority of the thread would stop
 //!    it anywhere, also while committers wait for it.)
@@ -22,7 +22,9 @@
 //! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part
 //!    of a pause.
 //! 5. Only time on a core counts as work: who waits for a disk takes no core from anybody.
-//! 6. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
+//! 6. Where cores are never idle all jobs together pause an eighth of the time at most ([`super::patience`]); what is left
+//!    to do then is the system's: cost-based jobs ask it for long slices, so that who wakes up comes first.
+//! 7. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
 //!    work goes beside queries of which much is left, as their forecasts say.
 //!
 //! Concurrency: a few atomics and the list of queries. Crash: nothing here survives.
@@ -118,12 +120,13 @@ impl Pacer {
         pace.due_nanos = (pace.due_nanos + worked_nanos as f64 * times).min(PATIENCE_NANOS);
         let mut now_nanos = begun_nanos;
         loop {
-            let share = self.load.pause_share(self.seat_now(&pace));
+            let has_patience = self.load.patience.is_left(now_nanos);
+            let share = if has_patience { self.load.pause_share(self.seat_now(&pace)) } else { 0.0 };
             let paused_nanos = (now_nanos - begun_nanos) as f64;
             let left_nanos = self.left_nanos(&pace, share, paused_nanos);
             if left_nanos <= 0.0 {
                 if share == 0.0 {
-                    // What was worked beside idle cores is not held against it.
+                    // What was worked beside idle cores, or without patience, is not held against it.
                     (pace.slice_nanos, pace.due_nanos) = (0.0, pace.due_nanos.min(0.0));
                 } else if paused_nanos > 0.0 {
                     pace.slice_nanos = 0.0;
@@ -132,7 +135,9 @@ impl Pacer {
                 break;
             }
             clock.sleep(Duration::from_nanos(left_nanos as u64).clamp(NAP_MIN, NAP_MAX));
-            now_nanos = clock.monotonic_nanos();
+            let slept_nanos = clock.monotonic_nanos() - now_nanos;
+            self.load.patience.spend(slept_nanos);
+            now_nanos += slept_nanos;
         }
         pace.resumed_nanos = work_clock(&**clock);
         pace.paused_nanos += now_nanos - begun_nanos;

@@ -8,6 +8,7 @@ use weft_format::{Code, Result, TableId, Timestamp};
 
 use super::decide::{Debts, Decision, Occupied, Offered, Situation, decide};
 use super::jobs::{History, JobRecord, JobState};
+use super::mode::SchedulerMode;
 use super::pacer::{paused_nanos, take_seat};
 use super::phi::Phi;
 use super::pick::{Choice, Running, cost_us, pick};
@@ -16,6 +17,8 @@ use crate::table::{JobKind, JobOffer};
 
 /// How long a table rests after a job found the disk full, in nanoseconds.
 const PAUSE_NANOS: u64 = 100_000_000;
+/// The slices that jobs ask for; the system's own are a few milliseconds.
+const JOB_SLICE: Duration = Duration::from_millis(50);
 
 /// What a call of [`Runner::run_one`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +102,24 @@ impl State {
         self.waiting.remove(&(offer.table, offer.kind));
         self.history.start(offer, reason, core.env.clock.wall_micros(), begun_nanos);
         started
+    }
+}
+
+/// While this lives its thread asks for long slices, so that queries that wake up come before it (pacer 6).
+struct LongSlices<'a> {
+    core: &'a Core,
+}
+
+impl LongSlices<'_> {
+    fn ask(core: &Core) -> LongSlices<'_> {
+        core.env.spawn.ask_for_slices(Some(JOB_SLICE));
+        LongSlices { core }
+    }
+}
+
+impl Drop for LongSlices<'_> {
+    fn drop(&mut self) {
+        self.core.env.spawn.ask_for_slices(None);
     }
 }
 
@@ -223,6 +244,7 @@ impl Runner {
     fn run(&self, core: &Core, offer: &JobOffer, started: Started) -> Result<()> {
         let frees = offer.kind.frees_memory();
         take_seat(started.seat, frees, &*core.env.clock);
+        let _slices = (core.services.load.mode() == SchedulerMode::Cost).then(|| LongSlices::ask(core));
         let _freeing = frees.then(|| core.services.load.freeing());
         let mut ending = Ending { runner: self, core, started, cost_us: cost_us(&offer.price), outcome: None };
         let result = match core.catalog.by_id(offer.table) {

@@ -92,6 +92,29 @@ fn beside_short_queries_without_end_a_job_works_a_quarter_of_its_time() {
 }
 
 #[test]
+fn patience_ends_where_cores_are_never_idle_and_comes_back() {
+    let (clock, _, load, mut pacer) = load();
+    let query = load.begin(plan_of(1e6));
+    let waiting = query.waiting();
+    let share_of_pauses = |pacer: &mut Pacer, work_ms: u64| {
+        let paused: u64 = (0..work_ms * 2).map(|_| pause_after(&clock, pacer, MS / 2)).sum();
+        paused as f64 / (paused + work_ms * MS) as f64
+    };
+    let first = share_of_pauses(&mut pacer, 500);
+    assert!((0.48..0.52).contains(&first), "half of the time beside a long query: {first}");
+    share_of_pauses(&mut pacer, 1000);
+    let later = share_of_pauses(&mut pacer, 10_000);
+    assert!((0.11..0.14).contains(&later), "an eighth of it in the long run: {later}");
+    drop(waiting);
+    clock.advance(8000 * MS);
+    let mut pacer = job(&load, 0);
+    let query = load.begin(plan_of(1e6));
+    let _waiting = query.waiting();
+    let again = share_of_pauses(&mut pacer, 500);
+    assert!((0.48..0.52).contains(&again), "what was saved up while no query ran: {again}");
+}
+
+#[test]
 fn beside_short_queries_without_end_a_conversion_works_half_of_its_time() {
     let (clock, _, load, _) = load();
     let _freeing = load.freeing();
