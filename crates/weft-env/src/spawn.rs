@@ -9,9 +9,9 @@ pub trait Spawn: Send + Sync {
     fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle>;
     /// How many threads can run at the same time here.
     fn parallelism(&self) -> usize;
-    /// Asks the system to run the calling thread in slices of so long, or of its own choice, while others want its core:
-    /// whoever wakes up and asks for shorter ones comes first, and all get as much as before. Linux does that from 6.12
-    /// on (EEVDF); where it is unknown nothing happens.
+    /// Asks the system to run the calling thread in slices of so long, or of its own choice, while others want its
+    /// core: whoever wakes up and asks for shorter ones comes first, and all get as much as before. Linux does that
+    /// from 6.12 on (EEVDF); where it is unknown nothing happens.
     fn ask_for_slices(&self, _slice: Option<Duration>) {}
 }
 

@@ -1,5 +1,5 @@
-//! A wide block in slices: blocks of fewer rows, each with its own place and checksum in the file, so that one row costs
-//! what its slice has, not what 8192 rows have.
+//! A wide block in slices: blocks of fewer rows, each with its own place and checksum in the file, so that one row
+//! costs what its slice has, not what 8192 rows have.
 //!
 //! ```text
 //!   8192 texts in 384 KiB:  rows 0..512 │ 512..1024 │ 1024..1536 │ ... │ 7680..8192     32 KiB at most on average

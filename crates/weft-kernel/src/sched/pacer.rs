@@ -14,16 +14,16 @@
 //!   pauses       whole                    half    none
 //! ```
 //!
-//! 1. Beside queries without end a job gets a quarter of its time, as long as its patience lasts; one that frees memory half.
-//!    Beside one of these the others work a quarter, too, unless a core is left.
+//! 1. Beside queries without end a job gets a quarter of its time, as long as its patience lasts; one that frees
+//!    memory half. Beside one of these the others work a quarter, too, unless a core is left.
 //! 2. A job pauses only where it holds no lock: nobody waits for who sleeps. (A lower priority of the thread would stop
 //!    it anywhere, also while committers wait for it.)
 //! 3. Debt shortens the pauses, and ends them before it slows writers down, which begins at half of the limit.
 //! 4. With more jobs than idle cores those in the higher seats pause. A part of a core that is missing makes that part
 //!    of a pause.
 //! 5. Only time on a core counts as work: who waits for a disk takes no core from anybody.
-//! 6. Where cores are never idle all jobs together pause an eighth of the time at most ([`super::patience`]); what is left
-//!    to do then is the system's: cost-based jobs ask it for long slices, so that who wakes up comes first.
+//! 6. Where cores are never idle all jobs together pause an eighth of the time at most ([`super::patience`]); what is
+//!    left to do then is the system's: cost-based jobs ask it for long slices, so that who wakes up comes first.
 //! 7. What a job takes from a query is the same whenever it takes it, but a short query feels a slice of work most: so
 //!    work goes beside queries of which much is left, as their forecasts say.
 //!
