@@ -285,8 +285,8 @@ fn variable_array(views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<NullBuff
         let bytes = unsafe { BinaryViewArray::new_unchecked(views, buffers, nulls) };
         return logical(Arc::new(bytes), data_type);
     }
-    // SAFETY: every view was made from a range of the buffer that it names, which was tested to be UTF-8 between character boundaries, or
-    // holds such a text itself.
+    // SAFETY: every view was made from a range of the buffer that it names, which was tested to be UTF-8 between
+    // character boundaries, or holds such a text itself.
     let texts = unsafe { StringViewArray::new_unchecked(views, buffers, nulls) };
     logical(Arc::new(texts), data_type)
 }
