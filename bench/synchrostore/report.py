@@ -28,6 +28,9 @@ python3 bench/xbench.py --add --memory-limit 768MB --only table1,paced --rows 30
     --queries 20100 --schedulers cost,greedy --writes-per-second 1500 --reads-per-second 250 --update-doc
 ```
 
+Figures 6 and 7a were run with `--only fig6 --update-seconds 6`, 1 with `--only fig1 --update-seconds 4`, 7b with `--only fig7b
+--wide-rows 12000 --update-seconds 20`, 8 with `--only fig8 --sizes 1024,2048,4096,8192`, the soak with `--only soak --soak-seconds 1800`.
+
 `weft bench xbench` runs on Weft what `bench/synchrostore/duck.py` runs on DuckDB: tables of 31 columns (`col_0 bigint PRIMARY
 KEY`, 15 integers, 15 strings) by the same formula, and after each experiment both must have the same count and sum. The
 paper's data has 10 to 20 GB on a machine with 48 cores; ratios are compared, not times.

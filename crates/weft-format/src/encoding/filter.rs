@@ -83,7 +83,7 @@ impl Block {
                 }
             }
             Body::Texts(_) | Body::Symbols(..) | Body::Letters(..) => self.filter_texts(predicate, mask),
-            Body::Slices(slices) => slices.filter(predicate, mask),
+            Body::Slices(_) => unreachable!("slices are filtered one by one, and are not nested"),
             Body::Plain(_) | Body::Frame(_) if self.kind.is_int() => match self.kind {
                 Kind::Int16 => self.filter_ints::<u16>(predicate, mask),
                 Kind::Int32 => self.filter_ints::<u32>(predicate, mask),

@@ -201,6 +201,16 @@ fn pruning(table: &ColumnTable, rows: &[(Vec<u8>, Vec<Value>, u64)], random: &mu
     }
 }
 
+/// Some values as one block.
+fn block_of<'a>(data_type: DataType, values: impl Iterator<Item = &'a Value>) -> Block {
+    let mut builder = BlockBuilder::new(data_type);
+    values.for_each(|value| builder.push(value.as_ref()));
+    let bytes = builder.finish(HashesWanted::None).bytes;
+    let symbols = builder.symbol_table();
+    let symbols = (!symbols.is_empty()).then(|| Arc::new(crate::encoding::SymbolTable::parse(&symbols).unwrap()));
+    Block::parse(arrow_buffer::Buffer::from_vec(bytes), symbols.as_ref()).unwrap()
+}
+
 const ARRAY: DataType = DataType::Array(Element::Text);
 
 /// Rows whose texts fill several slices; every third has none.
@@ -237,15 +247,9 @@ fn a_wide_block_is_read_in_slices() {
     let all_bytes = loaded(&cache);
     for (column, data_type) in [(1, DataType::Text), (2, DataType::Text), (3, DataType::Bytea), (4, ARRAY)] {
         for (block, first) in [(0, 0), (1, BLOCK_ROWS)] {
-            let values: Vec<&Value> = rows[first..].iter().take(BLOCK_ROWS).map(|row| &row.1[column]).collect();
+            let values = rows[first..].iter().take(BLOCK_ROWS).map(|row| &row.1[column]);
             let whole = table.block(&cache, column, block).unwrap();
-            let mut plain = BlockBuilder::new(data_type);
-            values.iter().for_each(|value| plain.push(value.as_ref()));
-            let bytes = plain.finish(HashesWanted::None).bytes;
-            let symbols = plain.symbol_table();
-            let symbols =
-                (!symbols.is_empty()).then(|| Arc::new(crate::encoding::SymbolTable::parse(&symbols).unwrap()));
-            let plain = Block::parse(arrow_buffer::Buffer::from_vec(bytes), symbols.as_ref()).unwrap();
+            let plain = block_of(data_type, values);
             assert_eq!((whole.len(), whole.null_count()), (plain.len(), plain.null_count()));
             assert_eq!(&whole.decode(data_type), &plain.decode(data_type));
             some_rows_of_slices(&table, column, block, &plain, data_type);
@@ -324,13 +328,7 @@ fn batches_and_rows_give_the_same_file() {
     let mut builder = ColumnTableBuilder::new(Arc::clone(&schema), &ColumnTableOptions::default());
     for part in rows.chunks(5000) {
         let column = |(ordinal, column): (usize, &Column)| -> ArrayRef {
-            let mut values = BlockBuilder::new(column.data_type);
-            part.iter().for_each(|row| values.push(row.1[ordinal].as_ref()));
-            let bytes = values.finish(HashesWanted::None).bytes;
-            let symbols = values.symbol_table();
-            let symbols =
-                (!symbols.is_empty()).then(|| Arc::new(crate::encoding::SymbolTable::parse(&symbols).unwrap()));
-            Block::parse(arrow_buffer::Buffer::from_vec(bytes), symbols.as_ref()).unwrap().decode(column.data_type)
+            block_of(column.data_type, part.iter().map(|row| &row.1[ordinal])).decode(column.data_type)
         };
         let columns: Vec<ArrayRef> = schema.columns.iter().enumerate().map(column).collect();
         let stamps: Vec<u64> = part.iter().map(|row| row.2).collect();

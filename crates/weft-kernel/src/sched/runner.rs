@@ -175,6 +175,8 @@ impl Runner {
         if has_more {
             core.services.wake_jobs();
         }
+        // A thread of the engine; jobs that are run by hand have their caller's, who waits for them.
+        let _slices = (core.services.load.mode() == SchedulerMode::Cost).then(|| LongSlices::ask(core));
         self.run(core, &offers[index], started).map(|()| Ran::Job)
     }
 
@@ -244,7 +246,6 @@ impl Runner {
     fn run(&self, core: &Core, offer: &JobOffer, started: Started) -> Result<()> {
         let frees = offer.kind.frees_memory();
         take_seat(started.seat, frees, &*core.env.clock);
-        let _slices = (core.services.load.mode() == SchedulerMode::Cost).then(|| LongSlices::ask(core));
         let _freeing = frees.then(|| core.services.load.freeing());
         let mut ending = Ending { runner: self, core, started, cost_us: cost_us(&offer.price), outcome: None };
         let result = match core.catalog.by_id(offer.table) {
