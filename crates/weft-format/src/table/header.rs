@@ -67,7 +67,12 @@ impl Header {
             row_count: number(32),
             version,
         };
-        if header.row_count == 0 { Err(Error::corrupt("its header claims no rows")) } else { Ok(header) }
+        match header {
+            Header { row_count: 0, .. } => Err(Error::corrupt("its header claims no rows")),
+            // The insert timestamps are always there.
+            Header { column_count: 0, .. } => Err(Error::corrupt("its header claims no columns")),
+            header => Ok(header),
+        }
     }
 }
 

@@ -312,6 +312,10 @@ fn a_file_without_slices_is_still_read() {
     old.extend_from_slice(&header::trailer_bytes(FileId(77), start as u64, footer_bytes.len() as u32, crc));
     assert!(old.len() < image.bytes.len(), "a byte less per block");
     assert_eq!(read_all(&old, &schema).unwrap(), read_all(&image.bytes, &schema).unwrap());
+    let none = header::Header { column_count: 0, ..header }.to_bytes();
+    let error =
+        open(&[&none, &old[layout::HEADER_BYTES..]].concat(), &Schema::new(Vec::new(), Vec::new())).unwrap_err();
+    assert!(error.message().contains("claims no columns"), "{error}");
     for version in [0, 3] {
         let later = header::Header { version, ..header }.to_bytes();
         let error = open(&[&later, &old[layout::HEADER_BYTES..]].concat(), &schema).unwrap_err();
