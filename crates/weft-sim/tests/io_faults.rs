@@ -146,19 +146,16 @@ fn the_same_process_writes_again_when_there_is_space() {
         scenario.options.row_memory_bytes = 16 << 20;
         let end = machine.simulation.run(move |env| {
             let engine = open_engine(&env, &scenario).expect("it opens");
-            simulation.faults().fill_disk();
-            let mut full = None;
-            for n in 0..2000 {
-                if let Err(error) = write_one(&engine, n) {
-                    full = Some(error);
-                    break;
-                }
-            }
-            let full = full.expect("the disk is full at some point");
+            // Others on the disk take what jobs free, else the jobs may make room for all that is written.
+            let write_on_full_disk = |n| {
+                simulation.faults().fill_disk();
+                write_one(&engine, n)
+            };
+            let full = (0..2000).find_map(|n| write_on_full_disk(n).err()).expect("the disk is full at some point");
             assert_eq!(full.code(), Code::DiskFull, "{full}");
             assert!(full.hint_text().is_some(), "the remedy is named: {full}");
             assert!(!read_everything(&engine, &mut Random::new(1, 1)).expect("reads go on").is_empty());
-            assert_eq!(write_one(&engine, 3000).expect_err("it is still full").code(), Code::DiskFull);
+            assert_eq!(write_on_full_disk(3000).expect_err("it is still full").code(), Code::DiskFull);
             simulation.faults().set_capacity(None);
             write_one(&engine, 4000).expect("there is space again");
             assert!(has_one(&engine, 4000) && !has_one(&engine, 3000), "failed commits leave nothing");
