@@ -141,7 +141,10 @@ impl<'a> Texts<'a> {
         let index_bytes = plain_bytes - bytes.len();
         let alphabet = Alphabet::of(bytes).filter(|alphabet| letters_bytes(alphabet, bytes.len()) < bytes.len());
         let packed_bytes = alphabet.as_ref().map_or(bytes.len(), |alphabet| letters_bytes(alphabet, bytes.len()));
-        trainer.train(ends, bytes);
+        let least_ratio = alphabet.as_ref().map_or(0.0, |alphabet| alphabet.symbols_ratio_min(bytes));
+        if packed_bytes as f64 > least_ratio * bytes.len() as f64 {
+            trainer.train(ends, bytes);
+        }
         // Letters read faster than symbols: they may cost a little more, and then compressing is not even tried.
         if packed_bytes as f64 > trainer.ratio() * bytes.len() as f64 * LETTERS_PREFERENCE
             && let Some((code_ends, codes)) = trainer.compress(ends, bytes)
