@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 
 use crate::arrow_values::stored;
-use crate::encoding::encode;
+use crate::encoding::encode::{self, Options};
 use crate::encoding::kind::{Kind, UUID_FLIP, Word};
 use crate::encoding::layout::{BLOCK_ROWS, Encoding};
 use crate::encoding::symbols::SymbolTrainer;
@@ -256,21 +256,21 @@ impl BlockBuilder {
 
     /// Encodes the waiting rows (at least one) as one block and starts over.
     pub fn finish(&mut self, wanted: HashesWanted) -> EncodedBlock {
-        self.encode(wanted, false)
+        self.encode(Options { wanted, cut: false, pause: &mut || {} })
     }
 
     /// As [`BlockBuilder::finish`]; what becomes large is cut into slices.
-    pub(crate) fn finish_slices(&mut self, wanted: HashesWanted) -> EncodedBlock {
-        self.encode(wanted, true)
+    pub(crate) fn finish_slices(&mut self, wanted: HashesWanted, pause: &mut dyn FnMut()) -> EncodedBlock {
+        self.encode(Options { wanted, cut: true, pause })
     }
 
-    fn encode(&mut self, wanted: HashesWanted, cut: bool) -> EncodedBlock {
+    fn encode(&mut self, options: Options<'_>) -> EncodedBlock {
         assert!(self.rows > 0, "a block has at least one row");
         if self.null_count > 0 && self.null_count < self.rows {
             self.fill_nulls();
         }
         let mut trainer = std::mem::take(&mut self.trainer);
-        let block = encode::encode(self, &mut trainer, wanted, cut);
+        let block = encode::encode(self, &mut trainer, options);
         self.trainer = trainer;
         match &mut self.data {
             Data::Bool(values) => values.clear(),

@@ -70,13 +70,18 @@ pub(crate) fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(ALIGN_BYTES), 0);
 }
 
+/// What is wanted of an encoded block.
+pub(crate) struct Options<'a> {
+    pub(crate) wanted: HashesWanted,
+    /// Whether what becomes large is cut into slices.
+    pub(crate) cut: bool,
+    /// Called between two pieces of work on a wide block of texts.
+    pub(crate) pause: &'a mut dyn FnMut(),
+}
+
 /// Encodes what a builder holds.
-pub(crate) fn encode(
-    builder: &BlockBuilder,
-    trainer: &mut SymbolTrainer,
-    wanted: HashesWanted,
-    cut: bool,
-) -> EncodedBlock {
+pub(crate) fn encode(builder: &BlockBuilder, trainer: &mut SymbolTrainer, options: Options<'_>) -> EncodedBlock {
+    let wanted = options.wanted;
     let kind = Kind::of(builder.data_type());
     let (rows, null_count) = (builder.len(), builder.null_count);
     let shape = Shape { kind, rows, null_count, validity: &builder.validity };
@@ -95,7 +100,7 @@ pub(crate) fn encode(
         Data::Word128(values) if kind == Kind::Interval => encode_intervals(shape, values, wanted, &mut out),
         Data::Word128(values) => encode_decimals(shape, values, wanted, &mut out),
         Data::Text { ends, bytes } => {
-            return encode_texts(shape, builder, (ends, bytes), trainer, wanted, cut);
+            return encode_texts(shape, builder, (ends, bytes), trainer, options);
         }
     };
     let stats = ColumnStats::new(min_max.0, min_max.1, null_count as u64, rows as u64);

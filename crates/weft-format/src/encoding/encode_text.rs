@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::bloom::hash_bytes;
 use crate::encoding::builder::{BlockBuilder, EncodedBlock, HashesWanted};
 use crate::encoding::dictionary::text_dictionary;
-use crate::encoding::encode::{Shape, codes_bytes, write_codes, write_run_ends};
+use crate::encoding::encode::{Options, Shape, codes_bytes, write_codes, write_run_ends};
 use crate::encoding::kind::Kind;
 use crate::encoding::layout::{ALIGN_BYTES, BLOCK_ROWS, Encoding};
 use crate::encoding::letters::Alphabet;
@@ -23,16 +23,24 @@ const SYMBOLS_GAIN: usize = 24;
 /// Letters win when they need at most this many times the bytes of symbols.
 const LETTERS_PREFERENCE: f64 = 1.05;
 
-/// Encodes texts: `ends[row]` is where a row's text ends in `bytes`; NULLs are empty. With `cut`, what becomes large is
-/// cut into slices.
+/// Bytes of text from which a block is encoded with pauses, and slices between two of these.
+const PAUSE_BYTES: usize = 64 << 10;
+const PAUSE_SLICES: usize = 4;
+
+/// Encodes texts: `ends[row]` is where a row's text ends in `bytes`; NULLs are empty.
 pub(crate) fn encode_texts(
     shape: Shape<'_>,
     builder: &BlockBuilder,
     (ends, bytes): (&[u32], &[u8]),
     trainer: &mut SymbolTrainer,
-    wanted: HashesWanted,
-    cut: bool,
+    options: Options<'_>,
 ) -> EncodedBlock {
+    let Options { wanted, cut, pause } = options;
+    let mut pause = || {
+        if bytes.len() >= PAUSE_BYTES {
+            pause();
+        }
+    };
     let text = |row: usize| -> Option<&[u8]> {
         let start = if row == 0 { 0 } else { ends[row - 1] };
         let valid = shape.null_count == 0 || builder.is_valid(row);
@@ -69,14 +77,19 @@ pub(crate) fn encode_texts(
         let stats = stats_of(shape.kind, &mut entries.iter().copied(), counts);
         return EncodedBlock::whole(out, encoding, stats, hashes);
     }
+    pause();
     let texts = Texts::choose(ends, bytes, trainer);
     let slice_rows = if cut { slice_rows(rows, texts.stored_bytes()) } else { BLOCK_ROWS };
     let mut slice_bytes = Vec::with_capacity(rows.div_ceil(slice_rows));
     for slice in 0..rows.div_ceil(slice_rows) {
+        if slice.is_multiple_of(PAUSE_SLICES) {
+            pause();
+        }
         let start = out.len();
         texts.write(shape, rows_of_slice(rows, slice_rows, slice), &mut out);
         slice_bytes.push((out.len() - start) as u32);
     }
+    pause();
     let hashes = match wanted {
         HashesWanted::None => None,
         HashesWanted::Few(count) if rows > count => None,

@@ -130,8 +130,9 @@ impl ColumnTableBuilder {
         }
     }
 
-    /// Calls `pause` after each column of each batch that it takes in, of each block that it encodes, and of the file
-    /// that it lays out, about every millisecond of work: who builds in the background lets others have the core there.
+    /// Calls `pause` after each column of each batch that it takes in, of each block that it encodes, within wide
+    /// ones, and of the file that it lays out, several times in a millisecond of work: who builds in the background
+    /// lets others have the core there.
     pub fn pause_with(&mut self, pause: impl FnMut() + Send + 'static) {
         self.pause = Some(Box::new(pause));
     }
@@ -238,7 +239,7 @@ impl ColumnTableBuilder {
     /// Encodes the waiting rows.
     fn flush(&mut self) {
         for column in &mut self.columns {
-            let mut block = column.builder.finish_slices(column.wanted);
+            let mut block = column.builder.finish_slices(column.wanted, &mut || rest(&mut self.pause));
             self.encoded_bytes += block.bytes.len() + 64;
             match (column.wanted, block.hashes.take()) {
                 (HashesWanted::None, _) => {}

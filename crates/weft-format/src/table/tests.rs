@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
@@ -116,6 +117,31 @@ fn who_builds_pauses_after_each_column() {
     assert_eq!(*pauses.lock().unwrap(), 3, "columns taken in");
     builder.finish(TableId(3), FileId(77)).unwrap();
     assert_eq!(*pauses.lock().unwrap(), 3 + 4 + 4, "columns encoded, columns laid out: with the insert timestamps");
+}
+
+#[test]
+fn who_builds_pauses_within_wide_blocks() {
+    let schema = schema(&[DataType::BigInt, DataType::Text], &[0]);
+    let mut random = Random(5);
+    let pauses_of = |text_bytes: usize, random: &mut Random| {
+        let mut builder = ColumnTableBuilder::new(Arc::clone(&schema), &ColumnTableOptions::default());
+        let pauses = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&pauses);
+        builder.pause_with(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        let codec = RowCodec::new(&schema);
+        for key in 0..1_024 {
+            let text: String = (0..text_bytes).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
+            let row = [Value::Int(key), Value::Text(text.as_str().into())];
+            builder.push_row(&codec.encode(row.iter().map(Value::as_ref)), Timestamp(7));
+        }
+        builder.finish(TableId(3), FileId(77)).unwrap();
+        pauses.load(Ordering::Relaxed)
+    };
+    assert_eq!(pauses_of(20, &mut random), 3 + 3, "columns encoded, columns laid out");
+    let pauses = pauses_of(1_024, &mut random);
+    assert!(pauses > 6 + 5, "{pauses}: 1 MiB of texts has 20 slices and more, with a pause after four at most");
 }
 
 fn open(bytes: &[u8], schema: &Schema) -> Result<ColumnTable> {
