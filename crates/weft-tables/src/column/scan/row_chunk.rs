@@ -4,8 +4,10 @@
 //! finds is kept as an Arrow array beside the chunk, and later scans cost what they do on column tables. That goes for
 //! columns that are given out and for those that predicates ask about.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use weft_format::array_filter::filter_array;
 use weft_format::row_arrays::column_of_rows;
@@ -94,7 +96,7 @@ impl Plan {
     }
 
     fn keep_column(&self, scan: &ChunkScan, ordinal: usize) -> ArrayRef {
-        let array = self.whole_column(scan, ordinal);
+        let array = without_spare_room(self.whole_column(scan, ordinal));
         let bytes = array.get_array_memory_size() as u64;
         if scan.chunk.keep_column(ordinal, array.clone()) {
             scan.table.charge_cached(bytes);
@@ -110,5 +112,34 @@ impl Plan {
     fn column_of(&self, scan: &ChunkScan, ordinal: usize, positions: &[u32]) -> ArrayRef {
         let rows = positions.iter().map(|&slot| &**scan.chunk.row(slot));
         column_of_rows(&self.codec, self.schema.columns[ordinal].data_type, ordinal, rows)
+    }
+}
+
+/// Texts in buffers of their size: those that grew while they were built may be twice as large, and these are kept.
+fn without_spare_room(array: ArrayRef) -> ArrayRef {
+    match array.as_string_view_opt() {
+        Some(texts) => Arc::new(texts.gc()),
+        None => array,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::StringViewArray;
+
+    use super::*;
+
+    #[test]
+    fn kept_texts_have_no_spare_room() {
+        let texts = StringViewArray::from_iter((0..700).map(|row| (row % 7 > 0).then(|| format!("{row:0>300}"))));
+        let array: ArrayRef = Arc::new(texts);
+        let kept = without_spare_room(array.clone());
+        assert_eq!(&kept, &array);
+        let bytes = |array: &ArrayRef| -> usize {
+            array.as_string_view().data_buffers().iter().map(|buffer| buffer.capacity()).sum()
+        };
+        let used = 600 * 300;
+        assert!(bytes(&kept) < used + used / 16, "{} bytes kept for {used}", bytes(&kept));
+        assert!(bytes(&array) > used + used / 4, "{} bytes were built for {used}", bytes(&array));
     }
 }
