@@ -29,7 +29,7 @@ python3 bench/xbench.py --add --memory-limit 768MB --only table1,paced --rows 30
 ```
 
 Figures 6 and 7a were run with `--only fig6 --update-seconds 6`, 1 with `--only fig1 --update-seconds 4`, 7b with `--only fig7b
---wide-rows 12000 --update-seconds 20`, 8 with `--only fig8 --sizes 1024,2048,4096,8192`, the soak with `--only soak --soak-seconds 1800`.
+--wide-rows 30000 --update-seconds 20`, 8 with `--only fig8 --sizes 1024,2048,4096,8192`, the soak with `--only soak --soak-seconds 1800`.
 
 `weft bench xbench` runs on Weft what `bench/synchrostore/duck.py` runs on DuckDB: tables of 31 columns (`col_0 bigint PRIMARY
 KEY`, 15 integers, 15 strings) by the same formula, and after each experiment both must have the same count and sum. The
@@ -241,18 +241,21 @@ def met(lines, experiment, names):
         values = [(lines.value(experiment, name, kind, "jobs"), lines.value(experiment, name, kind, "jobs_s")) for name in names]
         if any(count for count, _ in values):
             rows.append([f"{kind} jobs", *("-" if count is None else f"{shown(count)}, {shown(s)} s" for count, s in values)])
-    beside = []
-    for name in names:
-        met_jobs = dict((line["metric"], line) for line in lines.select(experiment, configuration=name, x="sql3_beside_jobs"))
-        every = [line["count"] for line in lines.select(experiment, "p50", configuration=name, x="sql3")]
-        if met_jobs and every:
-            times = " / ".join(shown(met_jobs[quantile]["value"]) for quantile in ("p50", "p99"))
-            beside.append(f"{percent_text(percent(met_jobs['p50']['count'], every[0]))}, {times} ms")
-        else:
-            beside.append("-")
-    if any(text != "-" for text in beside):
-        rows.append(["SQL3 beside working jobs: of all, p50 / p99", *beside])
+    for x, label in (("sql3_beside_jobs", "SQL3 beside working jobs"), ("sql3_without_jobs", "SQL3 without them")):
+        shares = [share_of_sql3(lines, experiment, name, x) for name in names]
+        if any(text != "-" for text in shares):
+            rows.append([f"{label}: of all, p50 / p99 / p99.9", *shares])
     return ["", *table(["tables (rows), jobs", *map(plots.label, names)], rows)] if rows else []
+
+
+def share_of_sql3(lines, experiment, name, x):
+    """How many of all runs of SQL3 were such runs, and their quantiles."""
+    some = dict((line["metric"], line) for line in lines.select(experiment, configuration=name, x=x))
+    every = [line["count"] for line in lines.select(experiment, "p50", configuration=name, x="sql3")]
+    if not some or not every:
+        return "-"
+    times = " / ".join(shown(some[quantile]["value"]) for quantile in ("p50", "p99", "p99.9"))
+    return f"{percent_text(percent(some['p50']['count'], every[0]))}, {times} ms"
 
 
 def tails(lines, experiment, mix):

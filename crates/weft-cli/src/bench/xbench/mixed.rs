@@ -59,6 +59,7 @@ fn tails(settings: &Settings, experiment: &str, rates: Rates) -> Result<(), Fail
         met.put(lines, &trial.database);
         put(lines, &ran, &Read::ALL.map(Read::name));
         put(lines, &ran, &Read::ALL.map(Read::beside_jobs_name));
+        put(lines, &ran, &Read::ALL.map(Read::without_jobs_name));
         put_rates(lines, &ran, "mix");
         finish(trial, &mix)?;
     }
