@@ -18,9 +18,10 @@ use weft_format::{Lsn, Timestamp, TxnId};
 
 use super::record::Record;
 
+/// A file of the log.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    start: Lsn,
+pub(crate) struct Segment {
+    pub(crate) start: Lsn,
     /// The highest commit timestamp that something in it belongs to.
     needed_until: Timestamp,
 }
@@ -79,10 +80,15 @@ impl Segments {
     }
 
     /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
-    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Lsn> {
-        let first = self.unneeded(cut)?;
-        self.kept.pop_front();
-        Some(first)
+    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Segment> {
+        self.unneeded(cut)?;
+        self.kept.pop_front()
+    }
+
+    /// Takes back what [`Segments::pop_before`] gave last: its file is still there.
+    pub(crate) fn put_back(&mut self, segment: Segment) {
+        assert!(self.first().is_none_or(|first| segment.start < first), "segments go from the oldest (invariant 1)");
+        self.kept.push_front(segment);
     }
 
     /// The start of the oldest kept segment.

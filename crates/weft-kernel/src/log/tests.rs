@@ -12,6 +12,7 @@ use super::{ChangeEncoder, Log, LogEnd, LogOptions, Record, Ticket, read_log};
 mod codec;
 mod crash;
 mod damage;
+mod failed_operations;
 mod format;
 mod full_disk;
 

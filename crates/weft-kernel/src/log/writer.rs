@@ -28,6 +28,7 @@
 //! thread; a swap happens whenever the disk is idle instead of when a cache is full.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -370,10 +371,18 @@ impl Log {
         }
         loop {
             self.state.lock().check_poison()?;
-            let Some(start) = self.tail.lock().segments().pop_before(cut) else { break };
-            let path = self.dir.join(segment_name(start));
-            let gone = self.env.fs.remove(&path);
-            gone.map_err(|error| Error::io(format!("removing log segment {}", path.display()), &error))?;
+            let Some(segment) = self.tail.lock().segments().pop_before(cut) else { break };
+            let path = self.dir.join(segment_name(segment.start));
+            match self.env.fs.remove(&path) {
+                Ok(()) => {}
+                // An earlier try that failed had its effect all the same.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    // It stays the oldest: were its successor removed before it, the log would have a gap.
+                    self.tail.lock().segments().put_back(segment);
+                    return Err(Error::io(format!("removing log segment {}", path.display()), &error));
+                }
+            }
             // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
             // gap.
             if !fault::active(Fault::SkipDirSync)
