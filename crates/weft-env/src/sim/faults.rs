@@ -6,6 +6,7 @@
 //!   faults.set_capacity(Some(8 << 20))
 //! ```
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,8 +34,8 @@ pub(crate) struct Faults {
     pub(crate) capacity_bytes: Option<u64>,
     /// The number of the operation that crashes the machine.
     pub(crate) crash_at: Option<u64>,
-    /// The number of the operation that fails.
-    fail_at: Option<u64>,
+    /// The numbers of the operations that fail.
+    fail_at: BTreeSet<u64>,
     syncs: Vec<Planned>,
     dir_syncs: Vec<Planned>,
     /// Reads with a fault: the path's part, how many, what.
@@ -46,7 +47,7 @@ impl Faults {
         Faults {
             capacity_bytes,
             crash_at: None,
-            fail_at: None,
+            fail_at: BTreeSet::new(),
             syncs: Vec::new(),
             dir_syncs: Vec::new(),
             reads: Vec::new(),
@@ -58,8 +59,7 @@ impl Faults {
         if self.crash_at.is_some_and(|at| at == operation) {
             self.crash_at = None;
             Verdict::Crash
-        } else if self.fail_at.is_some_and(|at| at == operation) {
-            self.fail_at = None;
+        } else if self.fail_at.remove(&operation) {
             Verdict::Fail
         } else {
             Verdict::Perform
@@ -119,11 +119,12 @@ impl SimFaults {
     }
 
     /// Lets the `nth` (from 1) operation that [`operation_count`](super::Simulation::operation_count) counts from now
-    /// fail without effect.
+    /// fail without effect. Several calls let several fail.
     pub fn fail_operation(&self, nth: u64) {
         assert!(nth > 0, "operations count from 1");
         let mut disk = self.machine.disk.lock();
-        disk.faults.fail_at = Some(disk.operations + nth);
+        let number = disk.operations + nth;
+        disk.faults.fail_at.insert(number);
     }
 
     /// Flips one bit in each of the next `reads` reads of files whose path contains `path_part`; the disk keeps the

@@ -15,6 +15,7 @@
 //!
 //! Why zeros ahead: an fdatasync of an overwrite has no metadata to write and costs half of that of an append.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -131,10 +132,15 @@ impl Tail {
         let temporary = self.dir.join(format!("{}{TEMPORARY_SUFFIX}", segment_name(start)));
         let salt = self.env.rng.next_u64() as u32;
         let header = SegmentHeader { epoch: self.epoch, start, last_ts: self.last_ts, salt };
-        let file = match self.env.fs.open(&temporary, OpenMode::CreateNew) {
-            Ok(file) => file,
-            Err(error) => return Err(clean(format!("creating {}", temporary.display()), &error)),
-        };
+        let created = self.env.fs.open(&temporary, OpenMode::CreateNew).or_else(|error| {
+            if error.kind() != ErrorKind::AlreadyExists {
+                return Err(error);
+            }
+            // An earlier try that failed could not remove it either.
+            self.env.fs.remove(&temporary)?;
+            self.env.fs.open(&temporary, OpenMode::CreateNew)
+        });
+        let file = created.map_err(|error| clean(format!("creating {}", temporary.display()), &error))?;
         let written = SEGMENT_HEADER_BYTES as u64;
         let mut open = Open { file, header, written };
         let result = open.file.write_at(&header.encode(), 0);
@@ -144,7 +150,7 @@ impl Tail {
             reached(Step::LogSegmentSynced);
         }
         if let Err(error) = result.and_then(|()| self.env.fs.rename(&temporary, &path)) {
-            // What cannot be removed now is removed at the next open.
+            // What cannot be removed now is removed by the next try, or at the next open.
             let _ = self.env.fs.remove(&temporary);
             return Err(clean(format!("creating {}", path.display()), &error));
         }

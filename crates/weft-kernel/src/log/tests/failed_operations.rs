@@ -1,4 +1,5 @@
-//! Operations that fail once: the log goes on, or says that it cannot, and opens again with all that was acknowledged.
+//! Operations that fail, one or two in a row: the log goes on, or says that it cannot, and opens again with all that was
+//! acknowledged.
 
 use super::*;
 
@@ -19,7 +20,7 @@ fn work(log: &Log) -> (Vec<u64>, u64) {
 }
 
 #[test]
-fn any_operation_may_fail_once() {
+fn any_two_operations_in_a_row_may_fail() {
     let operations = {
         let simulation = Arc::new(simulation(3));
         let outer = Arc::clone(&simulation);
@@ -32,31 +33,37 @@ fn any_operation_may_fail_once() {
     };
     assert!(operations > 60, "{operations} operations");
     for nth in 1..=operations {
-        let simulation = Arc::new(simulation(3));
-        let outer = Arc::clone(&simulation);
-        let (mut acknowledged, cut) = run(&simulation, move |env| {
-            let log = open(&env);
-            outer.faults().fail_operation(nth);
-            let worked = work(&log);
-            outer.faults().clear();
-            if log.poisoned().is_none() {
-                commit(&log, 31, 500).unwrap();
-                log.truncate_before(Timestamp(worked.1)).unwrap();
-                assert_eq!(log.check().unwrap(), Vec::<String>::new(), "operation {nth}");
-            }
-            worked
-        });
-        if nth % 2 == 0 {
-            simulation.power_off();
-        }
-        acknowledged.retain(|&ts| ts > cut);
-        run(&simulation, move |env| {
-            let (records, _) = read_all(&env).unwrap_or_else(|error| panic!("operation {nth}: {error}"));
-            for ts in acknowledged {
-                let wanted = Owned::Commit(ts, ts, payload(ts, 500));
-                assert!(records.contains(&wanted), "operation {nth}: commit {ts}");
-            }
-            commit(&open(&env), 40, 500).unwrap();
-        });
+        failing(nth, 1);
+        failing(nth, 2);
     }
+}
+
+/// A life in which so many operations fail from the `nth` on.
+fn failing(nth: u64, count: u64) {
+    let what: Arc<str> = format!("{count} from operation {nth} on").into();
+    let simulation = Arc::new(simulation(3));
+    let (outer, told) = (Arc::clone(&simulation), Arc::clone(&what));
+    let (mut acknowledged, cut) = run(&simulation, move |env| {
+        let log = open(&env);
+        (nth..nth + count).for_each(|nth| outer.faults().fail_operation(nth));
+        let worked = work(&log);
+        outer.faults().clear();
+        if log.poisoned().is_none() {
+            commit(&log, 31, 500).unwrap_or_else(|error| panic!("{told}: {error}"));
+            log.truncate_before(Timestamp(worked.1)).unwrap_or_else(|error| panic!("{told}: {error}"));
+            assert_eq!(log.check().unwrap(), Vec::<String>::new(), "{told}");
+        }
+        worked
+    });
+    if nth.is_multiple_of(2) {
+        simulation.power_off();
+    }
+    acknowledged.retain(|&ts| ts > cut);
+    run(&simulation, move |env| {
+        let (records, _) = read_all(&env).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for ts in acknowledged {
+            assert!(records.contains(&Owned::Commit(ts, ts, payload(ts, 500))), "{what}: commit {ts}");
+        }
+        commit(&open(&env), 40, 500).unwrap();
+    });
 }
