@@ -93,12 +93,16 @@ fn after_a_failed_sync_nothing_is_acknowledged_until_it_is_reopened() {
 }
 
 #[test]
-fn any_one_operation_may_fail() {
+fn any_operations_may_fail() {
     for seed in 0..seeds() * 2 {
         let mut machine = Machine::filled(seed);
         machine.scenario.tolerated = vec![Code::Poisoned, Code::Io];
         let nth = 1 + machine.random.below(250);
-        machine.run_finished(move |simulation| simulation.faults().fail_operation(nth));
+        // One, or some in a row: what cleans up after a failure may fail, too.
+        let count = if machine.random.chance(50) { 1 } else { 2 + machine.random.below(4) };
+        machine.run_finished(move |simulation| {
+            (nth..nth + count).for_each(|nth| simulation.faults().fail_operation(nth));
+        });
         machine.simulation.faults().clear();
         if machine.random.chance(60) {
             machine.simulation.power_off();
