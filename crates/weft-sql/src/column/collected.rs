@@ -6,19 +6,28 @@
 //!   dropped    the last clone of the rows goes  ─▶ 0
 //! ```
 //!
-//! 1. A batch counts with its values and with the buffers its texts lie in, whoever else has them.
-//! 2. Few texts do not keep the blocks alive that they lie in: they are copied out of buffers that are mostly others'.
+//! 1. A batch counts with its values and with the buffers that these lie in, whoever else has them.
+//! 2. Few values do not keep the blocks alive that they lie in: they are copied out of buffers that are mostly others'.
+//! 3. Rows that are to be written count with all that they show, if that is more: a text that a join repeats is held
+//!    once, and written in every row.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use weft_format::Result;
 
+use super::array_bytes::{held_bytes, owned, shown_bytes};
 use super::error::unwrap;
 
-/// Bytes of others that the buffers of a column's texts may have beside twice the texts.
-const SLACK_BYTES: usize = 16 << 10;
+/// What becomes of collected rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// They are a result: what they hold on to counts.
+    Shown,
+    /// They are written: what a copy of them takes counts, too.
+    Written,
+}
 
 /// Memory of queries, reserved until the last clone goes.
 #[derive(Clone, Debug)]
@@ -30,12 +39,13 @@ pub(crate) struct Collected {
     /// In the order of the query; none is empty.
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) memory: HeldMemory,
+    purpose: Purpose,
 }
 
 impl Collected {
-    pub(super) fn new(pool: &Arc<dyn MemoryPool>) -> Collected {
+    pub(super) fn new(pool: &Arc<dyn MemoryPool>, purpose: Purpose) -> Collected {
         let memory = MemoryConsumer::new("Result").register(pool);
-        Collected { batches: Vec::new(), memory: HeldMemory(Arc::new(memory)) }
+        Collected { batches: Vec::new(), memory: HeldMemory(Arc::new(memory)), purpose }
     }
 
     /// The bytes of all rows.
@@ -46,7 +56,7 @@ impl Collected {
     /// Adds a batch; false when the rows alone would take more than so many bytes,
     /// [`Code::OutOfMemory`](weft_format::Code::OutOfMemory) when others leave no memory for them.
     pub(crate) fn push(&mut self, batch: RecordBatch, bytes_max: usize) -> Result<bool> {
-        let (batch, bytes) = counted(batch);
+        let (batch, bytes) = counted(batch, self.purpose);
         if self.bytes() + bytes > bytes_max {
             return Ok(false);
         }
@@ -56,50 +66,50 @@ impl Collected {
     }
 }
 
+/// The batch cut until each piece shows at most so many bytes, or is a single row.
+pub(crate) fn pieces(batch: RecordBatch, bytes_max: usize) -> Vec<RecordBatch> {
+    let (mut whole, mut pieces) = (vec![batch], Vec::new());
+    while let Some(batch) = whole.pop() {
+        let rows = batch.num_rows();
+        if batch_bytes(&batch) <= bytes_max || rows < 2 {
+            pieces.push(batch);
+            continue;
+        }
+        let half = rows / 2;
+        whole.push(batch.slice(half, rows - half));
+        whole.push(batch.slice(0, half));
+    }
+    pieces
+}
+
+/// Bytes of the values that batches show.
+pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(|column| shown_bytes(column)).sum()
+}
+
 /// The batch as it is kept, and its bytes.
-fn counted(batch: RecordBatch) -> (RecordBatch, usize) {
-    let mut copied = false;
-    let (mut columns, mut bytes): (Vec<ArrayRef>, usize) = (Vec::with_capacity(batch.num_columns()), 0);
-    for column in batch.columns() {
-        let column = match own_texts(column) {
-            Some(own) => {
-                copied = true;
-                own
-            }
-            None => Arc::clone(column),
-        };
-        bytes += bytes_of(&column);
-        columns.push(column);
-    }
-    if !copied {
-        return (batch, bytes);
-    }
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let kept = RecordBatch::try_new_with_options(batch.schema(), columns, &options);
-    (kept.expect("lengths and types stay"), bytes)
-}
-
-/// A copy of texts that share their buffers with many others.
-fn own_texts(column: &ArrayRef) -> Option<ArrayRef> {
-    let texts = column.as_string_view_opt()?;
-    let held: usize = texts.data_buffers().iter().map(|buffer| buffer.capacity()).sum();
-    if held <= SLACK_BYTES {
-        return None;
-    }
-    let used: usize = texts.lengths().map(|length| length as usize).sum();
-    (held > 2 * used + SLACK_BYTES).then(|| Arc::new(texts.gc()) as ArrayRef)
-}
-
-/// How many bytes an array's values take, with the buffers of texts.
-fn bytes_of(column: &ArrayRef) -> usize {
-    let buffers = column.as_string_view_opt().map(|texts| texts.data_buffers().iter().map(|b| b.capacity()).sum());
-    let width = column.data_type().primitive_width().unwrap_or(16);
-    column.len() * width + buffers.unwrap_or(0)
+fn counted(batch: RecordBatch, purpose: Purpose) -> (RecordBatch, usize) {
+    let own: Vec<Option<ArrayRef>> = batch.columns().iter().map(owned).collect();
+    let kept = if own.iter().all(Option::is_none) {
+        batch
+    } else {
+        let pairs = own.into_iter().zip(batch.columns());
+        let columns = pairs.map(|(own, column)| own.unwrap_or_else(|| Arc::clone(column))).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let kept = RecordBatch::try_new_with_options(batch.schema(), columns, &options);
+        kept.expect("lengths and types stay")
+    };
+    let bytes = kept.columns().iter().map(|column| match purpose {
+        Purpose::Shown => held_bytes(column),
+        Purpose::Written => held_bytes(column).max(shown_bytes(column)),
+    });
+    let bytes = bytes.sum();
+    (kept, bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::StringViewArray;
+    use arrow::array::{AsArray, LargeStringArray, StringViewArray};
     use datafusion::execution::memory_pool::GreedyMemoryPool;
 
     use super::*;
@@ -113,18 +123,45 @@ mod tests {
     #[test]
     fn few_texts_do_not_keep_the_buffers_of_many() {
         let all = texts(8192);
-        let (kept, bytes) = counted(all.clone());
+        let (kept, bytes) = counted(all.clone(), Purpose::Shown);
         assert!((8192 * 116..2 * 8192 * 116).contains(&bytes), "{bytes} bytes");
         assert_eq!(kept, all);
-        let (kept, bytes) = counted(all.slice(7, 10));
+        let (kept, bytes) = counted(all.slice(7, 10), Purpose::Shown);
         assert!(bytes < 4 * 1160, "{bytes} bytes");
         assert_eq!(kept, all.slice(7, 10));
     }
 
     #[test]
+    fn documents_count_with_all_their_bytes() {
+        let documents = LargeStringArray::from_iter_values((0..8192).map(|number| format!("{{\"a\": {number:0>90}}}")));
+        let batch = RecordBatch::try_from_iter([("d", Arc::new(documents) as ArrayRef)]).unwrap();
+        let (_, bytes) = counted(batch.clone(), Purpose::Shown);
+        assert!((8192 * 97..2 * 8192 * 110).contains(&bytes), "{bytes} bytes");
+        let (kept, bytes) = counted(batch.slice(8000, 10), Purpose::Shown);
+        assert!(bytes < 4 * 1160, "{bytes} bytes");
+        assert_eq!(kept, batch.slice(8000, 10));
+    }
+
+    #[test]
+    fn a_repeated_text_counts_once_as_a_result_and_in_every_row_that_is_written() {
+        let mut repeated = arrow::array::StringViewBuilder::new().with_deduplicate_strings();
+        (0..8192).for_each(|_| repeated.append_value("x".repeat(1000)));
+        let batch = RecordBatch::try_from_iter([("t", Arc::new(repeated.finish()) as ArrayRef)]).unwrap();
+        assert!(batch.column(0).as_string_view().data_buffers()[0].len() == 1000, "the text is there once");
+        let (_, shown) = counted(batch.clone(), Purpose::Shown);
+        assert!(shown < 8192 * 40, "{shown} bytes");
+        let (_, written) = counted(batch.clone(), Purpose::Written);
+        assert!(written >= 8192 * 1000, "{written} bytes");
+        let cut = pieces(batch.clone(), 1 << 20);
+        assert!(cut.iter().all(|piece| batch_bytes(piece) <= 1 << 20), "8 MB in pieces of 1");
+        assert_eq!(arrow::compute::concat_batches(&batch.schema(), &cut).unwrap(), batch);
+        assert_eq!(pieces(batch.slice(0, 3), 10).len(), 3, "a row is not cut");
+    }
+
+    #[test]
     fn rows_count_until_their_last_clone_goes() {
         let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(2 << 20));
-        let mut collected = Collected::new(&pool);
+        let mut collected = Collected::new(&pool, Purpose::Shown);
         assert!(collected.push(texts(8192), 2 << 20).unwrap());
         assert_eq!(pool.reserved(), collected.bytes());
         assert!(!collected.push(texts(16384), 2 << 20).unwrap());

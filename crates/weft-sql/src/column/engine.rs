@@ -30,7 +30,7 @@ use weft_env::Clock;
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
-use super::collected::Collected;
+use super::collected::{Collected, Purpose};
 use super::error::unwrap;
 use super::forecast::{Expected, expected};
 use super::gather::gather;
@@ -261,7 +261,7 @@ impl ColumnEngine {
 
     /// Runs a prepared query to its end, for a result. One that runs out of memory is planned again, to spare it.
     pub(crate) fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Collected> {
-        self.collect_within(query, u64::MAX, binding)?.ok_or_else(|| {
+        self.collect_within(query, Purpose::Shown, u64::MAX, binding)?.ok_or_else(|| {
             let message = format!("the result takes more than the memory of queries ({} bytes)", self.memory_bytes);
             let hint = "ask for fewer rows at a time, write them to a file with COPY (query) TO, or raise memory_limit";
             Error::new(Code::OutOfMemory, message).hint(hint)
@@ -272,11 +272,12 @@ impl ColumnEngine {
     pub(crate) fn collect_within(
         &self,
         query: &PreparedQuery,
+        purpose: Purpose,
         bytes_max: u64,
         binding: impl Fn() -> Binding,
     ) -> Result<Option<Collected>> {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX).min(self.memory_bytes);
-        let run = || self.execute(query, binding())?.collect(self.collected(), bytes_max);
+        let run = || self.execute(query, binding())?.collect(self.collected(purpose), bytes_max);
         match run() {
             Err(error) if self.spares_after(&error, query) => run(),
             result => result,
@@ -294,8 +295,8 @@ impl ColumnEngine {
     }
 
     /// No rows, to which others are added that count as memory of queries.
-    pub(crate) fn collected(&self) -> Collected {
-        Collected::new(&self.state.runtime_env().memory_pool)
+    pub(crate) fn collected(&self, purpose: Purpose) -> Collected {
+        Collected::new(&self.state.runtime_env().memory_pool, purpose)
     }
 
     /// The most memory that all queries take together, bytes.

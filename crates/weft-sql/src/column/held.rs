@@ -20,8 +20,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType as ArrowType, SchemaRef};
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -33,12 +33,11 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
-/// The same batch, with texts of its own.
+use super::array_bytes::{has_views, viewed_bytes, with_own_views};
+
+/// The same batch, with texts, bytes and arrays of its own.
 pub(super) fn with_own_texts(batch: &RecordBatch) -> RecordBatch {
-    let columns = batch.columns().iter().map(|column| match column.as_string_view_opt() {
-        Some(texts) => Arc::new(texts.gc()) as ArrayRef,
-        None => Arc::clone(column),
-    });
+    let columns = batch.columns().iter().map(with_own_views);
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).expect("lengths and types stay")
 }
@@ -64,12 +63,13 @@ pub(super) fn counted(plan: Arc<dyn ExecutionPlan>, spares_memory: bool) -> Resu
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     Nothing,
+    /// Texts, bytes and arrays of them.
     Texts,
     Rows,
 }
 
 fn has_texts(node: &Arc<dyn ExecutionPlan>) -> bool {
-    node.schema().fields().iter().any(|field| field.data_type() == &ArrowType::Utf8View)
+    node.schema().fields().iter().any(|field| has_views(field.data_type()))
 }
 
 fn held_by(node: &Arc<dyn ExecutionPlan>) -> Option<Held> {
@@ -143,11 +143,10 @@ struct HoldStream {
 impl HoldStream {
     fn hold(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let batch = with_own_texts(batch);
-        let texts = batch.columns().iter().filter_map(|column| column.as_string_view_opt());
         let bytes = match self.kind {
             Held::Nothing => 0,
             Held::Rows => batch.get_array_memory_size() * 2,
-            Held::Texts => texts.flat_map(|texts| texts.data_buffers()).map(|buffer| buffer.capacity()).sum(),
+            Held::Texts => batch.columns().iter().map(|column| viewed_bytes(column)).sum(),
         };
         self.held.try_grow(bytes)?;
         Ok(batch)

@@ -16,6 +16,7 @@
 //! its own hooks for DML are never reached (they lose conditions).
 
 mod arithmetic;
+mod array_bytes;
 mod collected;
 mod conditions;
 mod engine;
@@ -47,8 +48,8 @@ mod types;
 mod views;
 mod wildcard;
 
-pub(crate) use collected::Collected;
 pub use collected::HeldMemory;
+pub(crate) use collected::{Collected, Purpose, batch_bytes, pieces};
 pub use engine::ColumnEngine;
 pub(crate) use engine::PreparedQuery;
 pub(crate) use names::{MARKER, column_name};

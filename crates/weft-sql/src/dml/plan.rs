@@ -10,7 +10,7 @@ use super::lock::{self, Locking};
 use super::stage::{Stage, numbered};
 use super::{delete, insert, update};
 use crate::binding::Tables;
-use crate::column::{Collected, ColumnEngine, PreparedQuery};
+use crate::column::{Collected, ColumnEngine, PreparedQuery, Purpose};
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
@@ -124,7 +124,8 @@ impl PreparedWrite {
         // New rows may go to files of their own; changed ones are staged in memory.
         let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
         let bytes_max = if matches!(self.write, Write::Insert { .. }) { u64::MAX } else { row_memory_bytes };
-        let read = context.engine.collect_within(&self.query, bytes_max, || context.binding(self.query.tables()))?;
+        let binding = || context.binding(self.query.tables());
+        let read = context.engine.collect_within(&self.query, Purpose::Written, bytes_max, binding)?;
         let mut rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&rows.batches)?;

@@ -16,7 +16,7 @@ use weft_kernel::table::Location;
 
 use super::plan::PreparedWrite;
 use super::stage::Stage;
-use crate::column::Collected;
+use crate::column::{Collected, Purpose, batch_bytes, pieces};
 use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
 use crate::row::{bytes_as_rows, waiting_bytes_max};
@@ -50,7 +50,7 @@ impl PreparedWrite {
     }
 
     fn update_once(&self, columns: &[usize], context: &mut StatementContext<'_>) -> Result<u64> {
-        let mut rows = Rows { waiting: context.engine.collected(), way: Way::Undecided, count: 0 };
+        let mut rows = Rows { waiting: context.engine.collected(Purpose::Written), way: Way::Undecided, count: 0 };
         let mut query = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
         while let Some(batch) = query.next()? {
             self.push(&mut rows, batch, columns, context)?;
@@ -71,11 +71,22 @@ impl PreparedWrite {
         columns: &[usize],
         context: &mut StatementContext<'_>,
     ) -> Result<()> {
+        if rows.way == Way::Undecided {
+            let row_count = rows.waiting.batches.iter().map(RecordBatch::num_rows).sum::<usize>() + batch.num_rows();
+            let bytes = bytes_as_rows(row_count, rows.waiting.bytes() + batch_bytes(&batch));
+            if bytes > self.table.table.bulk_bytes() {
+                let can_replace = context.txn.can_replace(&self.table, columns)?;
+                rows.way = if can_replace { Way::InBulk } else { Way::OneByOne };
+            }
+        }
         let bytes_max = context.engine.memory_bytes();
         if rows.way == Way::InBulk {
-            if !rows.waiting.push(batch.clone(), waiting_bytes_max(bytes_max)).unwrap_or(false) {
-                self.replace(rows, columns, context)?;
-                rows.waiting.push(batch, usize::MAX)?;
+            let waiting_bytes_max = waiting_bytes_max(bytes_max);
+            for piece in pieces(batch, waiting_bytes_max) {
+                if !rows.waiting.push(piece.clone(), waiting_bytes_max).unwrap_or(false) {
+                    self.replace(rows, columns, context)?;
+                    rows.waiting.push(piece, usize::MAX)?;
+                }
             }
             return Ok(());
         }
@@ -84,19 +95,13 @@ impl PreparedWrite {
         if !rows.waiting.push(batch, most)? {
             return Err(self.too_large(row_memory_bytes, bytes_max as u64));
         }
-        let row_count = rows.waiting.batches.iter().map(RecordBatch::num_rows).sum();
-        let bytes = bytes_as_rows(row_count, rows.waiting.bytes());
-        if rows.way == Way::Undecided && bytes > self.table.table.bulk_bytes() {
-            let can_replace = context.txn.can_replace(&self.table, columns)?;
-            rows.way = if can_replace { Way::InBulk } else { Way::OneByOne };
-        }
         Ok(())
     }
 
     /// Replaces the rows that wait.
     fn replace(&self, rows: &mut Rows, columns: &[usize], context: &mut StatementContext<'_>) -> Result<()> {
         context.cancel.check()?;
-        let waiting = std::mem::replace(&mut rows.waiting, context.engine.collected());
+        let waiting = std::mem::replace(&mut rows.waiting, context.engine.collected(Purpose::Written));
         let shape = context.shapes.shape(&self.table)?;
         let stage = Stage::new(self, context);
         waiting.batches.iter().try_for_each(|batch| stage.check(batch, &shape))?;

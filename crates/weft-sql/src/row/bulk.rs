@@ -17,7 +17,7 @@ use weft_kernel::Transaction;
 
 use super::TableShape;
 use crate::binding::CancelToken;
-use crate::column::{Collected, ColumnEngine};
+use crate::column::{Collected, ColumnEngine, Purpose, batch_bytes, pieces};
 use crate::expr::EvalContext;
 
 /// What a row takes in a row table beside its values, about.
@@ -48,7 +48,7 @@ impl<'a> Load<'a> {
         cancel: &'a CancelToken,
     ) -> Load<'a> {
         let in_parts = txn.can_build_in_parts(&shape.table);
-        Load { shape, engine, cancel, waiting: engine.collected(), in_parts, rows: 0 }
+        Load { shape, engine, cancel, waiting: engine.collected(Purpose::Written), in_parts, rows: 0 }
     }
 
     /// Takes a batch of the visible columns in their storage types, which meets the constraints.
@@ -58,9 +58,12 @@ impl<'a> Load<'a> {
             return if self.waiting.push(batch, bytes_max)? { Ok(()) } else { Err(self.too_large()) };
         }
         // Others that need the memory make the parts smaller.
-        if !self.waiting.push(batch.clone(), waiting_bytes_max(bytes_max)).unwrap_or(false) {
-            self.build(txn)?;
-            self.waiting.push(batch, usize::MAX)?;
+        let waiting_bytes_max = waiting_bytes_max(bytes_max);
+        for piece in pieces(batch, waiting_bytes_max) {
+            if !self.waiting.push(piece.clone(), waiting_bytes_max).unwrap_or(false) {
+                self.build(txn)?;
+                self.waiting.push(piece, usize::MAX)?;
+            }
         }
         Ok(())
     }
@@ -77,7 +80,7 @@ impl<'a> Load<'a> {
 
     fn build(&mut self, txn: &mut Transaction) -> Result<()> {
         self.cancel.check()?;
-        let waiting = std::mem::replace(&mut self.waiting, self.engine.collected());
+        let waiting = std::mem::replace(&mut self.waiting, self.engine.collected(Purpose::Written));
         if !waiting.batches.is_empty() {
             self.rows += build(self.shape, txn, &waiting.batches)?;
         }
@@ -114,7 +117,7 @@ fn store_batches(
     cancel: &CancelToken,
 ) -> Result<u64> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-    let bytes: usize = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+    let bytes: usize = batches.iter().map(batch_bytes).sum();
     let bulk_bytes = shape.table.table.bulk_bytes();
     let is_large = bytes_as_rows(rows, bytes) > bulk_bytes && rows as u64 >= bulk_bytes / LARGE_ROW_BYTES;
     if is_large && txn.can_build(&shape.table) {
