@@ -181,6 +181,24 @@ impl ColumnTable {
         BLOCK_ROWS.min(self.header.row_count as usize - block * BLOCK_ROWS)
     }
 
+    /// About how many bytes a block of texts or bytes takes when it is decoded; 0 for other columns, which are small.
+    pub fn decoded_text_bytes(&self, column: usize, block: usize) -> usize {
+        let (parts, rows) = (&self.columns[column], self.block_rows(block));
+        if !Kind::of(parts.data_type).is_variable() {
+            return 0;
+        }
+        let slices = rows.div_ceil(parts.blocks[block].slice_rows as usize);
+        let slices = &parts.slices[parts.blocks[block].first_slice as usize..][..slices];
+        let encoded: usize = slices.iter().map(|slice| slice.bytes as usize).sum();
+        rows * size_of::<u128>() + encoded * if parts.symbols.is_some() { SYMBOL_BYTES } else { 1 }
+    }
+
+    /// Whether a block of a column that the file has is made of texts or bytes and has one slice.
+    pub fn is_uncut_text(&self, column: usize, block: usize) -> bool {
+        let parts = &self.columns[column];
+        Kind::of(parts.data_type).is_variable() && parts.blocks[block].slice_rows as usize >= self.block_rows(block)
+    }
+
     /// The smallest key.
     pub fn min_key(&self) -> &[u8] {
         &self.first_keys[0]
@@ -393,6 +411,8 @@ impl ColumnTable {
 
 /// More columns than any table has: a header that says so is damaged.
 const COLUMNS_MAX: u32 = 1 << 16;
+/// Bytes that a symbol stands for, in texts that repeat themselves; at most eight.
+const SYMBOL_BYTES: usize = 4;
 
 /// The columns of a file as its footer tells them; nobody asks for their names.
 fn stored_columns(footer: &Footer) -> Vec<crate::Column> {

@@ -1,5 +1,7 @@
 //! A block of a column table.
 
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -13,10 +15,37 @@ use super::plan::{BLOCK_WORDS, PartScan, Plan, hidden_between};
 
 /// With at least this share of its rows selected (1 in so many), a block is decoded whole and then filtered.
 const DENSE_ONE_IN: usize = 4;
+/// A block of wide rows that is larger than this when it is decoded, about, is given out in pieces that are not.
+const PIECE_BYTES: usize = 8 << 20;
+/// Texts of so many bytes in all, decoded, make a row wide.
+const WIDE_ROW_BYTES: usize = 2 << 10;
+/// A piece has at least so many rows, as a slice of a column has.
+const PIECE_ROWS_MIN: usize = 64;
+
+/// The rows of a block that a scan gives out.
+pub(super) struct Selected {
+    /// The place of the part among the plan's.
+    place: usize,
+    block: usize,
+    /// The rows; none when all are.
+    mask: Option<Mask>,
+    /// Those that were not given out.
+    left: Range<usize>,
+    /// So many rows of the block are decoded at a time.
+    step: usize,
+}
+
+impl Selected {
+    /// Whether all rows are given out at once.
+    pub(super) fn is_whole(&self) -> bool {
+        self.step >= self.left.end
+    }
+}
 
 impl Plan {
-    /// The visible rows of a block that satisfy the predicates.
-    pub(super) fn read_block(&self, scan: &PartScan, block: usize) -> Result<Option<RecordBatch>> {
+    /// Which rows of a block are visible and satisfy the predicates; none when there is no such row.
+    pub(super) fn select(&self, place: usize, block: usize) -> Result<Option<Selected>> {
+        let scan = &self.parts[place];
         let table = &scan.part.table;
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
         if !table.block_may_match(block, &scan.predicates) {
@@ -33,8 +62,48 @@ impl Plan {
         if selected == 0 {
             return Ok(None);
         }
-        let columns = self.block_columns(scan, block, mask.as_ref(), selected)?;
-        self.batch(columns, selected).map(Some)
+        Ok(Some(Selected { place, block, mask, left: 0..rows, step: self.rows_at_once(scan, block, selected) }))
+    }
+
+    /// How many rows of a block, of which so many are selected, are decoded at a time: what reads batches holds several,
+    /// and one of wide rows may be far larger than the file.
+    fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> usize {
+        let table = &scan.part.table;
+        let stored = self.request.projection.iter().filter(|&&ordinal| ordinal < table.column_count());
+        let bytes: usize = stored.map(|&ordinal| table.decoded_text_bytes(ordinal, block)).sum();
+        let rows = table.block_rows(block);
+        let decoded_rows = if selected * DENSE_ONE_IN >= rows { rows } else { selected };
+        if bytes * decoded_rows <= PIECE_BYTES * rows || bytes < rows * WIDE_ROW_BYTES {
+            return rows;
+        }
+        // As the rows of slices, a power of two: pieces share no slice.
+        1 << (rows * PIECE_BYTES / bytes).max(PIECE_ROWS_MIN).ilog2()
+    }
+
+    /// The next selected rows; none at the end of the block.
+    pub(super) fn read_selected(&self, selected: &mut Selected) -> Result<Option<RecordBatch>> {
+        let scan = &self.parts[selected.place];
+        let (block, block_rows) = (selected.block, selected.left.end);
+        while !selected.left.is_empty() {
+            let from = selected.left.start;
+            let rows = from..block_rows.min(from + selected.step);
+            selected.left.start = rows.end;
+            let piece = (rows.len() < block_rows).then(|| {
+                let mut piece = Mask::none(block_rows);
+                piece.set_range(rows.start, rows.end);
+                if let Some(mask) = &selected.mask {
+                    piece.and(mask);
+                }
+                piece
+            });
+            let mask = piece.as_ref().or(selected.mask.as_ref());
+            let count = mask.map_or(block_rows, Mask::count);
+            if count > 0 {
+                let columns = self.block_columns(scan, block, (rows, mask), count)?;
+                return self.batch(columns, count).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// The rows that the snapshot sees; none when it sees all of them.
@@ -69,19 +138,23 @@ impl Plan {
         Ok(mask)
     }
 
+    /// The projected columns of a stretch of rows of a block, of which a mask selects so many; without a mask all rows of
+    /// the block.
     fn block_columns(
         &self,
         scan: &PartScan,
         block: usize,
-        mask: Option<&Mask>,
+        (rows, mask): (Range<usize>, Option<&Mask>),
         selected: usize,
     ) -> Result<Vec<ArrayRef>> {
         let table = &scan.part.table;
         let projection = &self.request.projection;
-        let mask = mask.filter(|mask| selected < mask.len());
-        let dense = mask.filter(|mask| selected * DENSE_ONE_IN >= mask.len());
+        let (all, whole) = (selected == rows.len(), rows.len() == table.block_rows(block));
+        let mask = mask.filter(|_| !all || !whole);
+        let dense = mask.filter(|_| !all && selected * DENSE_ONE_IN >= rows.len());
         let kept = dense.map(|mask| Kept::new(mask, projection.len()));
-        let positions = if dense.is_none() { mask.map(Mask::positions) } else { None };
+        let positions = OnceCell::new();
+        let positions = || positions.get_or_init(|| mask.map(Mask::positions).unwrap_or_default());
         let mut columns = Vec::with_capacity(projection.len());
         for &ordinal in projection {
             if ordinal == LOCATION {
@@ -94,10 +167,14 @@ impl Plan {
                 continue;
             }
             let encoded = table.block_for(scan.part.cache(), ordinal, block, mask)?;
-            columns.push(match (&kept, &positions) {
-                (Some(kept), _) => kept.of_block(&encoded, data_type)?,
-                (None, Some(positions)) => encoded.decode_selected(data_type, positions),
-                (None, None) => encoded.decode(data_type),
+            // Texts in one slice would be decoded whole for each piece.
+            let row_by_row = !whole && table.is_uncut_text(ordinal, block);
+            columns.push(match &kept {
+                _ if row_by_row => encoded.decode_selected(data_type, positions()),
+                _ if all && whole => encoded.decode(data_type),
+                _ if all => encoded.decode(data_type).slice(rows.start, rows.len()),
+                Some(kept) => kept.of_block(&encoded, data_type)?,
+                None => encoded.decode_selected(data_type, positions()),
             });
         }
         Ok(columns)

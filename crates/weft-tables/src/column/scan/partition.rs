@@ -9,6 +9,7 @@ use arrow_select::concat::concat_batches;
 use weft_format::{Error, Result};
 use weft_kernel::table::Partition;
 
+use super::column_part::Selected;
 use super::plan::{Plan, Unit};
 
 /// The rows of so many units at most are given out together.
@@ -18,6 +19,8 @@ const UNITS_MAX: usize = 64;
 pub(super) struct StorePartition {
     plan: Arc<Plan>,
     waiting: VecDeque<RecordBatch>,
+    /// A block of wide rows that is given out in pieces.
+    open: Option<Selected>,
     /// Few rows each; given out as one batch, because what reads batches pays for each.
     held: Vec<RecordBatch>,
     held_rows: usize,
@@ -28,7 +31,7 @@ pub(super) struct StorePartition {
 
 impl StorePartition {
     pub(super) fn new(plan: Arc<Plan>) -> StorePartition {
-        StorePartition { plan, waiting: VecDeque::new(), held: Vec::new(), held_rows: 0, together: 1 }
+        StorePartition { plan, waiting: VecDeque::new(), open: None, held: Vec::new(), held_rows: 0, together: 1 }
     }
 
     /// Takes the rows of a unit.
@@ -48,6 +51,14 @@ impl StorePartition {
         if self.held.len() >= self.together || rows * 4 >= most {
             self.give()?;
         }
+        Ok(())
+    }
+
+    /// Takes a piece of a block of wide rows, which is never held: together these would be what was cut.
+    fn take_piece(&mut self, batch: RecordBatch) -> Result<()> {
+        self.give()?;
+        self.plan.metrics.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        self.give_in_pieces(&batch, self.plan.request.batch_rows.max(1));
         Ok(())
     }
 
@@ -81,8 +92,21 @@ impl Partition for StorePartition {
                 return Ok(Some(batch));
             }
             let plan = self.plan.clone();
+            if let Some(open) = &mut self.open {
+                match plan.read_selected(open)? {
+                    Some(piece) => self.take_piece(piece)?,
+                    None => self.open = None,
+                }
+                continue;
+            }
             let batch = match plan.next_unit() {
-                Some(Unit::Block(part, block)) => plan.read_block(&plan.parts[*part], *block)?,
+                Some(Unit::Block(place, block)) => match plan.select(*place, *block)? {
+                    Some(mut selected) if selected.is_whole() => plan.read_selected(&mut selected)?,
+                    selected => {
+                        self.open = selected;
+                        None
+                    }
+                },
                 Some(Unit::Chunk(chunk)) => plan.read_chunk(&plan.chunks[*chunk])?,
                 Some(Unit::Run(chunk, run)) => plan.read_run(&plan.chunks[*chunk], run)?,
                 Some(Unit::Own) => {
