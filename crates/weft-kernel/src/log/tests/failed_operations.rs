@@ -1,5 +1,5 @@
-//! Operations that fail, one or two in a row: the log goes on, or says that it cannot, and opens again with all that was
-//! acknowledged.
+//! Operations that fail, one or two in a row: the log goes on, or says that it cannot, and opens again with all that
+//! was acknowledged.
 
 use super::*;
 

@@ -16,7 +16,7 @@ use super::plan::{BLOCK_WORDS, PartScan, Plan, hidden_between};
 /// With at least this share of its rows selected (1 in so many), a block is decoded whole and then filtered.
 const DENSE_ONE_IN: usize = 4;
 /// A block of wide rows that is larger than this when it is decoded, about, is given out in pieces that are not.
-const PIECE_BYTES: usize = 8 << 20;
+const PIECE_BYTES: usize = 2 << 20;
 /// Texts of so many bytes in all, decoded, make a row wide.
 const WIDE_ROW_BYTES: usize = 2 << 10;
 /// A piece has at least so many rows, as a slice of a column has.
@@ -65,8 +65,8 @@ impl Plan {
         Ok(Some(Selected { place, block, mask, left: 0..rows, step: self.rows_at_once(scan, block, selected) }))
     }
 
-    /// How many rows of a block, of which so many are selected, are decoded at a time: what reads batches holds several,
-    /// and one of wide rows may be far larger than the file.
+    /// How many rows of a block, of which so many are selected, are decoded at a time: what reads batches holds
+    /// several, and one of wide rows may be far larger than the file.
     fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> usize {
         let table = &scan.part.table;
         let stored = self.request.projection.iter().filter(|&&ordinal| ordinal < table.column_count());
@@ -138,8 +138,8 @@ impl Plan {
         Ok(mask)
     }
 
-    /// The projected columns of a stretch of rows of a block, of which a mask selects so many; without a mask all rows of
-    /// the block.
+    /// The projected columns of a stretch of rows of a block, of which a mask selects so many; without a mask all rows
+    /// of the block.
     fn block_columns(
         &self,
         scan: &PartScan,
