@@ -70,7 +70,9 @@ impl Plan {
     fn rows_at_once(&self, scan: &PartScan, block: usize, selected: usize) -> usize {
         let table = &scan.part.table;
         let stored = self.request.projection.iter().filter(|&&ordinal| ordinal < table.column_count());
-        let bytes: usize = stored.map(|&ordinal| table.decoded_text_bytes(ordinal, block)).sum();
+        // What has one slice is small, and in pieces it is decoded row by row, which takes longer.
+        let cut = stored.filter(|&&ordinal| !table.is_uncut_text(ordinal, block));
+        let bytes: usize = cut.map(|&ordinal| table.decoded_text_bytes(ordinal, block)).sum();
         let rows = table.block_rows(block);
         let decoded_rows = if selected * DENSE_ONE_IN >= rows { rows } else { selected };
         if bytes * decoded_rows <= PIECE_BYTES * rows || bytes < rows * WIDE_ROW_BYTES {
