@@ -38,9 +38,9 @@ class Weft:
 
     name = "Weft"
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, *more):
         words = [program, "serve", os.path.join(folder, "db"), "--listen", "127.0.0.1:0", "--socket-dir", folder,
-                 "--auth", "trust", "--tls", "off"]
+                 "--auth", "trust", "--tls", "off", *more]
         self.child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.environment = {**os.environ, "PGHOST": folder, "PGUSER": "weft", "PGDATABASE": "weft"}
         for line in self.child.stdout:

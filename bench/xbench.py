@@ -34,7 +34,7 @@ import machine  # noqa: E402
 from synchrostore import duck, plots, report  # noqa: E402
 from synchrostore.lines import Lines  # noqa: E402
 
-EXPERIMENTS = ["fig1", "fig6", "fig7b", "fig8", "table1", "paced", "fig9", "soak"]
+EXPERIMENTS = ["fig1", "fig6", "fig6-async", "fig7b", "fig8", "table1", "paced", "fig9", "soak"]
 ON_DUCKDB = ["fig1", "fig6", "fig7b", "fig9"]
 # Name, default, default of --quick; those of crates/weft-cli/src/bench/xbench/settings.rs. Lists are texts.
 SIZES = [("rows", 200_000, 20_000), ("row_bytes", 4096, 4096), ("wide_rows", 20_000, 2_000), ("sizes", "32,64,128", "8,16"),
@@ -42,8 +42,10 @@ SIZES = [("rows", 200_000, 20_000), ("row_bytes", 4096, 4096), ("wide_rows", 20_
          ("soak_seconds", 60, 4), ("window_seconds", 10, 1), ("update_columns", 3, 3), ("sum_columns", 10, 10),
          ("max_columns", 10, 10), ("range_rows", 10_000, 10_000), ("filter_width", 10_000, 10_000),
          ("writes_per_second", 4_000, 400), ("reads_per_second", 200, 200), ("mix_row_bytes", 0, 0), ("turn_seconds", 5, 1)]
-RATIOS = {"fig1": "20,40,60,80,100", "fig6": "1,5,10,20,50,100"}
-QUICK_RATIOS = {"fig1": "20,100", "fig6": "1,20,100"}
+RATIOS = {"fig1": "20,40,60,80,100", "fig6": "1,5,10,20,50,100", "fig6-async": "1,5,10,20,50,100"}
+QUICK_RATIOS = {"fig1": "20,100", "fig6": "1,20,100", "fig6-async": "1,20,100"}
+# What Weft is measured in to the last update.
+IN_FULL = ["fig6", "fig6-async"]
 
 
 def numbers(text):
@@ -68,6 +70,8 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it works")
     parser.add_argument("--memory-limit", default=None, help="of both systems, like 768MB")
     parser.add_argument("--ratios", default=None, help="percent of rows that are updated, in figures 1, 6 and 7a")
+    parser.add_argument("--weft-update-seconds", type=int, default=0,
+                        help="how long Weft's upserts of one share are measured in figure 6; 0: all of them")
     parser.add_argument("--update-doc", action="store_true", help="write docs/benchmarks/synchrostore.md and its images")
     parser.add_argument("--add", action="store_true", help="keep what earlier runs wrote of other experiments")
     parser.add_argument("--from", dest="from_lines", default=None, help="lines of an earlier run: nothing is run")
@@ -93,6 +97,8 @@ def weft_command(args, experiment, folder):
     words = [args.weft, "bench", "xbench", "--only", experiment, "--dir", folder]
     for name, _, _ in SIZES:
         words += [f"--{name.replace('_', '-')}", str(getattr(args, name))]
+    if experiment in IN_FULL:
+        words[words.index("--update-seconds") + 1] = str(args.weft_update_seconds)
     if experiment in RATIOS:
         words += ["--ratios", ratios(args, experiment)]
     if args.memory_limit:

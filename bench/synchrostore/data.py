@@ -1,5 +1,7 @@
 """The tables and statements of crates/weft-cli/src/bench/xbench (table.rs, statements.rs, bench/data.rs), for DuckDB."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,7 +14,8 @@ SHORT_ROW_BYTES = NARROW_BYTES + 5 * EACH
 BATCH_BYTES, BATCH_ROWS = 16 << 20, 65_536
 # The column of the formula that updates take their values from.
 UPDATED = 20
-HEX = np.array([list(f"{byte:02x}".encode()) for byte in range(256)], dtype=np.uint8)
+with open(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "words.txt"), encoding="ascii") as file:
+    WORDS = [f"{line.strip()} " for line in file]
 
 
 def mix(rows, column):
@@ -32,10 +35,14 @@ def short_texts(rows, column):
 
 
 def wide_texts(rows, column, chars):
-    """Hexadecimal digits, as a numpy array of bytes of one row each."""
-    words = [mix(rows, 1_000 * word + column) for word in range(1, (chars + 15) // 16 + 1)]
-    digits = np.stack(words, axis=1).astype(">u8").view(np.uint8)
-    return np.ascontiguousarray(HEX[digits].reshape(len(rows), -1)[:, :chars])
+    """Words, frequent ones first: a word's number is the product of two bytes of the formula / 256. A list of texts."""
+    texts, four = [""] * len(rows), 0
+    while any(len(text) < chars for text in texts):
+        four += 1
+        pairs = mix(rows, 1_000 * four + column).astype(">u8").view(np.uint8).reshape(len(rows), 4, 2).astype(np.uint32)
+        numbers = (pairs[:, :, 0] * pairs[:, :, 1] // 256).tolist()
+        texts = [text + "".join(WORDS[number] for number in some) for text, some in zip(texts, numbers)]
+    return [text[:chars] for text in texts]
 
 
 def text_chars(row_bytes):
@@ -53,9 +60,7 @@ def batch_rows(row_bytes):
 def text_array(rows, column, chars):
     if chars == 0:
         return pa.array(short_texts(rows, column))
-    digits = wide_texts(rows, column, chars)
-    offsets = np.arange(len(rows) + 1, dtype=np.int32) * chars
-    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(digits))
+    return pa.array(wide_texts(rows, column, chars))
 
 
 def table(rows, row_bytes=None):
@@ -125,6 +130,6 @@ def projection(columns):
 
 # What table.rs and bench/data.rs assert.
 assert int(integers(np.arange(1000), 1).sum()) == 500_843_356 and short_texts(np.array([7]), 3) == ["s2296"]
-assert wide_texts(np.array([7]), 3, 268).tobytes()[:20] == b"c2f77189e10f0b83c49b"
+assert wide_texts(np.array([7]), 3, 268)[0][:20] == "hand some as a both "
 assert scattered(1000)[:8].tolist() == [0, 44, 515, 728, 39, 654, 847, 31]
 assert sorted(scattered(1023).tolist()) == list(range(1023))

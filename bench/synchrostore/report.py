@@ -28,7 +28,8 @@ python3 bench/xbench.py --add --memory-limit 768MB --only table1,paced --rows 30
     --queries 20100 --schedulers cost,greedy --writes-per-second 1500 --reads-per-second 250 --update-doc
 ```
 
-Figures 6 and 7a were run with `--only fig6 --update-seconds 6`, 1 with `--only fig1 --update-seconds 4`, 7b with `--only fig7b
+Figures 6 and 7a have all upserts of Weft measured (`--weft-update-seconds 0`, the default), those of DuckDB for `--update-seconds` of each
+share. 1 was run with `--only fig1 --update-seconds 4`, 7b with `--only fig7b
 --wide-rows 30000 --update-seconds 20`, 8 with `--only fig8 --sizes 1024,2048,4096,8192`, the soak with `--only soak --soak-seconds 1800`.
 
 `weft bench xbench` runs on Weft what `bench/synchrostore/duck.py` runs on DuckDB: tables of 31 columns (`col_0 bigint PRIMARY
@@ -171,6 +172,13 @@ def fig6(lines):
             *ablation_table(points, {1: ("4.8 %", "105 %"), 100: ("1.2 %", "-")}), *aims.text()]
 
 
+def fig6_async(lines):
+    points = list(beside_ablations(lines, "fig6-async", "update_s"))
+    return ["The same upserts, each a commit that does not wait for the log: without a sync in each of them the difference between the "
+            "forms of increments shows.", "", *by_ratio(lines, "fig6-async", "update_s", "s for all upserts"), "",
+            *ablation_table(points, {1: ("4.8 %", "105 %"), 100: ("1.2 %", "-")})]
+
+
 def fig7a(lines):
     points, aims = list(beside_ablations(lines, "fig7a", "query_ms")), Aims()
     for x, of_columns, of_rows in points:
@@ -208,8 +216,11 @@ def fig8(lines):
             for line in lines.select("fig8", "job_max_bytes", configuration=name, x=x):
                 mean = lines.value("fig8", name, x, "job_mean_bytes", kind=line["kind"])
                 most = lines.value("fig8", name, x, "job_max_bytes", kind=line["kind"])
+                cpu = lines.value("fig8", name, x, "cpu_ms", kind=line["kind"])
+                written = lines.value("fig8", name, x, "written_bytes", kind=line["kind"])
                 row = [f"{x / 2**20:,.0f}", plots.label(name), line["kind"], shown(line["count"]), shown(mean / 2**20),
-                       shown(most / 2**20), percent_text(percent(most, x))]
+                       shown(most / 2**20), percent_text(percent(most, x)), shown(written and written / 2**20),
+                       shown(cpu and cpu / 1000)]
                 largest.setdefault(name, {}).setdefault(x, 0)
                 largest[name][x] = max(largest[name][x], most)
                 if row[:3] not in [known[:3] for known in rows]:
@@ -220,10 +231,21 @@ def fig8(lines):
         if len(sizes) > 1 and largest[name][sizes[0]]:
             grown, data = largest[name][sizes[-1]] / largest[name][sizes[0]], sizes[-1] / sizes[0]
             aims.at_most(f"the largest job grows, while the data grows {data:g} × (wanted: its root)", grown, data**0.5, "×")
-    return ["Bytes read or written by one job, whichever are more, while every row was updated. In the paper a traditional compaction of 20 GB is one of 20 GB, a "
+    return ["Bytes that one job took in (files, and the row table that a conversion frees) or wrote, whichever are more, counted while it "
+            "ran; every row was updated. In the paper a traditional compaction of 20 GB is one of 20 GB, a "
             "conversion one of 64 MB (the row table), and no other job passes 795 MB: 4 % of the data.", "",
-            *table(["table, MB", "compaction", "kind", "jobs", "mean, MB", "largest, MB", "largest : table"], rows),
+            *table(["table, MB", "compaction", "kind", "jobs", "mean, MB", "largest, MB", "largest : table", "written, MB",
+                    "core time, s"], rows), "", *amplification(lines),
             *aims.text()]
+
+
+def amplification(lines):
+    """Bytes written for each byte of an updated row."""
+    rows = [[f"{x / 2**20:,.0f}", plots.label(name), shown(lines.value("fig8", name, x, "write_amplification")),
+             shown(lines.value("fig8", name, x, "write_amplification_with_log"))]
+            for name in lines.configurations("fig8") for x in lines.xs("fig8", "write_amplification")
+            if lines.value("fig8", name, x, "write_amplification") is not None]
+    return table(["table, MB", "compaction", "written by jobs : updated rows", "with the log"], rows) if rows else []
 
 
 LAYERS = ["row tables", "incremental", "transition", "baseline"]
@@ -238,9 +260,12 @@ def met(lines, experiment, names):
         if any(parts for parts, _ in values):
             rows.append([layer, *(f"{shown(parts)} ({shown(rows)})" for parts, rows in values)])
     for kind in [x for x in lines.xs(experiment, "jobs") if isinstance(x, str)]:
-        values = [(lines.value(experiment, name, kind, "jobs"), lines.value(experiment, name, kind, "jobs_s")) for name in names]
-        if any(count for count, _ in values):
-            rows.append([f"{kind} jobs", *("-" if count is None else f"{shown(count)}, {shown(s)} s" for count, s in values)])
+        metrics = ("jobs", "jobs_s", "jobs_cpu_s", "jobs_paused_s")
+        values = [tuple(lines.value(experiment, name, kind, metric) for metric in metrics) for name in names]
+        if any(count for count, *_ in values):
+            rows.append([f"{kind} jobs: time, of it on a core, of it pauses", *(
+                "-" if count is None else f"{shown(count)}: {shown(time)}, {shown(cpu)}, {shown(paused)} s"
+                for count, time, cpu, paused in values)])
     for x, label in (("sql3_beside_jobs", "SQL3 beside working jobs"), ("sql3_without_jobs", "SQL3 without them")):
         shares = [share_of_sql3(lines, experiment, name, x) for name in names]
         if any(text != "-" for text in shares):
@@ -292,7 +317,7 @@ def paced(lines):
 def fig9(lines):
     names = lines.configurations("fig9")
     weft = whole_weft(lines, "fig9")
-    rows, aims = [], Aims()
+    rows, of_tails, aims = [], [], Aims()
     wanted = {"insert": 27, "update": 12, "upsert": 5, "sql3": 100, "sql4": 100, "sql5": 100}
     for statement, most in wanted.items():
         values = {name: lines.value("fig9", name, statement, "p50") for name in names}
@@ -303,6 +328,11 @@ def fig9(lines):
         rows.append([statement, *(f"{shown(values[name])} ({shown(tails[name])})" for name in names), percent_text(ours),
                      percent_text(percent(paper[0], 1)), percent_text(greedy), percent_text(percent(paper[1], 1))])
         aims.at_most(f"{statement}, Weft : DuckDB", ours, most)
+        for quantile in ("p99", "p99.9"):
+            ratio = percent(*(lines.value("fig9", name, statement, quantile) for name in ("cost", "greedy")))
+            aims.at_most(f"{quantile} of {statement}, cost : greedy", ratio, 100)
+            of_tails.append([statement, quantile, *(shown(lines.value("fig9", name, statement, quantile)) for name in names),
+                             percent_text(ratio)])
     rates = []
     for mix in ("mix", "upserts"):
         for kind in ("writes_per_s", "reads_per_s"):
@@ -313,12 +343,32 @@ def fig9(lines):
     aims.at_least("reads per second at once", lines.value("fig9", weft, "mix", "reads_per_s"), 320, "1/s")
     head = ["p50 (p99), ms", *map(plots.label, names), "Weft : DuckDB", "paper", "cost : greedy", "paper"]
     return ["One writer and one reader at full speed: inserts and updates in turn beside SQL3, SQL4 and SQL5 in turn; then upserts "
-            "beside the same queries.", "", *table(head, rows), "", *table(["at once", *map(plots.label, names)], rates),
+            "beside the same queries. The schedulers run in turns of some seconds, each on a database of its own.", "",
+            *table(["tails, ms", "", *map(plots.label, names), "cost : greedy"], of_tails), "", *table(head, rows), "", *table(["at once", *map(plots.label, names)], rates),
             *aims.text()]
 
 
 def median(values):
     return sorted(values)[len(values) // 2] if values else None
+
+
+def probes(lines, name):
+    """How fast the host was at the beginning and at the end."""
+    for metric, what in (("host_spin", "two million additions"), ("host_sync", "a sync of 4 KiB")):
+        values = [y for x, y in lines.series("soak", name, metric) if not isinstance(x, str)]
+        third = max(len(values) // 3, 1)
+        if values:
+            yield what, median(values[:third]), median(values[-third:])
+
+
+def slope_mb_per_hour(points):
+    """Least squares over the last two thirds of the windows; None when there are too few."""
+    if len(points) < 6:
+        return None
+    points = [(x / 3600, y / 2**20) for x, y in points if x >= points[-1][0] / 3]
+    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else None
 
 
 def soak(lines):
@@ -341,13 +391,17 @@ def soak(lines):
             (f"the same, last {part:.0f} s", last, "ms"),
             ("writes per second (median of windows)", median([y for _, y in lines.series("soak", name, "writes_per_s")]), "1/s"),
             ("reads per second (median of windows)", median([y for _, y in lines.series("soak", name, "reads_per_s")]), "1/s"),
-            ("most resident memory", resident and resident / 2**20, "MB"),
+            ("most resident memory, without the clients' histograms", resident and resident / 2**20, "MB"),
+            *((f"host: {what}, first and last third (median)", f"{shown(begin)}, {shown(finish)}", "µs")
+              for what, begin, finish in probes(lines, name)),
             ("memory_limit", limit and limit / 2**20, "MB"),
             ("most bytes of all files", space and space / 2**20, "MB"),
             ("most bytes of log among these", log and log / 2**20, "MB"),
             ("bytes of the live rows after VACUUM", live and live / 2**20, "MB"))]
         text += table(["", "seen", "unit"], rows)
         aims.at_most("p99 of queries, last : first", percent(last, first), 120)
+    slope = slope_mb_per_hour([(x, y) for x, y in lines.series("soak", name, "resident") if not isinstance(x, str)])
+    aims.at_most("slope of resident memory after the first third", slope, 1, "MB/h")
     aims.at_most("resident memory : memory_limit", percent(resident, limit), 100)
     aims.at_most("all files but the log : live rows", percent(space and space - (log or 0), live), 200)
     return text + aims.text()
@@ -357,13 +411,14 @@ def soak(lines):
 SECTIONS = [
     ("fig1", "Figure 1: updates and a query after them, rows against columns", fig1, "fig1"),
     ("fig6", "Figure 6: updates", fig6, "fig6"),
+    ("fig6-async", "Figure 6 with commits that do not wait for the log", fig6_async, "fig6"),
     ("fig7a", "Figure 7a: a query of one column after updates", fig7a, "fig6"),
     ("fig7b", "Figure 7b: projections after updates", fig7b, "fig7b"),
     ("fig8", "Figure 8: the size of one job", fig8, "fig8"),
     ("table1", "Table 1: tail latency under the mix", table1, "table1"),
     ("paced", "Table 1 with pauses: tail latency when cores are idle at times", paced, "paced"),
     ("fig9", "Figure 9: each statement under the mix", fig9, "fig9"),
-    ("soak", "Soak: nothing grows", soak, "soak"),
+    ("soak", "Soak: what grows", soak, "soak"),
 ]
 
 

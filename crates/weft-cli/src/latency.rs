@@ -37,6 +37,11 @@ impl Latencies {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Memory of the buckets, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        (self.buckets.capacity() * size_of::<u64>()) as u64
+    }
+
     /// How many durations were counted.
     pub(crate) fn count(&self) -> u64 {
         self.count

@@ -5,7 +5,7 @@
 //!   weft postgres://HOST/DB       the same shell on a server
 //!   weft DIR -c "SELECT 1"        run statements, print their results, exit 0 or 1
 //!   weft serve DIR                a server for PostgreSQL's clients
-//!   weft check DIR                verify every checksum and invariant
+//!   weft check DIR                verify every checksum and invariant; with --quarantine go on without damaged files
 //!   weft demo                     a year of flights: transactions and analytic queries on the same tables
 //!   weft bench                    one workload, measured, as JSON lines
 //! ```
@@ -42,7 +42,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
        weft dump DIR|URL [--schema-only | --data-only] [--table NAME]...
-       weft check DIR
+       weft check DIR [--quarantine]
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]
        weft bench [--dir DIR] [--rows N] [--only NAME,NAME,...]
@@ -67,6 +67,9 @@ temporary one. SIZE is bytes or a number with kB, MB or GB. Without -c and -f st
 from the terminal, or from standard input.";
 
 fn main() -> ExitCode {
+    weft_env::raise_open_files();
+    // Before there are threads: so it bounds the heaps of all.
+    weft_env::keep_little_freed_memory();
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let command = words.first().cloned().unwrap_or_default();
     let result = match command.as_str() {

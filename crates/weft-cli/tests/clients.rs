@@ -100,7 +100,11 @@ fn jdbc() {
         Ok(PathBuf::from("java"))
     };
     let path = format!("{}/*", dir.display());
-    run("JDBC", install(), &["-cp", &path, &sources("java/Client.java").to_string_lossy()]);
+    run(
+        "JDBC",
+        install(),
+        &["-Duser.timezone=America/New_York", "-cp", &path, &sources("java/Client.java").to_string_lossy()],
+    );
 }
 
 #[test]

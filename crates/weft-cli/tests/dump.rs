@@ -196,3 +196,36 @@ fn a_schema_goes_from_postgresql_through_weft_and_back() {
         "{only}"
     );
 }
+
+/// What only Weft has, and what needs quotation marks.
+#[test]
+fn a_dump_keeps_the_options_of_tables_and_quotes_reserved_words() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+    fed(
+        weft().arg(&first),
+        "CREATE TABLE plain (a integer PRIMARY KEY);
+         CREATE TABLE anti (a integer PRIMARY KEY, b text) WITH (conflict = 'antimatter', granularity_bytes = 2097152);
+         CREATE TABLE \"select\" (\"order\" text PRIMARY KEY, \"Group\" integer, \"limit\" integer
+             CHECK (\"limit\" > 0 AND \"Group\" < 10));
+         CREATE INDEX by_order ON \"select\" (lower(\"order\")) WHERE \"limit\" > 1 AND \"Group\" > 2;
+         INSERT INTO anti VALUES (1, 'x');
+         INSERT INTO \"select\" VALUES ('Ab', 3, 4);",
+    );
+    let dumped = succeeds(weft().arg("dump").arg(&first));
+    assert!(dumped.contains("lower(\"order\")") && !dumped.contains("lower(order)"), "{dumped}");
+    fed(weft().arg(&second), &dumped);
+    assert_eq!(succeeds(weft().arg("dump").arg(&second)), dumped);
+    for sql in [
+        "SELECT relname, reloptions FROM pg_class WHERE relkind = 'r' AND relnamespace = 2200 ORDER BY relname",
+        "SELECT indexname, indexdef FROM pg_indexes ORDER BY indexname",
+        "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint ORDER BY conname",
+        "SELECT * FROM anti",
+        "SELECT * FROM \"select\"",
+    ] {
+        let of = |dir: &Path| succeeds(weft().arg(dir).args(["--format", "csv", "-c", sql]));
+        let before = of(&first);
+        assert!(before.lines().count() > 1, "{sql}: {before}");
+        assert_eq!(of(&second), before, "{sql}");
+    }
+}

@@ -119,7 +119,7 @@ fn updates_of_shares_and_queries_after_them() {
 
 #[test]
 fn sizes_of_jobs() {
-    let known = knows("SELECT bytes_in FROM weft_jobs LIMIT 0")
+    let known = knows("SELECT written_bytes FROM weft_jobs LIMIT 0")
         && knows("CREATE TABLE t (a bigint PRIMARY KEY) WITH (compaction = 'whole')");
     if !known {
         let output = weft(&[TINY, &["--only", "fig8", "--compactions", "default"]].concat());
@@ -137,6 +137,9 @@ fn sizes_of_jobs() {
         assert!(!mean.is_empty() && mean.len() == most.len(), "{lines:?}");
         assert!(mean.iter().zip(&most).all(|(mean, most)| mean.1 <= most.1), "{mean:?} {most:?}");
         assert!(most.iter().any(|(_, bytes)| *bytes > 1e4), "{most:?}");
+        let written: f64 = values(&lines, "fig8", configuration, "written_bytes").iter().map(|(_, bytes)| bytes).sum();
+        let amplified = values(&lines, "fig8", configuration, "write_amplification");
+        assert!(written > 1e4 && !amplified.is_empty() && amplified.iter().all(|(_, times)| *times > 0.0), "{lines:?}");
     }
 }
 

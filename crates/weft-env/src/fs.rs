@@ -37,6 +37,10 @@ pub trait Fs: Send + Sync {
     /// Takes an exclusive lock on the file at `path` (made when missing) and writes `owner` into it, or fails with
     /// [`io::ErrorKind::WouldBlock`] and the present owner's text as the message. The lock dies with its holder.
     fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>>;
+    /// How many files and sockets the process may have open at once; none: nobody knows, or no limit.
+    fn open_files_max(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A held lock; dropping it releases.

@@ -19,19 +19,25 @@
 mod clock;
 mod freed;
 mod fs;
+mod handles;
+mod limits;
 mod real;
 mod rng;
 pub mod sim;
 mod socket;
 mod spawn;
 pub mod sync;
+mod traffic;
 
 pub use clock::Clock;
-pub use freed::return_freed_memory;
+pub use freed::{keep_little_freed_memory, return_freed_memory};
 pub use fs::{DirLock, File, Fs, OpenMode};
+pub use handles::{HandleCounters, Handles};
+pub use limits::raise_open_files;
 pub use rng::Rng;
-pub use socket::receive_arrived;
-pub use spawn::{JoinHandle, Spawn};
+pub use socket::{have_ended, keep_asking, receive_arrived};
+pub use spawn::{JoinHandle, Spawn, catch_panic};
+pub use traffic::{Traffic, thread_traffic};
 
 use std::sync::Arc;
 

@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::spawn::panic_text;
+use crate::traffic::{note_read, note_written};
 use crate::{Clock, DirLock, Env, File, Fs, JoinHandle, OpenMode, Rng, Spawn};
 
 impl Env {
@@ -63,15 +64,18 @@ impl File for RealFile {
                 Err(error) => return Err(error),
             }
         }
+        note_read(done);
         Ok(done)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match self.0.write_all_at(bytes, offset) {
             // A pipe has no places: what is written comes behind what was written.
-            Err(error) if error.raw_os_error() == Some(libc::ESPIPE) => (&self.0).write_all(bytes),
-            written => written,
+            Err(error) if error.raw_os_error() == Some(libc::ESPIPE) => (&self.0).write_all(bytes)?,
+            written => written?,
         }
+        note_written(bytes.len());
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -156,6 +160,10 @@ impl Fs for RealFs {
         let lock = RealLock(file);
         lock.describe(owner)?;
         Ok(Box::new(lock))
+    }
+
+    fn open_files_max(&self) -> Option<u64> {
+        crate::limits::open_files().map(|(soft, _)| soft)
     }
 }
 

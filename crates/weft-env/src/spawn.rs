@@ -1,6 +1,7 @@
 //! Threads, as the layers above see them.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 /// Starts named threads.
@@ -36,4 +37,14 @@ pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     } else {
         "a panic without text".to_owned()
     }
+}
+
+/// Runs `body`; when it panics, the panic's text. The stop of a simulated machine is no panic: it goes on unwinding.
+pub fn catch_panic<R>(body: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
+        if crate::sim::scheduler::is_stop(&*payload) {
+            resume_unwind(payload);
+        }
+        panic_text(&*payload)
+    })
 }

@@ -6,12 +6,14 @@
 //! | number → numeric(p,s) | rounded half away from zero, 22003 when it does not fit |
 //! | float → numeric | through its 15 significant digits, as PostgreSQL |
 //! | text → any | read as the type, 22P02 / 22007 / 22008 / 22003 |
+//! | timestamptz ↔ date, time, timestamp | by the clocks of the session's zone |
 //! | any → varchar(n) | explicit: cut to n characters; assignment: 22001 unless only blanks are cut |
 
 use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value, array};
 
 use crate::arithmetic::out_of_range;
 use crate::json;
+use crate::style::Local;
 use crate::text::{self, decimal_overflow, fits_integer, parse_decimal, rescale, type_name};
 use crate::types::{as_numeric, is_integer, is_number, literal_number_type};
 
@@ -63,24 +65,24 @@ pub fn check_assignable(from: DataType, to: DataType, column: &str) -> Result<()
 }
 
 /// Casts a value for an assignment to a column.
-pub fn assign(value: Value, from: DataType, to: DataType, column: &str) -> Result<Value> {
+pub fn assign(value: Value, from: DataType, to: DataType, column: &str, local: &Local) -> Result<Value> {
     match (value, to) {
         (Value::Text(text), DataType::Varchar(limit)) if from.is_text() => {
             fit_varchar(text, limit, column).map(Value::Text)
         }
         (Value::Null, _) => Ok(Value::Null),
-        (value, DataType::Varchar(limit)) => match cast(value, from, DataType::Text)? {
+        (value, DataType::Varchar(limit)) => match cast(value, from, DataType::Text, local)? {
             Value::Text(text) => fit_varchar(text, limit, column).map(Value::Text),
             other => Ok(other),
         },
-        (value, DataType::Char(limit)) => match cast(value, from, DataType::Text)? {
+        (value, DataType::Char(limit)) => match cast(value, from, DataType::Text, local)? {
             Value::Text(text) => fit_char(&text, limit, column).map(Value::Text),
             other => Ok(other),
         },
         (value, _) if from == to => Ok(value),
         (value, _) => {
             check_assignable(from, to, column)?;
-            cast(value, from, to)
+            cast(value, from, to, local)
         }
     }
 }
@@ -109,8 +111,8 @@ fn fit_char(text: &str, limit: u32, column: &str) -> Result<Box<str>> {
     Err(Error::new(Code::StringTooLong, format!("value too long for type character({limit}) in column \"{column}\"")))
 }
 
-/// Casts a value explicitly. The types must be castable (binding has tested that).
-pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
+/// Casts a value explicitly, as a session means it. The types must be castable (binding has tested that).
+pub fn cast(value: Value, from: DataType, to: DataType, local: &Local) -> Result<Value> {
     if from == to || value.is_null() {
         return Ok(value);
     }
@@ -126,14 +128,14 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
                 let cut = end.map_or(&**text, |(end, _)| &text[..end]);
                 Ok(Value::Text(cut.trim_end_matches(' ').into()))
             }
-            _ => text::parse(text, to),
+            _ => text::parse(text, to, local),
         };
     }
     match to {
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => cast_to_text(&value, from, to),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => cast_to_text(&value, from, to, local),
         _ if from == DataType::Jsonb && to != DataType::Json => cast_json(&value, to),
         DataType::Json | DataType::Jsonb => match value {
-            Value::Text(text) if is_json(from) => text::parse(&text, to),
+            Value::Text(text) if is_json(from) => text::parse(&text, to, local),
             _ => Err(no_cast(from, to)),
         },
         DataType::Oid => match value {
@@ -144,7 +146,10 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
             _ => Err(no_cast(from, to)),
         },
         DataType::Time => match (from, value) {
-            (DataType::Timestamp | DataType::TimestampTz, Value::Int(v)) => Ok(Value::Int(v.rem_euclid(DAY_MICROS))),
+            (DataType::Timestamp, Value::Int(v)) => Ok(Value::Int(v.rem_euclid(DAY_MICROS))),
+            (DataType::TimestampTz, Value::Int(v)) => {
+                Ok(Value::Int(local.style.zone.wall_of(v).rem_euclid(DAY_MICROS)))
+            }
             (_, Value::Interval(v)) => Ok(Value::Int(v.micros.rem_euclid(DAY_MICROS))),
             _ => Err(no_cast(from, to)),
         },
@@ -155,8 +160,11 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
         DataType::Array(element) => match (value, from.element()) {
             (Value::Array(array), Some(from)) => {
                 let to = element.data_type();
-                let items =
-                    array.values(from).into_iter().map(|item| cast(item, from, to)).collect::<Result<Vec<_>>>()?;
+                let items = array
+                    .values(from)
+                    .into_iter()
+                    .map(|item| cast(item, from, to, local))
+                    .collect::<Result<Vec<_>>>()?;
                 Ok(Value::Array(ArrayValue::new(to, items.iter().map(Value::as_ref))))
             }
             _ => Err(no_cast(from, to)),
@@ -169,7 +177,7 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
             Value::Int(v) => Ok(Value::Bool(v != 0)),
             _ => Err(no_cast(from, to)),
         },
-        DataType::Date | DataType::Timestamp | DataType::TimestampTz => cast_to_datetime(&value, from, to),
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => cast_to_datetime(&value, from, to, local),
     }
 }
 
@@ -177,10 +185,10 @@ pub fn cast(value: Value, from: DataType, to: DataType) -> Result<Value> {
 fn cast_json(value: &Value, to: DataType) -> Result<Value> {
     let Value::Text(text) = value else { return Err(no_cast(DataType::Jsonb, to)) };
     match (json::kind(text), to) {
-        ("boolean", DataType::Boolean) => text::parse(text, to),
+        ("boolean", DataType::Boolean) => text::parse(text, to, Local::fixed()),
         ("number", to) if is_number(to) => {
             let from = literal_number_type(text.trim_start_matches('-')).unwrap_or(DataType::DoublePrecision);
-            cast(text::parse(text, from)?, from, to)
+            cast(text::parse(text, from, Local::fixed())?, from, to, Local::fixed())
         }
         ("null", _) => Ok(Value::Null),
         (kind, to) => {
@@ -190,12 +198,12 @@ fn cast_json(value: &Value, to: DataType) -> Result<Value> {
     }
 }
 
-fn cast_to_text(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+fn cast_to_text(value: &Value, from: DataType, to: DataType, local: &Local) -> Result<Value> {
     let printed: Box<str> = match value {
         Value::Bool(v) => if *v { "true" } else { "false" }.into(),
-        other => text::print(other.as_ref(), from).into(),
+        other => text::print_as(other.as_ref(), from, &local.style).into(),
     };
-    cast(Value::Text(printed), DataType::Text, to)
+    cast(Value::Text(printed), DataType::Text, to, local)
 }
 
 fn cast_to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
@@ -256,18 +264,28 @@ fn cast_to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> R
     Ok(Value::Decimal(number))
 }
 
-fn cast_to_datetime(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+fn cast_to_datetime(value: &Value, from: DataType, to: DataType, local: &Local) -> Result<Value> {
+    use DataType::{Date, Timestamp, TimestampTz};
     let Value::Int(v) = value else { return Err(no_cast(from, to)) };
-    match (from, to) {
-        (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => Ok(Value::Int(v.div_euclid(DAY_MICROS))),
-        (DataType::Date, _) => v.checked_mul(DAY_MICROS).map(Value::Int).ok_or_else(|| {
+    let zone = &local.style.zone;
+    let midnight = || {
+        v.checked_mul(DAY_MICROS).ok_or_else(|| {
             Error::new(Code::DatetimeOverflow, "date out of range for timestamp")
                 .hint("dates lie in the years 0001 to 9999")
-        }),
-        // The time zone is UTC, so both count the same microseconds.
-        (DataType::Timestamp | DataType::TimestampTz, _) => Ok(Value::Int(*v)),
-        _ => Err(no_cast(from, to)),
-    }
+        })
+    };
+    let moment = |wall_micros| {
+        zone.moment_of(wall_micros).ok_or_else(|| Error::new(Code::DatetimeOverflow, "timestamp out of range"))
+    };
+    Ok(Value::Int(match (from, to) {
+        (Timestamp, Date) => v.div_euclid(DAY_MICROS),
+        (TimestampTz, Date) => zone.wall_of(*v).div_euclid(DAY_MICROS),
+        (Date, Timestamp) => midnight()?,
+        (Date, TimestampTz) => moment(midnight()?)?,
+        (Timestamp, TimestampTz) => moment(*v)?,
+        (TimestampTz, Timestamp) => zone.wall_of(*v),
+        _ => return Err(no_cast(from, to)),
+    }))
 }
 
 /// An error for two types between which there is no cast.
@@ -277,7 +295,7 @@ pub fn no_cast(from: DataType, to: DataType) -> Error {
 
 /// Brings a parameter from outside to the type that the statement gives it. Numbers of a smaller kind are widened and
 /// text is read as the type; a `Decimal` is taken as scaled by the parameter's scale.
-pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> {
+pub fn coerce_param(value: &Value, to: DataType, index: usize, local: &Local) -> Result<Value> {
     let mismatch = || {
         Error::new(Code::DatatypeMismatch, format!("parameter ${} is of type {to} but was given {value:?}", index + 1))
             .hint("give a value of the type, or its text")
@@ -298,10 +316,10 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> 
         (Value::Int(v), DataType::Date) if i32::try_from(*v).is_ok() => Ok(Value::Int(*v)),
         (Value::Int(v), DataType::Timestamp | DataType::TimestampTz) => Ok(Value::Int(*v)),
         (Value::Int(_), DataType::Numeric { .. } | DataType::Real | DataType::DoublePrecision) => {
-            cast(value.clone(), DataType::BigInt, to)
+            cast(value.clone(), DataType::BigInt, to, local)
         }
         (Value::Float(_), DataType::Real | DataType::Numeric { .. }) => {
-            cast(value.clone(), DataType::DoublePrecision, to)
+            cast(value.clone(), DataType::DoublePrecision, to, local)
         }
         (Value::Float(_), DataType::DoublePrecision) => Ok(value.clone()),
         (Value::Decimal(v), DataType::Numeric { precision, scale }) => {
@@ -321,7 +339,7 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize) -> Result<Value> 
         {
             Ok(value.clone())
         }
-        (Value::Text(text), _) => text::parse(text, to),
+        (Value::Text(text), _) => text::parse(text, to, local),
         _ => Err(mismatch()),
     }
 }

@@ -195,8 +195,13 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
     }
 }
 
+/// Whether a cast between two types depends on the session's zone or styles.
+pub fn crosses_session(from: DataType, to: DataType) -> bool {
+    !is_immutable_cast(from, to)
+}
+
 /// Whether PostgreSQL calls a cast immutable.
-fn is_immutable_cast(from: DataType, to: DataType) -> bool {
+pub(crate) fn is_immutable_cast(from: DataType, to: DataType) -> bool {
     let is_datetime = |t| {
         matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
             || matches!(t, DataType::Array(_))

@@ -24,7 +24,9 @@ impl Expr {
                 })
             }
             Node::Column(position) => Ok(row[*position].clone()),
-            Node::Now => cast(Value::Int(context.now_micros), DataType::TimestampTz, self.data_type),
+            Node::Now => {
+                cast(Value::Int(context.local.now_micros), DataType::TimestampTz, self.data_type, context.local)
+            }
             Node::Arithmetic(op, left, right) => {
                 let (a, b) = (left.eval(row, context)?, right.eval(row, context)?);
                 if a.is_null() || b.is_null() {
@@ -33,8 +35,10 @@ impl Expr {
                 compute(*op, (&a, left.data_type), (&b, right.data_type), self.data_type)
             }
             Node::Negate(expr) => negate(expr.eval(row, context)?, self.data_type),
-            Node::Cast(expr) => cast(expr.eval(row, context)?, expr.data_type, self.data_type),
-            Node::Assign(expr, column) => assign(expr.eval(row, context)?, expr.data_type, self.data_type, column),
+            Node::Cast(expr) => cast(expr.eval(row, context)?, expr.data_type, self.data_type, context.local),
+            Node::Assign(expr, column) => {
+                assign(expr.eval(row, context)?, expr.data_type, self.data_type, column, context.local)
+            }
             Node::Concat(left, right) => match (left.eval(row, context)?, right.eval(row, context)?) {
                 (Value::Text(a), Value::Text(b)) => Ok(Value::Text(format!("{a}{b}").into())),
                 _ => Ok(Value::Null),
@@ -124,7 +128,7 @@ impl Expr {
         if routine.is_volatile() && context.rng.is_none() {
             return Err(Error::new(Code::FeatureNotSupported, "random values are not to be had here"));
         }
-        routines::call(&signature, &values, &|| context.rng.map_or(0, |rng| rng.next_u64()))
+        routines::call(&signature, &values, context.local, &|| context.rng.map_or(0, |rng| rng.next_u64()))
     }
 
     fn call(&self, function: Function, args: &[Expr], row: &[Value], context: &EvalContext<'_>) -> Result<Value> {

@@ -15,6 +15,7 @@
 //!     └── sql                                              its text
 //!   types                                                  in which types operands meet
 //!   text                                                   values as PostgreSQL reads and writes them
+//!   style, zone                                            what a session's texts mean; time zones
 //! ```
 //!
 //! 1. Types follow PostgreSQL; numeric results have Arrow's precision and scale, as the column engine's have: `+ -` the
@@ -36,13 +37,19 @@ pub mod json;
 mod like;
 pub mod routines;
 mod sql;
+pub mod style;
 pub mod text;
 mod tree;
 mod types;
+mod words;
+pub mod zone;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_types, negate};
 pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};
+pub use check::crosses_session;
 pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
 pub use functions::Function;
+pub use style::{Local, Style};
 pub use tree::{EvalContext, Expr, Node};
 pub use types::{as_numeric, common_type, is_integer, is_number, literal_number_type};
+pub use words::{is_reserved, quoted};

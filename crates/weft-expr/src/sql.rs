@@ -13,6 +13,7 @@ use crate::functions::Function;
 use crate::text::print;
 use crate::tree::{Expr, Node};
 use crate::types::literal_number_type;
+use crate::words::quoted;
 
 impl Expr {
     /// The expression as the list of an index's columns has it: calls bare, anything else in parentheses. `names` are
@@ -31,7 +32,7 @@ impl Expr {
         match &self.node {
             Node::Literal(value) => put_literal(value, self.data_type, out),
             Node::Param(index) => push(out, format_args!("${}", index + 1)),
-            Node::Column(position) => put_name(names.get(*position).copied().unwrap_or("?"), out),
+            Node::Column(position) => out.push_str(&quoted(names.get(*position).copied().unwrap_or("?"))),
             Node::Now => out.push_str("now()"),
             Node::Arithmetic(op, left, right) => put_infix(left, arithmetic_sign(*op), right, names, out),
             Node::Compare(op, left, right) => put_infix(left, compare_sign(*op), right, names, out),
@@ -130,16 +131,6 @@ fn put_case(branches: &[(Expr, Expr)], otherwise: Option<&Expr>, names: &[&str],
         otherwise.put_sql(names, out);
     }
     out.push_str(" END");
-}
-
-/// A name, quoted when it would be folded or is no word.
-fn put_name(name: &str, out: &mut String) {
-    let is_word = |(at, c): (usize, char)| c.is_ascii_lowercase() || c == '_' || (at > 0 && c.is_ascii_digit());
-    if !name.is_empty() && name.chars().enumerate().all(is_word) {
-        out.push_str(name);
-    } else {
-        push(out, format_args!("\"{}\"", name.replace('"', "\"\"")));
-    }
 }
 
 fn put_quoted(text: &str, out: &mut String) {

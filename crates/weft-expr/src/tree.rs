@@ -14,8 +14,10 @@ use weft_format::{CompareOp, DataType, Result, Value};
 
 use crate::arithmetic::ArithmeticOp;
 use crate::cast::{cast, check_assignable};
+use crate::check::is_immutable_cast;
 use crate::functions::Function;
 use crate::routines::Routine;
+use crate::style::Local;
 
 /// A bound expression and the type of its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,15 +33,17 @@ pub struct Expr {
 pub struct EvalContext<'a> {
     /// `$1`, `$2`, ... cast to their types.
     pub params: &'a [Value],
-    /// The transaction's time: microseconds since 1970 UTC.
-    pub now_micros: i64,
+    /// The session's zone and styles, and the transaction's time.
+    pub local: &'a Local,
     /// Where random bits come from; without it functions that need some fail.
     pub rng: Option<&'a dyn Rng>,
 }
 
 impl EvalContext<'static> {
-    /// For expressions that ask for no parameter and no time.
-    pub const NONE: EvalContext<'static> = EvalContext { params: &[], now_micros: 0, rng: None };
+    /// For expressions that ask for no parameter, no time and no session.
+    pub fn none() -> EvalContext<'static> {
+        EvalContext { params: &[], local: Local::fixed(), rng: None }
+    }
 }
 
 /// What an expression computes from its operands.
@@ -165,9 +169,11 @@ impl Expr {
         if self.data_type == data_type {
             return self;
         }
-        // A constant is cast once; one that does not fit is left to fail when (and if) it is evaluated.
+        // A constant is cast once, if that does not depend on the session; one that does not fit is left to fail when
+        // (and if) it is evaluated.
         if let Node::Literal(value) = &self.node
-            && let Ok(value) = cast(value.clone(), self.data_type, data_type)
+            && is_immutable_cast(self.data_type, data_type)
+            && let Ok(value) = cast(value.clone(), self.data_type, data_type, Local::fixed())
         {
             return Expr::literal(value, data_type);
         }

@@ -91,6 +91,7 @@ codes! {
     DivisionByZero Invalid "22012" "Division by zero.";
     InvalidText Invalid "22P02" "Text does not read as a value of the type.";
     InvalidDatetime Invalid "22007" "Text does not read as a date or timestamp.";
+    InvalidZoneOffset Invalid "22009" "An offset from UTC is out of range.";
     DatetimeOverflow Invalid "22008" "A date or timestamp is out of range.";
     IntervalFieldOverflow Invalid "22015" "A field of an interval is out of range.";
     UntranslatableCharacter Invalid "22P05" "A character cannot be stored.";

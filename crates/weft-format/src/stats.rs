@@ -48,6 +48,11 @@ impl ColumnStats {
         ColumnStats { min, max, min_exact, max_exact, null_count, row_count }
     }
 
+    /// The memory of the bounds, beside the statistics themselves.
+    pub fn memory_bytes(&self) -> usize {
+        self.min.memory_bytes() + self.max.memory_bytes()
+    }
+
     fn has_values(&self) -> bool {
         self.null_count < self.row_count
     }

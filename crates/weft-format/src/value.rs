@@ -59,6 +59,16 @@ pub enum ValueRef<'a> {
 }
 
 impl Value {
+    /// The memory behind the value, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len() + 16,
+            Value::Array(array) => array.as_bytes().len() + 16,
+            _ => 0,
+        }
+    }
+
     /// Borrows the value.
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {

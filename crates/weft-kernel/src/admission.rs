@@ -11,9 +11,14 @@
 //!
 //! 1. A slot that becomes free goes to who has waited longest; nobody overtakes.
 //! 2. Who waits for a query slot holds its transaction slot: waiting queries are counted, too.
+//! 3. Who waits for a lock holds no query slot: a statement gives its slot back when its query was read to the end, and
+//!    for as long as it waits before. So whoever holds a query slot goes on, every slot comes free, and no circle goes
+//!    through one: the search for deadlocks knows of locks alone. Who holds locks may wait for a query slot.
+//! 4. Who waits for a lock keeps its transaction slot. Nobody who holds a lock wants another transaction slot, so these
+//!    come free when the locks do.
 //!
-//! Concurrency: one mutex per pool, held for the queue's operations. Nobody waits for a slot while it holds the pool's
-//! mutex, or for a transaction slot while it holds a lock. Crash: nothing of this outlives the process.
+//! Concurrency: one mutex per pool, held for the queue's operations, never while anybody waits.
+//! Crash: nothing of this outlives the process.
 //!
 //! Source: SG-ColBase section 3.4 (transaction pool); DESIGN section 4.
 
@@ -23,13 +28,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_env::Clock;
-use weft_env::sync::{Condvar, Mutex};
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
 use crate::CancelToken;
-
-/// How long a wait lasts before it looks at the cancel token again.
-const CANCEL_POLL: Duration = Duration::from_millis(20);
+use crate::sleeper::Sleeper;
 
 /// A fixed number of slots.
 pub struct Pool {
@@ -45,12 +48,7 @@ pub struct Pool {
 #[derive(Default)]
 struct State {
     taken: usize,
-    waiters: VecDeque<Arc<Waiter>>,
-}
-
-struct Waiter {
-    granted: Mutex<bool>,
-    wakeup: Condvar,
+    waiters: VecDeque<Arc<Sleeper>>,
 }
 
 /// A slot that was taken; it becomes free when this is dropped.
@@ -94,53 +92,26 @@ impl Pool {
                 state.taken += 1;
                 return Ok(Slot(self.clone()));
             }
-            let waiter = Arc::new(Waiter { granted: Mutex::new(false), wakeup: Condvar::new() });
+            let waiter = Arc::<Sleeper>::default();
             state.waiters.push_back(waiter.clone());
             waiter
         };
         self.waits.fetch_add(1, Ordering::Relaxed);
-        let outcome = self.wait(&waiter, timeout, cancel, clock);
-        match outcome {
-            Ok(()) => Ok(Slot(self.clone())),
-            Err(error) => {
-                let before = {
-                    let mut state = self.state.lock();
-                    let place = state.waiters.iter().position(|other| Arc::ptr_eq(other, &waiter));
-                    // Granted between the decision and the withdrawal: then there is nothing to complain of.
-                    let Some(place) = place else { return Ok(Slot(self.clone())) };
-                    state.waiters.remove(place);
-                    place
-                };
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                Err(error.unwrap_or_else(|| self.full(before, timeout)))
-            }
-        }
-    }
-
-    /// None as the error: the time is over.
-    fn wait(
-        &self,
-        waiter: &Waiter,
-        timeout: Duration,
-        cancel: Option<&CancelToken>,
-        clock: &dyn Clock,
-    ) -> std::result::Result<(), Option<Error>> {
-        let start = clock.monotonic_nanos();
-        let mut granted = waiter.granted.lock();
-        loop {
-            if *granted {
-                return Ok(());
-            }
-            if let Some(cancel) = cancel {
-                cancel.check(|| clock.monotonic_nanos()).map_err(Some)?;
-            }
-            let waited = Duration::from_nanos(clock.monotonic_nanos() - start);
-            if !timeout.is_zero() && waited >= timeout {
-                return Err(None);
-            }
-            let left = if timeout.is_zero() { CANCEL_POLL } else { timeout - waited };
-            waiter.wakeup.wait_timeout(&mut granted, left.min(CANCEL_POLL));
-        }
+        let refusal = match waiter.sleep(timeout, cancel, clock) {
+            Ok(true) => return Ok(Slot(self.clone())),
+            Ok(false) => None,
+            Err(stopped) => Some(stopped),
+        };
+        let before = {
+            let mut state = self.state.lock();
+            let place = state.waiters.iter().position(|other| Arc::ptr_eq(other, &waiter));
+            // Granted between the decision and the withdrawal: then there is nothing to complain of.
+            let Some(place) = place else { return Ok(Slot(self.clone())) };
+            state.waiters.remove(place);
+            place
+        };
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(refusal.unwrap_or_else(|| self.full(before, timeout)))
     }
 
     fn full(&self, before: usize, timeout: Duration) -> Error {
@@ -168,10 +139,7 @@ impl Drop for Slot {
         let mut state = self.0.state.lock();
         match state.waiters.pop_front() {
             // The slot goes from hand to hand (admission 1).
-            Some(next) => {
-                *next.granted.lock() = true;
-                next.wakeup.notify_one();
-            }
+            Some(next) => next.release(),
             None => state.taken -= 1,
         }
     }

@@ -5,33 +5,62 @@
 //!     ▲                 │                     │
 //!     └───── close ─────┴────── close ────────┘            a request ends with what it was for
 //! ```
+//!
+//! Work that computes asks now and then ([`CancelToken::check`]); work that sleeps is woken by the request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
 /// Shared between a statement and whoever may cancel it. Cheap to clone; every clone is the same token.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct CancelToken(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     /// [`CLOSED`], [`OPEN`] or [`REQUESTED`].
     state: AtomicU8,
     /// Monotonic nanoseconds; `u64::MAX` when there is none.
     deadline_nanos: AtomicU64,
+    /// Who sleeps in this work: the thread of its statement, and none but that as a rule.
+    sleepers: Mutex<Vec<Arc<dyn Stirred>>>,
 }
 
 impl Default for Inner {
     fn default() -> Inner {
-        Inner { state: AtomicU8::new(OPEN), deadline_nanos: AtomicU64::new(u64::MAX) }
+        let (state, deadline_nanos) = (AtomicU8::new(OPEN), AtomicU64::new(u64::MAX));
+        Inner { state, deadline_nanos, sleepers: Mutex::default() }
+    }
+}
+
+/// What sleeps, and looks at its token when it is stirred.
+pub(crate) trait Stirred: Send + Sync {
+    /// Makes it look.
+    fn stir(&self);
+}
+
+/// While this lives, a request to stop wakes a sleeper.
+pub(crate) struct Wakes<'a> {
+    token: &'a CancelToken,
+    sleeper: Arc<dyn Stirred>,
+}
+
+impl Drop for Wakes<'_> {
+    fn drop(&mut self) {
+        self.token.0.sleepers.lock().retain(|other| !Arc::ptr_eq(other, &self.sleeper));
     }
 }
 
 const CLOSED: u8 = 0;
 const OPEN: u8 = 1;
 const REQUESTED: u8 = 2;
+
+impl std::fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CancelToken({})", if self.is_cancelled() { "requested" } else { "not requested" })
+    }
+}
 
 impl CancelToken {
     /// An open token that nobody has used, without a deadline.
@@ -41,7 +70,17 @@ impl CancelToken {
 
     /// Asks the work to stop; it does at its next [`CancelToken::check`]. Nothing happens when none is going on.
     pub fn cancel(&self) {
-        let _ = self.0.state.compare_exchange(OPEN, REQUESTED, Ordering::SeqCst, Ordering::SeqCst);
+        if self.0.state.compare_exchange(OPEN, REQUESTED, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            let sleepers = self.0.sleepers.lock().clone();
+            sleepers.iter().for_each(|sleeper| sleeper.stir());
+        }
+    }
+
+    /// A thread is about to sleep: a request wakes it while the guard lives. One that came before is seen by who looks
+    /// from here on.
+    pub(crate) fn wakes(&self, sleeper: Arc<dyn Stirred>) -> Wakes<'_> {
+        self.0.sleepers.lock().push(Arc::clone(&sleeper));
+        Wakes { token: self, sleeper }
     }
 
     /// Work begins: requests are heard from here on. False when they are already, for work that this is a part of.
@@ -62,6 +101,16 @@ impl CancelToken {
         self.0.deadline_nanos.store(deadline_nanos, Ordering::Relaxed);
     }
 
+    /// When the time is over; `u64::MAX` for never.
+    pub(crate) fn deadline_nanos(&self) -> u64 {
+        self.0.deadline_nanos.load(Ordering::Relaxed)
+    }
+
+    /// Whether work goes on that hears requests, one that was made included.
+    pub fn is_open(&self) -> bool {
+        self.0.state.load(Ordering::SeqCst) != CLOSED
+    }
+
     /// Whether the work was asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.0.state.load(Ordering::Relaxed) == REQUESTED
@@ -73,7 +122,7 @@ impl CancelToken {
         if self.is_cancelled() {
             return Err(Error::new(Code::QueryCanceled, "canceling statement due to user request"));
         }
-        let deadline = self.0.deadline_nanos.load(Ordering::Relaxed);
+        let deadline = self.deadline_nanos();
         if deadline != u64::MAX && now_nanos() >= deadline {
             return Err(Error::new(Code::QueryCanceled, "canceling statement due to statement timeout")
                 .hint("raise it with SET statement_timeout"));

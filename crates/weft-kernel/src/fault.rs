@@ -54,6 +54,8 @@ faults! {
     SkipRowLock "The lock of a row is not taken.";
     ForgetWaiter "A lock that becomes free is not handed to who waits for it.";
     OverlookDeadlock "Nobody looks for a circle of waiting transactions.";
+    OverlookQueue "The search for circles of waiting transactions looks at holders only, not at queues.";
+    HoldSlotWhileWaiting "A statement of the column engine keeps its query slot while it waits for locks of rows.";
     ForgetRebase "Columns that another transaction wrote meanwhile are overwritten with what stood there before.";
     MissColumnConflict "A row changed since the snapshot is no conflict, whatever columns were changed.";
     InstallUnordered "Writers of different columns of a row install in any order.";
@@ -69,13 +71,29 @@ faults! {
     ForgetExpressionColumns "Writers of some columns of an index's expression let others write the rest.";
     ForgetRedoEntry "Redo does not add entries to indexes.";
     SkipValueLock "The lock of a value in a unique index is not taken.";
+    UniqueLookAtMaximum "Rows with a value of a unique index are looked at while they are being installed.";
     SkipParentLock "The row that a foreign key refers to is not locked.";
     SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
     SkipPendingConstraints "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
     ConstantForecast "The forecast says the same of every moment, whatever runs.";
+    SkipLogEndCheck "An opening does not compare the end of the log with what the manifest depends on.";
+    SkipManifestEndCheck "An opening does not compare the end of the manifest with the edits that the log names.";
+    CutLogUnnamed "The log is cut before it names the edit of the manifest that allows it.";
+    ForgetChunkedFailure "The chunks of a transaction that failed among them are not voided.";
+    ForgetPanickedWriter "A panic of the thread that writes the log is told to nobody.";
+    ForgetFooterCharge "What is known of data files is not charged to the account of memory.";
+    ForgetCommits "Commits whose rows are not remembered are not validated against.";
+    OverlookBuilding "Jobs and the log overlook indexes under construction.";
+    ForgetBuildingCut "The log goes that an index under construction has not in files.";
+    ListBuiltEarly "A job lists what an index was built from before the commit that names it.";
+    FreezeAlways "A long log makes every table freeze, whatever holds it.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";
+    PoisonOnJobError "A job that fails stops the engine.";
+    NoPause "A job that failed is tried again at once.";
+    OfferDamaged "Jobs that read a damaged file are offered again at once.";
+    SwitchUnguarded "A panic between a durable edit and the switch to it stops nothing.";
     IndexFilterForgets "A filter of an index lacks a value.";
 }
 

@@ -19,6 +19,7 @@
 //!
 //! Source: DESIGN sections 3, 4 and 7.
 
+pub mod account;
 pub mod admission;
 pub mod budget;
 pub mod cache;
@@ -36,6 +37,7 @@ pub mod table;
 pub mod txn;
 
 mod cancel;
+mod sleeper;
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests look at real files")]
 mod testing;
@@ -46,8 +48,8 @@ pub use catalog::{
     TableRef,
 };
 pub use engine::{
-    Backup, BackupSummary, Durability, Engine, EngineOptions, EngineStatus, SchedulerStatus, backups, check_backup,
-    restore,
+    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, QUARANTINE, QuarantineReport,
+    Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use services::Services;

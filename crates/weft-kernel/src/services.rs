@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_env::Fs;
+use weft_env::{Fs, Handles};
+#[cfg(doc)]
+use weft_format::Code;
 use weft_format::table::BlockCache;
 use weft_format::{FileId, Result, TableId, Timestamp};
 
+use crate::account::Account;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
-use crate::engine::{EngineOptions, FilePins};
+use crate::engine::{EngineOptions, FilePins, Poison};
+use crate::fault::{Fault, active};
 use crate::manifest::{Edit, Manifest};
 use crate::sched::{Load, Pacer, Wake};
 use crate::txn::Timeline;
@@ -25,18 +29,24 @@ pub struct Services {
     pub(crate) cache: Arc<dyn BlockCache>,
     /// The same cache, to drop blocks from.
     pub(crate) block_cache: Arc<CachePool>,
+    /// Open data files.
+    pub(crate) handles: Arc<Handles>,
     /// How the engine was opened.
     pub(crate) options: EngineOptions,
     /// Timestamps handed out, published, registered.
     pub(crate) timeline: Arc<Timeline>,
     /// Memory of row tables.
     pub(crate) row_budget: Arc<RowBudget>,
+    /// Memory of what is known of files.
+    pub(crate) account: Arc<Account>,
     /// The next file number.
     pub(crate) next_file: AtomicU64,
     /// Wakes the job runner.
     pub(crate) wake: Wake,
     /// Who needs the cores.
     pub(crate) load: Arc<Load>,
+    /// Why no more writes are taken.
+    pub(crate) poison: Arc<Poison>,
     /// Which files stay although no table has them any more.
     pub(crate) pins: FilePins,
 }
@@ -58,9 +68,12 @@ impl Services {
     }
 
     /// Makes a change of a table's files durable. On return a crash finds the change; before, it finds none of it.
-    /// Flushes the log first, so that no file state outlives the commits it contains.
-    pub fn apply_edit(&self, edit: Edit) -> Result<()> {
-        self.manifest.apply(edit)
+    /// Flushes the log first, so that no file state outlives the commits it contains. The caller makes memory follow.
+    /// After an error the manifest is as before, unless it says that it stopped ([`Code::Poisoned`]).
+    pub fn apply_edit(&self, edit: Edit) -> Result<Unfollowed<'_>> {
+        let table = edit.table;
+        self.manifest.apply(edit)?;
+        Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
     }
 
     /// Removes a file that no table has any more, once nobody copies it.
@@ -70,6 +83,11 @@ impl Services {
             let _ = fs.remove(&self.file_path(table, file));
         }
         self.block_cache.forget_file(file);
+    }
+
+    /// Open data files, at most so many: who reads a data file opens it here.
+    pub fn handles(&self) -> &Arc<Handles> {
+        &self.handles
     }
 
     /// The cache pool.
@@ -103,6 +121,11 @@ impl Services {
         &self.row_budget
     }
 
+    /// The account of what is known of files.
+    pub fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
     /// The pace of a job that begins now.
     pub fn pacer(&self) -> Pacer {
         Pacer::new(self.load.clone())
@@ -111,6 +134,30 @@ impl Services {
     /// Tells the job runner that a table has new offers.
     pub fn wake_jobs(&self) {
         self.wake.notify();
+    }
+}
+
+/// A durable change of a table's files that memory does not show yet. Who lets go of it before, by a panic, stops the
+/// engine: what it knows is no longer what is on disk.
+#[must_use = "memory must follow the manifest"]
+pub struct Unfollowed<'a> {
+    poison: &'a Poison,
+    table: TableId,
+    is_followed: bool,
+}
+
+impl Unfollowed<'_> {
+    /// Memory shows the change.
+    pub fn followed(mut self) {
+        self.is_followed = true;
+    }
+}
+
+impl Drop for Unfollowed<'_> {
+    fn drop(&mut self) {
+        if !self.is_followed && !active(Fault::SwitchUnguarded) {
+            self.poison.set(&format!("a job of table {} ended between the manifest's change and memory's", self.table));
+        }
     }
 }
 

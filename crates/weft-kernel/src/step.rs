@@ -7,6 +7,10 @@
 //!
 //! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of
 //! [`Step::ALL`] was reached and that the machine crashed right after it.
+//!
+//! A [`Moment`] is what others may run into and the disk knows nothing of: the middle of an installation, a way taken
+//! under a lock. Only tests count moments, or do something in one ([`on_moment`]), and in a simulation others come
+//! then; in the program [`passed`] is nothing.
 
 macro_rules! steps {
     ($(#[$doc:meta])* $steps:ident: $($name:ident $text:literal;)*) => {
@@ -105,6 +109,20 @@ steps! {
     Restored "restore: restored";
 }
 
+steps! {
+    /// A moment between the steps.
+    Moment:
+    VersionsEnded "install: old versions ended, new ones not there";
+    UniqueCandidate "unique: another row had the value once";
+    UniqueWaited "unique: the row that has the value was locked";
+    UniqueGone "unique: it had lost the value when it was locked";
+    UniqueRefused "unique: refused";
+    UniqueFollowed "unique: waited for the commit that was followed";
+    Followed "follow: a row of a commit that is not published";
+    Rebased "commit: columns of others taken over";
+    TableLocked "replace: the table locked in place of rows";
+}
+
 impl BackupStep {
     /// Says that the step is done.
     pub fn reached(self) {
@@ -120,25 +138,53 @@ pub fn reached(step: Step) {
     weft_env::sim::step(step.name());
 }
 
+/// Says that a moment is there.
 #[cfg(feature = "faults")]
-pub use hook::on_step;
+pub fn passed(moment: Moment) {
+    hook::pass(moment);
+}
 
-/// What a test does in the middle of a job.
+/// Says that a moment is there: nothing, without the feature `faults`.
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub const fn passed(_moment: Moment) {}
+
+#[cfg(feature = "faults")]
+pub use hook::{moments_passed, on_moment, on_step};
+
+/// What a test does in the middle of a job or of a moment.
 #[cfg(feature = "faults")]
 mod hook {
     use std::cell::RefCell;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    use super::Step;
+    use super::{Moment, Step};
 
-    type Hook = Box<dyn FnMut(Step)>;
+    /// How often others may come in the middle of an installation.
+    const YIELDS: usize = 16;
+
+    type Hook<T> = Box<dyn FnMut(T)>;
 
     thread_local! {
-        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+        static HOOK: RefCell<Option<Hook<Step>>> = const { RefCell::new(None) };
+        static MOMENT_HOOK: RefCell<Option<Hook<Moment>>> = const { RefCell::new(None) };
     }
 
+    static PASSED: [AtomicU64; Moment::ALL.len()] = [const { AtomicU64::new(0) }; Moment::ALL.len()];
+
     /// Lets this thread call `hook` after each step that it does; none: no more.
-    pub fn on_step(hook: Option<Hook>) {
+    pub fn on_step(hook: Option<Hook<Step>>) {
         HOOK.set(hook);
+    }
+
+    /// Lets this thread call `hook` in each moment that it passes; none: no more.
+    pub fn on_moment(hook: Option<Hook<Moment>>) {
+        MOMENT_HOOK.set(hook);
+    }
+
+    /// How often each moment was passed in this process, in the order of [`Moment::ALL`].
+    pub fn moments_passed() -> Vec<(Moment, u64)> {
+        Moment::ALL.iter().map(|&moment| (moment, PASSED[moment as usize].load(Ordering::Relaxed))).collect()
     }
 
     pub(super) fn run(step: Step) {
@@ -146,5 +192,16 @@ mod hook {
         let Some(mut hook) = HOOK.take() else { return };
         hook(step);
         HOOK.set(Some(hook));
+    }
+
+    pub(super) fn pass(moment: Moment) {
+        PASSED[moment as usize].fetch_add(1, Ordering::Relaxed);
+        if moment == Moment::VersionsEnded {
+            // Nothing is waited for here, so in a simulation hardly anybody would come between.
+            (0..YIELDS).for_each(|_| weft_env::sync::yield_point());
+        }
+        let Some(mut hook) = MOMENT_HOOK.take() else { return };
+        hook(moment);
+        MOMENT_HOOK.set(Some(hook));
     }
 }

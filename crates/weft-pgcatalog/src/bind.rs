@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Function as Call, FunctionArg,
-    FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName, OrderByExpr, Query as SqlQuery,
-    Subscript, TrimWhereField, UnaryOperator, Value as SqlValue, WindowType,
+    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function as Call,
+    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName, OrderByExpr,
+    Query as SqlQuery, Subscript, TrimWhereField, UnaryOperator, Value as SqlValue, WindowType,
 };
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, DataType, Error, Result};
 
 use crate::functions::{self, Function};
 use crate::tree::{Aggregate, AggregateKind, Comparison, Ex, Query, Slot, Window};
@@ -117,6 +117,11 @@ impl Binder {
             Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, false)?,
             Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, .. } => {
                 let (inner, from) = self.expr(expr)?;
+                if let SqlType::Numeric(digits) | SqlType::Decimal(digits) = data_type
+                    && *digits != ExactNumberInfo::None
+                {
+                    return Err(unsupported(data_type));
+                }
                 let to = sql_type(data_type);
                 if let Ex::Param(at) = inner
                     && self.params[at].is_none()
@@ -182,7 +187,8 @@ impl Binder {
                     UnaryOperator::Plus => (inner, data_type),
                     UnaryOperator::Minus => {
                         let zero = boxed(Ex::Const(Datum::Int(0)));
-                        (Ex::Arithmetic('-', zero, boxed(inner), data_type == Type::Float8), data_type)
+                        let float = matches!(data_type, Type::Float4 | Type::Float8 | Type::Numeric);
+                        (within(Ex::Arithmetic('-', zero, boxed(inner), float), &data_type), data_type)
                     }
                     other => return Err(unsupported(other)),
                 }
@@ -296,7 +302,7 @@ impl Binder {
                 }
                 Err(_) => {
                     let number = text.parse().map_err(|_| unsupported(format!("the number {text}")))?;
-                    (Ex::Const(Datum::Float(number)), Type::Float8)
+                    (Ex::Const(Datum::Float(number)), Type::Numeric)
                 }
             },
             SqlValue::Placeholder(name) => {
@@ -458,9 +464,13 @@ impl Binder {
             | BinaryOperator::BitwiseOr => {
                 let (left, right) = self.pair(left, right)?;
                 let data_type = wider(left.1, right.1);
+                if data_type == Type::Numeric {
+                    return Err(unsupported("arithmetic of numerics"));
+                }
                 let sign = op.to_string().chars().next().unwrap_or('+');
                 let float = matches!(data_type, Type::Float4 | Type::Float8);
-                Ok((Ex::Arithmetic(sign, Box::new(left.0), Box::new(right.0), float), data_type))
+                let result = Ex::Arithmetic(sign, Box::new(left.0), Box::new(right.0), float);
+                Ok((within(result, &data_type), data_type))
             }
             BinaryOperator::PGRegexMatch => self.matching(left, right, false, false, false),
             BinaryOperator::PGRegexIMatch => self.matching(left, right, false, true, false),
@@ -541,6 +551,9 @@ impl Binder {
         }
         let filter = call.filter.as_deref().map(|filter| self.expr(filter)).transpose()?.map(|(ex, _)| ex);
         if let Some((kind, data_type)) = aggregate(&name, &args, star) {
+            if matches!(name.as_str(), "sum" | "avg") && matches!(args.first(), Some((_, Type::Numeric))) {
+                return Err(unsupported("a sum of numerics"));
+            }
             let args = args.into_iter().map(|(ex, _)| ex).collect();
             let aggregate = Aggregate { kind, args, distinct, order, filter };
             return self.slot(aggregate, data_type, call);
@@ -698,7 +711,7 @@ fn aggregate(name: &str, args: &[(Ex, Type)], star: bool) -> Option<(AggregateKi
         "count" => (AggregateKind::Count, Type::Int8),
         "min" => (AggregateKind::Min, first),
         "max" => (AggregateKind::Max, first),
-        "sum" if matches!(first, Type::Float4 | Type::Float8) => (AggregateKind::Sum, Type::Float8),
+        "sum" if matches!(first, Type::Float4 | Type::Float8 | Type::Numeric) => (AggregateKind::Sum, Type::Float8),
         "sum" => (AggregateKind::Sum, Type::Int8),
         "avg" => (AggregateKind::Avg, Type::Float8),
         "bool_and" | "every" => (AggregateKind::BoolAnd, Type::Bool),
@@ -710,6 +723,14 @@ fn aggregate(name: &str, args: &[(Ex, Type)], star: bool) -> Option<(AggregateKi
     })
 }
 
+/// A result that must have a place in its type.
+fn within(result: Ex, data_type: &Type) -> Ex {
+    match data_type {
+        Type::Int2 | Type::Int4 => Ex::Cast(Box::new(result), Type::Int8, data_type.clone()),
+        _ => result,
+    }
+}
+
 /// The type that holds both.
 pub(crate) fn wider(left: Type, right: Type) -> Type {
     let rank = |data_type: &Type| match data_type {
@@ -718,13 +739,14 @@ pub(crate) fn wider(left: Type, right: Type) -> Type {
         Type::Int4 => 2,
         Type::Oid => 3,
         Type::Int8 => 4,
-        Type::Float4 => 5,
-        Type::Float8 => 6,
-        Type::Char => 7,
-        Type::Name => 8,
-        Type::Varchar => 9,
-        Type::Text => 10,
-        _ => 11,
+        Type::Numeric => 5,
+        Type::Float4 => 6,
+        Type::Float8 => 7,
+        Type::Char => 8,
+        Type::Name => 9,
+        Type::Varchar => 10,
+        Type::Text => 11,
+        _ => 12,
     };
     if rank(&right) > rank(&left) { right } else { left }
 }
@@ -741,9 +763,12 @@ pub(crate) fn sql_type(data_type: &SqlType) -> Type {
         SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) => Type::Int4,
         SqlType::BigInt(_) | SqlType::Int8(_) => Type::Int8,
         SqlType::Real | SqlType::Float4 => Type::Float4,
-        SqlType::Numeric(_) | SqlType::Decimal(_) | SqlType::DoublePrecision | SqlType::Float(_) | SqlType::Float8 => {
-            Type::Float8
-        }
+        SqlType::Numeric(_) | SqlType::Decimal(_) => Type::Numeric,
+        SqlType::DoublePrecision | SqlType::Float(_) | SqlType::Float8 => Type::Float8,
+        SqlType::Date => Type::Read(DataType::Date),
+        SqlType::Interval { .. } => Type::Read(DataType::Interval),
+        SqlType::Time(..) => Type::Read(DataType::Time),
+        SqlType::Uuid => Type::Read(DataType::Uuid),
         SqlType::Varchar(_) | SqlType::CharacterVarying(_) | SqlType::Char(_) | SqlType::Character(_) => Type::Varchar,
         SqlType::JSON | SqlType::JSONB => Type::Json,
         SqlType::Timestamp(..) => Type::Timestamptz,

@@ -4,7 +4,7 @@
 //!   'customers'::regclass = 16387      16387::regclass::text = customers       'int4'::regtype = 23
 //! ```
 
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, DataType, Error, Result, Value};
 
 use crate::definitions::relation_name;
 use crate::snapshot::{Snapshot, quoted};
@@ -112,10 +112,14 @@ pub(crate) fn cast(snapshot: &Snapshot, value: Datum, from: &Type, to: &Type) ->
             other => Datum::Bool(other.int().unwrap_or(0) != 0),
         },
         Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => match value.int() {
-            Some(number) => Datum::Int(number),
-            None => return Err(wrong(&value.plain(), "integer")),
+            Some(number) if fits(number, to) => Datum::Int(number),
+            Some(_) => {
+                let name = format_type(to.oid(), None);
+                return Err(Error::new(Code::NumericOutOfRange, format!("{name} out of range")));
+            }
+            None => return Err(wrong(&value.plain(), &format_type(to.oid(), None))),
         },
-        Type::Float4 | Type::Float8 => match value.float() {
+        Type::Float4 | Type::Float8 | Type::Numeric => match value.float() {
             Some(number) => Datum::Float(number),
             None => return Err(wrong(&value.plain(), "double precision")),
         },
@@ -132,13 +136,30 @@ pub(crate) fn cast(snapshot: &Snapshot, value: Datum, from: &Type, to: &Type) ->
         }
         Type::Char => Datum::text(text_of(snapshot, &value, from).chars().take(1).collect::<String>()),
         Type::Timestamptz => match &value {
-            Datum::Text(text) => Datum::Int(weft_expr::text::parse_timestamptz(text)?),
+            Datum::Text(text) => Datum::Int(weft_expr::text::parse_timestamptz(text, weft_expr::Local::fixed())?),
             other => other.clone(),
         },
+        Type::Read(to) => {
+            let (value, from) = match (&value, from) {
+                (Datum::Int(micros), Type::Timestamptz) => (Value::Int(*micros), DataType::TimestampTz),
+                (other, _) => (Value::Text(text_of(snapshot, other, from).into()), DataType::Text),
+            };
+            let read = weft_expr::cast(value, from, *to, weft_expr::Local::fixed())?;
+            Datum::text(weft_expr::text::print(read.as_ref(), *to))
+        }
         Type::Record(_) | Type::Unknown => value,
         Type::Text | Type::Varchar | Type::Name | Type::Json => Datum::text(text_of(snapshot, &value, from)),
         _ => value,
     })
+}
+
+/// Whether an integer has a place in a type.
+fn fits(number: i64, to: &Type) -> bool {
+    match to {
+        Type::Int2 => i16::try_from(number).is_ok(),
+        Type::Int4 => i32::try_from(number).is_ok(),
+        _ => true,
+    }
 }
 
 fn missing(text: &str, reg: &Type) -> Error {

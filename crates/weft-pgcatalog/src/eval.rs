@@ -23,6 +23,8 @@ use crate::value::{Datum, Row, Type};
 
 /// How many rows one statement may make and look at.
 const STEPS_MAX: u64 = 50_000_000;
+/// Rows between two looks whether the query is to stop.
+const STOP_STEPS: u64 = 1024;
 
 /// One execution.
 pub(crate) struct Execution<'a> {
@@ -70,7 +72,7 @@ impl<'a> Execution<'a> {
             let message = "a query of the catalog looks at too many rows";
             return Err(Error::new(Code::StatementTooComplex, message).hint("join its relations by their numbers"));
         }
-        Ok(())
+        if self.steps.get().is_multiple_of(STOP_STEPS) { self.snapshot.stop.check() } else { Ok(()) }
     }
 
     /// The rows of a relation, made once.
@@ -189,7 +191,7 @@ impl<'a> Execution<'a> {
                     return Ok(Datum::Null);
                 }
                 let pattern = self.pattern(&pattern.plain(), *like, *insensitive)?;
-                Datum::Bool(pattern.is_in(&text.plain()) != *negated)
+                Datum::Bool(pattern.is_in(&text.plain())? != *negated)
             }
             Ex::Case { operand, whens, otherwise } => {
                 let operand = operand.as_ref().map(|operand| self.eval(operand, around)).transpose()?;
@@ -287,7 +289,7 @@ impl<'a> Execution<'a> {
             if left.is_null() || right.is_null() {
                 return Ok(None);
             }
-            let found = self.pattern(&right.plain(), false, false)?.is_in(&left.plain());
+            let found = self.pattern(&right.plain(), false, false)?.is_in(&left.plain())?;
             return Ok(Some(found == (op == Comparison::Regex)));
         }
         Ok(left.compare(right).map(|order| op.holds(order)))

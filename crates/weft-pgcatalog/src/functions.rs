@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weft_format::Result;
+use weft_format::{DataType, Result, Value};
 
 use crate::cast::{object_named, split_name, text_of};
 use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
@@ -74,6 +74,40 @@ pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
 pub(crate) fn is_of_catalog(name: &str) -> bool {
     !PLAIN.contains(&name) && FUNCTIONS.iter().chain(SERVER).any(|function| function.name == name)
 }
+
+/// Whether a function of the catalog has one value for a statement: no rows, nothing that it asks the server for.
+pub(crate) fn is_constant(name: &str) -> bool {
+    const ASKING: &[&str] = &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf"];
+    let mut known = FUNCTIONS.iter().chain(SERVER).filter(|function| function.name == name);
+    is_of_catalog(name) && !ASKING.contains(&name) && known.all(|function| !function.is_set)
+}
+
+/// Functions of the catalog that need no relation of it: what a driver asks when it connects.
+pub(crate) const OF_SESSION: &[&str] = &[
+    "current_catalog",
+    "current_database",
+    "current_role",
+    "current_schema",
+    "current_schemas",
+    "current_setting",
+    "current_user",
+    "inet_client_addr",
+    "inet_client_port",
+    "inet_server_addr",
+    "inet_server_port",
+    "pg_backend_pid",
+    "pg_client_encoding",
+    "pg_encoding_to_char",
+    "pg_get_userbyid",
+    "pg_is_in_recovery",
+    "pg_typeof",
+    "quote_ident",
+    "quote_literal",
+    "session_user",
+    "txid_current",
+    "user",
+    "version",
+];
 
 /// Functions that need neither catalog nor session: queries of tables call them, too.
 const PLAIN: &[&str] = &[
@@ -179,6 +213,11 @@ pub(crate) fn time(_: &[Type]) -> Type {
 
 fn first(types: &[Type]) -> Type {
     types.iter().find(|known| **known != Type::Unknown).cloned().unwrap_or(Type::Text)
+}
+
+/// Of a double precision is one; all else is rounded as a numeric.
+fn rounded(types: &[Type]) -> Type {
+    if types.first() == Some(&Type::Float8) { Type::Float8 } else { Type::Numeric }
 }
 
 fn element(types: &[Type]) -> Type {
@@ -498,8 +537,20 @@ static FUNCTIONS: &[Function] = &[
         let part = usize::try_from(place - 1).ok().and_then(|at| text.split(separator.as_str()).nth(at));
         Ok(Datum::text(part.unwrap_or("")))
     }),
-    function("round", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).round()))),
-    function("trunc", (1, 2), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).trunc()))),
+    function("round", (1, 2), rounded, |call| {
+        if let (Type::Float8, Some(value)) = (&call.types[0], call.values[0].float()) {
+            return Ok(Datum::Float(value.round_ties_even()));
+        }
+        let numeric = DataType::Numeric { precision: 38, scale: 10 };
+        let digits = u8::try_from(call.int(1).clamp(0, 10)).unwrap_or(0);
+        let to = DataType::Numeric { precision: 38, scale: digits };
+        let value = Value::Text(call.values[0].plain().into());
+        let value = weft_expr::cast(value, DataType::Text, numeric, weft_expr::Local::fixed())?;
+        let value = weft_expr::cast(value, numeric, to, weft_expr::Local::fixed())?;
+        let text = weft_expr::text::print(value.as_ref(), to);
+        Ok(text.parse().map_or(Datum::Null, Datum::Float))
+    }),
+    function("trunc", (1, 1), first, |call| Ok(Datum::Float(call.values[0].float().unwrap_or(0.0).trunc()))),
     lenient(function(
         "json_build_object",
         (0, 100),

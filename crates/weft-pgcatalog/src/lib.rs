@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   SELECT c.relname FROM pg_class c WHERE c.oid = 't'::regclass AND EXISTS (SELECT ...)
-//!     classify   only relations of the catalog are named: the query is ours
+//!     classify   only relations of the catalog are named: the query is ours (constants of it are put into others)
 //!     bind       names → places, functions, types                                bind, bind_query → tree
 //!     run        rows made from a Snapshot of what the transaction sees          run, eval, aggregate
 //! ```
@@ -43,11 +43,11 @@ mod tree;
 mod types;
 mod value;
 
-pub use classify::is_of_catalog;
+pub use classify::{Kind, classify, is_constant, is_of_session};
 pub use plan::CatalogQuery;
 pub use snapshot::{
     Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,
-    Sequence, SessionShown, Snapshot, Table, View, quoted,
+    Sequence, SessionShown, Snapshot, Stop, Table, View, quoted,
 };
 
 #[cfg(test)]

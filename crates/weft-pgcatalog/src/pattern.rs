@@ -4,7 +4,7 @@
 //!   ^(cust.*)$    ^pg_    ^(a|b)$    [a-z]+    \d    x?          what psql and drivers send
 //! ```
 //!
-//! 1. Matching is bounded: more than [`STEPS_MAX`] steps count as no match.
+//! 1. Matching is bounded: more than [`STEPS_MAX`] steps are an error, never an answer.
 //!
 //! Source: backtracking over the pattern's tree.
 
@@ -189,15 +189,16 @@ impl Pattern {
     }
 
     /// Whether it is found in a text.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
+    pub(crate) fn is_in(&self, text: &str) -> Result<bool> {
         let chars: Vec<char> =
             if self.insensitive { text.to_lowercase().chars().collect() } else { text.chars().collect() };
         let mut matcher = Matcher { text: &chars, steps: 0, groups: Vec::new() };
-        (0..=chars.len()).any(|at| matcher.node(&self.root, at, &mut |_, _| true))
+        let found = (0..=chars.len()).any(|at| matcher.node(&self.root, at, &mut |_, _| true));
+        matcher.told(found)
     }
 
     /// Where it is found first, from a character on.
-    pub(crate) fn find(&self, text: &[char], from: usize) -> Option<Found> {
+    pub(crate) fn find(&self, text: &[char], from: usize) -> Result<Option<Found>> {
         let lower = |c: &char| c.to_lowercase().next().unwrap_or(*c);
         let chars: Vec<char> = if self.insensitive { text.iter().map(lower).collect() } else { text.to_vec() };
         let mut matcher = Matcher { text: &chars, steps: 0, groups: vec![None; self.groups] };
@@ -208,10 +209,10 @@ impl Pattern {
                 true
             };
             if matcher.node(&self.root, start, &mut end) {
-                return found;
+                return matcher.told(found);
             }
         }
-        None
+        matcher.told(None)
     }
 }
 
@@ -224,6 +225,15 @@ struct Matcher<'a> {
 type Then<'t> = &'t mut dyn FnMut(&mut Matcher<'_>, usize) -> bool;
 
 impl Matcher<'_> {
+    /// Invariant 1.
+    fn told<T>(&self, answer: T) -> Result<T> {
+        if self.steps > STEPS_MAX {
+            let error = Error::new(Code::StatementTooComplex, "the regular expression takes too many steps");
+            return Err(error.hint("write it without repetitions of alternatives that begin alike"));
+        }
+        Ok(answer)
+    }
+
     fn node(&mut self, node: &Node, at: usize, then: Then<'_>) -> bool {
         self.steps += 1;
         if self.steps > STEPS_MAX {
@@ -304,11 +314,11 @@ mod tests {
             ("\\d\\.", "a1.", true),
         ];
         for (pattern, text, wanted) in cases {
-            assert_eq!(Pattern::regex(pattern, false).unwrap().is_in(text), wanted, "{pattern} in {text}");
+            assert_eq!(Pattern::regex(pattern, false).unwrap().is_in(text).unwrap(), wanted, "{pattern} in {text}");
         }
         assert!(Pattern::regex("(a", false).is_err() && Pattern::regex("*a", false).is_err());
-        assert!(Pattern::like("a\\_%c", Some('\\'), false).is_in("a_xc"));
-        assert!(!Pattern::like("a\\_%c", Some('\\'), false).is_in("abxc"));
-        assert!(Pattern::like("PUB%", Some('\\'), true).is_in("public"));
+        assert!(Pattern::like("a\\_%c", Some('\\'), false).is_in("a_xc").unwrap());
+        assert!(!Pattern::like("a\\_%c", Some('\\'), false).is_in("abxc").unwrap());
+        assert!(Pattern::like("PUB%", Some('\\'), true).is_in("public").unwrap());
     }
 }

@@ -78,7 +78,7 @@ impl Rows {
         let zero = |(_, data_type): &(&str, Type)| match data_type {
             Type::Bool => Datum::Bool(false),
             Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => Datum::Int(0),
-            Type::Float4 | Type::Float8 => Datum::Float(0.0),
+            Type::Float4 | Type::Float8 | Type::Numeric => Datum::Float(0.0),
             Type::Char => Datum::text(""),
             _ => Datum::Null,
         };

@@ -237,7 +237,7 @@ fn to_char(call: &Arguments<'_>) -> Result<Datum> {
 /// `substring(text, pattern)`: what the first parentheses match, or all of it.
 pub(crate) fn regex_part(call: &Arguments<'_>) -> Result<Datum> {
     let text: Vec<char> = call.text(0).chars().collect();
-    let Some(found) = Pattern::regex(&call.text(1), false)?.find(&text, 0) else { return Ok(Datum::Null) };
+    let Some(found) = Pattern::regex(&call.text(1), false)?.find(&text, 0)? else { return Ok(Datum::Null) };
     let part = found.groups.first().copied().unwrap_or(Some(found.all));
     Ok(part.map_or(Datum::Null, |(from, to)| Datum::text(text[from..to].iter().collect::<String>())))
 }
@@ -248,7 +248,7 @@ fn regexp_replace(call: &Arguments<'_>) -> Result<Datum> {
     let pattern = Pattern::regex(&call.text(1), flags.contains('i'))?;
     let replacement: Vec<char> = call.text(2).chars().collect();
     let (mut out, mut at) = (String::new(), 0);
-    while let Some(found) = pattern.find(&text, at) {
+    while let Some(found) = pattern.find(&text, at)? {
         let (from, to) = found.all;
         out.extend(&text[at..from]);
         let mut chars = replacement.iter();

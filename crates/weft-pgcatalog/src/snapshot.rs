@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_format::DataType;
+use weft_format::{DataType, Result};
 
 use crate::rights::{Access, Acl, Kind, OWNER, Target};
 use crate::value::Datum;
@@ -70,6 +70,29 @@ pub struct Snapshot {
     pub counts: CountsShown,
     /// What the query's functions asked for, to be carried out after it.
     pub requests: RefCell<Vec<Request>>,
+    /// Says when a query is to stop.
+    pub stop: Stop,
+}
+
+/// What a query asks now and then: an error when it was asked to stop, or its time is over.
+#[derive(Clone, Default)]
+pub struct Stop(Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>);
+
+impl Stop {
+    /// A stop that is asked like this.
+    pub fn when(check: impl Fn() -> Result<()> + Send + Sync + 'static) -> Stop {
+        Stop(Some(Arc::new(check)))
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |check| check())
+    }
+}
+
+impl std::fmt::Debug for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stop")
+    }
 }
 
 /// A session.
@@ -464,75 +487,5 @@ impl Snapshot {
 
 /// A name as SQL writes it: in quotes where it needs them.
 pub fn quoted(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '$')
-        && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && !RESERVED.contains(&name);
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    weft_expr::quoted(name).into_owned()
 }
-
-/// Words that are names in quotes only.
-const RESERVED: &[&str] = &[
-    "all",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "case",
-    "cast",
-    "check",
-    "collate",
-    "column",
-    "constraint",
-    "create",
-    "current_date",
-    "current_time",
-    "current_user",
-    "default",
-    "desc",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "false",
-    "fetch",
-    "for",
-    "foreign",
-    "from",
-    "grant",
-    "group",
-    "having",
-    "in",
-    "initially",
-    "intersect",
-    "into",
-    "lateral",
-    "limit",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "primary",
-    "references",
-    "returning",
-    "select",
-    "session_user",
-    "some",
-    "table",
-    "then",
-    "to",
-    "true",
-    "union",
-    "unique",
-    "user",
-    "using",
-    "when",
-    "where",
-    "window",
-    "with",
-];

@@ -120,7 +120,7 @@ fn run(sql: &str) -> weft_format::Result<Vec<String>> {
     let mut parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql)
         .map_err(|error| weft_format::Error::new(weft_format::Code::SyntaxError, error.to_string()))?;
     let Some(Statement::Query(query)) = parsed.pop() else { panic!("{sql} is no query") };
-    assert!(is_of_catalog(&query), "{sql} is of the catalog");
+    assert!(classify(&query) != Kind::Other, "{sql} is of the catalog");
     let bound = CatalogQuery::new(&query)?;
     let width = bound.columns().len();
     let values = bound.run(&snapshot(), &[])?;
@@ -279,7 +279,7 @@ fn what_is_not_there_is_an_error() {
 #[test]
 fn queries_of_tables_are_not_ours() {
     let is_ours = |sql: &str| match Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().pop() {
-        Some(Statement::Query(query)) => is_of_catalog(&query),
+        Some(Statement::Query(query)) => classify(&query) != Kind::Other,
         other => panic!("{other:?}"),
     };
     assert!(!is_ours("SELECT to_char(now(), 'Month')") && !is_ours("SELECT set_config('search_path', 'x', false)"));
@@ -289,6 +289,64 @@ fn queries_of_tables_are_not_ours() {
     }
     assert!(!is_ours("SELECT * FROM t, pg_class c WHERE c.oid = t.a"));
     assert!(is_ours("SELECT version()") && is_ours("SELECT * FROM information_schema.tables"));
+}
+
+#[test]
+fn constants_are_told_from_what_is_asked_of_the_catalog() {
+    let kind = |sql: &str| match Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().pop() {
+        Some(Statement::Query(query)) => classify(&query),
+        other => panic!("{other:?}"),
+    };
+    for sql in [
+        "SELECT version(), 0.1 + 0.2",
+        "SELECT current_user = 'ann', upper(current_setting('timezone'))",
+        "SELECT 'pg_class'::regclass, to_regclass('t') IS NULL, 'pg_class'::regclass::oid + 1",
+        "SELECT has_schema_privilege(current_user, 'public', 'USAGE')::int + 1",
+        "SELECT pg_typeof(1 + 1.5) FROM generate_series(1, 2)",
+    ] {
+        assert_eq!(kind(sql), Kind::Constants, "{sql}");
+    }
+    for sql in [
+        "SELECT 0.5 FROM pg_class",
+        "SELECT current_setting($1)",
+        "SELECT 'pg_class'::regclass = 1259",
+        "SELECT quote_ident(x) FROM (VALUES ('a b')) v (x)",
+        "SELECT current_user = ANY (ARRAY['ann']::name[])",
+        "SELECT pg_cancel_backend(1)",
+    ] {
+        assert_eq!(kind(sql), Kind::Catalog, "{sql}");
+    }
+    for sql in ["SELECT now()", "SELECT x FROM t WHERE x = current_user"] {
+        assert_eq!(kind(sql), Kind::Other, "{sql}");
+    }
+    let of_session = |sql: &str| match Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap().parse_expr() {
+        Ok(expr) => is_constant(&expr) && is_of_session(&expr),
+        Err(error) => panic!("{error}"),
+    };
+    assert!(of_session("version()") && of_session("current_user") && of_session("quote_ident(current_database())"));
+    assert!(!of_session("'t'::regclass") && !of_session("pg_relation_size('t')") && !of_session("lower('A')"));
+}
+
+#[test]
+fn an_expression_beside_a_relation_is_right_or_refused() {
+    let ask = |expr: &str| rows(&format!("SELECT {expr} FROM pg_class WHERE relname = 'pg_class'"));
+    assert_eq!(ask("round(-2.567, 2)"), ["-2.57"]);
+    assert_eq!(ask("round(2.5::float8)"), ["2"]);
+    assert_eq!(ask("1 - 2147483648"), ["-2147483647"]);
+    assert_eq!(ask("'2024-02-29'::date"), ["2024-02-29"]);
+    let code = |expr: &str| {
+        let sql = format!("SELECT {expr} FROM pg_class WHERE relname = 'pg_class'");
+        run(&sql).unwrap_err().code().sqlstate()
+    };
+    assert_eq!(code("2147483647 + 1"), "22003");
+    assert_eq!(code("(-32768)::smallint - 1::smallint"), "22003");
+    assert_eq!(code("3000000000::integer"), "22003");
+    assert_eq!(code("'2024-02-31'::date"), "22008");
+    assert_eq!(code("'zz'::uuid"), "22P02");
+    assert_eq!(code("0.1 + 0.2"), "0A000");
+    assert_eq!(code("sum(0.1)"), "0A000");
+    assert_eq!(code("1.505::numeric(10,2)"), "0A000");
+    assert_eq!(code(&format!("'{}cc' ~ '^((a|aa)+b|a+cc)$'", "a".repeat(54))), "54001");
 }
 
 /// What psql 15, SQLAlchemy 2, npgsql and pgbench send. What pgjdbc, DBeaver, pgAdmin, Metabase and Grafana ask stands

@@ -24,6 +24,8 @@ pub(crate) enum Type {
     Oid,
     Float4,
     Float8,
+    /// A number with a point, as it is written: it is shown, compared and rounded; there is no arithmetic.
+    Numeric,
     Text,
     Varchar,
     Name,
@@ -42,6 +44,8 @@ pub(crate) enum Type {
     /// int2vector and oidvector: subscripts begin at 0.
     Vector(Arc<Type>),
     Record(Arc<[(String, Type)]>),
+    /// A type whose values are texts here that were read as what they are: a date, an interval, a time, a uuid.
+    Read(DataType),
 }
 
 impl Type {
@@ -57,7 +61,12 @@ impl Type {
             "int8" | "bigint" | "xid" | "xid8" | "cid" => Type::Int8,
             "oid" => Type::Oid,
             "float4" | "real" => Type::Float4,
-            "float8" | "double precision" | "numeric" | "decimal" => Type::Float8,
+            "float8" | "double precision" => Type::Float8,
+            "numeric" | "decimal" => Type::Numeric,
+            "date" => Type::Read(DataType::Date),
+            "interval" => Type::Read(DataType::Interval),
+            "time" => Type::Read(DataType::Time),
+            "uuid" => Type::Read(DataType::Uuid),
             "varchar" | "character varying" | "bpchar" => Type::Varchar,
             "name" => Type::Name,
             "char" => Type::Char,
@@ -84,6 +93,12 @@ impl Type {
             Type::Oid => 26,
             Type::Float4 => 700,
             Type::Float8 => 701,
+            Type::Numeric => 1700,
+            Type::Read(DataType::Date) => 1082,
+            Type::Read(DataType::Interval) => 1186,
+            Type::Read(DataType::Time) => 1083,
+            Type::Read(DataType::Uuid) => 2950,
+            Type::Read(_) => 25,
             Type::Text | Type::Unknown => 25,
             Type::Varchar => 1043,
             Type::Name => 19,
@@ -143,7 +158,7 @@ impl Type {
             Type::Int8 => DataType::BigInt,
             Type::Oid => DataType::Oid,
             Type::Float4 => DataType::Real,
-            Type::Float8 => DataType::DoublePrecision,
+            Type::Float8 | Type::Numeric => DataType::DoublePrecision,
             Type::Timestamptz => DataType::TimestampTz,
             Type::Json => DataType::Json,
             Type::Array(element) => element.output().array().unwrap_or(DataType::Text),
@@ -308,7 +323,7 @@ impl Datum {
                 Value::Text(format!("({})", items.join(",")).into())
             }
             (value, Type::Bool) => Value::Bool(value.is_true()),
-            (value, Type::Float4 | Type::Float8) => value.float().map_or(Value::Null, Value::Float),
+            (value, Type::Float4 | Type::Float8 | Type::Numeric) => value.float().map_or(Value::Null, Value::Float),
             (value, Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid | Type::Timestamptz) => {
                 value.int().map_or(Value::Null, Value::Int)
             }

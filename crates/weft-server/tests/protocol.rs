@@ -7,7 +7,7 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use weft_server::{Auth, ServerConfig};
-use wire::{TestServer, Wire, tags};
+use wire::{Message, TestServer, Wire, tags};
 
 #[test]
 fn a_text_of_statements_is_one_transaction() {
@@ -171,6 +171,89 @@ fn copy_goes_through_the_connection() {
     wire.query("COPY t FROM STDIN").message(b'd', b"9\tnine\n").message(b'f', b"enough\0");
     assert_eq!(wire.answers().iter().find(|m| m.tag == b'E').unwrap().field(b'C').unwrap(), "57014");
     assert_eq!(wire.value("SELECT count(*) FROM t"), "3");
+}
+
+/// The settings that messages tell, in their order.
+fn told(messages: &[Message]) -> Vec<(String, String)> {
+    let parts = |message: &Message| {
+        let text = String::from_utf8(message.body.clone()).unwrap();
+        let mut parts = text.split('\0').map(str::to_owned);
+        (parts.next().unwrap(), parts.next().unwrap())
+    };
+    messages.iter().filter(|message| message.tag == b'S').map(parts).collect()
+}
+
+#[test]
+fn zones_and_styles_begin_with_the_session_and_are_told() {
+    let server = TestServer::start();
+    let mut wire = Wire::open(server.address);
+    let options = "-c datestyle=German -c intervalstyle=iso_8601";
+    wire.startup(&[
+        ("user", "weft"),
+        ("database", "weft"),
+        ("TimeZone", "America/New_York"),
+        ("options", options),
+        ("work_mem", "64MB"),
+    ]);
+    let begun = told(&wire.until_ready());
+    for (name, value) in [("TimeZone", "America/New_York"), ("DateStyle", "German, DMY"), ("IntervalStyle", "iso_8601")]
+    {
+        assert!(begun.contains(&(name.to_owned(), value.to_owned())), "{name}: {begun:?}");
+    }
+    assert_eq!(wire.value("SHOW work_mem"), "64MB");
+    assert_eq!(wire.value("SELECT timestamptz '2024-07-01 12:00+00'"), "01.07.2024 08:00:00 EDT");
+    assert_eq!(wire.value("SELECT interval '90 minutes'"), "PT1H30M");
+    // What is set is told before the statement is done; what was said at the start comes back.
+    let set = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    assert_eq!(told(&wire.query("SET timezone = 'asia/tokyo'").answers()), set("TimeZone", "Asia/Tokyo"));
+    assert_eq!(told(&wire.query("BEGIN; SET datestyle = iso").answers()), set("DateStyle", "ISO, DMY"));
+    assert_eq!(wire.value("SELECT timestamptz '2024-07-01 12:00+00'"), "2024-07-01 21:00:00+09");
+    assert_eq!(told(&wire.query("ROLLBACK").answers()), set("DateStyle", "German, DMY"));
+    assert_eq!(told(&wire.query("RESET timezone").answers()), set("TimeZone", "America/New_York"));
+    // Parameters are read in the session's zone, as text and, from another type, as bytes.
+    wire.parse("p", "SELECT $1::timestamptz", &[]);
+    let messages = wire.bind("", "p", &[Some(b"1.7.2024 08:00")], 0).execute("", 0).sync().answers();
+    let shown = |messages: &[Message]| messages.iter().find(|m| m.tag == b'D').unwrap().values()[0].clone().unwrap();
+    assert_eq!(shown(&messages), b"01.07.2024 08:00:00 EDT");
+    // The prepared statement reads in the zone of its execution.
+    wire.run("SET timezone = 'UTC'").unwrap();
+    let messages = wire.bind("", "p", &[Some(b"1.7.2024 08:00")], 0).execute("", 0).sync().answers();
+    assert_eq!(shown(&messages), b"01.07.2024 08:00:00 UTC");
+    // Nobody begins a session in a zone that there is not.
+    let mut wire = Wire::open(server.address);
+    wire.startup(&[("user", "weft"), ("database", "weft"), ("TimeZone", "Europe/Atlantis")]);
+    assert_eq!(wire.until_ready().iter().find(|m| m.tag == b'E').unwrap().field(b'C').unwrap(), "22023");
+}
+
+#[test]
+fn copy_reads_and_writes_in_the_sessions_zone() {
+    let server = TestServer::start();
+    let mut wire = server.connect();
+    wire.run("CREATE TABLE t (a integer PRIMARY KEY, b timestamptz, c interval)").unwrap();
+    wire.run("SET timezone = 'America/New_York'; SET datestyle = 'SQL, DMY'").unwrap();
+    wire.query("COPY t FROM STDIN").flush();
+    assert_eq!(wire.read().unwrap().tag, b'G');
+    wire.message(b'd', b"1\t02/07/2024 08:00\t90 minutes\n2\t2024-07-02 08:00+00\t-1 day\n").message(b'c', b"");
+    assert_eq!(tags(&wire.answers()), "CZ");
+    let copied = |wire: &mut Wire| {
+        let messages = wire.query("COPY (SELECT * FROM t ORDER BY a) TO STDOUT").answers();
+        messages.iter().filter(|m| m.tag == b'd').flat_map(|m| m.body.clone()).collect::<Vec<u8>>()
+    };
+    let local = copied(&mut wire);
+    assert_eq!(
+        String::from_utf8_lossy(&local),
+        "1\t02/07/2024 08:00:00 EDT\t01:30:00\n2\t02/07/2024 04:00:00 EDT\t-1 days\n"
+    );
+    // What comes out goes in again.
+    wire.run("DELETE FROM t").unwrap();
+    wire.query("COPY t FROM STDIN").flush();
+    assert_eq!(wire.read().unwrap().tag, b'G');
+    assert_eq!(tags(&wire.message(b'd', &local).message(b'c', b"").answers()), "CZ");
+    wire.run("RESET ALL").unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&copied(&mut wire)),
+        "1\t2024-07-02 12:00:00+00\t01:30:00\n2\t2024-07-02 08:00:00+00\t-1 days\n"
+    );
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   text     Query, values as they come
-//!   binary   Parse Bind Execute Sync, every column in its binary form, read back and printed
+//!   binary   Parse Bind Execute Sync, every column in its binary form, read back and printed in the style that
+//!            ParameterStatus tells
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its files")]
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
-use weft::{DataType, value_text};
+use weft::{DataType, Style, value_text_in};
 use wire::{Message, TestServer, Wire, type_of};
 
 #[test]
@@ -30,6 +31,8 @@ fn as_bytes() {
 struct Client {
     wire: Wire,
     binary: bool,
+    /// What the server says of its session's style.
+    style: Style,
 }
 
 /// What a server said: its SQLSTATE, and the text.
@@ -46,6 +49,22 @@ impl std::error::Error for Refused {}
 
 impl Client {
     fn answers(&mut self, sql: &str) -> Vec<Message> {
+        let messages = self.asked(sql);
+        for message in messages.iter().filter(|message| message.tag == b'S') {
+            let text = String::from_utf8(message.body.clone()).unwrap();
+            let mut parts = text.split('\0');
+            let (name, value) = (parts.next().unwrap(), parts.next().unwrap());
+            match name {
+                "TimeZone" => self.style.set_zone(value).unwrap(),
+                "DateStyle" => self.style.set_date_style(value).unwrap(),
+                "IntervalStyle" => self.style.set_interval_style(value).unwrap(),
+                _ => {}
+            }
+        }
+        messages
+    }
+
+    fn asked(&mut self, sql: &str) -> Vec<Message> {
         if self.binary {
             self.wire.parse("", sql, &[]).bind("", "", &[], 1).describe(b'P', "").execute("", 0).sync().answers()
         } else {
@@ -57,7 +76,7 @@ impl Client {
         if !self.binary {
             return String::from_utf8(bytes.to_vec()).unwrap();
         }
-        value_text(&weft_sql::binary::read(bytes, data_type).unwrap(), data_type).unwrap()
+        value_text_in(&weft_sql::binary::read(bytes, data_type).unwrap(), data_type, &self.style).unwrap()
     }
 }
 
@@ -128,7 +147,7 @@ fn run(label: &str, binary: bool) {
         }
         let server = Arc::new(TestServer::start());
         let mut runner = Runner::new(|| {
-            let client = Client { wire: server.connect(), binary };
+            let client = Client { wire: server.connect(), binary, style: Style::default() };
             async move { Ok(client) }
         });
         runner.add_label(label);

@@ -220,6 +220,10 @@ impl Report {
         sum.rolled_back += more.rolled_back;
         sum.conflicts += more.conflicts;
         sum.faulted += more.faulted;
+        sum.values_refused += more.values_refused;
+        sum.upserts_updated += more.upserts_updated;
+        sum.upserts_inserted += more.upserts_inserted;
+        sum.members_in_bulk += more.members_in_bulk;
         sum.snapshots += more.snapshots;
         sum.verified += more.verified;
         for (name, count) in other.steps {
@@ -264,6 +268,10 @@ impl fmt::Display for Report {
             ("rolled back", rolled_back),
             ("conflicts", conflicts),
             ("failed by an injected fault", faulted),
+            ("statements refused for a value that is there", self.counts.values_refused),
+            ("upserts by a unique value that updated", self.counts.upserts_updated),
+            ("upserts by a unique value that inserted", self.counts.upserts_inserted),
+            ("bulk statements beside them", self.counts.members_in_bulk),
             ("different operations crashed in", self.crashed_operations.len() as u64),
             ("steps reached", self.steps.len() as u64),
             ("steps crashed after", self.crashes_after.len() as u64),

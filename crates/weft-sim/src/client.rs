@@ -20,9 +20,12 @@ use crate::work::{Work, is_expected, key_of};
 /// No transaction has this number.
 const NOBODY: i64 = 1 << 60;
 
+/// One transaction of so many is over the table of members.
+const MEMBERS_EVERY: u64 = 4;
+
 /// What becomes of a transaction whose statements went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+pub(crate) enum Then {
     Commit,
     Rollback,
     /// Commits, which fails: a row refers to none.
@@ -42,8 +45,8 @@ pub(crate) struct Client {
 impl Client {
     /// Runs transactions until there were enough, or the engine takes no more.
     pub(crate) fn run(&mut self) {
-        for _ in 0..self.scenario.transactions {
-            match self.transaction() {
+        for number in 0..self.scenario.transactions {
+            match self.transaction(number) {
                 Ok(()) => {}
                 Err(error) if is_expected(&error) => self.history.count(|counts| counts.conflicts += 1),
                 Err(error) if self.scenario.tolerated.contains(&error.code()) => {
@@ -62,12 +65,17 @@ impl Client {
         }
     }
 
-    fn transaction(&mut self) -> Result<()> {
+    fn transaction(&mut self, number: u64) -> Result<()> {
+        if self.random.chance(2) {
+            return self.glance();
+        }
         let asynchronous = self.random.chance(self.scenario.async_percent);
         let durability = if asynchronous { Durability::Async } else { Durability::Full };
         let (engine, history) = (Arc::clone(&self.engine), Arc::clone(&self.history));
         let mut work = Work::begin(&engine, &history, durability)?;
         let then = match self.random.below(24) {
+            // All clients at about the same time.
+            _ if number % MEMBERS_EVERY == MEMBERS_EVERY - 1 => self.members(&mut work)?,
             0 => self.schema_change(&mut work)?,
             1 => self.bulk(&mut work)?,
             2 => self.long(&mut work)?,

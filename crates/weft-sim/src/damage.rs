@@ -1,9 +1,16 @@
-//! One bit of a file is damaged for good between two runs: the next open says so and names the file, or the bit meant
-//! nothing and the state is right. It is never a wrong state.
+//! A file is damaged for good between two runs: one bit, some sectors, or the newest segment of the log is gone. The
+//! next opening says so and names the file, or what was damaged meant nothing: the state is right, and nothing that was
+//! known to be durable is lost. It is never a wrong state.
 //!
 //! ```text
-//!   round, crash ─ a file of the kind ─ flip bit 3117 ─ open, check, read:   "... log-0000000000009000 ..." (XX001)
+//!   round, crash ─ log-0000000000009000 ─ flip bit 3117 ─ open, check, read: "... log-0000000000009000 ..." (XX001)
+//!   round, close ─ MANIFEST-4           ─ lose sectors 7, 8
+//!   round, quiet ─ log-0000000000009000 ─ gone
 //! ```
+//!
+//! Any place of the file may be hit, its last byte included. The end of a log that nobody closed and that was never
+//! quiet cannot be told from an unfinished write: what came after the last checkpoint may be lost there, as the last
+//! commits of a crash are that were acknowledged asynchronously, and no others.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -11,24 +18,33 @@ use std::sync::{Arc, Mutex};
 use weft_env::OpenMode;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Error};
-use weft_kernel::log::read_log;
 
 use crate::history::History;
 use crate::random::Random;
-use crate::round::{open_engine, round, verify};
+use crate::round::{open_engine, round, round_to_named_end, verify};
 use crate::scenario::Scenario;
 use crate::tables::DIR;
+
+/// A sector of the simulated disk, bytes.
+const SECTOR: u64 = 512;
 
 /// Which kind of file is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// A log segment, in the first half of what was written to it and before the last block: the blocks that follow
-    /// prove that it was durable.
+    /// A log segment, the newest more often than not.
     Log,
-    /// The manifest or CURRENT, in the first half, likewise.
+    /// The manifest or CURRENT.
     Manifest,
-    /// A data file, anywhere.
+    /// A data file: one bit, since its blocks have checksums of their own.
     DataFile,
+}
+
+/// What happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    FlipBit,
+    LoseSectors,
+    LoseFile,
 }
 
 impl Damaged {
@@ -37,6 +53,14 @@ impl Damaged {
             Damaged::Log => name.starts_with("log-") && !name.ends_with(".tmp"),
             Damaged::Manifest => name.starts_with("MANIFEST-") || name == "CURRENT",
             Damaged::DataFile => name.ends_with(".col"),
+        }
+    }
+
+    fn harm(self, random: &mut Random) -> Harm {
+        match (self, random.below(10)) {
+            (Damaged::DataFile, _) | (_, 0..=4) => Harm::FlipBit,
+            (Damaged::Log, 5 | 6) => Harm::LoseFile,
+            _ => Harm::LoseSectors,
         }
     }
 }
@@ -48,56 +72,107 @@ pub fn names_the_damage(error: &Error) -> bool {
     error.code() == Code::DataCorrupted && file
 }
 
-/// Damages one bit after a crash and opens. True: it was reported; false: the state was right; none: there was no file.
+/// Damages a file after a crash, a close or a quiet moment, and opens. True: it was reported; false: the state was
+/// right; none: there was no file.
 pub fn damage(seed: u64, kind: Damaged) -> Result<Option<bool>, String> {
     let simulation = Simulation::new(SimOptions::seeded(seed));
     let history = Arc::new(History::default());
     let scenario = Scenario { async_percent: 0, ..Scenario::seeded(seed) };
     let mut random = Random::new(seed, 53);
-    for number in 0..2 {
-        if number == 1 {
-            // Ended by a crash, so that the log holds what no data file does.
-            simulation.crash_after(100 + random.below(300));
-        }
-        let (scenario, history) = (scenario.clone(), Arc::clone(&history));
-        let end = simulation.run(move |env| round(&env, &scenario, &history, number, |_, _| ()));
-        if let RunEnd::Panicked { thread, message } = end {
-            return Err(format!("{thread}: {message}"));
-        }
-    }
-    simulation.cancel_crash();
-    let names = simulation.env().fs.list(Path::new(DIR)).map_err(|error| error.to_string())?;
-    let names: Vec<&String> = names.iter().filter(|name| kind.includes(name)).collect();
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let name = names[random.below(names.len() as u64) as usize].clone();
-    let used = used_bytes(&simulation, &name).map_err(|error| error.to_string())?;
-    if used < 8 {
-        return Ok(None);
-    }
-    let bits = match kind {
-        Damaged::Log => last_block(&simulation, &name)?.unwrap_or(used).min(used / 2) * 8,
-        Damaged::Manifest => used * 4,
-        Damaged::DataFile => used * 8,
-    };
-    let bit = random.below(bits);
-    simulation.faults().damage(&Path::new(DIR).join(&name), bit).map_err(|error| error.to_string())?;
+    live(&simulation, &scenario, &history, &mut random)?;
+    let Some(what) = harm(&simulation, kind, &mut random)? else { return Ok(None) };
 
+    let before = content(&simulation)?;
     let reported = Arc::new(Mutex::new(false));
     let result = Arc::clone(&reported);
     let end = simulation.run(move |env| match open_and_check(&env, &scenario) {
-        Ok(engine) => verify(&engine, &history, &mut random),
+        Ok(engine) => {
+            history.forgive_unnamed();
+            verify(&engine, &history, &mut random);
+        }
         Err(error) => {
             assert!(names_the_damage(&error), "violation: the error does not name the damage: {error}");
             *result.lock().expect("nobody panics with it") = true;
         }
     });
     if end != RunEnd::Finished {
-        return Err(format!("bit {bit} of {name} ({used} bytes are used) was damaged: {end:?}"));
+        return Err(format!("{what}: {end:?}"));
     }
     let reported = *reported.lock().expect("nobody panics with it");
+    // Of a log or a manifest the opening itself says it.
+    if reported && kind != Damaged::DataFile && content(&simulation)? != before {
+        return Err(format!("{what}: it was reported, and the directory was changed"));
+    }
     Ok(Some(reported))
+}
+
+/// Two runs: the second one ends with a crash, so that the log holds what no data file does; or with a close or a quiet
+/// moment, so that the end of the log is known.
+fn live(
+    simulation: &Simulation,
+    scenario: &Scenario,
+    history: &Arc<History>,
+    random: &mut Random,
+) -> Result<(), String> {
+    let (first, second) = (scenario.clone(), scenario.clone());
+    let (of_first, of_second) = (Arc::clone(history), Arc::clone(history));
+    let passed = |end: RunEnd| match end {
+        RunEnd::Panicked { thread, message } => Err(format!("{thread}: {message}")),
+        _ => Ok(()),
+    };
+    passed(simulation.run(move |env| round(&env, &first, &of_first, 0, |_, _| ())))?;
+    match random.below(3) {
+        0 => passed(simulation.run(move |env| round_to_named_end(&env, &second, &of_second, 1, true)))?,
+        1 => {
+            passed(simulation.run(move |env| round_to_named_end(&env, &second, &of_second, 1, false)))?;
+            simulation.power_off();
+        }
+        _ => {
+            simulation.crash_after(100 + random.below(300));
+            passed(simulation.run(move |env| round(&env, &second, &of_second, 1, |_, _| ())))?;
+            simulation.cancel_crash();
+        }
+    }
+    Ok(())
+}
+
+/// Damages a file of the kind; says what was done, or none when there is no file.
+fn harm(simulation: &Simulation, kind: Damaged, random: &mut Random) -> Result<Option<String>, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let env = simulation.env();
+    let names = env.fs.list(Path::new(DIR)).map_err(failed)?;
+    let names: Vec<&String> = names.iter().filter(|name| kind.includes(name)).collect();
+    let Some(newest) = names.iter().max() else { return Ok(None) };
+    let harm = kind.harm(random);
+    let picked = names[random.below(names.len() as u64) as usize];
+    let is_newest = harm == Harm::LoseFile || kind == Damaged::Log && random.chance(70);
+    let name = if is_newest { *newest } else { picked };
+    let path = Path::new(DIR).join(name);
+    let used = used_bytes(simulation, name).map_err(failed)?;
+    if used < 8 {
+        return Ok(None);
+    }
+    // The end is where it is hard to tell: it is hit more often.
+    let from = if random.chance(40) { used.saturating_sub(SECTOR) } else { 0 };
+    let what = match harm {
+        Harm::FlipBit => {
+            let bit = from * 8 + random.below((used - from) * 8);
+            simulation.faults().damage(&path, bit).map_err(failed)?;
+            format!("bit {bit}")
+        }
+        Harm::LoseSectors => {
+            let first = from / SECTOR + random.below(used.div_ceil(SECTOR) - from / SECTOR);
+            let count = 1 + random.below(8);
+            simulation.faults().lose(&path, first * SECTOR, count * SECTOR).map_err(failed)?;
+            format!("{count} sectors from {first} on")
+        }
+        Harm::LoseFile => {
+            env.fs.remove(&path).map_err(failed)?;
+            env.fs.sync_dir(Path::new(DIR)).map_err(failed)?;
+            "all".to_owned()
+        }
+    };
+    Ok(Some(format!("{what} of {name} ({used} bytes are used) was damaged")))
 }
 
 /// What `check` finds becomes an error.
@@ -109,24 +184,27 @@ fn open_and_check(env: &weft_env::Env, scenario: &Scenario) -> weft_format::Resu
     }
 }
 
-/// Where the last block of the log begins, when this is the last segment.
-fn last_block(simulation: &Simulation, name: &str) -> Result<Option<u64>, String> {
+/// The names and bytes of all files but the lock.
+fn content(simulation: &Simulation) -> Result<Vec<(String, Vec<u8>)>, String> {
     let env = simulation.env();
-    let fail = |error: Error| error.to_string();
-    let segments = env.fs.list(Path::new(DIR)).map_err(|error| error.to_string())?;
-    let last = segments.iter().filter(|other| Damaged::Log.includes(other)).max();
-    if last.is_none_or(|last| last != name) {
-        return Ok(None);
-    }
-    let mut reader = read_log(&env, Path::new(DIR)).map_err(fail)?;
-    while reader.next().map_err(fail)?.is_some() {}
-    Ok(Some(reader.finish().last_block_offset().unwrap_or(0).max(1)))
+    let read = |name: String| {
+        let bytes = read(simulation, &name)?;
+        Ok((name, bytes))
+    };
+    let names = env.fs.list(Path::new(DIR)).map_err(|error| error.to_string())?;
+    let files: std::io::Result<Vec<_>> = names.into_iter().filter(|name| name != "LOCK").map(read).collect();
+    files.map_err(|error| error.to_string())
+}
+
+fn read(simulation: &Simulation, name: &str) -> std::io::Result<Vec<u8>> {
+    let file = simulation.env().fs.open(&Path::new(DIR).join(name), OpenMode::Read)?;
+    let mut bytes = vec![0; file.len()? as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
 }
 
 /// Bytes up to the last one that is not zero.
 fn used_bytes(simulation: &Simulation, name: &str) -> std::io::Result<u64> {
-    let file = simulation.env().fs.open(&Path::new(DIR).join(name), OpenMode::Read)?;
-    let mut bytes = vec![0; file.len()? as usize];
-    file.read_exact_at(&mut bytes, 0)?;
+    let bytes = read(simulation, name)?;
     Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
 }

@@ -36,6 +36,14 @@ pub struct Counts {
     pub conflicts: u64,
     /// Failed with an error of an injected fault.
     pub faulted: u64,
+    /// Statements that gave a key or a value that another row has, refused.
+    pub values_refused: u64,
+    /// ON CONFLICT by a unique value: the row was there.
+    pub upserts_updated: u64,
+    /// ON CONFLICT by a unique value: it was not.
+    pub upserts_inserted: u64,
+    /// Bulk statements on the table with the unique value.
+    pub members_in_bulk: u64,
     /// Snapshots compared with the model while writers ran.
     pub snapshots: u64,
     /// Whole states compared with the model after a reopening.
@@ -54,6 +62,8 @@ struct Record {
     durability: Durability,
     /// Whether a crash may not lose it any more.
     hard: bool,
+    /// Whether damage to the end of the log may not lose it unnoticed: the manifest depends on it.
+    named: bool,
     fate: Fate,
 }
 
@@ -101,7 +111,7 @@ impl History {
     pub(crate) fn committing(&self, tid: u64, effects: Effects, durability: Durability) {
         let mut inner = self.inner();
         inner.counts.committed += 1;
-        inner.records.insert(tid, Record { effects, durability, hard: false, fate: Fate::Committing });
+        inner.records.insert(tid, Record { effects, durability, hard: false, named: false, fate: Fate::Committing });
     }
 
     /// Its commit returned the timestamp.
@@ -154,8 +164,14 @@ impl History {
     pub(crate) fn durable(&self, tids: &[u64]) {
         let mut inner = self.inner();
         for tid in tids {
-            inner.records.get_mut(tid).expect("it was acknowledged").hard = true;
+            let record = inner.records.get_mut(tid).expect("it was acknowledged");
+            (record.hard, record.named) = (true, true);
         }
+    }
+
+    /// The end of the log may have been damaged: what no checkpoint was behind may be lost, and then all after it.
+    pub(crate) fn forgive_unnamed(&self) {
+        self.inner().records.values_mut().for_each(|record| record.hard = record.named);
     }
 
     /// Compares a snapshot read while writers run: it holds exactly the transactions its ledger names, all that were

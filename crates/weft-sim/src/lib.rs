@@ -26,13 +26,17 @@
 
 mod arrays;
 mod backups;
+mod bounded;
+mod building;
 mod campaign;
 pub mod checker;
 mod client;
+mod completeness;
 mod damage;
 pub mod golden;
 mod history;
 pub mod isolation;
+mod members;
 mod model;
 mod promises;
 mod random;
@@ -45,12 +49,14 @@ mod tables;
 mod work;
 
 pub use backups::{BackupCounts, BackupLedger, COPIES, back_up_with_faults};
+pub use building::build_beside_writers;
 pub use campaign::{Campaign, Report, run_seed};
+pub use completeness::completeness;
 pub use damage::{Damaged, damage, names_the_damage};
 pub use history::{Counts, History};
 pub use model::{Effect, Effects, Place, Row, State, replay};
 pub use promises::promises;
 pub use random::Random;
-pub use round::{open_engine, read_everything, round, verify};
+pub use round::{faulted_round, open_engine, read_everything, round, verify};
 pub use scenario::Scenario;
 pub use tables::DIR;

@@ -13,9 +13,14 @@ use weft_format::{Code, DataType, Result, Value, ValueRef};
 use weft_kernel::index::{IndexPart, NewIndex};
 use weft_kernel::sched::{OperatorKind, PlanForecast, Stage};
 use weft_kernel::table::ScanRequest;
-use weft_kernel::{ColumnSet, Deferrable, Engine, EngineOptions, IsolationLevel, LockMode, Transaction};
+use weft_kernel::{ColumnSet, Deferrable, Engine, EngineOptions, IsolationLevel, LockMode, TableRef, Transaction};
 
+use crate::arrays::batch_of;
+use crate::bounded::{
+    a_held_log_freezes_nothing, an_index_under_construction_is_flushed, forgotten_commits_are_conflicts,
+};
 use crate::random::Random;
+use crate::replace::placed;
 use crate::round::open_engine;
 use crate::scan::scan;
 use crate::scenario::Scenario;
@@ -24,9 +29,11 @@ use crate::work::{is_expected, key_of};
 
 type Promise = fn(&Env, &Arc<Engine>);
 
-const PROMISES: [(&str, Promise); 10] = [
+const PROMISES: [(&str, Promise); 15] = [
     ("who waits for a lock gets it when it becomes free", a_wait_ends),
     ("of transactions that wait for each other one is told", a_deadlock_is_found),
+    ("nor is a deadlock overlooked that goes through the queue of a lock", a_deadlock_through_a_queue_is_found),
+    ("who waits for a row leaves its query slot to others", slots_come_free),
     ("a READ COMMITTED statement sees what was committed before it", statements_have_snapshots),
     ("a row that left a range is a conflict for who has read the range", ranges_are_validated_as_they_were),
     ("no two rows have one value of a unique index", unique_values_stay_unique),
@@ -35,6 +42,9 @@ const PROMISES: [(&str, Promise); 10] = [
     ("a deferred constraint that becomes immediate is tested", deferred_until_told),
     ("staged rows are charged to the memory budget", staged_rows_are_charged),
     ("jobs start where queries leave cores idle", jobs_start_on_idle_cores),
+    ("an index under construction is flushed", an_index_under_construction_is_flushed),
+    ("a log that is held makes no table freeze", a_held_log_freezes_nothing),
+    ("commits that are forgotten are conflicts", forgotten_commits_are_conflicts),
 ];
 
 /// The schedules that each promise is tried in.
@@ -47,7 +57,7 @@ pub fn promises() -> std::result::Result<(), String> {
         let end = simulation.run(move |env| {
             let mut scenario = Scenario::seeded(1);
             let lock_timeout = Duration::from_secs(3);
-            scenario.options = EngineOptions { lock_timeout, workers: 0, ..EngineOptions::default() };
+            scenario.options = EngineOptions { lock_timeout, workers: 0, query_slots: 4, ..EngineOptions::default() };
             let engine = open_engine(&env, &scenario).expect("a new database opens");
             let mut txn = engine.begin().expect("begins");
             txn.create_table(new_table(EVENTS, &mut Random::new(1, 1))).expect("makes a table");
@@ -123,6 +133,64 @@ fn a_deadlock_is_found(env: &Env, engine: &Arc<Engine>) {
     }
 }
 
+/// Locks a row in a mode, and nothing else.
+fn lock(txn: &mut Transaction, id: i64, mode: LockMode) -> Result<()> {
+    let t = txn.table(EVENTS)?;
+    txn.lock_row(&t, &key_of(&t, &[Value::Int(id)]), mode, txn.lock_wait()).map(|_| ())
+}
+
+/// 1 shares row 1, 2 wants it alone, 3 wants to share it and comes behind 2; then 1 wants what 3 has.
+fn a_deadlock_through_a_queue_is_found(env: &Env, engine: &Arc<Engine>) {
+    committed(engine, &[1, 2]);
+    let thread = |after_ms: u64, modes: [(i64, LockMode); 2]| {
+        let (engine, clock) = (Arc::clone(engine), Arc::clone(&env.clock));
+        let work = move || {
+            let mut txn = engine.begin().expect("begins");
+            lock(&mut txn, modes[0].0, modes[0].1).expect("nobody is in the way");
+            clock.sleep(Duration::from_millis(after_ms));
+            if let Err(error) = lock(&mut txn, modes[1].0, modes[1].1) {
+                assert_eq!(error.code(), Code::DeadlockDetected, "{error}");
+            }
+        };
+        env.spawn.spawn("queue", Box::new(work)).expect("starts")
+    };
+    let (shared, alone) = (LockMode::SHARED, LockMode::EXCLUSIVE);
+    let threads = [
+        thread(60, [(1, shared), (2, alone)]),
+        thread(20, [(3, alone), (1, alone)]),
+        thread(40, [(2, alone), (1, shared)]),
+    ];
+    for thread in threads {
+        thread.join().unwrap_or_else(|text| panic!("{text}"));
+    }
+}
+
+/// All query slots are with transactions that wait for a row; its holder's next query needs one.
+fn slots_come_free(env: &Env, engine: &Arc<Engine>) {
+    committed(engine, &[1]);
+    let mut holder = engine.begin().expect("begins");
+    lock(&mut holder, 1, LockMode::EXCLUSIVE).expect("locks the row");
+    let waiter = || {
+        let engine = Arc::clone(engine);
+        let work = move || {
+            let mut txn = engine.begin().expect("begins");
+            txn.admit_query().expect("gets a slot");
+            lock(&mut txn, 1, LockMode::EXCLUSIVE).expect("gets the row when it is free");
+            txn.end_query();
+        };
+        env.spawn.spawn("waiter", Box::new(work)).expect("starts")
+    };
+    let waiters: Vec<_> = (0..engine.options().query_slots).map(|_| waiter()).collect();
+    env.clock.sleep(Duration::from_millis(200));
+    let begun = env.clock.monotonic_nanos();
+    holder.admit_query().expect("gets a slot");
+    let waited = Duration::from_nanos(env.clock.monotonic_nanos() - begun);
+    assert!(waited < Duration::from_secs(1), "its query began after {waited:?}");
+    holder.rollback();
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap_or_else(|text| panic!("{text}")));
+    assert_eq!(engine.status().queries.taken, 0);
+}
+
 fn statements_have_snapshots(_: &Env, engine: &Arc<Engine>) {
     committed(engine, &[1]);
     let mut reader = engine.begin_at(IsolationLevel::ReadCommitted).expect("begins");
@@ -149,7 +217,8 @@ fn ranges_are_validated_as_they_were(_: &Env, engine: &Arc<Engine>) {
     assert_eq!(code, Code::SerializationFailure);
 }
 
-/// Clients give rows values that others may have, move them and delete rows, at once.
+/// Clients give rows values that others may have, move them and delete rows, at once; others change what is beside the
+/// values, of one row or of all, and add rows in bulk.
 fn unique_values_stay_unique(env: &Env, engine: &Arc<Engine>) {
     let mut txn = engine.begin().expect("begins");
     let t = txn.table(EVENTS).expect("the table is there");
@@ -218,7 +287,9 @@ fn at_once(env: &Env, engine: &Arc<Engine>, statement: fn(&mut Transaction, &mut
                 for _ in 0..60 {
                     let mut txn = engine.begin().expect("begins");
                     let done = statement(&mut txn, &mut random);
-                    clock.sleep(Duration::from_micros(random.below(300)));
+                    if random.chance(50) {
+                        clock.sleep(Duration::from_micros(random.below(300)));
+                    }
                     match done {
                         Ok(()) => drop(txn.commit().expect("commits")),
                         Err(error) if matches!(error.code(), Code::ForeignKeyViolation | Code::DivisionByZero) => {}
@@ -288,10 +359,21 @@ fn change_family(txn: &mut Transaction, random: &mut Random) -> Result<()> {
     txn.check_constraints()
 }
 
-/// Writes a row, or two, or deletes one: of 12 rows, with 10 values.
+/// Writes a row, or two, or deletes one: of 12 rows, with 10 values. Or changes the amount of one row, or of all, or
+/// builds rows.
 fn give_value(txn: &mut Transaction, random: &mut Random) -> Result<()> {
     count_of_writers(txn)?;
     let t = txn.table(EVENTS)?;
+    match random.below(20) {
+        0..=3 => return amount_of_all(txn, &t, random),
+        4 if txn.can_build(&t) => {
+            let ids = 12 + random.below(8) as i64..22;
+            let rows: Vec<_> = ids.map(|id| event_row(id, random.below(10), Value::Null, random)).take(2).collect();
+            return txn.build(&t, &[batch_of(&t.def.schema, &rows)]).map(|_| ());
+        }
+        4..=9 => return amount_of_one(txn, &t, random),
+        _ => {}
+    }
     for _ in 0..=random.below(2) {
         let id = random.below(12) as i64;
         let key = key_of(&t, &[Value::Int(id)]);
@@ -304,6 +386,33 @@ fn give_value(txn: &mut Transaction, random: &mut Random) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// `UPDATE events SET amount = ...` of a row, as it locks: that column alone.
+fn amount_of_one(txn: &mut Transaction, t: &TableRef, random: &mut Random) -> Result<()> {
+    let key = key_of(t, &[Value::Int(random.below(12) as i64)]);
+    let mode = LockMode::columns(ColumnSet::NONE, ColumnSet::from_iter([2]));
+    let Some(old) = txn.lock_row(t, &key, mode, txn.lock_wait())? else { return Ok(()) };
+    let mut values = t.codec.decode(&old);
+    values[2] = Value::Int(random.below(1000) as i64);
+    let row = t.codec.encode(values.iter().map(Value::as_ref).collect::<Vec<ValueRef<'_>>>());
+    txn.update_columns(t, &key, &row, mode)
+}
+
+/// The same of all rows, in bulk.
+fn amount_of_all(txn: &mut Transaction, t: &TableRef, random: &mut Random) -> Result<()> {
+    let rows = placed(txn, t, random)?;
+    if rows.is_empty() || !txn.can_replace(t, &[2])? {
+        return Ok(());
+    }
+    let changed = rows.iter().map(|placed| {
+        let mut values = t.codec.decode(&placed.row);
+        values[2] = Value::Int(random.below(1000) as i64);
+        values
+    });
+    let batch = batch_of(&t.def.schema, &changed.collect::<Vec<_>>());
+    let places: Vec<_> = rows.iter().map(|row| row.place).collect();
+    txn.replace(t, &[2], &[batch], &places).map(|_| ())
 }
 
 fn staged_rows_are_charged(_: &Env, engine: &Arc<Engine>) {

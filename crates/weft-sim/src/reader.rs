@@ -9,6 +9,7 @@ use weft_kernel::{Engine, Transaction};
 
 use crate::client::unless_expected;
 use crate::history::History;
+use crate::members::{check_emails, places_of};
 use crate::model::State;
 use crate::random::Random;
 use crate::scan::{check_reads, scan};
@@ -42,6 +43,7 @@ impl Reader {
         }
         let state = read_state(&txn, &mut self.random)?;
         check_total(&state);
+        check_emails(&state);
         if let Err(violation) = self.history.check_snapshot(txn.read_ts().0, &before, &state) {
             panic!("violation: reader {}: {violation}", self.number);
         }
@@ -51,7 +53,7 @@ impl Reader {
             self.env.clock.sleep(Duration::from_micros(self.random.below(1500)));
             let rows = scan(&txn, &table, &mut self.random)?;
             let name = static_name(&def.name).expect("the workload's tables have known names");
-            let again: State = rows.iter().map(|(key, row)| ((name, key.clone()), row.clone())).collect();
+            let again: State = rows.iter().flat_map(|(key, row)| places_of(name, &table, key, row)).collect();
             let first: State =
                 state.range((name, Vec::new())..).take_while(|(place, _)| place.0 == name).map(owned).collect();
             let differences = crate::model::differences(&first, &again);
@@ -78,7 +80,7 @@ pub(crate) fn read_state(txn: &Transaction, random: &mut Random) -> Result<State
         state.insert(("", name.into()), [].into());
         let table = txn.table(name)?;
         for (key, row) in scan(txn, &table, random)? {
-            state.insert((name, key), row);
+            state.extend(places_of(name, &table, &key, &row));
         }
     }
     Ok(state)

@@ -1,9 +1,9 @@
 //! Large updates: rows replaced in bulk, by the places that a scan gives.
 
 use arrow_array::{Array, Int64Array};
-use weft_format::{Result, Value};
-use weft_kernel::TableRef;
+use weft_format::{Predicate, Result, Value};
 use weft_kernel::table::{LOCATION, Location, ScanRequest};
+use weft_kernel::{TableRef, Transaction};
 
 use crate::arrays::{batch_of, value_at};
 use crate::client::Client;
@@ -20,13 +20,22 @@ pub(crate) struct Placed {
 }
 
 /// All rows of a table as a transaction sees them, each with its place.
-fn placed(work: &Work<'_>, t: &TableRef, random: &mut Random) -> Result<Vec<Placed>> {
+pub(crate) fn placed(txn: &Transaction, t: &TableRef, random: &mut Random) -> Result<Vec<Placed>> {
+    placed_where(txn, t, Vec::new(), random)
+}
+
+/// The rows that satisfy predicates.
+pub(crate) fn placed_where(
+    txn: &Transaction,
+    t: &TableRef,
+    predicates: Vec<Predicate>,
+    random: &mut Random,
+) -> Result<Vec<Placed>> {
     let columns = &t.def.schema.columns;
     let mut projection: Vec<usize> = (0..columns.len()).collect();
     projection.push(LOCATION);
     let partition_count = 1 + random.below(2) as usize;
-    let request =
-        ScanRequest { view: work.txn.view(t), projection, predicates: Vec::new(), partition_count, batch_rows: 64 };
+    let request = ScanRequest { view: txn.view(t), projection, predicates, partition_count, batch_rows: 64 };
     let mut rows = Vec::new();
     for mut partition in t.scan(request)?.partitions {
         while let Some(batch) = partition.next()? {
@@ -53,7 +62,7 @@ impl Client {
             _ => vec![balance_column(name) + 1, balance_column(name) + 3, balance_column(name) + 4],
         };
         let percent = self.random.pick(&[5, 50, 100]);
-        let mut rows = placed(work, &table, &mut self.random)?;
+        let mut rows = placed(&work.txn, &table, &mut self.random)?;
         rows.retain(|_| self.random.chance(percent));
         if self.random.chance(30) {
             self.pause();

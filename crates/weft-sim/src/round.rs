@@ -10,12 +10,16 @@ use weft_kernel::{Durability, Engine};
 
 use crate::client::Client;
 use crate::history::History;
+use crate::members::{MEMBERS_EMAIL, check_emails};
 use crate::model::State;
 use crate::random::Random;
 use crate::reader::{Reader, check_total, read_state};
 use crate::scenario::Scenario;
-use crate::tables::{ACCOUNTS, DIR, FIXED, LEDGER, PAIRS, TOTAL, money_row, new_table, referring, worth};
+use crate::tables::{ACCOUNTS, DIR, FIXED, LEDGER, MEMBERS, PAIRS, TOTAL, money_row, new_table, referring, worth};
 use crate::work::Work;
+
+/// So many looks of the jobs, a tenth of a second apart, take the log back to its limit.
+const LOOKS_TO_REST: u32 = 20;
 
 /// Opens the database.
 pub fn open_engine(env: &Env, scenario: &Scenario) -> Result<Arc<Engine>> {
@@ -37,10 +41,11 @@ pub fn verify(engine: &Arc<Engine>, history: &History, random: &mut Random) {
         panic!("violation: after reopening: {violation}");
     }
     check_total(&state);
+    check_emails(&state);
 }
 
 /// One run: what the process does from its start to its end, unless the machine crashes before. `during` is called
-/// while clients and readers run.
+/// while clients and readers run. In half of the runs the jobs come to rest before the end, and then the log is short.
 pub fn round(
     env: &Env,
     scenario: &Scenario,
@@ -48,6 +53,70 @@ pub fn round(
     number: u64,
     during: impl FnOnce(&Env, &Arc<Engine>),
 ) {
+    let (engine, mut random) = work_through(env, scenario, history, number, during);
+    if Random::new(scenario.seed, 2000 + number).chance(50) {
+        come_to_rest(&engine, scenario);
+    }
+    finish(&engine, scenario, history, &mut random);
+}
+
+/// A run in the course of which `during` may set faults, which `rest` takes back when the clients are through. Then the
+/// jobs come to rest, and the log is short.
+pub fn faulted_round(
+    env: &Env,
+    scenario: &Scenario,
+    history: &Arc<History>,
+    number: u64,
+    during: impl FnOnce(&Env, &Arc<Engine>),
+    rest: impl FnOnce(),
+) {
+    let (engine, mut random) = work_through(env, scenario, history, number, during);
+    rest();
+    come_to_rest(&engine, scenario);
+    finish(&engine, scenario, history, &mut random);
+}
+
+/// A run that ends with the log's end named by the manifest: closed, or after a quiet moment.
+pub(crate) fn round_to_named_end(env: &Env, scenario: &Scenario, history: &Arc<History>, number: u64, is_closed: bool) {
+    let (engine, _) = work_through(env, scenario, history, number, |_, _| ());
+    if is_closed {
+        return close(&engine, history, scenario);
+    }
+    let acknowledged = history.acknowledged_now();
+    env.clock.sleep(std::time::Duration::from_secs(3));
+    history.durable(&acknowledged);
+}
+
+/// Without faults, clients and long snapshots the log goes back to its limit: the jobs see to it. The last segment
+/// stays, whatever its length. Panics otherwise.
+fn come_to_rest(engine: &Arc<Engine>, scenario: &Scenario) {
+    let options = engine.options();
+    let limit = options.checkpoint_log_bytes.max(options.log_segment_bytes);
+    // Each look carries on what the one before began: freeze and convert, write the catalog, cut.
+    for _ in 0..LOOKS_TO_REST {
+        // What stopped needs a reopening; then there is nothing to cut.
+        if engine.status().poisoned.is_some() {
+            return;
+        }
+        let ran = done(engine.run_jobs(), "run_jobs", scenario);
+        assert!(ran || engine.status().poisoned.is_some(), "violation: jobs fail although no fault is left");
+        if engine.status().log_bytes <= limit {
+            return;
+        }
+        engine.env().clock.sleep(std::time::Duration::from_millis(100));
+    }
+    let kept = engine.status().log_bytes;
+    panic!("violation: {kept} bytes of log are kept at rest, more than {limit}");
+}
+
+/// Opens, verifies, and lets clients and readers work until they are through.
+fn work_through(
+    env: &Env,
+    scenario: &Scenario,
+    history: &Arc<History>,
+    number: u64,
+    during: impl FnOnce(&Env, &Arc<Engine>),
+) -> (Arc<Engine>, Random) {
     let mut random = Random::new(scenario.seed, 1000 + number);
     let engine = open_engine(env, scenario).unwrap_or_else(|error| panic!("violation: open failed: {error}"));
     history.set_poisoned(false);
@@ -64,11 +133,16 @@ pub fn round(
         let thread = thread.unwrap_or_else(|error| panic!("violation: a thread did not start: {error}"));
         thread.join().unwrap_or_else(|text| panic!("{text}"));
     }
+    (engine, random)
+}
+
+/// One of the ends that a process comes to.
+fn finish(engine: &Arc<Engine>, scenario: &Scenario, history: &History, random: &mut Random) {
     match random.below(4) {
-        0 => close(&engine, history, scenario),
+        0 => close(engine, history, scenario),
         1 => {
-            checkpoint(&engine, history, scenario);
-            close(&engine, history, scenario);
+            checkpoint(engine, history, scenario);
+            close(engine, history, scenario);
         }
         2 => {
             done(engine.run_jobs(), "run_jobs", scenario);
@@ -148,7 +222,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
         if work.table(ACCOUNTS).is_ok() {
             return Ok(());
         }
-        for name in FIXED {
+        for name in FIXED.into_iter().chain([MEMBERS]) {
             let new = new_table(name, &mut random.clone());
             let new = if name == PAIRS { referring(new, &work.table(LEDGER)?) } else { new };
             work.create_table(new)?;
@@ -159,6 +233,7 @@ fn set_up(engine: &Arc<Engine>, history: &History, random: &mut Random) {
         let rich = NewIndex { predicate: vec![above], ..NewIndex::new("accounts_rich", vec![0], false) };
         let indexes = [
             (ACCOUNTS, NewIndex::new("accounts_writer", vec![3, 0], false)),
+            (MEMBERS, NewIndex::new(MEMBERS_EMAIL, vec![1], true)),
             (PAIRS, NewIndex::new("pairs_note", vec![5], true)),
             (ACCOUNTS, rich),
             (ACCOUNTS, NewIndex::on("accounts_worth", vec![worth(), IndexPart::Column(3)], false)),

@@ -30,13 +30,19 @@ impl Scenario {
     /// The scenario of a seed.
     pub fn seeded(seed: u64) -> Scenario {
         let mut random = Random::new(seed, 10);
+        // A sequence of its own: what else a seed decides stays as it was.
+        let mut log = Random::new(seed, 12);
         let options = EngineOptions {
             row_table_bytes: random.pick(&[2 << 10, 4 << 10, 8 << 10]),
             row_memory_bytes: random.pick(&[64 << 10, 256 << 10, 1 << 20, 16 << 20]),
             cache_bytes: random.pick(&[64 << 10, 1 << 20]),
             log_segment_bytes: 64 << 10,
+            log_zero_ahead_bytes: log.pick(&[0, 4 << 10, 1 << 20]),
+            log_batch_bytes: log.pick(&[1 << 10, 16 << 10, 8 << 20]),
+            log_chunk_bytes: log.pick(&[512, 4 << 10, 256 << 10]),
             checkpoint_log_bytes: random.pick(&[32 << 10, 64 << 10, 256 << 10]),
             manifest_bytes: random.pick(&[4 << 10, 16 << 10]),
+            serializable_memory_bytes: [1 << 10, u64::MAX, u64::MAX][(seed % 3) as usize],
             durability: Durability::Full,
             lock_timeout: Duration::from_millis(random.pick(&[5, 50, 500])),
             workers: 1 + random.below(2) as usize,

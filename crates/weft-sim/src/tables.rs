@@ -6,6 +6,7 @@
 //!              writer → ledger.tid, tested at commit
 //!   ledger     tid bigint key, client, changes    the last row of each transaction
 //!   events     (hidden row id)  what writer amount at flag      blind writes, when its conflicts are antimatter
+//!   members    id integer key | email text, unique | seen note   columns have writers of their own (members.rs)
 //!   scratch_n  id integer key, writer, text       made and dropped by client n; the same foreign key
 //! ```
 //!
@@ -28,14 +29,15 @@ pub(crate) const ACCOUNTS: &str = "accounts";
 pub(crate) const PAIRS: &str = "pairs";
 pub(crate) const EVENTS: &str = "events";
 pub(crate) const LEDGER: &str = "ledger";
+pub(crate) const MEMBERS: &str = "members";
 pub(crate) const SCRATCH: [&str; 8] =
     ["scratch_0", "scratch_1", "scratch_2", "scratch_3", "scratch_4", "scratch_5", "scratch_6", "scratch_7"];
-/// The tables that are always there.
+/// The tables that are always there, beside members.
 pub(crate) const FIXED: [&str; 4] = [LEDGER, ACCOUNTS, PAIRS, EVENTS];
 
 /// The static name of a table, if it is one of ours.
 pub(crate) fn static_name(name: &str) -> Option<&'static str> {
-    FIXED.iter().chain(&SCRATCH).find(|known| **known == name).copied()
+    FIXED.iter().chain(&SCRATCH).chain(&[MEMBERS]).find(|known| **known == name).copied()
 }
 
 /// The ordinal of the balance of a table with money; version, writer and note follow it.
@@ -79,6 +81,15 @@ fn schema(table: &str) -> Schema {
                 column("flag", DataType::Boolean, false),
             ];
             (columns, vec![])
+        }
+        MEMBERS => {
+            let columns = vec![
+                column("id", DataType::Integer, true),
+                column("email", DataType::Text, false),
+                column("seen", DataType::BigInt, true),
+                column("note", DataType::Text, false),
+            ];
+            (columns, vec![0])
         }
         LEDGER => {
             let columns = vec![

@@ -7,11 +7,12 @@ use weft_kernel::{Durability, Engine, Mark, NewTable, TableRef, Transaction};
 
 use crate::arrays::batch_of;
 use crate::history::History;
-use crate::model::{Effect, Effects, Row, show};
+use crate::members::places_of;
+use crate::model::{Effect, Effects, Row, State, show};
 use crate::random::Random;
 use crate::replace::Placed;
 use crate::scan::scan;
-use crate::tables::{LEDGER, static_name};
+use crate::tables::{LEDGER, MEMBERS, static_name};
 
 /// A transaction under way.
 pub(crate) struct Work<'a> {
@@ -207,8 +208,25 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn note(&mut self, t: &TableRef, key: Vec<u8>, before: Option<Row>, after: Option<Row>) {
-        self.effects.entry(place(t, &key)).or_insert(Effect { before, after: None }).after = after;
+    /// Notes what became of a row, or of those of its columns that have changed.
+    pub(crate) fn note(&mut self, t: &TableRef, key: Vec<u8>, before: Option<Row>, after: Option<Row>) {
+        if t.def.name != MEMBERS {
+            self.effects.entry(place(t, &key)).or_insert(Effect { before, after: None }).after = after;
+            return;
+        }
+        let places = |row: Option<Row>| {
+            row.map_or_else(State::new, |row| places_of(MEMBERS, t, &key, &row).into_iter().collect())
+        };
+        let (before, mut after) = (places(before), places(after));
+        for (place, value) in before {
+            let now = after.remove(&place);
+            if now.as_ref() != Some(&value) {
+                self.effects.entry(place).or_insert(Effect { before: Some(value), after: None }).after = now;
+            }
+        }
+        for (place, value) in after {
+            self.effects.entry(place).or_insert(Effect { before: None, after: None }).after = Some(value);
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 // Wall time is measured outside of the simulation.
 #![allow(clippy::disallowed_methods)]
 
-use weft_sim::{Campaign, run_seed};
+use weft_kernel::step::{Moment, moments_passed};
+use weft_sim::{Campaign, Counts, run_seed};
 
 fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -50,6 +51,16 @@ fn no_crash_loses_invents_or_tears_a_transaction() {
         "in-flight commits go both ways"
     );
     assert!(report.counts.lost_async > 0, "asynchronous commits are lost now and then");
+    let Counts { values_refused, upserts_updated, upserts_inserted, members_in_bulk, .. } = report.counts;
+    let beside = [values_refused, upserts_updated, upserts_inserted, members_in_bulk];
+    assert!(beside.iter().all(|&count| count > 0), "values are refused, upserted and built in bulk: {beside:?}");
+    let moments = moments_passed();
+    println!("{moments:?}");
+    // Rare ones; tests of their own come to them.
+    let is_rare = |moment| matches!(moment, Moment::UniqueGone | Moment::UniqueFollowed);
+    let missed = moments.iter().filter(|&&(moment, count)| count == 0 && !is_rare(moment));
+    let missed: Vec<_> = missed.map(|(moment, _)| moment.name()).collect();
+    assert!(missed.is_empty(), "these moments never came: {missed:?}");
     let missed = report.missed_steps();
     assert!(missed.is_empty(), "these steps were not reached or not crashed after: {missed:?}");
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Error};
 use weft_sim::{
-    DIR, Damaged, History, Random, Scenario, damage, names_the_damage, open_engine, read_everything, round, verify,
+    DIR, Damaged, History, Random, Scenario, completeness, damage, faulted_round, names_the_damage, open_engine,
+    read_everything, verify,
 };
 
 /// How many seeds each test runs.
@@ -37,12 +38,15 @@ impl Machine {
         machine
     }
 
-    /// A round in which `during` is called while the clients run.
+    /// A round in which `during` is called while the clients run; its faults are taken back when they are through.
     fn run(&mut self, during: impl FnOnce(&Simulation) + Send + 'static) -> RunEnd {
         let (scenario, history, number) = (self.scenario.clone(), Arc::clone(&self.history), self.rounds);
         let simulation = Arc::clone(&self.simulation);
         self.rounds += 1;
-        self.simulation.run(move |env| round(&env, &scenario, &history, number, |_, _| during(&simulation)))
+        self.simulation.run(move |env| {
+            let rest = || simulation.faults().clear();
+            faulted_round(&env, &scenario, &history, number, |_, _| during(&simulation), rest);
+        })
     }
 
     fn run_finished(&mut self, during: impl FnOnce(&Simulation) + Send + 'static) {
@@ -241,10 +245,15 @@ fn flipped_bits_in_data_files_never_become_answers() {
 }
 
 #[test]
-fn damage_below_the_durable_point_is_reported_at_open() {
+fn the_log_and_the_manifest_prove_their_ends() {
+    assert_eq!(completeness(), Ok(()));
+}
+
+#[test]
+fn damage_at_any_place_is_reported_or_harmless() {
     for kind in [Damaged::Log, Damaged::Manifest, Damaged::DataFile] {
         let (mut reported, mut harmless) = (0, 0);
-        for seed in 0..seeds() {
+        for seed in 0..seeds() * 3 {
             match damage(seed, kind) {
                 Ok(Some(true)) => reported += 1,
                 Ok(_) => harmless += 1,
@@ -254,4 +263,36 @@ fn damage_below_the_durable_point_is_reported_at_open() {
         println!("damaged {kind:?}: {reported} reported, {harmless} without effect");
         assert!(reported > 0);
     }
+}
+
+/// Files of jobs that cannot be made durable, removed or opened: jobs rest, everybody else goes on, nothing stops.
+#[test]
+fn jobs_in_trouble_stop_nobody() {
+    let mut failed = 0;
+    for seed in 0..seeds() {
+        let mut machine = Machine::filled(seed);
+        // Bulk statements make files, too, and fail alone.
+        machine.scenario.tolerated = vec![Code::DiskFull, Code::Io];
+        let before = machine.history.counts();
+        // Readers of the round tolerate no error at all: reads go on.
+        machine.run_finished(move |simulation| {
+            let faults = simulation.faults();
+            match seed % 4 {
+                0 => (1..40).for_each(|nth| faults.fill_at_sync(".col", nth)),
+                1 => (1..40).for_each(|nth| faults.fail_sync(".col", nth)),
+                2 => faults.refuse_removals(".col"),
+                _ => faults.set_open_files_max(Some(faults.open_files().0.max(12))),
+            }
+        });
+        failed += machine.history.counts().faulted - before.faulted;
+        assert!(!machine.history.is_poisoned(), "seed {seed}: the engine stopped");
+        machine.simulation.faults().clear();
+        if machine.random.chance(50) {
+            machine.simulation.power_off();
+        }
+        machine.scenario.tolerated.clear();
+        assert_eq!(machine.reopen(true), RunEnd::Finished, "seed {seed}");
+        machine.run_finished(|_| ());
+    }
+    println!("{failed} statements failed");
 }

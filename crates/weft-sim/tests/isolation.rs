@@ -74,7 +74,10 @@ fn simulate(seeds: u64, plan: fn(u64, Option<Level>) -> Plan) {
                 });
             }
         });
-        show(level, &outcomes.into_inner().unwrap());
+        let outcomes = outcomes.into_inner().unwrap();
+        show(level, &outcomes);
+        let sum = |field: fn(&Outcome) -> u64| outcomes.iter().map(field).sum::<u64>();
+        assert!(sum(|one| one.tags_refused) > 0 && sum(|one| one.in_bulk) > 0, "tags are taken, rows replaced in bulk");
     }
 }
 

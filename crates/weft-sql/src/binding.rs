@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weft_env::{Clock, Env};
+use weft_expr::Local;
 use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
@@ -51,8 +52,8 @@ pub struct Binding {
     pub cancel: CancelToken,
     /// Told while the client waits.
     pub load: Arc<Load>,
-    /// What `now()`, `current_timestamp` and `current_date` say: microseconds since 1970 UTC.
-    pub now_micros: i64,
+    /// The session's zone and styles, and what `now()` says.
+    pub local: Local,
     /// The session's settings at the start of the statement.
     pub settings: Arc<Settings>,
 }
@@ -81,6 +82,11 @@ impl CancelToken {
     /// Asks the running statement to stop; it fails with [`weft_format::Code::QueryCanceled`] at its next check.
     pub fn cancel(&self) {
         self.0.kernel.cancel();
+    }
+
+    /// Whether something runs, or begins to, that a request would stop.
+    pub fn is_attended(&self) -> bool {
+        self.0.kernel.is_open()
     }
 
     /// An error when the statement was cancelled or its time is over. Cheap; ask once per batch.

@@ -1,8 +1,9 @@
-//! What a statement runs in: its transaction, its parameters, its clock.
+//! What a statement runs in: its transaction, its parameters, its session's zone and clock.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use weft_expr::Local;
 use weft_format::{DataType, Result, Value};
 use weft_kernel::{TableRef, Transaction};
 
@@ -27,8 +28,8 @@ pub struct StatementContext<'a> {
     pub param_types: &'a [DataType],
     /// Asked between batches of work.
     pub cancel: &'a CancelToken,
-    /// The transaction's time: microseconds since 1970 UTC.
-    pub now_micros: i64,
+    /// The session's zone and styles, and the transaction's time.
+    pub local: &'a Local,
     /// The session's settings.
     pub settings: &'a Arc<Settings>,
 }
@@ -50,13 +51,13 @@ impl StatementContext<'_> {
             params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
             cancel: self.cancel.clone(),
             load: Arc::clone(self.txn.engine().load()),
-            now_micros: self.now_micros,
+            local: self.local.clone(),
             settings: Arc::clone(self.settings),
         }
     }
 
     /// What expressions of the row engine are evaluated in.
     pub fn eval_context(&self) -> EvalContext<'_> {
-        EvalContext { params: self.params, now_micros: self.now_micros, rng: Some(&*self.txn.engine().env().rng) }
+        EvalContext { params: self.params, local: self.local, rng: Some(&*self.txn.engine().env().rng) }
     }
 }

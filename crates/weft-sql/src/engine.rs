@@ -131,6 +131,8 @@ impl SqlEngine {
             application_name: String::new(),
             client_min_messages: "notice".into(),
             search_path: SEARCH_PATH.to_owned(),
+            style: weft_expr::Style::default(),
+            others: std::collections::BTreeMap::new(),
             memory_limit_bytes: self.options.columns.memory_bytes as u64,
             user: USER.to_owned(),
             session_user: USER.to_owned(),

@@ -46,4 +46,4 @@ pub use row::{Projection, RowDefault, ShapeCache, TableShape};
 pub use session::{Client, CopyFormat, Prepared, Session};
 pub use settings::{EngineChoice, SERVER_VERSION, SERVER_VERSION_NUM, Settings};
 pub use values::{array_of, value_at, value_ref_at};
-pub use weft_expr::text;
+pub use weft_expr::{Local, Style, text};

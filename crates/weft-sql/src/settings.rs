@@ -2,13 +2,16 @@
 //!
 //! Which there are, their values and what they say: the table of [`crate::configuration`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_expr::{Local, Style};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Durability, IsolationLevel};
 
 use crate::configuration::{
-    Changes, Configured, Definition, Kind, SETTINGS, definition, parse_bool, parse_ms, print_bytes, print_ms,
+    ACCEPTED, Changes, Configured, Definition, Kind, SETTINGS, accepted, definition, parse_bool, parse_ms, print_bytes,
+    print_ms,
 };
 
 /// Which engine statements take.
@@ -43,6 +46,10 @@ pub struct Settings {
     pub speculative_reads: bool,
     /// The isolation level of new transactions.
     pub isolation: IsolationLevel,
+    /// The time zone, and how dates, times and intervals are read and written.
+    pub style: Style,
+    /// What was set of settings without effect.
+    pub others: BTreeMap<&'static str, String>,
     /// What the client calls itself.
     pub application_name: String,
     /// The least severity of messages that the client is sent; above `notice` notices are kept from it.
@@ -83,6 +90,9 @@ impl Settings {
         Ok(match name {
             "application_name" => self.application_name.clone(),
             "client_min_messages" => self.client_min_messages.clone(),
+            "datestyle" => self.style.date_style(),
+            "intervalstyle" => self.style.intervals.to_string(),
+            "timezone" => self.style.zone.name().to_owned(),
             "default_transaction_isolation" => self.isolation.to_string(),
             "default_transaction_read_only" => on_off(self.read_only).into(),
             "durability" => match self.durability {
@@ -102,6 +112,10 @@ impl Settings {
             "speculative_reads" => on_off(self.speculative_reads).into(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
             _ => match definition(name) {
+                None if accepted(name).is_some() => {
+                    let known = accepted(name).ok_or_else(|| unknown(name))?;
+                    self.others.get(known.name).unwrap_or(&known.default).clone()
+                }
                 Some(known) => self.server.current().text(known.name).to_owned(),
                 None => return Err(unknown(name)),
             },
@@ -126,6 +140,7 @@ impl Settings {
                 self.client_min_messages = word;
             }
             "search_path" => self.search_path = value.into(),
+            "timezone" | "datestyle" | "intervalstyle" => self.set_style(name, value)?,
             "default_transaction_isolation" => {
                 let allowed = "read committed, repeatable read, serializable";
                 self.isolation = parse_isolation(&word).ok_or_else(|| bad(allowed))?;
@@ -161,9 +176,36 @@ impl Settings {
                     _ => &mut self.idle_in_transaction_session_timeout_ms,
                 } = ms;
             }
-            _ => return set_fixed(name, &word, bad),
+            _ => match accepted(name) {
+                Some(known) => {
+                    self.others.insert(known.name, known.canonical(value)?);
+                }
+                None => return set_fixed(name, &word, bad),
+            },
         }
         Ok(())
+    }
+
+    fn set_style(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "timezone" => {
+                let hint = "a name like Europe/Berlin (pg_timezone_names), or hours east of UTC";
+                self.style.set_zone(value).ok_or_else(|| invalid("TimeZone", value).hint(hint))
+            }
+            "datestyle" => {
+                let set = self.style.set_date_style(value);
+                set.map_err(|why| invalid("DateStyle", value).detail(why))
+            }
+            _ => self.style.set_interval_style(value.trim().to_lowercase().as_str()).ok_or_else(|| {
+                let hint = "Available values: postgres, postgres_verbose, sql_standard, iso_8601.";
+                invalid("IntervalStyle", value).hint(hint)
+            }),
+        }
+    }
+
+    /// The zone and styles, with a time.
+    pub(crate) fn local(&self, now_micros: i64) -> Local {
+        Local { style: self.style.clone(), now_micros }
     }
 
     /// Whether notices are sent to the client.
@@ -186,8 +228,18 @@ impl Settings {
             let value = self.get(known.name).expect("every setting has a value");
             (known.name.into(), value, known.meaning.into())
         };
-        SETTINGS.iter().map(value).collect()
+        let mut all: Vec<(String, String, String)> = SETTINGS.iter().map(value).collect();
+        all.extend(ACCEPTED.iter().map(|known| {
+            let value = self.others.get(known.name).unwrap_or(&known.default).clone();
+            (known.name.into(), value, known.meaning.into())
+        }));
+        all.sort();
+        all
     }
+}
+
+fn invalid(name: &str, value: &str) -> Error {
+    Error::new(Code::InvalidParameterValue, format!("invalid value for parameter \"{name}\": \"{value}\""))
 }
 
 fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> {
@@ -207,8 +259,6 @@ fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> 
     }
     let same = match name {
         "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),
-        "datestyle" => word.split(',').next().map(str::trim) == Some("iso"),
-        "timezone" => matches!(word, "utc" | "gmt" | "etc/utc" | "z" | "0" | "+00" | "+00:00"),
         "extra_float_digits" => matches!(word, "1" | "2" | "3"),
         _ => word == value.to_lowercase(),
     };
@@ -247,6 +297,8 @@ mod tests {
             idle_in_transaction_session_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             search_path: SEARCH_PATH.into(),
+            style: Style::default(),
+            others: BTreeMap::new(),
             read_only: false,
             speculative_reads: false,
             isolation: IsolationLevel::ReadCommitted,
@@ -282,7 +334,7 @@ mod tests {
         assert_eq!(s.get("query_memory").unwrap(), "1024MB");
         s.reset("engine", &settings()).unwrap();
         assert_eq!(s.engine, EngineChoice::Auto);
-        assert_eq!(s.all().len(), SETTINGS.len());
+        assert_eq!(s.all().len(), SETTINGS.len() + ACCEPTED.len());
     }
 
     #[test]
@@ -291,7 +343,7 @@ mod tests {
         for (name, value, code) in [
             ("engine", "gpu", Code::InvalidParameterValue),
             ("client_min_messages", "loud", Code::InvalidParameterValue),
-            ("timezone", "Europe/Berlin", Code::InvalidParameterValue),
+            ("timezone", "Europe/Atlantis", Code::InvalidParameterValue),
             ("client_encoding", "latin1", Code::InvalidParameterValue),
             ("default_transaction_isolation", "snapshot", Code::InvalidParameterValue),
             ("memory_limit", "1GB", Code::InvalidParameterValue),

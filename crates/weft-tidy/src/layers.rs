@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!   weft-sim, weft-tidy: used by nobody
+//!   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
 use crate::source::{SourceFile, blanked, lines_with_test};
@@ -20,15 +20,17 @@ pub const CRATES: &[&str] = &[
     "weft",
     "weft-server",
     "weft-cli",
+    "weft-differ",
     "weft-tidy",
 ];
 
 /// Crates that no other crate may use.
-const UNPUBLISHED: &[&str] = &["weft-sim", "weft-tidy"];
+const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 
 /// Groups of the kernel's modules from the lowest to the highest; within a group modules may use each other.
 pub const KERNEL: &[&[&str]] = &[
-    &["fault", "step", "cancel", "budget"],
+    &["account", "fault", "step", "cancel", "budget"],
+    &["sleeper"],
     &["admission", "cache", "lock"],
     &["catalog", "index", "log", "manifest", "services", "table", "txn", "sched", "engine", "testing"],
 ];

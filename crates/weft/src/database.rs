@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use weft_env::Env;
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, TableDef};
+use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, QuarantineReport, TableDef};
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
@@ -70,6 +70,9 @@ impl Database {
 
     /// Opens the database in a directory; makes it when there is none.
     pub fn open_with(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
+        if options.keep_little_freed_memory {
+            weft_env::keep_little_freed_memory();
+        }
         let env = Env::real();
         let methods: Vec<Arc<dyn weft_kernel::table::Method>> = vec![column_method()];
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
@@ -168,6 +171,15 @@ impl Database {
         self.engine.status()
     }
 
+    /// What is wrong now with files and background jobs, each with what to do.
+    pub fn troubles(&self) -> Vec<(String, String)> {
+        let resting = self.engine.jobs().into_iter().filter_map(|job| job.trouble);
+        let failing = resting.chain(self.engine.house_trouble()).map(|trouble| (trouble.error, trouble.hint));
+        let damaged = self.engine.damaged_files().into_iter().map(|file| (file.error, file.hint));
+        let known = "look after the disk, its space and the rights of the directory";
+        failing.chain(damaged).map(|(what, remedy)| (what, remedy.unwrap_or_else(|| known.to_owned()))).collect()
+    }
+
     /// What all sessions do, and did.
     pub fn activities(&self) -> &Activities {
         self.sql.activities()
@@ -218,6 +230,13 @@ fn layers_of(table: &weft_kernel::TableRef) -> Vec<Layer> {
 /// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
 pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
     weft_kernel::restore(&Env::real(), dest.as_ref(), dir.as_ref(), number)
+}
+
+/// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and
+/// checks what is left. The files are kept in the directory `quarantine` of the database; their rows are lost.
+pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
+    let methods: [Arc<dyn weft_kernel::table::Method>; 1] = [column_method()];
+    weft_kernel::quarantine(&Env::real(), dir.as_ref(), &methods, &Options::default().engine())
 }
 
 /// The finished backups in a directory, oldest first.

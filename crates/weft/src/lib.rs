@@ -27,20 +27,28 @@
 mod database;
 mod options;
 
-pub use database::{Database, Layer, backups, check_backup, restore};
+pub use database::{Database, Layer, backups, check_backup, quarantine, restore};
 pub use options::Options;
 pub use weft_format::{Code, Column, DataType, Error, ErrorKind, Result, Schema, Timestamp, Value, ValueRef};
 pub use weft_kernel::admission::PoolStatus;
+pub use weft_kernel::sched::JobTotal;
 pub use weft_kernel::sched::SchedulerMode;
-pub use weft_kernel::{Backup, BackupSummary, Durability, EngineStatus, TableDef};
+pub use weft_kernel::{
+    Backup, BackupSummary, DamagedFile, Durability, EngineStatus, QuarantineReport, Quarantined, TableDef,
+};
 pub use weft_sql::configuration;
 pub use weft_sql::{CancelToken, Outcome, OutputColumn, Prepared, Rows, Session, Tag};
-pub use weft_sql::{Client as SessionClient, CopyFormat, Notice, Severity};
+pub use weft_sql::{Client as SessionClient, CopyFormat, Notice, Severity, Style};
 
 /// The Arrow crate whose batches [`Session::append`] takes and [`Rows`] gives.
 pub use arrow;
 
-/// The text of a value as PostgreSQL writes it; `None` for NULL.
+/// The text of a value in a session's style ([`Session::settings`]); `None` for NULL.
+pub fn value_text_in(value: &Value, data_type: DataType, style: &Style) -> Option<String> {
+    (!value.is_null()).then(|| weft_sql::text::print_as(value.as_ref(), data_type, style))
+}
+
+/// The text of a value as PostgreSQL writes it in ISO style and UTC; `None` for NULL.
 pub fn value_text(value: &Value, data_type: DataType) -> Option<String> {
     (!value.is_null()).then(|| weft_sql::text::print(value.as_ref(), data_type))
 }

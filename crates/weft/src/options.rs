@@ -44,6 +44,11 @@ pub struct Options {
     pub workers: usize,
     /// What decides when background jobs start; `SET scheduler` changes it.
     pub scheduler: SchedulerMode,
+    /// Whether opening tells glibc's malloc to keep little of what is freed: two settings of the whole process, that
+    /// large blocks are mapped by themselves and that there are few heaps. Memory limits hold with them. They are for
+    /// who begins the process, so a library that opens a database within somebody else's program may turn this off;
+    /// with another allocator it does nothing. `MALLOC_` variables and `GLIBC_TUNABLES` come before it.
+    pub keep_little_freed_memory: bool,
     /// Options of `CREATE TABLE ... WITH` for tables that are made without them, such as `bucket_bytes`.
     pub table_options: BTreeMap<String, String>,
 }
@@ -66,6 +71,7 @@ impl Default for Options {
             admission_timeout: engine.admission_timeout,
             workers: engine.workers,
             scheduler: engine.scheduler,
+            keep_little_freed_memory: true,
             table_options: engine.table_options,
         }
     }

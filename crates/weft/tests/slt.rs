@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
-use weft::{Code, DataType, Database, Error, Options, Outcome, Session, value_text};
+use weft::{Code, DataType, Database, Error, Options, Outcome, Session, value_text_in};
 
 /// How the suite is run.
 #[derive(Clone)]
@@ -261,8 +261,12 @@ impl Server {
             None => execute(self.sessions.get_mut(&connection).expect("it was made above"), sql),
         };
         drop(database);
-        // A role that was set would be forgotten.
-        let is_busy = |session: &Session| session.in_transaction() || session.settings().role.is_some();
+        // A role, a zone or a style that was set would be forgotten.
+        let is_set = |session: &Session| {
+            let settings = session.settings();
+            settings.role.is_some() || settings.style != weft::Style::default() || !settings.others.is_empty()
+        };
+        let is_busy = |session: &Session| session.in_transaction() || is_set(session);
         let may_restart = !self.sessions.values().any(is_busy);
         if self.configuration.restart && may_restart {
             self.restart()?;
@@ -292,6 +296,11 @@ impl Server {
         let database = self.database.take().expect("a statement ran");
         self.restarts += 1;
         if self.restarts.is_multiple_of(2) { database.close() } else { Ok(()) }
+    }
+
+    /// How a connection's session shows values.
+    fn style(&self, connection: u64) -> weft::Style {
+        self.sessions.get(&connection).map_or_else(weft::Style::default, |session| session.settings().style.clone())
     }
 
     fn run_forced(&mut self, database: &Database, id: u64, engine: &str, sql: &str) -> Result<Outcome, Error> {
@@ -351,7 +360,8 @@ impl DB for Client {
             return Ok(DBOutput::StatementComplete(outcome.tag.row_count()));
         }
         let types = outcome.columns.iter().map(|column| column_type(column.data_type)).collect();
-        let text = |value: &weft::Value, data_type| match value_text(value, data_type) {
+        let style = self.server.lock().unwrap().style(self.id);
+        let text = |value: &weft::Value, data_type| match value_text_in(value, data_type, &style) {
             None => "NULL".to_owned(),
             Some(text) if text.is_empty() => "(empty)".to_owned(),
             Some(text) => text,

@@ -15,6 +15,8 @@ pub(super) struct Relation {
     pub(super) plain_name: String,
     /// `r` table, `v` view, `S` sequence.
     pub(super) kind: char,
+    /// What its WITH says: names and values.
+    pub(super) options: Vec<(String, String)>,
 }
 
 /// A column of a table.
@@ -152,7 +154,7 @@ impl Reader<'_> {
 
     fn relations(&mut self) -> Result<Vec<Relation>, Failure> {
         let rows = self.rows(&format!(
-            "SELECT c.oid, n.nspname, c.relname, c.relkind FROM pg_class c \
+            "SELECT c.oid, n.nspname, c.relname, c.relkind, c.reloptions FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE {OWN} AND c.relkind IN ('r', 'v', 'S') ORDER BY c.oid"
         ))?;
@@ -161,6 +163,7 @@ impl Reader<'_> {
             name: format!("{}.{}", self.quoted(&text(row, 1)), self.quoted(&text(row, 2))),
             plain_name: text(row, 2),
             kind: text(row, 3).chars().next().unwrap_or(' '),
+            options: elements(&text(row, 4)).iter().filter_map(|option| pair(option)).collect(),
         };
         Ok(rows.iter().map(relation).collect())
     }
@@ -285,6 +288,31 @@ impl Reader<'_> {
     }
 }
 
+/// An option of a table.
+fn pair(option: &str) -> Option<(String, String)> {
+    let (name, value) = option.split_once('=')?;
+    Some((name.to_owned(), value.to_owned()))
+}
+
+/// The elements of an array of texts, as PostgreSQL prints it: `{a=1,"b=x y","c=say \"hi\""}`.
+fn elements(array: &str) -> Vec<String> {
+    let inner = array.strip_prefix('{').and_then(|array| array.strip_suffix('}')).unwrap_or_default();
+    let mut elements = Vec::new();
+    let (mut element, mut is_quoted, mut letters) = (String::new(), false, inner.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => element.extend(letters.next()),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => elements.push(std::mem::take(&mut element)),
+            _ => element.push(letter),
+        }
+    }
+    if !inner.is_empty() {
+        elements.push(element);
+    }
+    elements
+}
+
 /// A text in quotes.
 pub(super) fn literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");
@@ -297,4 +325,17 @@ fn text(row: &Row, column: usize) -> String {
 
 fn number(row: &Row, column: usize) -> u32 {
     text(row, column).parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_read_as_they_are_printed() {
+        assert!(elements("").is_empty() && elements("{}").is_empty());
+        assert_eq!(elements("{a=1}"), ["a=1"]);
+        assert_eq!(elements(r#"{a=1,"b=x, y","c=say \"hi\" \\"}"#), ["a=1", "b=x, y", r#"c=say "hi" \"#]);
+        assert_eq!(pair("b=x=y"), Some(("b".to_owned(), "x=y".to_owned())));
+    }
 }

@@ -70,6 +70,9 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
 
 fn write(client: &mut Client, wanted: Wanted) -> Result<(), Failure> {
     client.query("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    // New sessions may begin in any zone and style; a dump is the same in all.
+    client
+        .query("SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres'")?;
     let catalog = Catalog::read(client, &wanted.tables)?;
     let out = std::io::stdout().lock();
     let mut out = BufWriter::with_capacity(1 << 20, out);

@@ -24,12 +24,16 @@ pub(super) struct Script<'a> {
     pub(super) out: &'a mut dyn Write,
 }
 
-/// As pg_dump begins: names are those of the dump, and nothing is cut off by a limit of the session.
+/// As pg_dump begins: names are those of the dump, dates and times are read as they are written, and nothing is cut off
+/// by a limit of the session.
 const HEAD: &str = "\
 SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET client_encoding = 'UTF8';
 SET standard_conforming_strings = on;
+SET TimeZone = 'UTC';
+SET DateStyle = 'ISO, MDY';
+SET IntervalStyle = 'postgres';
 SELECT pg_catalog.set_config('search_path', '', false);
 SET client_min_messages = warning;
 ";
@@ -96,7 +100,8 @@ impl Script<'_> {
                     parts.push(format!("CONSTRAINT {} {}", constraint.name, constraint.definition));
                 }
             }
-            self.line(&format!("\nCREATE TABLE {} (\n    {}\n);", table.name, parts.join(",\n    ")))?;
+            let with = with(table);
+            self.line(&format!("\nCREATE TABLE {} (\n    {}\n){with};", table.name, parts.join(",\n    ")))?;
         }
         for sequence in &self.catalog.sequences {
             let name = self.catalog.name_of(sequence.relation);
@@ -201,6 +206,15 @@ impl Script<'_> {
         }
         Ok(())
     }
+}
+
+/// WITH, for a table that has options; PostgreSQL has none of these.
+fn with(table: &Relation) -> String {
+    if table.options.is_empty() {
+        return String::new();
+    }
+    let options = table.options.iter().map(|(name, value)| format!("{name} = {}", literal(value).trim_start()));
+    format!(" WITH ({})", options.collect::<Vec<_>>().join(", "))
 }
 
 fn options(sequence: &Sequence) -> String {

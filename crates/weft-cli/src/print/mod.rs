@@ -18,7 +18,7 @@ pub(crate) use table::{Align, Grid};
 
 use std::io::{self, Write};
 
-use weft::{DataType, Outcome};
+use weft::{DataType, Outcome, OutputColumn, Style};
 
 use crate::failure::Failure;
 
@@ -45,8 +45,8 @@ impl Format {
     }
 }
 
-/// Prints one result. Without columns the table format prints the tag, the others nothing.
-pub(crate) fn print_outcome(out: &mut dyn Write, outcome: &Outcome, format: Format) -> io::Result<()> {
+/// Prints one result in a session's style. Without columns the table format prints the tag, the others nothing.
+pub(crate) fn print_outcome(out: &mut dyn Write, outcome: &Outcome, format: Format, style: &Style) -> io::Result<()> {
     if outcome.columns.is_empty() && !matches!(outcome.tag, weft::Tag::Select(_)) {
         return print_tag(out, &outcome.tag.to_string(), format);
     }
@@ -54,7 +54,8 @@ pub(crate) fn print_outcome(out: &mut dyn Write, outcome: &Outcome, format: Form
     let mut printer = Printer::new(format, columns.collect());
     for row in outcome.rows.iter() {
         let texts = row.iter().zip(outcome.columns.iter());
-        printer.row(out, texts.map(|(value, column)| weft::value_text(value, column.data_type)).collect())?;
+        let text = |(value, column): (_, &OutputColumn)| weft::value_text_in(value, column.data_type, style);
+        printer.row(out, texts.map(text).collect())?;
     }
     printer.end(out)
 }

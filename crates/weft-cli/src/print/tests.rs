@@ -26,7 +26,7 @@ fn outcome() -> Outcome {
 
 fn printed(format: Format) -> String {
     let mut out = Vec::new();
-    print_outcome(&mut out, &outcome(), format).unwrap();
+    print_outcome(&mut out, &outcome(), format, &weft::Style::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -34,7 +34,9 @@ impl Link {
         match self {
             Link::Directory(parts) => {
                 let outcomes = parts.1.execute(text).map_err(|error| error_text(&error, Some(text)))?;
-                outcomes.iter().try_for_each(|outcome| print_outcome(out, outcome, format)).map_err(cannot_print)
+                let style = &parts.1.settings().style;
+                let mut printed = outcomes.iter().map(|outcome| print_outcome(out, outcome, format, style));
+                printed.try_for_each(|done| done).map_err(cannot_print)
             }
             Link::Server(client) => run_remote(client, text, out, format).map_err(|error| match error {
                 Stopped::Client(error) => client_error_text(&error, Some(text)),
@@ -112,6 +114,8 @@ impl SessionClient for ScriptLines<'_> {
     fn takes_rows(&self) -> bool {
         false
     }
+
+    fn begin(&mut self, _: &weft::Style) {}
 
     fn rows(&mut self, _: &Arc<[OutputColumn]>, _: &Rows) -> weft::Result<()> {
         Err(Error::internal("rows come in the outcome"))

@@ -10,7 +10,6 @@
 
 mod interactive;
 mod interrupt;
-mod limit;
 mod link;
 mod meta;
 mod split;
@@ -46,10 +45,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
         None => Format::Table,
     };
     let options = match arguments.bytes("--memory-limit")? {
-        Some(limit_bytes) => {
-            limit::return_freed_memory()?;
-            Options::with_memory_limit(limit_bytes)
-        }
+        Some(limit_bytes) => Options::with_memory_limit(limit_bytes),
         None => Options::default(),
     };
     let dir = arguments.word();

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
 use super::*;
+use crate::{Traffic, thread_traffic};
 
 /// A directory of its own under the system's temporary one, removed at the end.
 struct Scratch(PathBuf);
@@ -106,4 +107,25 @@ fn clock_and_rng_move() {
     let numbers: std::collections::BTreeSet<u64> = (0..1000).map(|_| env.rng.next_u64()).collect();
     assert_eq!(numbers.len(), 1000);
     assert_ne!(env.rng.next_u64(), Env::real().rng.next_u64());
+}
+
+#[test]
+fn a_thread_counts_the_bytes_that_it_reads_and_writes() {
+    let scratch = Scratch::new();
+    let file = Env::real().fs.open(&scratch.0.join("a"), OpenMode::CreateNew).unwrap();
+    let before = thread_traffic();
+    file.write_at(&[7; 1000], 0).unwrap();
+    let mut buffer = [0; 600];
+    assert_eq!(file.read_at(&mut buffer, 600).unwrap(), 400, "the file ends");
+    assert_eq!(thread_traffic() - before, Traffic { read_bytes: 400, written_bytes: 1000 });
+    let other = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let before = thread_traffic();
+            file.write_at(&[8; 30], 0).unwrap();
+            thread_traffic() - before
+        });
+        thread.join().unwrap()
+    });
+    assert_eq!(other, Traffic { read_bytes: 0, written_bytes: 30 });
+    assert_eq!((thread_traffic() - before).written_bytes, 1000, "others count their own");
 }

@@ -8,13 +8,14 @@
 //! 1. `current` is what reads see; without a failed sync it is `durable` with all of `changes` applied in order.
 //! 2. `used_pages` is the sum of the pages of the current contents of all files that have a name or are open.
 //! 3. A handle works in the boot in which it was opened and not after.
+//! 4. `open_files` is the sum of the handles of all files; it is at most what the faults allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::content::{Content, PAGE_BYTES};
-use super::faults::{Faults, ReadFault};
+use super::faults::{Faults, ReadFault, Refused, SyncFault};
 use super::names::{Names, normal};
 use super::random::Prng;
 use super::survival::{Change, Fate, survive};
@@ -50,6 +51,9 @@ pub(crate) struct Disk {
     locks: BTreeMap<PathBuf, (u64, String)>,
     next_lock: u64,
     used_pages: u64,
+    /// Handles that are open, and the most that ever were at once (disk 4).
+    open_files: u64,
+    pub(crate) open_files_most: u64,
     pub(crate) faults: Faults,
     /// Operations counted so far.
     pub(crate) operations: u64,
@@ -68,6 +72,8 @@ impl Disk {
             locks: BTreeMap::new(),
             next_lock: 1,
             used_pages: 0,
+            open_files: 0,
+            open_files_most: 0,
             faults: Faults::new(capacity_bytes),
             operations: 0,
             boot: 1,
@@ -101,8 +107,11 @@ impl Disk {
 
     /// Adds an empty file and opens it.
     pub(crate) fn create(&mut self, path: &Path) -> io::Result<u64> {
+        self.faults.check_allowed(path, Refused::Open)?;
+        self.check_open_files()?;
         let inode = self.next_inode;
         self.names.create(path, inode)?;
+        self.note_open();
         self.next_inode += 1;
         let file = Inode {
             path: path.to_owned(),
@@ -118,15 +127,36 @@ impl Disk {
 
     /// Opens a file that is there.
     pub(crate) fn open(&mut self, path: &Path) -> io::Result<u64> {
+        self.faults.check_allowed(path, Refused::Open)?;
         let inode = self.names.file(path)?;
+        self.check_open_files()?;
         self.inode_mut(inode).handles += 1;
+        self.note_open();
         Ok(inode)
+    }
+
+    /// Handles that are open now.
+    pub(crate) fn open_files(&self) -> u64 {
+        self.open_files
+    }
+
+    fn check_open_files(&self) -> io::Result<()> {
+        match self.faults.open_files_max {
+            Some(most) if self.open_files >= most => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+            _ => Ok(()),
+        }
+    }
+
+    fn note_open(&mut self) {
+        self.open_files += 1;
+        self.open_files_most = self.open_files_most.max(self.open_files);
     }
 
     /// Closes a handle.
     pub(crate) fn close(&mut self, inode: u64, boot: u64) {
         if boot == self.boot {
             self.inode_mut(inode).handles -= 1;
+            self.open_files -= 1;
             self.release_space(inode);
         }
     }
@@ -184,6 +214,7 @@ impl Disk {
 
     /// Removes a name; the space is free when no handle is left.
     pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        self.faults.check_allowed(path, Refused::Remove)?;
         let inode = self.names.remove(path)?;
         self.unname(inode);
         Ok(())
@@ -208,10 +239,13 @@ impl Disk {
         let file = self.inodes.get_mut(&inode).expect("an open file stays");
         let later = file.changes.partition_point(|(number, _)| *number < sequence);
         let changes: Vec<Change> = file.changes.drain(..later).map(|(_, change)| change).collect();
-        if self.faults.sync_fails(&file.path) {
+        if let Some(fault) = self.faults.sync_fault(&file.path) {
             let fate = Fate::draw(&mut self.prng);
             survive(&mut file.durable, &changes, fate, &mut self.prng);
-            return Err(injected("sync_data", &file.path));
+            return Err(match fault {
+                SyncFault::Fail => injected("sync_data", &file.path),
+                SyncFault::Full => io::Error::from_raw_os_error(libc::ENOSPC),
+            });
         }
         for change in &changes {
             change.apply(&mut file.durable);
@@ -274,6 +308,18 @@ impl Disk {
         Ok(())
     }
 
+    /// Makes the bytes of a file from `offset` on zeros for good, as far as it has them.
+    pub(crate) fn lose(&mut self, path: &Path, offset: u64, bytes: u64) -> io::Result<()> {
+        let inode = self.names.file(&normal(path))?;
+        let file = self.inode_mut(inode);
+        for content in [&mut file.current, &mut file.durable] {
+            let count = content.len().saturating_sub(offset).min(bytes);
+            content.write(&vec![0; count as usize], offset);
+        }
+        self.recount(&self.names.named());
+        Ok(())
+    }
+
     /// The process ended: its locks and handles are gone, what it wrote stays as it is.
     pub(crate) fn end_process(&mut self) {
         self.boot += 1;
@@ -281,6 +327,7 @@ impl Disk {
         for file in self.inodes.values_mut() {
             file.handles = 0;
         }
+        self.open_files = 0;
         let reachable = self.names.reachable();
         self.inodes.retain(|inode, _| reachable.contains(inode));
         self.recount(&self.names.named());

@@ -21,6 +21,21 @@ pub(crate) enum ReadFault {
     Fail,
 }
 
+/// What happens to a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyncFault {
+    Fail,
+    /// As on disks that find out late that they are full.
+    Full,
+}
+
+/// What is not permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Open,
+    Remove,
+}
+
 /// A fault that waits for its moment: it strikes the matching operation that brings `countdown` to zero.
 #[derive(Debug)]
 struct Planned {
@@ -36,10 +51,14 @@ pub(crate) struct Faults {
     pub(crate) crash_at: Option<u64>,
     /// The numbers of the operations that fail.
     fail_at: BTreeSet<u64>,
-    syncs: Vec<Planned>,
+    syncs: Vec<(Planned, SyncFault)>,
     dir_syncs: Vec<Planned>,
     /// Reads with a fault: the path's part, how many, what.
     reads: Vec<(Planned, ReadFault)>,
+    /// Paths' parts whose files cannot be opened, or removed.
+    refused: Vec<(String, Refused)>,
+    /// How many handles there may be.
+    pub(crate) open_files_max: Option<u64>,
 }
 
 impl Faults {
@@ -51,6 +70,8 @@ impl Faults {
             syncs: Vec::new(),
             dir_syncs: Vec::new(),
             reads: Vec::new(),
+            refused: Vec::new(),
+            open_files_max: None,
         }
     }
 
@@ -66,8 +87,24 @@ impl Faults {
         }
     }
 
-    pub(crate) fn sync_fails(&mut self, path: &Path) -> bool {
-        strikes(&mut self.syncs, path)
+    /// The fault of a sync, which uses it up.
+    pub(crate) fn sync_fault(&mut self, path: &Path) -> Option<SyncFault> {
+        let mut struck = None;
+        self.syncs.retain_mut(|(planned, fault)| {
+            planned.countdown -= u64::from(matches(planned, path));
+            if planned.countdown == 0 {
+                struck = Some(*fault);
+            }
+            planned.countdown > 0
+        });
+        struck
+    }
+
+    /// An error when nobody may do this to the path.
+    pub(crate) fn check_allowed(&self, path: &Path, what: Refused) -> io::Result<()> {
+        let text = path.to_string_lossy();
+        let is_refused = self.refused.iter().any(|(part, refused)| *refused == what && text.contains(part));
+        if is_refused { Err(io::Error::from_raw_os_error(libc::EACCES)) } else { Ok(()) }
     }
 
     pub(crate) fn sync_dir_fails(&mut self, dir: &Path) -> bool {
@@ -110,7 +147,33 @@ impl SimFaults {
     /// Lets the `nth` (from 1) `sync_data` from now of a file whose path contains `path_part` fail; what it was to sync
     /// is kept, torn or lost as the seed says, and no later sync brings it back.
     pub fn fail_sync(&self, path_part: &str, nth: u64) {
-        self.change(|faults| faults.syncs.push(plan(path_part, nth)));
+        self.change(|faults| faults.syncs.push((plan(path_part, nth), SyncFault::Fail)));
+    }
+
+    /// As [`SimFaults::fail_sync`], with the error of a full disk (thin volumes, quotas with late allocation).
+    pub fn fill_at_sync(&self, path_part: &str, nth: u64) {
+        self.change(|faults| faults.syncs.push((plan(path_part, nth), SyncFault::Full)));
+    }
+
+    /// From now on files whose path contains `path_part` cannot be opened nor created: not permitted.
+    pub fn refuse_opens(&self, path_part: &str) {
+        self.change(|faults| faults.refused.push((path_part.to_owned(), Refused::Open)));
+    }
+
+    /// From now on files whose path contains `path_part` cannot be removed: not permitted.
+    pub fn refuse_removals(&self, path_part: &str) {
+        self.change(|faults| faults.refused.push((path_part.to_owned(), Refused::Remove)));
+    }
+
+    /// Sets how many files may be open at once, as `ulimit -n` does; `None`: no limit.
+    pub fn set_open_files_max(&self, most: Option<u64>) {
+        self.change(|faults| faults.open_files_max = most);
+    }
+
+    /// Handles that are open now, and the most that were at once.
+    pub fn open_files(&self) -> (u64, u64) {
+        let disk = self.machine.disk.lock();
+        (disk.open_files(), disk.open_files_most)
     }
 
     /// Lets the `nth` (from 1) `sync_dir` from now of a directory whose path contains `path_part` fail.
@@ -157,6 +220,11 @@ impl SimFaults {
     /// Changes one bit of a file for good, in what is durable and what is read: the `bit`-th of its bytes.
     pub fn damage(&self, path: &Path, bit: u64) -> io::Result<()> {
         self.machine.disk.lock().damage(path, bit)
+    }
+
+    /// Makes bytes of a file zeros for good, in what is durable and what is read, as far as the file has them.
+    pub fn lose(&self, path: &Path, offset: u64, bytes: u64) -> io::Result<()> {
+        self.machine.disk.lock().lose(path, offset, bytes)
     }
 
     /// Takes back all faults to come, and the planned crash; the capacity stays.

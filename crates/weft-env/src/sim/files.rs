@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::machine::{Machine, SimPart};
 use super::names::normal;
 use super::scheduler::Op;
+use crate::traffic::{note_read, note_written};
 use crate::{DirLock, File, Fs, OpenMode};
 
 struct SimFile {
@@ -92,6 +93,10 @@ impl Fs for SimPart {
         let holder = self.0.operate(Op::on("lock_file", &path.to_string_lossy()), |disk| disk.lock(&path, owner))?;
         Ok(Box::new(SimLock { machine: Arc::clone(&self.0), path, holder }))
     }
+
+    fn open_files_max(&self) -> Option<u64> {
+        self.0.disk.lock().faults.open_files_max
+    }
 }
 
 impl DirLock for SimLock {
@@ -127,7 +132,9 @@ impl File for SimFile {
         self.machine.enter(self.op("read", offset, buffer.len() as u64))?;
         let mut disk = self.machine.disk.lock();
         disk.check_boot(self.boot)?;
-        disk.read(self.inode, buffer, offset)
+        let read = disk.read(self.inode, buffer, offset)?;
+        note_read(read);
+        Ok(read)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -135,7 +142,9 @@ impl File for SimFile {
         self.machine.operate(self.op("write", offset, bytes.len() as u64), |disk| {
             disk.check_boot(self.boot)?;
             disk.write(self.inode, bytes, offset)
-        })
+        })?;
+        note_written(bytes.len());
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -111,7 +111,7 @@ fn random(rng: &mut Rng, data_type: DataType, depth: u64) -> Expr {
 
 fn evaluate(expr: &Expr, rng: &mut Rng) -> bool {
     let row: Vec<Value> = ROW.iter().map(|&data_type| value(rng, data_type)).collect();
-    expr.eval(&row, &EvalContext::NONE).is_err()
+    expr.eval(&row, &EvalContext::none()).is_err()
 }
 
 #[test]

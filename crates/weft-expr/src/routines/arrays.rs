@@ -5,10 +5,12 @@ use std::cmp::Ordering;
 use weft_format::predicate::CompareOp;
 use weft_format::{ArrayValue, DataType, Result, Value};
 
-use super::Routine;
-use crate::text::{parse, print};
+use super::{Routine, Signature};
+use crate::style::Local;
+use crate::text::{parse, print_as};
 
-pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result: DataType) -> Result<Value> {
+pub(super) fn call(signature: &Signature, args: &[Value], local: &Local) -> Result<Value> {
+    let (routine, types, result) = (signature.routine, signature.args.as_slice(), signature.result);
     use Routine as R;
     let element = types.iter().find_map(|data_type| data_type.element()).or(result.element());
     let element = element.unwrap_or(DataType::Text);
@@ -35,8 +37,8 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
             }
         }
         (R::Cardinality, [array]) => Value::Int(count(array)),
-        (R::ArrayToString, args) => to_text(args, element, list),
-        (R::StringToArray, args) => split(args, element)?,
+        (R::ArrayToString, args) => to_text(args, element, list, local),
+        (R::StringToArray, args) => split(args, element, local)?,
         (R::ArrayAppend, [array, value]) => made(&[list(array), vec![value.clone()]].concat()),
         (R::ArrayPrepend, [value, array]) => made(&[vec![value.clone()], list(array)].concat()),
         (R::ArrayConcat, [Value::Null, Value::Null]) => Value::Null,
@@ -93,7 +95,7 @@ fn quantified(op: CompareOp, value: &Value, array: &Value, element: DataType, an
 }
 
 /// `array_to_string(array, separator [, null text])`
-fn to_text(args: &[Value], element: DataType, list: impl Fn(&Value) -> Vec<Value>) -> Value {
+fn to_text(args: &[Value], element: DataType, list: impl Fn(&Value) -> Vec<Value>, local: &Local) -> Value {
     let (Value::Array(_), Value::Text(separator)) = (&args[0], &args[1]) else { return Value::Null };
     let null_text = match args.get(2) {
         Some(Value::Text(text)) => Some(text.to_string()),
@@ -101,13 +103,13 @@ fn to_text(args: &[Value], element: DataType, list: impl Fn(&Value) -> Vec<Value
     };
     let texts = list(&args[0]).into_iter().filter_map(|item| match item {
         Value::Null => null_text.clone(),
-        item => Some(print(item.as_ref(), element)),
+        item => Some(print_as(item.as_ref(), element, &local.style)),
     });
     Value::Text(texts.collect::<Vec<_>>().join(separator).into())
 }
 
 /// `string_to_array(text, separator [, null text])`: without a separator, into characters.
-fn split(args: &[Value], element: DataType) -> Result<Value> {
+fn split(args: &[Value], element: DataType, local: &Local) -> Result<Value> {
     let Value::Text(text) = &args[0] else { return Ok(Value::Null) };
     let null_text = args.get(2).filter(|value| !value.is_null());
     let parts: Vec<String> = match &args[1] {
@@ -118,7 +120,7 @@ fn split(args: &[Value], element: DataType) -> Result<Value> {
     };
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {
-        let part = parse(&part, element)?;
+        let part = parse(&part, element, local)?;
         values.push(if Some(&part) == null_text { Value::Null } else { part });
     }
     Ok(Value::Array(ArrayValue::new(element, values.iter().map(Value::as_ref))))

@@ -2,17 +2,19 @@
 
 use weft_format::{ArrayValue, Code, DataType, Error, Result, Value, ValueRef};
 
-use super::Routine;
+use super::{Routine, Signature};
 use crate::json;
-use crate::text::print;
+use crate::style::Style;
+use crate::text::print_as;
 
-pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result: DataType) -> Result<Value> {
+pub(super) fn call(signature: &Signature, args: &[Value], style: &Style) -> Result<Value> {
+    let (routine, types, result) = (signature.routine, signature.args.as_slice(), signature.result);
     use Routine as R;
     let text = |value: Option<&str>| value.map_or(Value::Null, |value| Value::Text(value.into()));
     let owned = |value: String| Value::Text(value.into());
     Ok(match (routine, args) {
-        (R::JsonGet, [Value::Text(value), step]) => text(get(value, step)?),
-        (R::JsonGetText, [Value::Text(value), step]) => plain(get(value, step)?)?,
+        (R::JsonGet, [Value::Text(value), step]) => text(get(value, step, types[0])?),
+        (R::JsonGetText, [Value::Text(value), step]) => plain(get(value, step, types[0])?)?,
         (R::JsonPath, [Value::Text(value), Value::Array(path)]) => text(json::get_path(value, &steps(path))?),
         (R::JsonPathText, [Value::Text(value), Value::Array(path)]) => plain(json::get_path(value, &steps(path))?)?,
         (R::JsonContains, [Value::Text(a), Value::Text(b)]) => Value::Bool(json::contains(a, b)?),
@@ -40,12 +42,13 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
         }
         (R::JsonTypeof, [Value::Text(value)]) => text(Some(json::kind(value))),
         (R::JsonArrayLength, [Value::Text(value)]) => Value::Int(json::array_length(value)?),
-        (R::JsonBuildObject, args) => owned(build_object(args, types, result)?),
+        (R::JsonBuildObject, args) => owned(build_object(args, types, result, style)?),
         (R::JsonBuildArray, args) => {
-            let parts = args.iter().zip(types).map(|(v, t)| json::value_text(v, *t)).collect::<Result<Vec<_>>>()?;
+            let parts =
+                args.iter().zip(types).map(|(v, t)| json::value_text(v, *t, style)).collect::<Result<Vec<_>>>()?;
             owned(json::array_text(parts.iter().map(String::as_str)))
         }
-        (R::ToJson, [value]) => owned(json::value_text(value, types[0])?),
+        (R::ToJson, [value]) => owned(json::value_text(value, types[0], style)?),
         (R::JsonKeys, [Value::Text(value)]) => {
             let keys = json::keys(value)?;
             Value::Array(ArrayValue::new(DataType::Text, keys.iter().map(|key| ValueRef::Text(key))))
@@ -61,8 +64,11 @@ pub(super) fn call(routine: Routine, args: &[Value], types: &[DataType], result:
     })
 }
 
-fn get<'a>(value: &'a str, step: &Value) -> Result<Option<&'a str>> {
+/// A jsonb that is neither array nor object is an array of itself to an index; a json has no elements then.
+fn get<'a>(value: &'a str, step: &Value, of: DataType) -> Result<Option<&'a str>> {
+    let is_scalar = || !matches!(json::kind(value), "array" | "object");
     match step {
+        Value::Int(index) if of == DataType::Jsonb && is_scalar() => Ok(matches!(index, 0 | -1).then_some(value)),
         Value::Text(key) => json::get_key(value, key),
         Value::Int(index) => json::get_index(value, *index),
         other => unreachable!("a step into json is a text or an integer, not {other:?}"),
@@ -89,7 +95,7 @@ fn whole_path(path: &ArrayValue) -> Result<Vec<String>> {
     steps(path).into_iter().map(|step| step.ok_or_else(null)).collect()
 }
 
-fn build_object(args: &[Value], types: &[DataType], result: DataType) -> Result<String> {
+fn build_object(args: &[Value], types: &[DataType], result: DataType, style: &Style) -> Result<String> {
     if !args.len().is_multiple_of(2) {
         return Err(Error::new(Code::InvalidParameterValue, "argument list must have even number of elements")
             .hint("the arguments are alternating keys and values"));
@@ -101,9 +107,9 @@ fn build_object(args: &[Value], types: &[DataType], result: DataType) -> Result<
         }
         let key = match &pair[0] {
             Value::Bool(v) => v.to_string(),
-            other => print(other.as_ref(), types[0]),
+            other => print_as(other.as_ref(), types[0], style),
         };
-        members.push((key, json::value_text(&pair[1], types[1])?));
+        members.push((key, json::value_text(&pair[1], types[1], style)?));
     }
     if result == DataType::Jsonb {
         return Ok(json::object_text(members));

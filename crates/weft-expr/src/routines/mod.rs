@@ -12,17 +12,21 @@
 
 mod arrays;
 mod bytes;
+mod calendar;
 mod jsons;
 mod operators;
 mod signatures;
 mod times;
 
+pub use calendar::{is_field, part_type};
 pub use operators::{by_operator, quantified};
 pub use signatures::by_name;
-pub use times::add_to_timestamp;
+pub use times::{add_to_moment, add_to_timestamp};
 
 use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Result, Value};
+
+use crate::style::Local;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +45,20 @@ pub enum Routine {
     TimestampPlusInterval,
     TimestampMinusInterval,
     TimestampMinusTimestamp,
+    /// Of timestamps: months and days of the calendar.
     Age,
+    /// `timestamp AT TIME ZONE zone`, a text or an interval: the moment that its clocks mean.
+    MomentIn,
+    /// `timestamptz AT TIME ZONE zone`: what its clocks show.
+    WallIn,
+    /// `date_trunc(field, value [, zone])`
+    Trunc,
+    /// `extract(field FROM value)`, `date_part(field, value)`
+    Part,
+    /// `to_timestamp(seconds)`
+    ToTimestamp,
+    /// `make_timestamp(year, month, day, hour, minute, seconds)`, `make_timestamptz(... [, zone])`
+    MakeTimestamp,
     IntervalPlus,
     IntervalMinus,
     IntervalTimes,
@@ -131,16 +148,31 @@ impl Routine {
         )
     }
 
+    /// Whether equal arguments give equal results in every session: PostgreSQL's IMMUTABLE.
+    pub fn depends_on_session(self, args: &[DataType]) -> bool {
+        let reads_zone = args.contains(&DataType::TimestampTz);
+        match self {
+            Routine::MomentIn | Routine::WallIn | Routine::ToTimestamp | Routine::TimestampMinusTimestamp => false,
+            Routine::MakeTimestamp => args.len() == 6,
+            Routine::TimestampPlusInterval
+            | Routine::TimestampMinusInterval
+            | Routine::Age
+            | Routine::Trunc
+            | Routine::Part => reads_zone,
+            Routine::ToJson | Routine::JsonBuildArray | Routine::JsonBuildObject | Routine::ArrayToString => true,
+            _ => false,
+        }
+    }
+
     /// Whether equal arguments give equal results.
     pub fn is_volatile(self) -> bool {
         self == Routine::RandomUuid
     }
 }
 
-/// Computes a routine; the values have the types of the signature. `random` gives 64 random bits.
-pub fn call(signature: &Signature, args: &[Value], random: &dyn Fn() -> u64) -> Result<Value> {
+/// Computes a routine for a session; the values have the types of the signature. `random` gives 64 random bits.
+pub fn call(signature: &Signature, args: &[Value], local: &Local, random: &dyn Fn() -> u64) -> Result<Value> {
     use Routine as R;
-    let (types, result) = (signature.args.as_slice(), signature.result);
     if args.iter().any(Value::is_null) && !signature.routine.takes_null() {
         return Ok(Value::Null);
     }
@@ -161,7 +193,10 @@ pub fn call(signature: &Signature, args: &[Value], random: &dyn Fn() -> u64) -> 
         | R::IntervalMinus
         | R::IntervalTimes
         | R::IntervalDivide
-        | R::IntervalNegate => times::call(signature.routine, args),
+        | R::IntervalNegate => times::call(signature, args, local),
+        R::MomentIn | R::WallIn | R::Trunc | R::Part | R::ToTimestamp | R::MakeTimestamp => {
+            calendar::call(signature, args, local)
+        }
         R::JsonGet
         | R::JsonGetText
         | R::JsonPath
@@ -184,8 +219,8 @@ pub fn call(signature: &Signature, args: &[Value], random: &dyn Fn() -> u64) -> 
         | R::JsonElementsText
         | R::JsonSet
         | R::JsonPretty
-        | R::JsonStripNulls => jsons::call(signature.routine, args, types, result),
-        _ => arrays::call(signature.routine, args, types, result),
+        | R::JsonStripNulls => jsons::call(signature, args, &local.style),
+        _ => arrays::call(signature, args, local),
     }
 }
 

@@ -3,7 +3,7 @@
 use weft_format::DataType;
 
 use super::{Routine, Signature};
-use crate::types::{common_type, is_integer};
+use crate::types::{common_type, is_integer, is_number};
 
 /// The routine of a function; an argument without a type is an untyped literal or parameter. None when a function of
 /// that name for these types is none of the routines.
@@ -44,6 +44,52 @@ fn others(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         ("age", [Some(a), Some(b)]) if is_stamp(*a) && is_stamp(*b) => {
             let common = common_type(*a, *b).filter(|common| *common != DataType::Date).unwrap_or(DataType::Timestamp);
             Signature::new(R::Age, [common, common], Interval)
+        }
+        _ => return calendar(name, given),
+    })
+}
+
+/// AT TIME ZONE, which is `timezone(zone, value)`, and what reads or makes parts of timestamps with time zone.
+fn calendar(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
+    use DataType::{Date, DoublePrecision, Integer, Interval, Text, Timestamp, TimestampTz};
+    use Routine as R;
+    let is_number = |given: &Option<DataType>| given.is_none_or(is_number);
+    Some(match (name, given) {
+        ("timezone", [zone, value]) => {
+            let zone = match zone {
+                Some(Interval) => Interval,
+                zone if is_text(*zone) => Text,
+                _ => return None,
+            };
+            match value {
+                Some(Timestamp) => Signature::new(R::MomentIn, [zone, Timestamp], TimestampTz),
+                None | Some(TimestampTz | Date) => Signature::new(R::WallIn, [zone, TimestampTz], Timestamp),
+                _ => return None,
+            }
+        }
+        ("date_trunc", [unit, Some(TimestampTz)]) if is_text(*unit) => {
+            Signature::new(R::Trunc, [Text, TimestampTz], TimestampTz)
+        }
+        ("date_trunc", [unit, value, zone]) if is_text(*unit) && value.is_none_or(is_stamp) && is_text(*zone) => {
+            Signature::new(R::Trunc, [Text, TimestampTz, Text], TimestampTz)
+        }
+        ("date_part", [unit, Some(TimestampTz)]) if is_text(*unit) => {
+            Signature::new(R::Part, [Text, TimestampTz], DoublePrecision)
+        }
+        ("to_timestamp", [seconds]) if is_number(seconds) => {
+            Signature::new(R::ToTimestamp, [DoublePrecision], TimestampTz)
+        }
+        ("make_timestamp" | "make_timestamptz", [parts @ .., seconds])
+            if parts.len() == 5 && parts.iter().all(|part| is_int(*part)) && is_number(seconds) =>
+        {
+            let args = [Integer, Integer, Integer, Integer, Integer, DoublePrecision];
+            Signature::new(R::MakeTimestamp, args, if name == "make_timestamp" { Timestamp } else { TimestampTz })
+        }
+        ("make_timestamptz", [parts @ .., seconds, zone])
+            if parts.len() == 5 && parts.iter().all(|part| is_int(*part)) && is_number(seconds) && is_text(*zone) =>
+        {
+            let args = [Integer, Integer, Integer, Integer, Integer, DoublePrecision, Text];
+            Signature::new(R::MakeTimestamp, args, TimestampTz)
         }
         _ => return None,
     })

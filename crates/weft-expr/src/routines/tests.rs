@@ -12,10 +12,10 @@ fn array(element: DataType) -> DataType {
 fn run(signature: &Signature, args: &[&str]) -> String {
     let value = |(text, data_type): (&&str, &DataType)| match *text {
         "NULL" => Value::Null,
-        text => parse(text, *data_type).unwrap(),
+        text => parse(text, *data_type, Local::fixed()).unwrap(),
     };
     let values: Vec<Value> = args.iter().zip(&signature.args).map(value).collect();
-    match call(signature, &values, &|| 7) {
+    match call(signature, &values, Local::fixed(), &|| 7) {
         Ok(Value::Null) => "NULL".into(),
         Ok(value) => print(value.as_ref(), signature.result),
         Err(error) => error.sqlstate().into(),
@@ -73,6 +73,27 @@ fn routines_of_arrays() {
     assert_eq!(run(&named("string_to_array", &[None, None, None]), &["ab", "NULL", "b"]), "{a,NULL}");
     assert_eq!(run(&named("array_position", &[Some(array(Text)), None]), &["{a,b}", "b"]), "2");
     assert_eq!(run(&named("array_prepend", &[None, Some(ints)]), &["0", "{1}"]), "{0,1}");
+}
+
+/// A jsonb that is neither array nor object is read as an array of one; a json is not.
+#[test]
+fn a_scalar_jsonb_has_one_element() {
+    use DataType::{Integer, Json, Jsonb};
+    let step =
+        |sign: &str, of, value: &str, at: &str| run(&by_operator(sign, Some(of), Some(Integer)).unwrap(), &[value, at]);
+    for (value, at, element, text) in [
+        ("\"a\"", "0", "\"a\"", "a"),
+        ("\"a\"", "-1", "\"a\"", "a"),
+        ("\"a\"", "1", "NULL", "NULL"),
+        ("true", "-2", "NULL", "NULL"),
+        ("1", "0", "1", "1"),
+        ("null", "0", "null", "NULL"),
+        ("{\"a\": 1}", "0", "NULL", "NULL"),
+    ] {
+        assert_eq!(step("->", Jsonb, value, at), element, "{value} -> {at}");
+        assert_eq!(step("->>", Jsonb, value, at), text, "{value} ->> {at}");
+        assert_eq!(step("->", Json, value, at), "NULL", "json {value} -> {at}");
+    }
 }
 
 #[test]

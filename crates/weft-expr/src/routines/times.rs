@@ -6,14 +6,23 @@
 //! ```
 
 use weft_format::interval::{DAY_MICROS, MONTH_DAYS};
-use weft_format::{Code, Error, Interval, Result, Value};
+use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
-use super::Routine;
+use super::{Routine, Signature};
 use crate::arithmetic::division_by_zero;
+use crate::style::Local;
 use crate::text::{date_parts, days_of};
+use crate::zone::Zone;
 
-pub(super) fn call(routine: Routine, args: &[Value]) -> Result<Value> {
+pub(super) fn call(signature: &Signature, args: &[Value], local: &Local) -> Result<Value> {
     use Routine as R;
+    let routine = signature.routine;
+    let zone = &local.style.zone;
+    let is_moment = signature.args.first() == Some(&DataType::TimestampTz);
+    let later = |timestamp, v| match is_moment {
+        true => add_to_moment(timestamp, v, zone),
+        false => add_to_timestamp(timestamp, v),
+    };
     Ok(match (routine, args) {
         (R::TimePlusInterval, [Value::Int(time), Value::Interval(v)]) => Value::Int(in_day(*time, v.micros)),
         (R::TimeMinusInterval, [Value::Int(time), Value::Interval(v)]) => {
@@ -23,15 +32,16 @@ pub(super) fn call(routine: Routine, args: &[Value]) -> Result<Value> {
         (R::DatePlusTime, [Value::Int(date), Value::Int(time)]) => Value::Int(
             date.checked_mul(DAY_MICROS).and_then(|days| days.checked_add(*time)).ok_or_else(timestamp_range)?,
         ),
-        (R::TimestampPlusInterval, [Value::Int(timestamp), Value::Interval(v)]) => {
-            Value::Int(add_to_timestamp(*timestamp, *v)?)
-        }
+        (R::TimestampPlusInterval, [Value::Int(timestamp), Value::Interval(v)]) => Value::Int(later(*timestamp, *v)?),
         (R::TimestampMinusInterval, [Value::Int(timestamp), Value::Interval(v)]) => {
-            Value::Int(add_to_timestamp(*timestamp, negate(*v)?)?)
+            Value::Int(later(*timestamp, negate(*v)?)?)
         }
         (R::TimestampMinusTimestamp, [Value::Int(a), Value::Int(b)]) => {
             let micros = a.checked_sub(*b).ok_or_else(interval_range)?;
             Value::Interval(Interval::new(0, (micros / DAY_MICROS) as i32, micros % DAY_MICROS))
+        }
+        (R::Age, [Value::Int(a), Value::Int(b)]) if is_moment => {
+            Value::Interval(age(zone.wall_of(*a), zone.wall_of(*b)))
         }
         (R::Age, [Value::Int(a), Value::Int(b)]) => Value::Interval(age(*a, *b)),
         (R::IntervalPlus, [Value::Interval(a), Value::Interval(b)]) => Value::Interval(sum(*a, *b)?),
@@ -50,7 +60,7 @@ fn in_day(time: i64, micros: i64) -> i64 {
     (time + micros % DAY_MICROS).rem_euclid(DAY_MICROS)
 }
 
-fn timestamp_range() -> Error {
+pub(super) fn timestamp_range() -> Error {
     Error::new(Code::DatetimeOverflow, "timestamp out of range").hint("timestamps lie in the years 0001 to 9999")
 }
 
@@ -111,6 +121,20 @@ pub fn add_to_timestamp(timestamp: i64, v: Interval) -> Result<i64> {
     let micros = (days + i64::from(v.days)).checked_mul(DAY_MICROS).and_then(|micros| micros.checked_add(in_day));
     let micros = micros.and_then(|micros| micros.checked_add(v.micros)).ok_or_else(timestamp_range)?;
     if (1..=9999).contains(&date_parts(micros.div_euclid(DAY_MICROS)).0) { Ok(micros) } else { Err(timestamp_range()) }
+}
+
+/// A moment and an interval later: months and days by the clocks of a zone, then the time that passes.
+///
+/// In New York one day after noon of 9 March 2024 is noon of the 10th, which is 23 hours later.
+pub fn add_to_moment(moment: i64, v: Interval, zone: &Zone) -> Result<i64> {
+    let mut at = moment;
+    for calendar in [Interval::new(v.months, 0, 0), Interval::new(0, v.days, 0)] {
+        if calendar != Interval::default() {
+            let wall = add_to_timestamp(zone.wall_of(at), calendar)?;
+            at = zone.moment_of(wall).ok_or_else(timestamp_range)?;
+        }
+    }
+    add_to_timestamp(at, Interval::new(0, 0, v.micros))
 }
 
 fn month_days(year: i64, month: u32) -> u32 {

@@ -6,17 +6,19 @@
 
 use weft_format::{ArrayValue, Code, DataType, Error, Result, Value};
 
-use super::{parse, shorten, write};
+use super::{parse, shorten, write_as};
+use crate::style::{Local, Style};
 
 /// Reads an array whose elements are of a type.
-pub fn parse_array(text: &str, element: DataType) -> Result<ArrayValue> {
-    let values = Reader { text, rest: text.trim() }.array(element)?;
+pub fn parse_array(text: &str, element: DataType, local: &Local) -> Result<ArrayValue> {
+    let values = Reader { text, rest: text.trim(), local }.array(element)?;
     Ok(ArrayValue::new(element, values.iter().map(Value::as_ref)))
 }
 
 struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
+    local: &'a Local,
 }
 
 impl Reader<'_> {
@@ -72,7 +74,7 @@ impl Reader<'_> {
                     None => return Err(self.malformed("a quoted element does not end")),
                     Some((at, '"')) => {
                         self.rest = &inside[at + 1..];
-                        return parse(&word, element);
+                        return parse(&word, element, self.local);
                     }
                     Some((_, '\\')) => {
                         let (_, escaped) = chars.next().ok_or_else(|| self.malformed("nothing follows a backslash"))?;
@@ -113,12 +115,12 @@ impl Reader<'_> {
         if word.eq_ignore_ascii_case("null") && !is_escaped {
             return Ok(Value::Null);
         }
-        parse(&word, element)
+        parse(&word, element, self.local)
     }
 }
 
 /// Appends the text of an array.
-pub fn write_array(out: &mut String, values: &[Value], element: DataType) {
+pub fn write_array(out: &mut String, values: &[Value], element: DataType, style: &Style) {
     out.push('{');
     let mut word = String::new();
     for (at, value) in values.iter().enumerate() {
@@ -130,7 +132,7 @@ pub fn write_array(out: &mut String, values: &[Value], element: DataType) {
             continue;
         }
         word.clear();
-        write(&mut word, value.as_ref(), element);
+        write_as(&mut word, value.as_ref(), element, style);
         if !needs_quotes(&word) {
             out.push_str(&word);
             continue;

@@ -1,8 +1,11 @@
-//! Intervals, as PostgreSQL reads them in all its styles and writes them in its own.
+//! Intervals, as PostgreSQL reads and writes them in all its styles.
 //!
 //! ```text
 //!   '1 year 2 mons 3 days 04:05:06.5'  '1-2'  'P1Y2M3DT4H5M6.5S'  '@ 3 weeks ago'  '1.5 hours'  '90'
-//!   written                            1 year 2 mons 3 days 04:05:06.5
+//!   written: postgres                  1 year 2 mons 3 days 04:05:06.5
+//!   postgres_verbose                   @ 1 year 2 mons 3 days 4 hours 5 mins 6.5 secs
+//!   sql_standard                       +1-2 +3 +4:05:06.5
+//!   iso_8601                           P1Y2M3DT4H5M6.5S
 //! ```
 //!
 //! A fraction of a unit goes to the next smaller ones: half a month is 15 days, half a day 12 hours.
@@ -13,11 +16,12 @@ use weft_format::interval::{DAY_MICROS, MONTH_DAYS};
 use weft_format::{Code, DataType, Error, Interval, Result};
 
 use super::{shorten, type_name};
+use crate::style::{IntervalStyle, Style};
 
 const SECOND_MICROS: i64 = 1_000_000;
 
-/// Reads an interval.
-pub fn parse_interval(text: &str) -> Result<Interval> {
+/// Reads an interval. In the standard's style a sign before all fields is the sign of all.
+pub fn parse_interval(text: &str, style: &Style) -> Result<Interval> {
     let trimmed = text.trim();
     let mut sum = Sum { text, ..Sum::default() };
     let is_iso = trimmed.strip_prefix('-').unwrap_or(trimmed).starts_with(['P', 'p']);
@@ -25,6 +29,14 @@ pub fn parse_interval(text: &str) -> Result<Interval> {
         sum.iso(trimmed)?
     } else {
         sum.words(trimmed)?
+    }
+    let is_signed = |word: &&str| word.starts_with(['-', '+']);
+    if style.intervals == IntervalStyle::SqlStandard
+        && !is_iso
+        && trimmed.starts_with('-')
+        && !split(trimmed)[1..].iter().any(is_signed)
+    {
+        (sum.months, sum.days, sum.micros) = (-sum.months.abs(), -sum.days.abs(), -sum.micros.abs());
     }
     sum.finish()
 }
@@ -269,8 +281,21 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// Appends PostgreSQL's text of an interval.
-pub fn write_interval(out: &mut String, interval: Interval) {
+/// Appends the text of an interval.
+pub fn write_interval(out: &mut String, interval: Interval, style: IntervalStyle) {
+    match style {
+        IntervalStyle::Postgres => write_postgres(out, interval),
+        IntervalStyle::PostgresVerbose => write_verbose(out, Fields::of(interval)),
+        IntervalStyle::SqlStandard => write_standard(out, Fields::of(interval)),
+        IntervalStyle::Iso8601 => write_iso(out, Fields::of(interval)),
+    }
+}
+
+fn push(out: &mut String, arguments: std::fmt::Arguments<'_>) {
+    out.write_fmt(arguments).expect("writing to a String cannot fail");
+}
+
+fn write_postgres(out: &mut String, interval: Interval) {
     let start = out.len();
     let mut is_before = false;
     for (count, unit) in [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")] {
@@ -278,7 +303,7 @@ pub fn write_interval(out: &mut String, interval: Interval) {
             let space = if out.len() == start { "" } else { " " };
             let sign = if is_before && count > 0 { "+" } else { "" };
             let plural = if count == 1 { "" } else { "s" };
-            write!(out, "{space}{sign}{count} {unit}{plural}").expect("writing to a String cannot fail");
+            push(out, format_args!("{space}{sign}{count} {unit}{plural}"));
             is_before = count < 0;
         }
     }
@@ -291,13 +316,137 @@ pub fn write_interval(out: &mut String, interval: Interval) {
         (false, true) => "+",
         (false, false) => "",
     };
-    let micros = interval.micros.unsigned_abs();
-    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-    let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    write!(out, "{space}{sign}{h:02}:{m:02}:{s:02}").expect("writing to a String cannot fail");
+    let fields = Fields::of(interval);
+    push(out, format_args!("{space}{sign}{:02}:{:02}:", fields.hours.abs(), fields.minutes.abs()));
+    write_seconds(out, fields.seconds, true);
+}
+
+/// Years, months, days, hours and minutes, and seconds in microseconds, each with its sign.
+#[derive(Clone, Copy)]
+struct Fields {
+    years: i64,
+    months: i64,
+    days: i64,
+    hours: i64,
+    minutes: i64,
+    seconds: i64,
+}
+
+impl Fields {
+    fn of(interval: Interval) -> Fields {
+        let minutes = interval.micros / (60 * SECOND_MICROS);
+        Fields {
+            years: (interval.months / 12).into(),
+            months: (interval.months % 12).into(),
+            days: interval.days.into(),
+            hours: minutes / 60,
+            minutes: minutes % 60,
+            seconds: interval.micros % (60 * SECOND_MICROS),
+        }
+    }
+
+    fn all(&self) -> [i64; 6] {
+        [self.years, self.months, self.days, self.hours, self.minutes, self.seconds]
+    }
+
+    fn negated(self) -> Fields {
+        let [years, months, days, hours, minutes, seconds] = self.all().map(|field| -field);
+        Fields { years, months, days, hours, minutes, seconds }
+    }
+}
+
+/// Seconds, given in microseconds, without their sign; two digits at least when `padded`.
+fn write_seconds(out: &mut String, micros: i64, padded: bool) {
+    let (seconds, fraction) = (micros.unsigned_abs() / 1_000_000, micros.unsigned_abs() % 1_000_000);
+    let width = if padded { 2 } else { 1 };
+    push(out, format_args!("{seconds:0width$}"));
     if fraction > 0 {
         let digits = format!("{fraction:06}");
-        out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
+        push(out, format_args!(".{}", digits.trim_end_matches('0')));
+    }
+}
+
+/// `@ 1 year 2 mons ago`: the first field's sign is that of all but those that have another.
+fn write_verbose(out: &mut String, fields: Fields) {
+    out.push('@');
+    let units = ["year", "mon", "day", "hour", "min"];
+    let mut is_before = None;
+    for (count, unit) in fields.all().into_iter().zip(units).filter(|(count, _)| *count != 0) {
+        let turned = *is_before.get_or_insert(count < 0);
+        let count = if turned { -count } else { count };
+        push(out, format_args!(" {count} {unit}{}", if count == 1 { "" } else { "s" }));
+    }
+    if fields.seconds != 0 {
+        let turned = *is_before.get_or_insert(fields.seconds < 0);
+        out.push(' ');
+        if (fields.seconds < 0) != turned {
+            out.push('-');
+        }
+        write_seconds(out, fields.seconds, false);
+        out.push_str(if fields.seconds.abs() == SECOND_MICROS { " sec" } else { " secs" });
+    }
+    match is_before {
+        None => out.push_str(" 0"),
+        Some(true) => out.push_str(" ago"),
+        Some(false) => {}
+    }
+}
+
+/// The standard's literals: year-month, or day-time, with one sign; else all fields, each with one.
+fn write_standard(out: &mut String, fields: Fields) {
+    let has_negative = fields.all().iter().any(|field| *field < 0);
+    let has_positive = fields.all().iter().any(|field| *field > 0);
+    let has_months = fields.years != 0 || fields.months != 0;
+    let has_time = fields.hours != 0 || fields.minutes != 0 || fields.seconds != 0;
+    if !has_negative && !has_positive {
+        return out.push('0');
+    }
+    if (has_negative && has_positive) || (has_months && (has_time || fields.days != 0)) {
+        let sign = |is_negative: bool| if is_negative { '-' } else { '+' };
+        let months_sign = sign(fields.years < 0 || fields.months < 0);
+        let time_sign = sign(fields.hours < 0 || fields.minutes < 0 || fields.seconds < 0);
+        let shown = [fields.years, fields.months, fields.days, fields.hours, fields.minutes].map(i64::abs);
+        let [years, months, days, hours, minutes] = shown;
+        push(out, format_args!("{months_sign}{years}-{months} {}{days} ", sign(fields.days < 0)));
+        push(out, format_args!("{time_sign}{hours}:{minutes:02}:"));
+        return write_seconds(out, fields.seconds, true);
+    }
+    let fields = if has_negative { fields.negated() } else { fields };
+    if has_negative {
+        out.push('-');
+    }
+    if has_months {
+        return push(out, format_args!("{}-{}", fields.years, fields.months));
+    }
+    if fields.days != 0 {
+        push(out, format_args!("{} ", fields.days));
+    }
+    push(out, format_args!("{}:{:02}:", fields.hours, fields.minutes));
+    write_seconds(out, fields.seconds, true);
+}
+
+fn write_iso(out: &mut String, fields: Fields) {
+    if fields.all().iter().all(|field| *field == 0) {
+        return out.push_str("PT0S");
+    }
+    out.push('P');
+    for (count, unit) in [(fields.years, 'Y'), (fields.months, 'M'), (fields.days, 'D')] {
+        if count != 0 {
+            push(out, format_args!("{count}{unit}"));
+        }
+    }
+    if fields.hours == 0 && fields.minutes == 0 && fields.seconds == 0 {
+        return;
+    }
+    out.push('T');
+    for (count, unit) in [(fields.hours, 'H'), (fields.minutes, 'M')] {
+        if count != 0 {
+            push(out, format_args!("{count}{unit}"));
+        }
+    }
+    if fields.seconds != 0 {
+        out.push_str(if fields.seconds < 0 { "-" } else { "" });
+        write_seconds(out, fields.seconds, false);
+        out.push('S');
     }
 }

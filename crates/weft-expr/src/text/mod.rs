@@ -10,9 +10,11 @@
 //!   '{1,NULL}'     integer[]          Array(...)              {1,NULL}
 //! ```
 //!
-//! 1. `parse(print(v, t), t) == v` for every value of every type.
+//! 1. `parse(print_as(v, t, style), t) == v` for every value of every type and every style, but for moments that a
+//!    clock shows twice and that the style tells apart by an abbreviation only.
 //! 2. Dates lie in the years 0001 to 9999; `infinity` is refused, not approximated.
-//! 3. The time zone is UTC: a timestamptz without an offset is read as UTC and written with `+00`.
+//! 3. What depends on the session says so: it takes a [`Local`] or its [`Style`](crate::style::Style). [`print`] and
+//!    [`write`] are the engine's own text: ISO, UTC.
 
 mod array;
 mod bytes;
@@ -24,12 +26,14 @@ mod uuid;
 
 pub use array::{parse_array, write_array};
 pub use bytes::{decode, encode, parse_bytes, write_hex};
-pub use datetime::{date_parts, days_of, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+use datetime::is_absolute;
+pub(crate) use datetime::{DAY_SECONDS, write_xsd};
+pub use datetime::{date_parts, days_of, parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};
 pub use interval::{parse_interval, write_interval};
 pub use number::{
     NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale,
 };
-pub use print::{print, write};
+pub use print::{print, print_as, write, write_as};
 pub use uuid::{parse_uuid, random_uuid, uuid_text};
 
 use std::borrow::Cow;
@@ -37,9 +41,11 @@ use std::borrow::Cow;
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use crate::json;
+use crate::style::Local;
 
-/// Reads a value of a type. Lengths of varchar and char are not tested here: that is the assignment's business.
-pub fn parse(text: &str, data_type: DataType) -> Result<Value> {
+/// Reads a value of a type, as a session means it. Lengths of varchar and char are not tested here: that is the
+/// assignment's business.
+pub fn parse(text: &str, data_type: DataType, local: &Local) -> Result<Value> {
     match data_type {
         DataType::Boolean => parse_boolean(text).map(Value::Bool),
         DataType::SmallInt | DataType::Integer | DataType::BigInt => parse_integer(text, data_type).map(Value::Int),
@@ -50,14 +56,28 @@ pub fn parse(text: &str, data_type: DataType) -> Result<Value> {
         DataType::Oid => parse_oid(text).map(Value::Int),
         DataType::Bytea => parse_bytes(text).map(|bytes| Value::Bytes(bytes.into())),
         DataType::Uuid => parse_uuid(text).map(Value::Uuid),
-        DataType::Time => parse_time(text).map(Value::Int),
-        DataType::Interval => parse_interval(text).map(Value::Interval),
+        DataType::Time => parse_time(text, local).map(Value::Int),
+        DataType::Interval => parse_interval(text, &local.style).map(Value::Interval),
         DataType::Json => json::validate(text).map(|()| Value::Text(text.into())),
         DataType::Jsonb => json::canonical(text).map(|text| Value::Text(text.into())),
-        DataType::Array(element) => parse_array(text, element.data_type()).map(Value::Array),
-        DataType::Date => parse_date(text).map(Value::Int),
-        DataType::Timestamp => parse_timestamp(text).map(Value::Int),
-        DataType::TimestampTz => parse_timestamptz(text).map(Value::Int),
+        DataType::Array(element) => parse_array(text, element.data_type(), local).map(Value::Array),
+        DataType::Date => parse_date(text, local).map(Value::Int),
+        DataType::Timestamp => parse_timestamp(text, local).map(Value::Int),
+        DataType::TimestampTz => parse_timestamptz(text, local).map(Value::Int),
+    }
+}
+
+/// Whether a text means another value of a type in another session, or at another time.
+pub fn depends_on_session(text: &str, data_type: DataType) -> bool {
+    match data_type {
+        DataType::Array(element) => matches!(
+            element.data_type(),
+            DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval
+        ),
+        DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz => !is_absolute(text, data_type),
+        // The sign before an interval's first field may be that of all.
+        DataType::Interval => text.trim_start().starts_with('-'),
+        _ => false,
     }
 }
 
@@ -127,5 +147,7 @@ pub(crate) fn shorten(text: &str) -> String {
     }
 }
 
+#[cfg(test)]
+mod styles_tests;
 #[cfg(test)]
 mod tests;

@@ -4,19 +4,30 @@ use std::fmt::Write as _;
 
 use weft_format::{ArrayValue, DataType, ValueRef};
 
-use super::datetime::date_parts;
+use super::datetime::{write_date, write_time, write_timestamp, write_timestamptz};
 use super::number::{NUMERIC_DEFAULT, pow10};
 use super::{uuid_text, write_array, write_hex, write_interval};
+use crate::style::{Local, Style};
 
-/// The text of a value; NULL is the empty string (callers that tell NULL apart look at the value first).
+/// The engine's own text of a value; NULL is the empty string (callers that tell NULL apart look at the value first).
 pub fn print(value: ValueRef<'_>, data_type: DataType) -> String {
+    print_as(value, data_type, &Local::fixed().style)
+}
+
+/// The text of a value in a session's style.
+pub fn print_as(value: ValueRef<'_>, data_type: DataType, style: &Style) -> String {
     let mut out = String::new();
-    write(&mut out, value, data_type);
+    write_as(&mut out, value, data_type, style);
     out
 }
 
-/// Appends the text of a value; NULL appends nothing.
+/// Appends the engine's own text of a value; NULL appends nothing.
 pub fn write(out: &mut String, value: ValueRef<'_>, data_type: DataType) {
+    write_as(out, value, data_type, &Local::fixed().style);
+}
+
+/// Appends the text of a value in a session's style; NULL appends nothing.
+pub fn write_as(out: &mut String, value: ValueRef<'_>, data_type: DataType, style: &Style) {
     match (data_type, value) {
         (_, ValueRef::Null) => {}
         (_, ValueRef::Bool(v)) => out.push(if v { 't' } else { 'f' }),
@@ -28,18 +39,18 @@ pub fn write(out: &mut String, value: ValueRef<'_>, data_type: DataType) {
         (_, ValueRef::Text(v)) => out.push_str(v),
         (DataType::Array(element), ValueRef::Array(v) | ValueRef::Bytes(v)) => {
             let element = element.data_type();
-            write_array(out, &ArrayValue::from_bytes(v).values(element), element);
+            write_array(out, &ArrayValue::from_bytes(v).values(element), element, style);
         }
         (_, ValueRef::Bytes(v) | ValueRef::Array(v)) => {
             out.push_str("\\x");
             write_hex(out, v);
         }
         (_, ValueRef::Uuid(v)) => out.push_str(&uuid_text(v)),
-        (_, ValueRef::Interval(v)) => write_interval(out, v),
+        (_, ValueRef::Interval(v)) => write_interval(out, v, style.intervals),
         (DataType::Time, ValueRef::Int(v)) => write_time(out, v),
-        (DataType::Date, ValueRef::Int(v)) => write_date(out, v),
-        (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, ""),
-        (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamp(out, v, "+00"),
+        (DataType::Date, ValueRef::Int(v)) => write_date(out, v, style),
+        (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, style),
+        (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamptz(out, v, style),
         (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
         (DataType::Real, ValueRef::Float(v)) => write_float(out, v, &format!("{:e}", v as f32), 6),
         (_, ValueRef::Float(v)) => write_float(out, v, &format!("{v:e}"), 15),
@@ -103,38 +114,5 @@ fn write_float(out: &mut String, value: f64, scientific: &str, fixed_below: i32)
         out.push_str(&digits[..point as usize]);
         out.push('.');
         out.push_str(&digits[point as usize..]);
-    }
-}
-
-fn write_date(out: &mut String, days: i64) {
-    let (year, month, day) = date_parts(days);
-    if year > 0 {
-        push(out, format_args!("{year:04}-{month:02}-{day:02}"));
-    } else {
-        push(out, format_args!("{:04}-{month:02}-{day:02} BC", 1 - year));
-    }
-}
-
-/// A time of day.
-fn write_time(out: &mut String, micros: i64) {
-    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-    push(out, format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60));
-    if fraction > 0 {
-        let digits = format!("{fraction:06}");
-        out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
-    }
-}
-
-fn write_timestamp(out: &mut String, micros: i64, zone: &str) {
-    let days = micros.div_euclid(86_400_000_000);
-    let in_day = micros.rem_euclid(86_400_000_000);
-    let (year, month, day) = date_parts(days);
-    let shown_year = if year > 0 { year } else { 1 - year };
-    push(out, format_args!("{shown_year:04}-{month:02}-{day:02} "));
-    write_time(out, in_day);
-    out.push_str(zone);
-    if year <= 0 {
-        out.push_str(" BC");
     }
 }

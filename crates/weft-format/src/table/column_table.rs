@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow_buffer::MutableBuffer;
 use weft_env::File;
+use weft_env::sync::Mutex;
 
 use crate::array::ArrayValue;
 use crate::bloom::{BloomFilter, hash_bytes, hash_value};
@@ -28,12 +29,14 @@ use crate::table::layout::{FOOTER_PLACE, HEADER_BYTES, TRAILER_BYTES, checksum};
 use crate::types::DataType;
 use crate::value::Value;
 
+/// What a column costs in the codecs of keys and rows, about.
+const CODEC_BYTES: usize = 48;
+
 /// An immutable run of rows, ordered by (key, insert timestamp), as columns in one file.
 pub struct ColumnTable {
     file: Arc<dyn File>,
     pub(crate) header: Header,
     file_bytes: u64,
-    footer_bytes: u32,
     pub(crate) max_key: Vec<u8>,
     pub(crate) first_keys: Vec<Vec<u8>>,
     /// Their first 8 bytes as numbers, zeros for those that are missing.
@@ -46,6 +49,8 @@ pub struct ColumnTable {
     pub(crate) key_columns: Vec<usize>,
     pub(crate) key_codec: KeyCodec,
     codec: RowCodec,
+    /// What the last load that failed said, and how many did.
+    failed: Mutex<(u64, Option<Error>)>,
 }
 
 pub(crate) struct Column {
@@ -57,6 +62,17 @@ pub(crate) struct Column {
     /// The number in the file of its first slice.
     first_slice: u32,
     pub(crate) stats: ColumnStats,
+}
+
+impl Column {
+    fn memory_bytes(&self) -> usize {
+        let symbols = if self.symbols.is_some() { size_of::<SymbolTable>() } else { 0 };
+        let filter = self.filter.as_ref().map_or(0, BloomFilter::bytes);
+        let places =
+            self.blocks.capacity() * size_of::<BlockPlace>() + self.slices.capacity() * size_of::<SlicePlace>();
+        let bounds: usize = self.blocks.iter().map(|block| block.stats.memory_bytes()).sum();
+        size_of::<Column>() + symbols + filter + places + bounds + self.stats.memory_bytes()
+    }
 }
 
 pub(crate) struct BlockPlace {
@@ -85,7 +101,7 @@ pub(crate) fn in_file(table: TableId, file: FileId, error: Error) -> Error {
     match error.hint_text() {
         Some(hint) => named.hint(hint),
         None if error.code() == Code::DataCorrupted => {
-            named.hint("restore the file from a copy, then run the check again")
+            named.hint("go on without the file by `weft check --quarantine`, or restore it from a backup")
         }
         None => named,
     }
@@ -131,7 +147,6 @@ impl ColumnTable {
             file,
             header,
             file_bytes,
-            footer_bytes: trailer.footer_bytes,
             max_key: footer.max_key,
             first_heads: footer.first_keys.iter().map(|key| head(key)).collect(),
             first_keys: footer.first_keys,
@@ -142,7 +157,17 @@ impl ColumnTable {
             key_columns: schema.key.clone(),
             key_codec: KeyCodec::new(&shape),
             codec: RowCodec::new(&shape),
+            failed: Mutex::default(),
         })
+    }
+
+    /// About what the open table holds in memory beside itself, blocks not counted: what it keeps of its footer.
+    pub fn memory_bytes(&self) -> usize {
+        let keys: usize = self.first_keys.iter().map(|key| size_of::<Vec<u8>>() + key.capacity()).sum();
+        let heads = self.first_heads.capacity() * size_of::<u64>();
+        let codecs = (self.columns.len() + self.key_columns.len()) * CODEC_BYTES;
+        let columns: usize = self.columns.iter().map(Column::memory_bytes).sum();
+        self.max_key.capacity() + keys + heads + self.key_filter.bytes() + codecs + columns
     }
 
     /// The file's number.
@@ -234,12 +259,6 @@ impl ColumnTable {
         self.file_bytes
     }
 
-    /// About what the open table holds in memory, blocks not counted.
-    pub fn memory_bytes(&self) -> usize {
-        let symbols = self.columns.iter().filter(|column| column.symbols.is_some()).count() * size_of::<SymbolTable>();
-        self.footer_bytes as usize * 2 + symbols
-    }
-
     /// Whether rows may satisfy all predicates, by statistics and Bloom filters of the whole table; false is certain.
     /// Predicates on columns that the file does not have say nothing here.
     pub fn may_match(&self, predicates: &[Predicate]) -> bool {
@@ -321,7 +340,13 @@ impl ColumnTable {
         let parts = &self.columns[column];
         let number = parts.first_slice + parts.blocks[block].first_slice + slice as u32;
         let key = BlockKey { file: self.header.file, block: number };
-        let load = || self.load_slice(column, block, slice).map_err(|error| self.in_block(column, block, error));
+        let load = || {
+            self.load_slice(column, block, slice).map_err(|error| {
+                let error = self.in_block(column, block, error);
+                self.note_failure(&error);
+                error
+            })
+        };
         cache.get(key, &mut || load())
     }
 
@@ -334,6 +359,17 @@ impl ColumnTable {
     pub(crate) fn in_block(&self, column: usize, block: usize, error: Error) -> Error {
         let named = Error::new(error.code(), format!("column {column}, block {block}: {}", error.message()));
         in_file(self.header.table, self.header.file, named)
+    }
+
+    #[cold]
+    fn note_failure(&self, error: &Error) {
+        let mut failed = self.failed.lock();
+        *failed = (failed.0 + 1, Some(error.clone()));
+    }
+
+    /// How many loads of blocks failed since the table was opened, and what the last of them said.
+    pub fn failures(&self) -> (u64, Option<Error>) {
+        self.failed.lock().clone()
     }
 
     fn load_slice(&self, column: usize, block: usize, slice: usize) -> Result<Block> {

@@ -12,6 +12,8 @@
 //! 2. Queries need more than they account for, so nothing is lent while they have much. It is called back when that
 //!    begins, not at the next look.
 //!
+//! 3. The cache keeps less by what is known of files, in 64ths of its budget, and an eighth of that in any case.
+//!
 //! Concurrency: a mutex, held while shares change; who counts queries' bytes takes it only at that moment.
 //! Crash: nothing to find.
 
@@ -22,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weft_env::sync::Mutex;
 
 use super::pool::CachePool;
+use crate::account::Account;
 use crate::budget::RowBudget;
 
 /// This part of row memory is never lent.
@@ -31,39 +34,49 @@ const QUERIES_PART: u64 = 8;
 /// What is lent changes in steps of this part of row memory.
 const STEP_PART: u64 = 16;
 
+/// What the account takes of the cache changes in steps of this part of it.
+const ACCOUNT_STEP_PART: u64 = 64;
+
 /// Who lends.
 pub struct Lending {
     cache: Arc<CachePool>,
     row_budget: Arc<RowBudget>,
+    account: Arc<Account>,
     is_on: bool,
     /// What the operators of queries account for.
     query_bytes: AtomicU64,
-    lent_bytes: Mutex<u64>,
+    /// What is lent, and what the account takes.
+    shares: Mutex<(u64, u64)>,
 }
 
 impl Lending {
     /// Lends nothing yet, and never when it is off.
-    pub(crate) fn new(cache: Arc<CachePool>, row_budget: Arc<RowBudget>, is_on: bool) -> Lending {
-        Lending { cache, row_budget, is_on, query_bytes: AtomicU64::new(0), lent_bytes: Mutex::default() }
+    pub(crate) fn new(
+        cache: Arc<CachePool>,
+        row_budget: &Arc<RowBudget>,
+        account: &Arc<Account>,
+        is_on: bool,
+    ) -> Lending {
+        let (row_budget, account) = (Arc::clone(row_budget), Arc::clone(account));
+        Lending { cache, row_budget, account, is_on, query_bytes: AtomicU64::new(0), shares: Mutex::default() }
     }
 
     /// Lends what is free now, and takes back what is not.
     pub(crate) fn look(&self) {
-        if !self.is_on {
-            return;
-        }
         let limit_bytes = self.row_budget.limit_bytes();
-        let mut lent_bytes = self.lent_bytes.lock();
-        let wanted_bytes = if self.query_bytes.load(Ordering::Acquire) > self.query_bytes_max() {
+        let mut shares = self.shares.lock();
+        let wanted_bytes = if !self.is_on || self.query_bytes.load(Ordering::Acquire) > self.query_bytes_max() {
             0
         } else {
             let step_bytes = (limit_bytes / STEP_PART).max(1);
             let taken_bytes = self.row_budget.used_bytes() + limit_bytes / KEPT_PART;
             limit_bytes.saturating_sub(taken_bytes) / step_bytes * step_bytes
         };
-        if *lent_bytes != wanted_bytes {
-            self.cache.lend(wanted_bytes);
-            *lent_bytes = wanted_bytes;
+        let step_bytes = (self.cache.budget_bytes() / ACCOUNT_STEP_PART).max(1);
+        let taken_bytes = self.account.total_bytes() / step_bytes * step_bytes;
+        if *shares != (wanted_bytes, taken_bytes) {
+            self.cache.resize(wanted_bytes, taken_bytes);
+            *shares = (wanted_bytes, taken_bytes);
         }
     }
 

@@ -101,11 +101,18 @@ impl CachePool {
         CachePool { ring, partitions, count: Mutex::new(PARTITION_COUNT), shared_bytes, freeing }
     }
 
-    /// Makes the pool so many bytes larger than its budget, instead of what was lent before.
-    pub(super) fn lend(&self, lent_bytes: u64) {
-        let lent_bytes = usize::try_from(lent_bytes).unwrap_or(usize::MAX);
+    /// What it may keep by itself, bytes.
+    pub(super) fn budget_bytes(&self) -> u64 {
+        self.shared_bytes as u64
+    }
+
+    /// Makes the pool so many bytes larger than its budget, and so many smaller, instead of what was lent and taken
+    /// before. An eighth of the budget stays in any case.
+    pub(super) fn resize(&self, lent_bytes: u64, taken_bytes: u64) {
+        let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let own_bytes = self.shared_bytes.saturating_sub(bytes(taken_bytes)).max(self.shared_bytes / 8);
         let count = self.count.lock();
-        let shares = shares_of(&self.ring, *count, self.shared_bytes.saturating_add(lent_bytes));
+        let shares = shares_of(&self.ring, *count, own_bytes.saturating_add(bytes(lent_bytes)));
         for (partition, share) in self.partitions.iter().zip(shares) {
             let mut evicted = Vec::new();
             partition.entries.write().set_bytes_max(share, &mut evicted);

@@ -21,6 +21,7 @@
 //! Concurrency: one RwLock, held for map operations only. Crash: redo applies the CREATE and DROP records after the
 //! cut.
 
+mod building;
 mod codec;
 mod def;
 mod objects;

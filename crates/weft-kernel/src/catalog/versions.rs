@@ -9,6 +9,7 @@ use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
 use weft_format::{Result, TableId, Timestamp, Value};
 
+use super::building::Buildings;
 use super::codec::CatalogImage;
 use super::def::TableDef;
 use super::objects::{Object, Objects, SchemaId};
@@ -271,6 +272,8 @@ pub(crate) struct Catalog {
     /// Schemas, views, sequences and the like.
     pub(crate) objects: Objects,
     pub(crate) sequences: Sequences,
+    /// Indexes that transactions are making.
+    pub(crate) buildings: Buildings,
 }
 
 #[derive(Default)]
@@ -358,6 +361,17 @@ impl Catalog {
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
+    /// All definitions of a table are those of another storage from now on; at recovery.
+    pub(crate) fn replace_table(&self, id: TableId, table: &Arc<impl Table + 'static>) {
+        let mut state = self.state.write();
+        let State { by_id, by_name, .. } = &mut *state;
+        let by_id = by_id.values_mut().flatten();
+        let all = by_id.chain(by_name.values_mut().flat_map(HashMap::values_mut).flatten());
+        for entry in all.filter(|entry| entry.table.def.id == id) {
+            entry.table.table = table.clone();
+        }
     }
 
     /// Tells all tables who refers to them: an image lists tables by id, and a foreign key may refer to a younger one.

@@ -6,8 +6,10 @@ use std::time::Duration;
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::core::Core;
+use crate::catalog::TableRef;
+use crate::fault::{Fault, active};
 use crate::manifest::Edit;
-use crate::sched::Ran;
+use crate::sched::{Failed, Ran};
 use crate::step::{Step, reached};
 
 /// How often a checkpoint looks for a conversion that is not offered yet, with a millisecond between.
@@ -20,8 +22,8 @@ impl Core {
     }
 
     fn freeze_where(&self, which: impl Fn(Timestamp) -> bool) {
-        for table in self.catalog.all() {
-            if table.drop_ts() == Timestamp::MAX && which(table.table.durable_cut()) {
+        for table in self.catalog.maintained() {
+            if which(table.table.durable_cut()) {
                 table.table.freeze();
             }
         }
@@ -38,17 +40,19 @@ impl Core {
         // A frozen row table can be converted once everything sequenced before the freeze is installed.
         self.timeline.settle()?;
         reached(Step::CheckpointFrozen);
-        self.convert_up_to(target)?;
+        // Tables whose jobs fail stay behind and hold the log; the others get their checkpoint.
+        let failed = self.convert_up_to(target)?;
         reached(Step::CheckpointConverted);
         self.write_catalog()?;
         self.remove_dropped()?;
-        self.cut_log()
+        self.cut_log()?;
+        failed.result()
     }
 
-    fn convert_up_to(&self, target: Timestamp) -> Result<()> {
-        let mut tries = 0;
-        while let Some(behind) = self.table_behind(target) {
-            match self.runner.run_conversion(self)? {
+    fn convert_up_to(&self, target: Timestamp) -> Result<Failed> {
+        let (mut tries, mut failed) = (0, Failed::default());
+        while let Some(behind) = self.table_behind(target, &failed) {
+            match self.runner.run_conversion(self, &mut failed)? {
                 Ran::Job => {}
                 Ran::Busy | Ran::Waits(_) => self.runner.wait_for_end(),
                 Ran::Nothing => {
@@ -65,13 +69,14 @@ impl Core {
                 }
             }
         }
-        Ok(())
+        Ok(failed)
     }
 
-    /// A table with changes up to `target` that are not in files.
-    fn table_behind(&self, target: Timestamp) -> Option<TableId> {
-        let tables = self.catalog.all();
-        let behind = tables.iter().find(|t| t.drop_ts() == Timestamp::MAX && t.table.durable_cut() < target);
+    /// A table with changes up to `target` that are not in files, and could be.
+    fn table_behind(&self, target: Timestamp, failed: &Failed) -> Option<TableId> {
+        let tables = self.catalog.maintained();
+        let is_behind = |t: &&TableRef| !self.is_unavailable(t) && t.table.durable_cut() < target;
+        let behind = tables.iter().filter(is_behind).find(|t| !failed.has_table(t.def.id));
         behind.map(|table| table.def.id)
     }
 
@@ -95,6 +100,7 @@ impl Core {
 
     /// Removes dropped tables that nobody can see (catalog 4). The caller holds `checkpointing`.
     fn remove_dropped(&self) -> Result<()> {
+        self.forget_given_up()?;
         let horizon = self.timeline.horizon();
         self.catalog.prune_versions(horizon);
         let unseen = self.catalog.unseen(horizon);
@@ -115,6 +121,33 @@ impl Core {
         Ok(())
     }
 
+    /// A transaction gives up what it made: jobs leave it, its memory is free, its files go. Of an index under
+    /// construction the manifest may know some; then they go when it has forgotten them (buildings 2).
+    pub(crate) fn give_up(&self, table: &TableRef) {
+        let id = table.def.id;
+        let was_building = self.catalog.buildings.give_up(id);
+        table.table.drop_files();
+        let Some(index) = table.as_index.as_ref().filter(|_| was_building) else { return };
+        index.store().empty();
+        // A job that was told before looks again once it counts as running, and one that runs may name files yet.
+        if !self.runner.is_running(id) && self.manifest.cut(id) == Timestamp(0) {
+            self.catalog.buildings.leave(id);
+        }
+        self.services.wake_jobs();
+    }
+
+    /// Lets the manifest forget the indexes whose making was given up. The caller holds `checkpointing`.
+    fn forget_given_up(&self) -> Result<()> {
+        for id in self.catalog.buildings.given_up() {
+            if self.runner.is_running(id) {
+                continue;
+            }
+            self.manifest.forget(id).map_err(|error| self.poison_if_stopped(error))?;
+            self.catalog.buildings.leave(id);
+        }
+        Ok(())
+    }
+
     /// Removes the log that redo would not read (engine 2). The caller holds `checkpointing`.
     fn cut_log(&self) -> Result<()> {
         // First: what is published is installed, so the tables' cuts that are read after it account for it.
@@ -123,12 +156,17 @@ impl Core {
         if self.catalog.last_ddl() > catalog_cut {
             cut = cut.min(catalog_cut);
         }
+        // Those under construction first: one that leaves meanwhile is in the catalog by then (buildings 1).
+        for building in self.catalog.buildings.alive() {
+            if !active(Fault::ForgetBuildingCut) {
+                cut = cut.min(building.table.durable_cut());
+            }
+        }
         for table in self.catalog.all() {
             if table.drop_ts() > catalog_cut {
                 cut = cut.min(table.table.durable_cut());
             }
         }
-        cut = cut.min(self.log_holds.lowest().unwrap_or(Timestamp::MAX));
         // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else
         // removed.
         if cut > catalog_cut && self.log.can_truncate(cut) {
@@ -142,14 +180,16 @@ impl Core {
     /// What is due between jobs; true when there may be more jobs now.
     pub(super) fn keep_house(&self, ran: Ran) -> bool {
         let Some(_one) = self.checkpointing.try_lock() else { return false };
-        match self.keep_house_locked(ran) {
-            Ok(more) => more,
-            Err(error) if error.code() == Code::DiskFull => false,
-            Err(error) => {
-                self.poison.set(error.message());
-                false
-            }
+        if self.runner.house_rests(self) {
+            return false;
         }
+        let kept = self.keep_house_locked(ran);
+        let error = kept.as_ref().err();
+        if error.is_some_and(|error| error.code() == Code::Poisoned) {
+            return false;
+        }
+        self.runner.note_house(self, error);
+        kept.unwrap_or(false)
     }
 
     fn keep_house_locked(&self, ran: Ran) -> Result<bool> {
@@ -165,9 +205,15 @@ impl Core {
         }
         let budget = &self.services.row_budget;
         if self.log.bytes() > log_limit {
-            // Row tables that fill slowly hold the whole log: make them convert.
+            // Row tables that fill slowly hold the whole log: make those convert that hold its beginning. When it would
+            // not go with everything in files, something else has it: a backup, a transaction that is not decided.
             let published = self.timeline.published();
-            self.freeze_where(|cut| cut < published);
+            let is_held = !self.log.can_truncate(published);
+            if active(Fault::FreezeAlways) {
+                self.freeze_where(|cut| cut < published);
+            } else if !is_held {
+                self.freeze_where(|cut| cut < published && !self.log.can_truncate(cut));
+            }
             self.write_catalog()?;
         } else if budget.used_bytes() > budget.limit_bytes() / 4 * 3 {
             self.freeze_all();
@@ -176,5 +222,18 @@ impl Core {
         }
         // What was told to wait is looked at when there is room, or when a freeze rings.
         Ok(ran == Ran::Nothing && self.runner.has_work(self))
+    }
+}
+
+#[cfg(test)]
+impl Core {
+    /// Writes the image of the catalog, as before the log is cut.
+    pub(super) fn write_catalog_now(&self) {
+        self.write_catalog_image().expect("the disk takes it");
+    }
+
+    /// Cuts the log, as between jobs.
+    pub(super) fn cut_log_now(&self) {
+        self.cut_log().expect("the disk does it");
     }
 }

@@ -9,21 +9,20 @@ use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env};
 use weft_format::{Code, Error, Result, TxnId};
 
-use super::holds::LogHolds;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::Help;
 use crate::cache::{CachePool, Lending};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TableRef};
 use crate::lock::LockTable;
 use crate::log::Log;
 use crate::manifest::Manifest;
-use crate::sched::{Ran, Runner, Wake};
+use crate::sched::{Failed, Ran, Runner, Wake};
 use crate::services::Services;
 use crate::table::Method;
-use crate::txn::{RecentCommits, Timeline};
+use crate::txn::{Bookkeeping, RecentCommits, Timeline};
 
 /// Methods by name.
 pub(crate) type Methods = BTreeMap<&'static str, Arc<dyn Method>>;
@@ -44,10 +43,12 @@ pub(crate) struct Core {
     pub(crate) locks: LockTable,
     /// What serializable transactions are validated against.
     pub(crate) recent: RecentCommits,
+    /// Memory for what they have read.
+    pub(crate) read_sets: Arc<Bookkeeping>,
     pub(crate) runner: Runner,
     /// Rung when the monitor is to end.
     pub(crate) monitor_bell: Wake,
-    pub(crate) poison: Poison,
+    pub(crate) poison: Arc<Poison>,
     /// Timestamp and place in the log are taken under this (txn 2).
     pub(crate) sequencer: Mutex<()>,
     /// One checkpoint at a time; also truncation of the log and removal of dropped tables.
@@ -56,7 +57,6 @@ pub(crate) struct Core {
     pub(crate) transaction_slots: Arc<Pool>,
     /// Long queries.
     pub(crate) query_slots: Arc<Pool>,
-    pub(crate) log_holds: LogHolds,
     pub(crate) async_commits: AsyncCommits,
     pub(crate) closed: AtomicBool,
     /// Tells the threads to end.
@@ -99,20 +99,44 @@ impl Core {
 
     /// Lets a writer on, late when row memory is short.
     #[inline]
-    pub(crate) fn admit(&self, own_bytes: u64) -> Result<()> {
-        self.services.row_budget.admit(&*self.env.clock, own_bytes, || self.free_row_memory())
+    pub(crate) fn admit(&self, own_bytes: u64, goes_on: impl Fn() -> Result<()>) -> Result<()> {
+        let help = || goes_on().and_then(|()| self.free_row_memory());
+        self.services.row_budget.admit(&*self.env.clock, own_bytes, help)
+    }
+
+    /// Why no statement and no job can use a relation: itself, or the table of an index.
+    pub(crate) fn is_unavailable(&self, relation: &TableRef) -> bool {
+        let owner = relation.as_index.as_ref().and_then(|index| self.catalog.by_id(index.table()));
+        relation.table.unavailable().is_some() || owner.is_some_and(|owner| owner.table.table.unavailable().is_some())
+    }
+
+    /// Fails when jobs that free the table's memory, or that of its indexes, fail themselves.
+    #[cold]
+    pub(crate) fn check_drains(&self, t: &TableRef) -> Result<()> {
+        let indexes = t.index_relations();
+        let ids = std::iter::once(t.def.id).chain(indexes.iter().map(|index| index.def.id));
+        let Some(cause) = ids.into_iter().find_map(|id| self.runner.memory_trouble(id)) else { return Ok(()) };
+        let message =
+            format!("table {:?} takes no rows: its memory cannot be carried to files, {}", t.def.name, cause.message());
+        let remedy = cause.hint_text().unwrap_or("see weft_jobs");
+        Err(Error::new(Code::OutOfMemory, message).hint(format!("{remedy}; writes go on when the job has run")))
     }
 
     /// What a writer above the budget does: makes jobs free memory, by itself where there are no workers.
     #[cold]
     fn free_row_memory(&self) -> Result<Help> {
         self.poison.check()?;
+        let mut failed = Failed::default();
         for attempt in 0..2 {
             if self.options.workers == 0 {
-                match self.runner.run_one(self)? {
-                    Ran::Job => return Ok(Help::Ran),
-                    Ran::Busy | Ran::Waits(_) => return Ok(Help::UnderWay),
-                    Ran::Nothing => {}
+                loop {
+                    let before = failed.error.is_some();
+                    match self.runner.run_one(self, &mut failed)? {
+                        Ran::Job if failed.error.is_some() != before => {}
+                        Ran::Job => return Ok(Help::Ran),
+                        Ran::Busy | Ran::Waits(_) => return Ok(Help::UnderWay),
+                        Ran::Nothing => break,
+                    }
                 }
             } else if self.runner.has_conversion(self) {
                 self.services.wake_jobs();
@@ -122,6 +146,7 @@ impl Core {
                 self.freeze_all();
             }
         }
+        failed.result()?;
         Ok(Help::Nothing)
     }
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use weft_env::sync::Mutex;
 use weft_env::{Env, JoinHandle};
-use weft_format::{Error, Result, Timestamp};
+use weft_format::{Code, Error, Result, Timestamp};
 
 use super::backup::{self, BackupSummary};
 use super::core::Core;
 use super::options::EngineOptions;
-use super::status::{EngineStatus, SchedulerStatus};
+use super::status::{DamagedFile, EngineStatus, SchedulerStatus};
 use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
@@ -19,7 +19,7 @@ use crate::cache::{Lending, PartitionCounters};
 use crate::catalog::TableRef;
 use crate::index::Index;
 use crate::lock::LockState;
-use crate::sched::{JobRecord, Load, Ran};
+use crate::sched::{Failed, JobRecord, Load, Ran, Trouble};
 use crate::table::Method;
 use crate::txn::{IsolationLevel, PendingWatch, Transaction};
 
@@ -56,7 +56,15 @@ impl Engine {
     #[inline]
     pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;
-        Transaction::begin(self.clone(), level)
+        Transaction::begin(self.clone(), level, None)
+    }
+
+    /// As [`Engine::begin_at`], for a session: what stops its statement ends the wait for a slot, and every wait of the
+    /// transaction.
+    #[inline]
+    pub fn begin_stoppable(self: &Arc<Self>, level: IsolationLevel, cancel: CancelToken) -> Result<Transaction> {
+        self.core.check_open()?;
+        Transaction::begin(self.clone(), level, Some(cancel))
     }
 
     /// Keeps what speculative snapshots show beside what is published, also while no transaction speculates
@@ -82,18 +90,19 @@ impl Engine {
         self.core.checkpoint()
     }
 
-    /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran.
+    /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran. A job that fails
+    /// keeps no other from running; the first error is returned at the end.
     pub fn run_jobs(&self) -> Result<usize> {
         self.core.check_open()?;
         let _urgent = self.core.services.load.urgent();
-        let mut count = 0;
+        let (mut count, mut failed) = (0, Failed::default());
         loop {
-            match self.core.runner.run_one(&self.core)? {
+            match self.core.runner.run_one(&self.core, &mut failed)? {
                 Ran::Job => count += 1,
                 Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
                     if !self.core.keep_house(Ran::Nothing) {
-                        return Ok(count);
+                        return failed.result().map(|()| count);
                     }
                 }
             }
@@ -104,7 +113,9 @@ impl Engine {
     pub fn run_one_job(&self) -> Result<bool> {
         self.core.check_open()?;
         let _urgent = self.core.services.load.urgent();
-        Ok(self.core.runner.run_one(&self.core)? == Ran::Job)
+        let mut failed = Failed::default();
+        let ran = self.core.runner.run_one(&self.core, &mut failed)?;
+        failed.result().map(|()| ran == Ran::Job)
     }
 
     /// Freezes what is in the memory of every table, so that jobs are offered for it.
@@ -156,7 +167,12 @@ impl Engine {
         wrong.extend(self.core.manifest.check()?);
         for table in self.core.catalog.visible(self.core.timeline.published()) {
             let name = &table.def.name;
-            wrong.extend(table.table.check()?.into_iter().map(|line| format!("table {name:?}: {line}")));
+            // What is wrong with one table keeps no other from being looked at.
+            let found = table.table.check().or_else(|error| match error.code() {
+                Code::DataCorrupted | Code::Io | Code::UndefinedFile => Ok(vec![error.to_string()]),
+                _ => Err(error),
+            });
+            wrong.extend(found?.into_iter().map(|line| format!("table {name:?}: {line}")));
         }
         Ok(wrong)
     }
@@ -212,6 +228,16 @@ impl Engine {
         self.core.runner.jobs(&self.core)
     }
 
+    /// The data files that could not be read when they were needed last.
+    pub fn damaged_files(&self) -> Vec<DamagedFile> {
+        status::damaged_files(&self.core)
+    }
+
+    /// Why the work between jobs (removing dropped tables, cutting the log) waits, if it failed.
+    pub fn house_trouble(&self) -> Option<Trouble> {
+        self.core.runner.house_trouble(&self.core)
+    }
+
     /// What the scheduler of jobs expects, found, and learned.
     pub fn scheduler(&self) -> SchedulerStatus {
         status::scheduler(&self.core)
@@ -257,7 +283,13 @@ impl Core {
         self.poison.check()?;
         self.timeline.settle()?;
         self.checkpoint()?;
-        self.log.seal().map_err(|error| self.poison_if_stopped(error))
+        self.log.seal().map_err(|error| self.poison_if_stopped(error))?;
+        self.name_log_end()
+    }
+
+    /// Makes the manifest name the durable end of the log (ends 1).
+    pub(super) fn name_log_end(&self) -> Result<()> {
+        self.manifest.name_log_end(self.log.durable_lsn()).map_err(|error| self.poison_if_stopped(error))
     }
 }
 

@@ -8,9 +8,11 @@
 //! ```
 //!
 //! 1. Recovery finds every acknowledged commit and nothing that did not commit.
-//! 2. The log is cut only below what every table, the catalog and publication have behind them.
+//! 2. The log is cut only below what every table, the catalog and publication have behind them; indexes under
+//!    construction are among the tables.
 //! 3. The first cause that poisons the engine is kept; every later write names it; reads go on.
 //! 4. A file is removed only when the manifest no longer names it and no log record can bring it back.
+//! 5. An opening writes nothing before it has proved that log and manifest have all that was durable (`ends`).
 //!
 //! Concurrency: lock order is in the crate's front page; `checkpointing` is outermost and held across I/O.
 //!
@@ -19,11 +21,12 @@
 mod backup;
 mod checkpoint;
 mod core;
+mod ends;
 mod handle;
-mod holds;
 mod open;
 mod options;
 mod poison;
+mod quarantine;
 mod redo;
 mod status;
 mod threads;
@@ -31,11 +34,12 @@ mod threads;
 pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
 pub use handle::Engine;
 pub use options::{Durability, EngineOptions};
-pub use status::{EngineStatus, SchedulerStatus};
+pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};
+pub use status::{DamagedFile, EngineStatus, SchedulerStatus};
 
 pub(crate) use backup::FilePins;
 pub(crate) use core::Core;
-pub(crate) use holds::LogHold;
+pub(crate) use poison::Poison;
 
 #[cfg(test)]
 #[allow(

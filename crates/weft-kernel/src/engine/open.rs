@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use weft_env::sync::Mutex;
-use weft_env::{DirLock, Env};
+use weft_env::{DirLock, Env, Handles};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
 use super::backup::FilePins;
 use super::core::{Core, Methods, method};
-use super::holds::LogHolds;
+use super::ends::Named;
 use super::options::EngineOptions;
 use super::poison::Poison;
 use super::redo::Redo;
@@ -20,15 +20,15 @@ use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TableRef};
 use crate::lock::LockTable;
-use crate::log::{Log, LogEnd, LogOptions};
+use crate::log::{Log, LogEnd, read_log};
 use crate::manifest::{Hooks, Manifest, RecoveredManifest};
 use crate::sched::{Load, Runner, Wake};
 use crate::services::{Services, parse_file_name};
 use crate::step::{Step, reached};
 use crate::table::Method;
-use crate::txn::{RecentCommits, Timeline};
+use crate::txn::{Bookkeeping, RecentCommits, Timeline};
 
 /// The file that is locked.
 const LOCK_FILE: &str = "LOCK";
@@ -37,7 +37,6 @@ const LOCK_FILE: &str = "LOCK";
 pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Core> {
     options.check()?;
     let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
-    create_dir(&env, dir)?;
     let dir_lock = lock_dir(&env, dir, &options)?;
     let (manifest, recovered) = Manifest::open(&env, dir)?;
     let manifest = Arc::new(manifest.rewritten_above(options.manifest_bytes));
@@ -46,35 +45,36 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
     let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
-    let cores = if options.cores == 0 { env.spawn.parallelism() } else { options.cores };
     let services = Arc::new(Services {
         dir: dir.to_owned(),
         manifest: manifest.clone(),
         cache: cache.clone(),
         block_cache: cache.clone(),
+        handles: Handles::new(env.fs.clone(), options.open_files(&*env.fs)),
         options: options.clone(),
         timeline: timeline.clone(),
-        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores, options.scheduler)),
+        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(&env, &options), options.scheduler)),
         row_budget,
+        account: Arc::default(),
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
+        poison: Arc::new(Poison::default()),
         pins: FilePins::default(),
     });
     let catalog = Arc::new(Catalog::new());
     catalog.raise_next_id(recovered.table_max.0 + 1);
-    let (end, attached) = recover(&env, &methods, &services, &catalog, recovered.tables)?;
+    let (end, attached) = recover(&env, &methods, &services, &catalog, recovered)?;
+    manifest.settle()?;
     timeline.recover_to(end.last_timestamp);
     reached(Step::RecoveryLogReplayed);
-    let log_options = LogOptions { segment_bytes: options.log_segment_bytes, ..LogOptions::default() };
-    let log = Arc::new(Log::create_or_continue(&env, dir, log_options, end)?);
+    let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
     reached(Step::RecoveryLogContinued);
     manifest.connect(hooks(&log, &methods, &catalog));
     forget_dropped(&manifest, &catalog)?;
     remove_orphans(&env, dir, &names, &manifest, &attached)?;
     reached(Step::RecoveryOrphansRemoved);
-    for table in catalog.all() {
-        table.recover_row_ids()?;
-    }
+    catalog.all().iter().try_for_each(TableRef::recover_row_ids)?;
+    let (lending, [commits, read_sets]) = share_memory(&services, &cache);
     Ok(Core {
         env,
         dir: dir.to_owned(),
@@ -82,7 +82,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         query_slots: Pool::new("query", "query_slots", options.query_slots),
         options,
         methods,
-        lending: Arc::new(Lending::new(cache.clone(), services.row_budget.clone(), services.options.lend_row_memory)),
+        lending: Arc::new(lending),
+        poison: services.poison.clone(),
         services,
         timeline,
         log,
@@ -90,13 +91,12 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         cache,
         catalog,
         locks: LockTable::new(),
-        recent: RecentCommits::default(),
+        recent: RecentCommits::new(commits),
+        read_sets,
         runner: Runner::default(),
         monitor_bell: Wake::default(),
-        poison: Poison::default(),
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),
-        log_holds: LogHolds::default(),
         async_commits: AsyncCommits::default(),
         closed: AtomicBool::new(false),
         stop: AtomicBool::new(false),
@@ -105,9 +105,40 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     })
 }
 
+/// What an opening that failed would have said of the ends of the log and the manifest, had it come so far: what is
+/// missing there explains the rest.
+fn incomplete(env: &Env, dir: &Path, named: &Named) -> Option<Error> {
+    let mut reader = read_log(env, dir).ok()?;
+    while reader.next().ok()?.is_some() {}
+    named.check(&reader.finish()).err()
+}
+
+/// Who gets memory of whom: the cache of row tables, less what is known of files; serializable transactions of them.
+fn share_memory(services: &Services, cache: &Arc<CachePool>) -> (Lending, [Arc<Bookkeeping>; 2]) {
+    let Services { options, row_budget, account, manifest, .. } = services;
+    manifest.charge_to(account);
+    let halves = [(); 2].map(|()| Bookkeeping::half(options.serializable_memory_bytes, row_budget));
+    (Lending::new(cache.clone(), row_budget, account, options.lend_row_memory), halves)
+}
+
 type Attached = std::collections::BTreeSet<FileId>;
 
+/// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed.
 fn recover(
+    env: &Env,
+    methods: &Methods,
+    services: &Arc<Services>,
+    catalog: &Catalog,
+    manifest: RecoveredManifest,
+) -> Result<(LogEnd, Attached)> {
+    let named = Named::from(&manifest);
+    let (end, attached) = redo(env, methods, services, catalog, manifest.tables)
+        .map_err(|error| incomplete(env, &services.dir, &named).unwrap_or(error))?;
+    named.check(&end)?;
+    Ok((end, attached))
+}
+
+fn redo(
     env: &Env,
     methods: &Methods,
     services: &Arc<Services>,
@@ -120,6 +151,7 @@ fn recover(
         services,
         catalog,
         recovered: tables,
+        opened: BTreeMap::new(),
         changed: BTreeMap::new(),
         attached: Attached::new(),
     };
@@ -144,7 +176,14 @@ pub(super) fn create_dir(env: &Env, dir: &Path) -> Result<()> {
     changed.into_iter().rev().try_for_each(|parent| env.fs.sync_dir(parent)).map_err(failed)
 }
 
+/// The cores that queries and jobs share.
+fn cores(env: &Env, options: &EngineOptions) -> usize {
+    if options.cores == 0 { env.spawn.parallelism() } else { options.cores }
+}
+
+/// Takes the directory, made when missing.
 fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn DirLock>> {
+    create_dir(env, dir)?;
     let owner = options.owner.clone().unwrap_or_else(|| format!("pid {}", std::process::id()));
     env.fs.lock(&dir.join(LOCK_FILE), &owner).map_err(|error| {
         if error.kind() != io::ErrorKind::WouldBlock {
@@ -172,16 +211,22 @@ fn next_file(names: &[String], recovered: &RecoveredManifest) -> FileId {
 fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hooks {
     // Weak: the catalog's tables hold the manifest.
     let (log, methods, catalog) = (log.clone(), methods.clone(), Arc::downgrade(catalog));
+    let named = log.clone();
     Hooks {
-        flush: Box::new(move || log.flush()),
+        flush: Box::new(move || log.flush().map(|()| log.durable_lsn())),
+        name_edits: Box::new(move || named.name_edits()),
         fold: Box::new(move |id, payloads| {
             if id == TableId(0) {
                 // Each payload is the whole catalog.
                 return Ok(payloads.last().cloned().unwrap_or_default());
             }
-            let entry = catalog.upgrade().and_then(|catalog| catalog.by_id(id));
+            let catalog = catalog.upgrade();
+            if catalog.as_ref().is_some_and(|catalog| catalog.buildings.has(id)) {
+                return crate::index::fold(payloads);
+            }
+            let entry = catalog.and_then(|catalog| catalog.by_id(id));
             let entry = entry.ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
-            if entry.table.as_index.is_some() {
+            if crate::index::table_of(&entry.table.def)?.is_some() {
                 return crate::index::fold(payloads);
             }
             method(&methods, &entry.table.def.method)?.fold(payloads)
@@ -189,7 +234,8 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
     }
 }
 
-/// Forgets tables whose drop the catalog has behind it: a crash came between the two.
+/// Forgets tables whose drop the catalog has behind it, as a crash came between the two, and indexes whose making did
+/// not come to its commit.
 fn forget_dropped(manifest: &Manifest, catalog: &Catalog) -> Result<()> {
     let known = manifest.files().into_iter().map(|(id, _)| id).collect::<std::collections::BTreeSet<_>>();
     for id in known.into_iter().filter(|&id| id != TableId(0) && catalog.by_id(id).is_none()) {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use weft_env::Fs;
 use weft_format::{Code, Error, Result};
 
+use crate::log::LogOptions;
 use crate::sched::SchedulerMode;
 
 /// When a commit is acknowledged.
@@ -28,8 +30,20 @@ pub struct EngineOptions {
     pub cache_bytes: u64,
     /// Whether the cache pool may also keep what row tables leave of their memory.
     pub lend_row_memory: bool,
+    /// How many data files are kept open; 0: half of what the process may have open, the rest is for sockets, the log
+    /// and what is being written.
+    pub open_files: usize,
+    /// Memory for what serializable transactions have read and what was committed beside them, of row memory: an eighth
+    /// of that, or this if it is less. Beyond, whole tables count instead of rows: more transactions must run again.
+    pub serializable_memory_bytes: u64,
     /// A log segment grows to about this size.
     pub log_segment_bytes: u64,
+    /// The log's segments are filled with zeros this far ahead of what is written.
+    pub log_zero_ahead_bytes: u64,
+    /// Records that wait for the disk take about this much memory at most: who adds more waits for a write.
+    pub log_batch_bytes: usize,
+    /// The changes of a transaction are handed to the log in pieces of about this size, or of a quarter of a segment.
+    pub log_chunk_bytes: usize,
     /// The log is kept at most about this long: more of it makes the tables that hold it freeze and convert.
     pub checkpoint_log_bytes: u64,
     /// The manifest is rewritten when it is longer than this and than four times its first part.
@@ -50,6 +64,8 @@ pub struct EngineOptions {
     pub scheduler: SchedulerMode,
     /// The cores that queries and jobs share; 0: as many as the machine has.
     pub cores: usize,
+    /// Opened to be repaired: indexes that cannot be opened keep nobody from their tables, even unique ones.
+    pub repairing: bool,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
     /// Options of WITH for tables that are made without them. A table keeps what it was made with.
@@ -63,7 +79,12 @@ impl Default for EngineOptions {
             row_memory_bytes: 256 << 20,
             cache_bytes: 512 << 20,
             lend_row_memory: false,
+            open_files: 0,
+            serializable_memory_bytes: u64::MAX,
             log_segment_bytes: 16 << 20,
+            log_zero_ahead_bytes: 1 << 20,
+            log_batch_bytes: 8 << 20,
+            log_chunk_bytes: 256 << 10,
             checkpoint_log_bytes: 64 << 20,
             manifest_bytes: 1 << 20,
             durability: Durability::Full,
@@ -74,13 +95,34 @@ impl Default for EngineOptions {
             workers: 2,
             scheduler: SchedulerMode::Cost,
             cores: 0,
+            repairing: false,
             owner: None,
             table_options: BTreeMap::new(),
         }
     }
 }
 
+/// Data files that are kept open at most, unless the options say so: each takes a little memory of the system, too.
+const OPEN_FILES_MAX: u64 = 32_768;
+/// Data files that are kept open where nobody knows how many may be.
+const OPEN_FILES_UNKNOWN: u64 = 1024;
+
 impl EngineOptions {
+    /// How many data files are kept open.
+    pub(super) fn open_files(&self, fs: &dyn Fs) -> usize {
+        let derived = || fs.open_files_max().map_or(OPEN_FILES_UNKNOWN, |most| (most / 2).min(OPEN_FILES_MAX)) as usize;
+        if self.open_files == 0 { derived() } else { self.open_files }
+    }
+
+    /// Sizes of the log's files and buffers.
+    pub(super) fn log(&self) -> LogOptions {
+        LogOptions {
+            segment_bytes: self.log_segment_bytes,
+            zero_ahead_bytes: self.log_zero_ahead_bytes,
+            batch_bytes_max: self.log_batch_bytes,
+        }
+    }
+
     /// Refuses what cannot work.
     pub(super) fn check(&self) -> Result<()> {
         let bad = |what: &str| Err(Error::new(Code::InvalidParameterValue, what.to_owned()));
@@ -92,6 +134,9 @@ impl EngineOptions {
         }
         if self.log_segment_bytes < 4096 {
             return bad("log_segment_bytes is less than 4096; raise it");
+        }
+        if self.log_batch_bytes == 0 || self.log_chunk_bytes == 0 {
+            return bad("log_batch_bytes or log_chunk_bytes is 0; each must be at least 1");
         }
         if self.transaction_slots == 0 || self.query_slots == 0 {
             return bad("transaction_slots or query_slots is 0; each must be at least 1");

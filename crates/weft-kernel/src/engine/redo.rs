@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
+use weft_format::{Code, Error, FileId, Result, TableId, Timestamp, TxnId};
 
 use super::core::{Methods, method};
 use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image, decode_object};
@@ -17,7 +17,7 @@ use crate::fault::{self, Fault};
 use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::services::Services;
-use crate::table::{Change, RecoveredTable, TableContext};
+use crate::table::{Change, RecoveredTable, Table, TableContext, Unavailable};
 
 /// Recovery's state.
 pub(super) struct Redo<'a> {
@@ -27,8 +27,10 @@ pub(super) struct Redo<'a> {
     pub(super) catalog: &'a Catalog,
     /// What the manifest knows of each table.
     pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
-    /// Rows that the log changes, by table: their indexes are brought up to date at the end.
-    pub(super) changed: BTreeMap<TableId, BTreeSet<Vec<u8>>>,
+    /// Files and cuts of the tables that are open, for those on which redo fails.
+    pub(super) opened: BTreeMap<TableId, RecoveredTable>,
+    /// Rows that the log changes, by table, and when it does last: their indexes are brought up to date at the end.
+    pub(super) changed: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
     /// Files that attach records name: they are no orphans although no manifest edit names them yet.
     pub(super) attached: BTreeSet<FileId>,
 }
@@ -91,14 +93,31 @@ impl Redo<'_> {
             return Ok(());
         }
         for (id, keys) in std::mem::take(&mut self.changed) {
-            let Some(entry) = self.catalog.by_id(id) else { continue };
+            let Some(entry) = self.catalog.by_id(id).filter(|entry| entry.table.table.unavailable().is_none()) else {
+                continue;
+            };
             let indexes = entry.table.indexes();
             if indexes.is_empty() || entry.table.drop_ts() != Timestamp::MAX {
                 continue;
             }
-            for key in keys {
-                let Some(newest) = entry.table.table.newest(&key)? else { continue };
-                let Some(row) = entry.table.table.read_row(&key, Timestamp::MAX)? else { continue };
+            for (key, ts) in keys {
+                // What an index has in its files is read no more: a part that cannot be read concerns who needs it.
+                if indexes.iter().all(|index| index.store().cut() >= ts) {
+                    continue;
+                }
+                let found = entry.table.table.newest(&key).and_then(|newest| {
+                    let row = entry.table.table.read_row(&key, Timestamp::MAX)?;
+                    Ok(newest.zip(row))
+                });
+                let (newest, row) = match found {
+                    Ok(Some(found)) => found,
+                    Ok(None) => continue,
+                    Err(error) if stays_in_its_table(&error) => {
+                        self.give_up(id, &error, true);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                };
                 indexes.iter().for_each(|index| index.add_row(&key, &row, newest.insert_ts, &mut value));
             }
         }
@@ -180,10 +199,10 @@ impl Redo<'_> {
         match change {
             Change::Insert { key, row } | Change::Put { key, row } => {
                 table.codec.check(row)?;
-                self.changed.entry(id).or_default().insert(key.clone());
+                self.changed.entry(id).or_default().insert(key.clone(), ts);
             }
             Change::Update { key, values } => {
-                self.changed.entry(id).or_default().insert(key.clone());
+                self.changed.entry(id).or_default().insert(key.clone(), ts);
                 if values.iter().any(|(column, _)| *column >= table.codec.column_count()) {
                     return Err(Error::corrupt(format!("commit {ts} updates a column that table {id} does not have")));
                 }
@@ -193,7 +212,26 @@ impl Redo<'_> {
             Change::Attach(..) => {}
             Change::Delete { .. } | Change::Clear { .. } => {}
         }
-        table.table.replay(ts, change)
+        match table.table.replay(ts, change) {
+            Err(error) if stays_in_its_table(&error) => {
+                self.give_up(id, &error, true);
+                Ok(())
+            }
+            replayed => replayed,
+        }
+    }
+
+    /// From here on the table is there and answers with an error: redo could not read what it needs of it.
+    fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
+        let Some(entry) = self.catalog.by_id(id) else { return };
+        let (def, opened) = (entry.table.def.clone(), entry.table.table.clone());
+        let recovered = self.opened.remove(&id).unwrap_or_default();
+        let table = Unavailable::new(self.context(def), &recovered, error).instead_of(opened, has_changes);
+        self.catalog.replace_table(id, &Arc::new(table));
+    }
+
+    fn context(&self, def: Arc<TableDef>) -> TableContext {
+        TableContext { def, env: self.env.clone(), services: self.services.clone() }
     }
 
     fn create(&mut self, ts: Timestamp, mut definition: &[u8]) -> Result<()> {
@@ -242,19 +280,45 @@ impl Redo<'_> {
 
     fn open_table(&mut self, def: Arc<TableDef>) -> Result<TableRef> {
         let recovered = self.recovered.remove(&def.id).unwrap_or_default();
-        let context = TableContext { def: def.clone(), env: self.env.clone(), services: self.services.clone() };
+        let context = self.context(def.clone());
         if let Some(owner) = crate::index::table_of(&def)? {
             let owner = self.catalog.by_id(owner).ok_or_else(|| {
                 Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
             })?;
-            let relation = TableRef::of_index(def, Index::open(context, &recovered, &owner.table)?);
-            owner.table.add_index(relation.clone());
-            return Ok(relation);
+            return match Index::open(context.clone(), &recovered, &owner.table) {
+                Ok(index) => {
+                    let relation = TableRef::of_index(def, index);
+                    owner.table.add_index(relation.clone());
+                    Ok(relation)
+                }
+                Err(error) if stays_in_its_table(&error) => {
+                    // Nobody would test what it keeps unique; an index that is not unique is missed by no answer.
+                    if def.options.contains_key("unique") && !self.services.options.repairing {
+                        self.give_up(owner.table.id(), &error, false);
+                    }
+                    let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.table)?;
+                    let table = Arc::new(Unavailable::new(context, &recovered, &error));
+                    // What it is of what; nobody feeds or reads it.
+                    Ok(TableRef { table, ..TableRef::of_index(def, empty) })
+                }
+                Err(error) => Err(error),
+            };
         }
         let method = method(self.methods, &def.method)?;
-        let table = method.open(context, recovered)?;
+        let known = RecoveredTable { cut: recovered.cut, files: recovered.files.clone(), payloads: Vec::new() };
+        let table: Arc<dyn Table> = match method.open(context.clone(), recovered) {
+            Ok(table) => table,
+            Err(error) if stays_in_its_table(&error) => Arc::new(Unavailable::new(context, &known, &error)),
+            Err(error) => return Err(error),
+        };
+        self.opened.insert(def.id, known);
         Ok(TableRef::new(def, table))
     }
+}
+
+/// Whether an error is about the files of one table: damaged, missing, or not readable.
+fn stays_in_its_table(error: &Error) -> bool {
+    matches!(error.code(), Code::DataCorrupted | Code::Io | Code::UndefinedFile)
 }
 
 fn unknown_table(ts: Timestamp, id: TableId) -> Error {

@@ -1,13 +1,15 @@
 //! The engine in numbers.
 
-use weft_format::Timestamp;
+use weft_env::HandleCounters;
+use weft_format::{TableId, Timestamp};
 
 use super::core::Core;
+use crate::account::Kept;
 use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
-use crate::sched::{Comparison, Forecast, Phi, PhiSet, SchedulerMode};
-use crate::table::JobKind;
+use crate::sched::{Comparison, Forecast, JobTotal, Phi, PhiSet, SchedulerMode};
+use crate::table::{Damage, JobKind};
 
 /// What an engine is and did since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +26,26 @@ pub struct EngineStatus {
     pub row_memory_bytes: u64,
     /// Its limit.
     pub row_memory_limit_bytes: u64,
+    /// Of it, what serializable transactions have read and what was committed beside them.
+    pub serializable_memory_bytes: u64,
+    /// What is known of data files: footers, filters of keys, statistics. The cache keeps less by as much.
+    pub file_memory_bytes: u64,
+    /// Delete marks; the same.
+    pub mark_memory_bytes: u64,
+    /// Payloads of the manifest; the same.
+    pub manifest_memory_bytes: u64,
     /// Jobs that ended well.
     pub jobs_run: u64,
     /// Jobs that failed.
     pub jobs_failed: u64,
-    /// By kind: jobs that ended, and the time they took, nanoseconds.
-    pub jobs_by_kind: Vec<(JobKind, u64, u64)>,
+    /// Jobs that failed and rest until they are tried again, the work between jobs among them.
+    pub jobs_resting: u64,
+    /// Data files and tables that could not be read when they were needed last.
+    pub damaged_files: u64,
+    /// Open data files.
+    pub handles: HandleCounters,
+    /// By kind: the jobs that ended, and what they took.
+    pub jobs_by_kind: Vec<(JobKind, JobTotal)>,
     /// How long jobs have worked, also those that still run, without their pauses, nanoseconds.
     pub jobs_worked_nanos: u64,
     /// The last timestamp handed out.
@@ -46,6 +62,19 @@ pub struct EngineStatus {
     pub transactions: PoolStatus,
     /// Long queries and who waits to run one.
     pub queries: PoolStatus,
+}
+
+/// A data file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// Its table, or index.
+    pub table: TableId,
+    /// The name of that.
+    pub name: String,
+    /// What is wrong; names the file.
+    pub error: String,
+    /// What to do.
+    pub hint: Option<String>,
 }
 
 /// What the scheduler of jobs expects, found, and learned.
@@ -80,8 +109,26 @@ pub(super) fn scheduler(core: &Core) -> SchedulerStatus {
     }
 }
 
+/// The files of all relations that could not be read.
+pub(super) fn damaged_files(core: &Core) -> Vec<DamagedFile> {
+    let tables = core.catalog.all();
+    let alive = tables.iter().filter(|table| table.drop_ts() == Timestamp::MAX);
+    alive
+        .flat_map(|table| {
+            let told = |Damage { error, .. }: Damage| DamagedFile {
+                table: table.def.id,
+                name: table.def.name.clone(),
+                error: error.message().to_owned(),
+                hint: error.hint_text().map(str::to_owned),
+            };
+            table.table.damage().into_iter().map(told).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 pub(super) fn status(core: &Core) -> EngineStatus {
     let (jobs_run, jobs_failed) = core.runner.counts();
+    let account = &core.services.account;
     EngineStatus {
         poisoned: core.poison.cause().map(str::to_owned),
         log_bytes: core.log.bytes(),
@@ -89,8 +136,15 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         cache: core.cache.counters(),
         row_memory_bytes: core.services.row_budget.used_bytes(),
         row_memory_limit_bytes: core.services.row_budget.limit_bytes(),
+        serializable_memory_bytes: core.recent.memory_bytes().1 + core.read_sets.used_bytes(),
+        file_memory_bytes: account.bytes(Kept::Files),
+        mark_memory_bytes: account.bytes(Kept::Marks),
+        manifest_memory_bytes: account.bytes(Kept::Manifest),
         jobs_run,
         jobs_failed,
+        jobs_resting: core.runner.resting_count() as u64 + u64::from(core.runner.house_trouble(core).is_some()),
+        damaged_files: damaged_files(core).len() as u64,
+        handles: core.services.handles.counters(),
         jobs_by_kind: core.runner.by_kind(),
         jobs_worked_nanos: core.services.load.worked_nanos(),
         last_sequenced: core.timeline.last_sequenced(),

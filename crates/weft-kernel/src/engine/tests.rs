@@ -7,10 +7,12 @@ use weft_format::{Code, TableId};
 use crate::testing::{Scratch, by_hand, create, get, key, new_table, open_with, put, row};
 use crate::{Engine, EngineOptions};
 
+mod completeness;
 mod crash;
 mod faults;
 #[cfg(feature = "faults")]
 mod planted;
+mod retention;
 mod speed;
 
 fn open(scratch: &Scratch) -> Arc<Engine> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use weft_env::JoinHandle;
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, Lsn, Result};
 
 use super::core::Core;
 use crate::sched::{self, LOOK, Ran, Wake};
@@ -15,6 +15,8 @@ use crate::sched::{self, LOOK, Ran, Wake};
 const FLUSH_DELAY: Duration = Duration::from_millis(10);
 /// How often idle threads look around.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
+/// So long after the last write the manifest names the end of the log.
+const QUIET: Duration = Duration::from_secs(1);
 /// The least that a worker waits for the moment at which idle cores are expected: looking costs something, too.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
@@ -68,7 +70,7 @@ fn work(core: &Core) {
     let mut heard = 0;
     while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
         let rings = core.services.wake.rings();
-        // What fails here has poisoned the engine or is tried again after a pause (sched 2).
+        // What fails here has stopped the engine or is tried again after a pause (sched 2).
         let ran = core.runner.run_scheduled(core).unwrap_or(Ran::Busy);
         let kept_house = core.keep_house(ran);
         if ran != Ran::Job && !kept_house {
@@ -90,13 +92,35 @@ fn watch(core: &Core) {
     }
 }
 
-/// Writes asynchronous commits to disk until the engine stops.
+/// A moment without commits: it ends with the manifest naming the end of the log, so that damage to its last blocks is
+/// told from an unfinished write (docs/format/log.md).
+struct Quiet {
+    end: Lsn,
+    since_nanos: u64,
+}
+
+impl Quiet {
+    fn look(&mut self, core: &Core) {
+        let (end, now) = (core.log.durable_lsn(), core.env.clock.monotonic_nanos());
+        if end != self.end {
+            *self = Quiet { end, since_nanos: now };
+        } else if now - self.since_nanos >= QUIET.as_nanos() as u64 {
+            self.since_nanos = now;
+            // A full disk: the next try comes after as long again.
+            let _ = core.name_log_end();
+        }
+    }
+}
+
+/// Writes asynchronous commits to disk until the engine stops, and names the log's end when it has been quiet.
 fn flush(core: &Core) {
     let commits = &core.async_commits;
+    let mut quiet = Quiet { end: Lsn(0), since_nanos: core.env.clock.monotonic_nanos() };
     while !core.stop.load(Ordering::Acquire) {
         let rings = commits.wake.rings();
         if !commits.pending.load(Ordering::Acquire) {
             commits.wake.wait(rings, LOOK_AROUND);
+            quiet.look(core);
             continue;
         }
         core.env.clock.sleep(FLUSH_DELAY);

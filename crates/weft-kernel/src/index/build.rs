@@ -92,7 +92,8 @@ impl IndexStore {
     }
 
     /// Makes built files part of the index at `ts`: at the installation of the commit that names them, before it is
-    /// published, and at its redo. No entry of theirs is older then.
+    /// published, and at its redo. No entry of theirs is older then. [`Timestamp::MAX`]: readers find them, and their
+    /// commit, which attaches them again, is still to come; until then no edit lists them (buildings 3).
     pub fn attach(&self, files: &[FileId], ts: Timestamp) -> Result<()> {
         if ts <= self.cut() {
             // Redo of what the manifest has listed; merges may have taken the files since.
@@ -100,6 +101,8 @@ impl IndexStore {
         }
         let known = self.layout().runs();
         let mut attached = Vec::new();
+        let early = files.iter().filter_map(|file| known.get(file)).filter(|run| run.attached_at() == Timestamp::MAX);
+        early.for_each(|run| run.attach_at(ts));
         for &file in files.iter().filter(|file| !known.contains_key(file)) {
             let built = self.built.lock().remove(&file);
             let run = built.map_or_else(|| self.files.open(file).map(Arc::new), Ok)?;
@@ -210,7 +213,10 @@ impl<'a> Cut<'a> {
 
     fn end_run(&mut self) -> Result<()> {
         if let Some(writer) = self.writer.take() {
-            self.runs.0.push(Arc::new(writer.finish()?));
+            let run = Arc::new(writer.finish()?);
+            self.runs.0.push(run.clone());
+            // Here and not at the end: a run that is not durable keeps a handle of its own (run 3).
+            run.sync()?;
         }
         Ok(())
     }

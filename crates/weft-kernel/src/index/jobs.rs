@@ -158,6 +158,9 @@ impl IndexStore {
         let Range { low, runs, stale } = &layout.ranges[range];
         let high = layout.range_end(range);
         let runs: Vec<&Arc<Run>> = runs.iter().filter(|run| run.is_listed()).collect();
+        if runs.iter().any(|run| run.is_set_back()) {
+            return None;
+        }
         let shape = |run: &&Arc<Run>| {
             let ((entries, bytes), (misses, false_positives)) = (run.footer.share(low, high), run.misses());
             RunShape { bytes, entries, misses, false_positives, filter_bits: run.footer.filter.bits }

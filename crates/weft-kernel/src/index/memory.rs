@@ -16,7 +16,8 @@
 //!    Pieces may still be merged then; that changes what lies where, not what is there.
 //! 3. What it charged to the row budget it gives back with its last reference.
 //! 4. A small Bloom filter knows the values: it never denies one that was added. So a lookup searches few of the
-//!    memories that wait to be written.
+//!    memories that wait to be written. A memory of few entries has none. It is made, of all that is there, under the
+//!    lock under which entries come; who found none before looks again there.
 //! 5. One thread at a time merges, a stretch of neighbours into one; others only put pieces behind it.
 //!
 //! Concurrency: entries and pieces are put in, found and exchanged under one lock, for a short time; merges run outside
@@ -25,8 +26,8 @@
 //! Source: SG-ColBase, section 5, has a skip list per partition in this place; its nodes lie far from each other, so a
 //! search waits for memory at every step. Pieces are a log-structured merge tree's levels (O'Neil et al., 1996).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::RwLock;
 use weft_format::Timestamp;
@@ -49,6 +50,8 @@ const PIECE_BYTES_MAX: usize = 2 << 20;
 /// Entries that a scan copies at first and at most at once.
 const BATCH_MIN: usize = 4;
 const BATCH_MAX: usize = 256;
+/// A memory of so many entries has a filter; smaller ones earlier.
+const FILTER_ENTRIES_MIN: u64 = 256;
 /// Words of the filter that lie side by side, in which all bits of a value are.
 const LINE_WORDS: u64 = 8;
 
@@ -58,7 +61,8 @@ pub(crate) struct Memory {
     pub(crate) number: u64,
     from: AtomicU64,
     held: RwLock<Held>,
-    filter: Box<[AtomicU64]>,
+    filter: OnceLock<Box<[AtomicU64]>>,
+    filter_words: u64,
     entries: AtomicU64,
     bytes: AtomicU64,
     budget: Arc<RowBudget>,
@@ -91,7 +95,8 @@ impl Memory {
             number,
             from: AtomicU64::new(from.0),
             held: RwLock::default(),
-            filter: (0..filter_words).map(|_| AtomicU64::new(0)).collect(),
+            filter: OnceLock::new(),
+            filter_words,
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             budget,
@@ -120,7 +125,7 @@ impl Memory {
     }
 
     fn filter_bits(&self, hash: u64) -> [(usize, u64); 3] {
-        let lines = self.filter.len() as u64 / LINE_WORDS;
+        let lines = self.filter_words / LINE_WORDS;
         let line = (hash & (lines - 1)) * LINE_WORDS;
         let bit = |shift: u32| ((line + (hash >> shift) % LINE_WORDS) as usize, 1u64 << (hash >> (shift + 3) & 63));
         [bit(37), bit(46), bit(55)]
@@ -128,23 +133,55 @@ impl Memory {
 
     /// Whether entries of the value with this hash ([`value_hash`]) may be here; false is certain.
     pub(crate) fn may_contain(&self, hash: u64) -> bool {
-        self.filter_bits(hash).iter().all(|&(word, bit)| self.filter[word].load(Ordering::Acquire) & bit != 0)
+        let Some(filter) = self.filter.get() else { return true };
+        self.filter_bits(hash).iter().all(|&(word, bit)| filter[word].load(Ordering::Acquire) & bit != 0)
     }
 
-    fn note_value(&self, value: &[u8]) {
+    fn note_value(&self, filter: &[AtomicU64], value: &[u8]) {
         for (word, bit) in self.filter_bits(value_hash(value)) {
             // Most bits of a value that comes often are set: a load spares the cache line the write.
-            if self.filter[word].load(Ordering::Relaxed) & bit == 0 {
-                self.filter[word].fetch_or(bit, Ordering::Release);
+            if filter[word].load(Ordering::Relaxed) & bit == 0 {
+                filter[word].fetch_or(bit, Ordering::Release);
             }
         }
     }
 
+    /// Bytes of the filter, charged besides.
+    pub(super) fn filter_bytes(&self) -> u64 {
+        self.filter.get().map_or(0, |filter| filter.len() as u64 * 8)
+    }
+
+    /// Puts values into the filter; false when there is none yet.
+    fn note_values<'a>(&self, values: impl Iterator<Item = &'a [u8]>) -> bool {
+        let Some(filter) = self.filter.get() else { return false };
+        values.for_each(|value| self.note_value(filter, value));
+        true
+    }
+
+    /// Makes the filter once there are entries enough for it (memory 4).
+    fn make_filter(&self, held: &Held) {
+        let batches = || held.pieces.iter().map(|piece| &**piece).chain([&held.tail]);
+        let count: usize = batches().map(Batch::len).sum();
+        if self.filter.get().is_some() || (count as u64) < (self.filter_words / 16).clamp(8, FILTER_ENTRIES_MIN) {
+            return;
+        }
+        let filter: Box<[AtomicU64]> = (0..self.filter_words).map(|_| AtomicU64::new(0)).collect();
+        for batch in batches() {
+            (0..batch.len()).for_each(|index| self.note_value(&filter, batch.value(index)));
+        }
+        self.budget.charge(self.filter_words * 8);
+        self.filter.set(filter).expect("it is made under the lock");
+    }
+
     /// Adds an entry.
     pub(crate) fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) -> Added {
-        self.note_value(value);
+        let noted = self.note_values([value].into_iter());
         let can_merge = {
             let mut held = self.held.write();
+            if !noted && !self.note_values([value].into_iter()) {
+                self.make_filter(&held);
+                self.note_values([value].into_iter());
+            }
             held.tail.push(value, key, ts);
             held.end_tail() && held.mergeable().is_some()
         };
@@ -154,9 +191,14 @@ impl Memory {
     /// Adds sorted entries.
     pub(crate) fn add_sorted(&self, entries: Batch) -> Added {
         let (count, size) = (entries.len(), entries.size());
-        (0..count).for_each(|index| self.note_value(entries.value(index)));
+        let values = || (0..count).map(|index| entries.value(index));
+        let noted = self.note_values(values());
         let can_merge = {
             let mut held = self.held.write();
+            if !noted && !self.note_values(values()) {
+                self.make_filter(&held);
+                self.note_values(values());
+            }
             let grows = if count >= PIECE_ENTRIES_MIN {
                 held.pieces.push(Arc::new(entries));
                 true
@@ -260,7 +302,7 @@ impl Held {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        self.budget.release(self.bytes());
+        self.budget.release(self.bytes() + self.filter_bytes());
     }
 }
 

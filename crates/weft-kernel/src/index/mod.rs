@@ -20,7 +20,7 @@
 //! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
 //! | `parts` | what an index orders rows by: columns and expressions |
 //! | `select` | scans that an index answers |
-//! | `store`, `check` | the index: open, add, freeze, read; statistics and tests of everything |
+//! | `store`, `check`, `check_rows` | the index: open, add, freeze, read; statistics and tests of everything |
 //! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |
 //!
 //! An entry says that some version of the row had, has or will have this value; whoever reads looks at the row. So an
@@ -34,6 +34,7 @@ mod batch;
 mod block;
 mod build;
 mod check;
+mod check_rows;
 mod cursor;
 mod entry;
 mod filter;

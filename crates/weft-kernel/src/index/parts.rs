@@ -189,7 +189,7 @@ impl IndexedRows {
 
     fn evaluate(&self, expr: &Expr, columns: &[usize], row: &[u8]) -> Result<Value> {
         let values: Vec<Value> = columns.iter().map(|&column| self.codec.get(row, column).to_value()).collect();
-        expr.eval(&values, &EvalContext::NONE)
+        expr.eval(&values, &EvalContext::none())
     }
 
     /// The values of the parts.
@@ -217,7 +217,14 @@ impl Keep for IndexedRows {
         let Some(table) = self.table.upgrade() else { return Ok(true) };
         // A later version with this value, or one that the predicate lets in again, has added the entry again, above
         // the horizon.
-        let row = table.read_row(key, self.services.horizon())?;
+        let row = loop {
+            let horizon = self.services.horizon();
+            let row = table.read_row(key, horizon)?;
+            // Not there, or gone since: the horizon has moved on, and a job has dropped the version.
+            if row.is_some() || self.services.horizon() == horizon {
+                break row;
+            }
+        };
         let mut present = Vec::with_capacity(value.len());
         Ok(row.is_some_and(|row| self.has_by(&row, value, &mut present)))
     }

@@ -12,8 +12,8 @@
 //! 2. A file that a statement attached is listed by the first edit whose cut reaches its commit; only then is it
 //!    merged.
 //! 3. A range that another job merges is not split.
-//! 4. After a failed edit files are removed only when the failure was clean (full disk): after any other nobody knows
-//!    which files the manifest names.
+//! 4. After a failed edit files are removed, unless the manifest stopped: then nobody knows which files it names.
+//! 5. Between a durable edit and the switch nothing fails: a panic there stops the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,16 +82,16 @@ impl IndexStore {
             removed: plan.payload.removed.clone(),
             payload: plan.payload.encode(),
         };
-        if let Err(error) = self.context.services.apply_edit(edit) {
-            if error.code() == Code::DiskFull {
+        let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
+            if error.code() != Code::Poisoned {
                 outcome.outputs.iter().for_each(|run| run.set_obsolete());
             }
-            return Err(error);
-        }
+        })?;
         outcome.job.reached(JobStep::EditDurable);
         self.set_cut(plan.cut);
         plan.attached.iter().chain(outcome.outputs).for_each(|run| run.set_listed());
         self.switch(outcome, &plan.borders);
+        durable.followed();
         outcome.job.reached(JobStep::Switched);
         Ok(())
     }

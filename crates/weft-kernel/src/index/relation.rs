@@ -40,8 +40,8 @@ use super::{IndexStatistics, fold_payloads};
 use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
 use crate::table::{
-    Attachment, Base, Change, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
-    Replay, Scan, ScanOutput, ScanRequest, Table, TableContext, TableStatistics, TableWrites, VisitRow, Write,
+    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable,
+    Replace, Replay, Scan, ScanOutput, ScanRequest, TableContext, TableStatistics, TableWrites, VisitRow, Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -205,7 +205,7 @@ pub struct Index {
     /// Whether such a row was installed.
     met_failure: AtomicBool,
     store: IndexStore,
-    rows: IndexedRows,
+    pub(super) rows: IndexedRows,
     /// Where the table keeps its list of indexes.
     owner: Weak<TableShared>,
     /// Snapshots from here on may use it.
@@ -489,44 +489,6 @@ impl Index {
             self.store.note_stale(value);
         }
     }
-
-    /// Compares with the table, as of a snapshot: every row that it has must have its entry.
-    fn check_rows(&self) -> Result<Vec<String>> {
-        let Some(table) = self.rows.table.upgrade() else { return Ok(Vec::new()) };
-        let timeline = &self.rows.services.timeline;
-        let read_ts = timeline.register();
-        let missing = self.missing_rows(&*table, read_ts);
-        timeline.release(read_ts);
-        missing
-    }
-
-    fn missing_rows(&self, table: &dyn Table, read_ts: Timestamp) -> Result<Vec<String>> {
-        let mut wrong = Vec::new();
-        let mut value = Vec::new();
-        super::scan_rows::for_each_row(table, &self.rows.schema, read_ts, |batch| {
-            let rows = self.rows.codec.encode_columns(batch.columns());
-            for row in rows.iter().filter(|row| self.has_row(row)) {
-                let key = self.rows.keys.of_row(&self.rows.codec, row);
-                if let Err(error) = self.put_row(row, &mut value) {
-                    wrong.push(format!(
-                        "a row of table {:?} cannot be indexed: {error} (key {key:02x?})",
-                        self.table_name
-                    ));
-                    continue;
-                }
-                let mut cursor = self.store.lookup(&value)?;
-                let mut found = false;
-                while let Some(entry) = cursor.next()? {
-                    found |= entry.key == key;
-                }
-                if !found && wrong.len() < 10 {
-                    wrong.push(format!("a row of table {:?} has no entry (key {key:02x?})", self.table_name));
-                }
-            }
-            Ok(())
-        })?;
-        Ok(wrong)
-    }
 }
 
 /// Folds the payloads of an index's manifest edits.
@@ -641,6 +603,10 @@ impl Maintain for Index {
         let mut wrong = self.store.check()?;
         wrong.extend(self.check_rows()?);
         Ok(wrong)
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        self.store.damage()
     }
 
     fn layers(&self) -> Vec<LayerStatus> {

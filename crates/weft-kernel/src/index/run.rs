@@ -9,13 +9,16 @@
 //!    ever named it (DESIGN invariant 7).
 //! 2. Every block and segment is tested by checksum when it is read from the file.
 //!
+//! 3. A run that was written keeps its own handle until it is synced; from then on the cache of handles has it.
+//!
 //! Concurrency: all but the flags and counters is immutable.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use weft_env::{Env, File, OpenMode};
+use weft_env::sync::Mutex;
+use weft_env::{Env, File};
 use weft_format::bloom::may_contain_in;
 use weft_format::table::BlockKey;
 use weft_format::{Error, FileId, Result, TableId, Timestamp};
@@ -23,7 +26,9 @@ use weft_format::{Error, FileId, Result, TableId, Timestamp};
 use super::filter::SEGMENT_BLOCKS;
 use super::footer::{Footer, HEADER_BYTES, Piece, Place, TRAILER_BYTES, Trailer, test_header};
 use super::payload::FileEntry;
+use crate::account::{Charge, Kept};
 use crate::fault::{Fault, active};
+use crate::sched::Setback;
 use crate::services::Services;
 
 /// One run.
@@ -32,7 +37,10 @@ pub(crate) struct Run {
     pub(crate) footer: Footer,
     pub(crate) file_bytes: u64,
     index: TableId,
-    handle: Arc<dyn File>,
+    /// Of a run that is being made: as it was written (run 3).
+    written: Mutex<Option<Arc<dyn File>>>,
+    /// Of a durable run.
+    handle: OnceLock<Arc<dyn File>>,
     services: Arc<Services>,
     env: Env,
     path: PathBuf,
@@ -44,19 +52,36 @@ pub(crate) struct Run {
     obsolete: AtomicBool,
     /// Lookups of values that are not here.
     misses: AtomicU64,
+    /// It could not be read.
+    setback: Setback,
+    failed: Mutex<Option<Error>>,
     /// Those of them that the filter let through.
     false_positives: AtomicU64,
+    _charge: Charge,
 }
 
 impl Run {
     /// Opens a run file.
     pub(crate) fn open(env: &Env, services: &Arc<Services>, index: TableId, file: FileId) -> Result<Run> {
         let path = services.file_path(index, file);
-        let opened = env.fs.open(&path, OpenMode::Read).map_err(|error| {
+        let opened = services.handles.open(&path).map_err(|error| {
             Error::io(format_args!("opening {} of index {index}", path.display()), &error)
                 .hint("restore the file from a backup, or drop and create the index")
         })?;
         Run::from_handle(env, services, index, file, opened)
+    }
+
+    /// A run that was written and is not synced.
+    pub(crate) fn from_written(
+        env: &Env,
+        services: &Arc<Services>,
+        index: TableId,
+        file: FileId,
+        written: Arc<dyn File>,
+    ) -> Result<Run> {
+        let mut run = Run::from_handle(env, services, index, file, written)?;
+        *run.written.get_mut() = run.handle.take();
+        Ok(run)
     }
 
     /// A run of an open file.
@@ -68,12 +93,15 @@ impl Run {
         handle: Arc<dyn File>,
     ) -> Result<Run> {
         let (footer, file_bytes) = read_footer(&*handle, index, file).map_err(|error| in_run(index, file, &error))?;
+        let memory_bytes = (size_of::<Run>() + footer.memory_bytes()) as u64;
         Ok(Run {
+            _charge: services.account.charge(Kept::Files, memory_bytes),
             file,
             footer,
             file_bytes,
             index,
-            handle,
+            written: Mutex::default(),
+            handle: OnceLock::from(handle),
             services: services.clone(),
             env: env.clone(),
             path: services.file_path(index, file),
@@ -81,6 +109,8 @@ impl Run {
             listed: AtomicBool::new(false),
             obsolete: AtomicBool::new(false),
             misses: AtomicU64::new(0),
+            setback: Setback::default(),
+            failed: Mutex::default(),
             false_positives: AtomicU64::new(0),
         })
     }
@@ -106,8 +136,28 @@ impl Run {
     }
 
     fn load(&self, piece: Piece, place: Place) -> Result<Arc<[u8]>> {
+        self.try_load(piece, place).inspect_err(|error| {
+            self.setback.note(error.code(), self.env.clock.monotonic_nanos());
+            *self.failed.lock() = Some(error.clone());
+        })
+    }
+
+    /// Whether no merge should read it now: it could not be read.
+    pub(crate) fn is_set_back(&self) -> bool {
+        self.setback.is_near(self.env.clock.monotonic_nanos())
+    }
+
+    /// What the last read that failed said.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failed.lock().clone()
+    }
+
+    fn try_load(&self, piece: Piece, place: Place) -> Result<Arc<[u8]>> {
         let mut bytes = vec![0; place.bytes as usize];
-        let read = self.handle.read_exact_at(&mut bytes, place.offset);
+        let read = match self.handle.get() {
+            Some(handle) => handle.read_exact_at(&mut bytes, place.offset),
+            None => self.written_handle().read_exact_at(&mut bytes, place.offset),
+        };
         read.map_err(|error| Error::io(format_args!("reading {}", self.path.display()), &error))?;
         if piece.checksum(self.file, &bytes) != place.checksum {
             return Err(self.named(&Error::corrupt(format!("{piece:?} at {} fails its checksum", place.offset))));
@@ -123,10 +173,20 @@ impl Run {
 
     /// Makes the file's bytes durable; its directory entry is the caller's to sync.
     pub(crate) fn sync(&self) -> Result<()> {
-        if active(Fault::SkipFileSync) {
-            return Ok(());
+        let Some(written) = self.written.lock().clone() else { return Ok(()) };
+        if !active(Fault::SkipFileSync) {
+            let failed = |error| Error::io(format_args!("syncing {}", self.path.display()), &error);
+            written.sync_data().map_err(failed)?;
         }
-        self.handle.sync_data().map_err(|error| Error::io(format_args!("syncing {}", self.path.display()), &error))
+        self.handle.get_or_init(|| self.services.handles.adopt(&self.path, written));
+        *self.written.lock() = None;
+        Ok(())
+    }
+
+    /// The handle of a run that is not durable yet, or just became so.
+    fn written_handle(&self) -> Arc<dyn File> {
+        let written = self.written.lock().clone();
+        written.or_else(|| self.handle.get().cloned()).expect("a run is being written or is durable (run 3)")
     }
 
     /// An error, with the run's name.
@@ -164,7 +224,8 @@ impl Run {
         Timestamp(self.attached_at.load(Ordering::Acquire))
     }
 
-    /// Sets when the file was attached; before the run enters a layout.
+    /// Sets when the file was attached: before the run enters a layout, or where it was [`Timestamp::MAX`] and the
+    /// commit comes; what is published by then is before both.
     pub(crate) fn attach_at(&self, ts: Timestamp) {
         self.attached_at.store(ts.0, Ordering::Release);
     }
@@ -219,5 +280,5 @@ fn read_footer(handle: &dyn File, index: TableId, file: FileId) -> Result<(Foote
 
 fn in_run(index: TableId, file: FileId, error: &Error) -> Error {
     let named = Error::new(error.code(), format!("index {index}, run file {file}: {}", error.message()));
-    named.hint(error.hint_text().unwrap_or("restore the file from a backup, or drop and create the index"))
+    named.hint(error.hint_text().unwrap_or("rebuild the index by `weft check --quarantine`, or drop and create it"))
 }

@@ -201,7 +201,7 @@ impl RunWriter {
         self.write_gathered()?;
         let RunFiles { index, env, services, .. } = &self.files;
         let handle = self.handle.clone().expect("a run is finished once");
-        let run = Run::from_handle(env, services, *index, self.file, handle)?;
+        let run = Run::from_written(env, services, *index, self.file, handle)?;
         self.handle = None;
         Ok(run)
     }

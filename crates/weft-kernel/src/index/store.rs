@@ -40,7 +40,7 @@ use super::run::Run;
 use super::run_scan::Direction;
 use super::run_writer::RunFiles;
 use crate::fault::{Fault, active};
-use crate::table::RecoveredTable;
+use crate::table::{Damage, RecoveredTable};
 
 /// An index's storage.
 pub struct IndexStore {
@@ -178,11 +178,30 @@ impl IndexStore {
         memories.chain(unlisted).min().map_or(Timestamp::MAX, |lowest| lowest.max(self.cut()))
     }
 
+    /// Gives its memory back, of an index that no snapshot has seen or will see.
+    pub(crate) fn empty(&self) {
+        let _memories = {
+            let mut layout = self.layout.write();
+            let (number, from) = (layout.active.number + 1, layout.active.from());
+            let (bytes_max, budget) = (self.context.options.memory_bytes, self.context.services.row_budget().clone());
+            let active = Arc::new(Memory::new(number, from, bytes_max, budget));
+            let next = Arc::new(Layout::new(active, Vec::new(), layout.ranges.clone()));
+            std::mem::replace(&mut *layout, next)
+        };
+    }
+
     /// Marks the index dropped: nothing new is offered, its files go when the last reader lets go.
     pub fn drop_files(&self) {
         self.dropped.store(true, Ordering::Release);
         self.layout().runs().values().for_each(|run| run.set_obsolete());
         std::mem::take(&mut *self.built.lock()).values().for_each(|run| run.set_obsolete());
+    }
+
+    /// The runs that could not be read when they were needed last.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        let runs = self.layout().runs();
+        let failed = |run: &Arc<Run>| run.failure().map(|error| Damage { file: Some(run.file), error });
+        runs.values().filter_map(failed).collect()
     }
 
     pub(super) fn is_dropped(&self) -> bool {
@@ -195,7 +214,7 @@ impl IndexStore {
     }
 
     /// The durable cut of the manifest.
-    pub(super) fn cut(&self) -> Timestamp {
+    pub(crate) fn cut(&self) -> Timestamp {
         Timestamp(self.cut.load(Ordering::Acquire))
     }
 

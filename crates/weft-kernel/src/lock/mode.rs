@@ -36,6 +36,11 @@ impl ColumnSet {
         ColumnSet(self.0 | other.0)
     }
 
+    /// Columns of both sets.
+    pub fn intersection(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 & other.0)
+    }
+
     /// Whether a column may be in both sets.
     pub fn meets(self, other: ColumnSet) -> bool {
         self.0 & other.0 != 0
@@ -94,6 +99,11 @@ impl LockMode {
     /// Whether who holds this mode needs no other to do what `other` allows.
     pub fn covers(self, other: LockMode) -> bool {
         self.union(other) == self
+    }
+
+    /// What both do. Who is in the way of that is in the way of either.
+    pub fn intersection(self, other: LockMode) -> LockMode {
+        LockMode { reads: self.reads.intersection(other.reads), writes: self.writes.intersection(other.writes) }
     }
 
     /// What both together do.

@@ -1,25 +1,34 @@
 //! The lock table: sharded, with a queue per contended lock.
+//!
+//! ```text
+//!   9 waits: into queue and graph ─ does anybody wait for 9? ─ no: no circle can go through it; sleep
+//!                                      └ yes: walk ─ a circle? ─ under the verdict's mutex: still? ─ leave
+//! ```
+//!
+//! 1. A transaction that does not wait has no edge, and a waiter gets a new edge only to who holds the lock it wants or
+//!    waits ahead of it: to who came before, or to an upgrade, which comes after. So the last of a circle to come finds
+//!    somebody waiting for it, and the rest of the circle in place.
+//! 2. Of several that find one circle, the first to take the verdict's mutex leaves its queue under it; the others then
+//!    see that it is none any more.
 
-use std::any::Any;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_env::Clock;
-use weft_env::sync::{Condvar, Mutex};
+use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result, TxnId};
 
-use super::graph::Graph;
+use super::graph::{Graph, Member};
 use super::mode::LockMode;
 use super::name::LockName;
+use super::queue::{Handed, Lock, Waiter};
 use crate::CancelToken;
 use crate::fault::{Fault, active};
-
-/// What a transaction that hands its locks on tells those who follow it. Nobody looks into it here.
-pub(crate) type Handed = Arc<dyn Any + Send + Sync>;
+use crate::sleeper::Sleeper;
 
 /// What happens when the lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +52,8 @@ pub struct LockRequest<'a> {
     pub wait: Wait,
     /// Ends the wait early.
     pub cancel: Option<&'a CancelToken>,
+    /// It holds a slot that others wait for, so it must not wait here (admission 3).
+    pub holds_slot: bool,
     /// Measures the wait.
     pub clock: &'a dyn Clock,
     /// Names the locked object in errors.
@@ -74,15 +85,19 @@ pub struct LockState {
 /// All locks of an engine.
 pub struct LockTable {
     shards: Box<[Shard]>,
-    graph: Mutex<Graph>,
+    graph: Graph,
+    /// Held by who ends a circle.
+    verdict: Mutex<()>,
+    /// Waits so far: the number of the next one.
+    wait_count: AtomicU64,
     /// How often a lock came to have two writers at once.
     mixed_count: AtomicU64,
 }
 
 const SHARD_COUNT: usize = 64;
 
-/// How long a wait lasts before it looks at the cancel token again.
-const CANCEL_POLL: Duration = Duration::from_millis(20);
+/// Who holds more locks than this walks at once, and does not look first whether anybody waits for one of them.
+const LOOKED_AT_MAX: usize = 64;
 
 #[derive(Default)]
 #[repr(align(64))]
@@ -106,109 +121,9 @@ impl Hasher for NameHasher {
     }
 }
 
-struct Holder {
-    txn: TxnId,
-    mode: LockMode,
-    /// Its commit has its place in the log.
-    handed: Option<Handed>,
-}
-
-impl Holder {
-    fn new(txn: TxnId, mode: LockMode) -> Holder {
-        Holder { txn, mode, handed: None }
-    }
-
-    /// Whether it is in nobody's way who asks like this.
-    fn lets_in(&self, txn: TxnId, mode: LockMode, follows: bool) -> bool {
-        self.txn == txn || self.mode.compatible(mode) || (follows && self.handed.is_some())
-    }
-}
-
-struct Lock {
-    first: Holder,
-    others: Vec<Holder>,
-    waiters: VecDeque<Arc<Waiter>>,
-}
-
-struct Waiter {
-    txn: TxnId,
-    mode: LockMode,
-    follows: bool,
-    granted: Mutex<bool>,
-    wakeup: Condvar,
-}
-
-impl Lock {
-    fn holders(&self) -> impl Iterator<Item = &Holder> + '_ {
-        std::iter::once(&self.first).chain(&self.others)
-    }
-
-    fn held_by(&self, txn: TxnId) -> Option<LockMode> {
-        self.holders().find(|holder| holder.txn == txn).map(|holder| holder.mode)
-    }
-
-    /// Whether a transaction may have the lock beside its present holders.
-    fn admits(&self, txn: TxnId, mode: LockMode, follows: bool) -> bool {
-        self.holders().all(|holder| holder.lets_in(txn, mode, follows))
-    }
-
-    /// Whether nobody waits that would be overtaken.
-    fn overtakes_none(&self, mode: LockMode) -> bool {
-        self.waiters.iter().all(|waiter| waiter.mode.compatible(mode))
-    }
-
-    /// Makes a transaction a holder; counts when the lock has two writers from now on.
-    fn add(&mut self, txn: TxnId, mode: LockMode, follows: bool, mixed_count: &AtomicU64) {
-        assert!(self.admits(txn, mode, follows), "holders are compatible (lock 1)");
-        if self.first.txn == txn {
-            self.first.mode = self.first.mode.union(mode);
-        } else if let Some(holder) = self.others.iter_mut().find(|holder| holder.txn == txn) {
-            holder.mode = holder.mode.union(mode);
-        } else {
-            self.others.push(Holder::new(txn, mode));
-        }
-        // Who follows begins with what those have written that have handed on.
-        let is_beside = |holder: &Holder| holder.txn != txn && !(follows && holder.handed.is_some());
-        if !mode.writes.is_empty() && self.holders().any(|holder| is_beside(holder) && !holder.mode.writes.is_empty()) {
-            mixed_count.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    /// Grants the lock to the waiters that fit beside the holders and beside those who came before them.
-    fn grant(&mut self, mixed_count: &AtomicU64) {
-        if active(Fault::ForgetWaiter) {
-            return;
-        }
-        let mut at = 0;
-        while let Some(next) = self.waiters.get(at) {
-            let overtakes = !self.waiters.iter().take(at).all(|ahead| ahead.mode.compatible(next.mode));
-            if overtakes || !self.admits(next.txn, next.mode, next.follows) {
-                if next.mode == LockMode::EXCLUSIVE {
-                    break;
-                }
-                at += 1;
-                continue;
-            }
-            let next = self.waiters.remove(at).expect("it was looked at");
-            self.add(next.txn, next.mode, next.follows, mixed_count);
-            *next.granted.lock() = true;
-            next.wakeup.notify_one();
-        }
-    }
-
-    /// Those that `txn` waits for here; none when it was granted the lock and has not woken up yet.
-    fn blockers(&self, txn: TxnId) -> Vec<TxnId> {
-        let Some(place) = self.waiters.iter().position(|waiter| waiter.txn == txn) else { return Vec::new() };
-        let Waiter { mode, follows, .. } = *self.waiters[place];
-        let holders = self.holders().filter(|holder| !holder.lets_in(txn, mode, follows));
-        let ahead = self.waiters.iter().take(place).filter(|waiter| !waiter.mode.compatible(mode));
-        holders.map(|holder| holder.txn).chain(ahead.map(|waiter| waiter.txn)).collect()
-    }
-}
-
 enum Attempt {
     Granted { new: bool },
-    Waits { waiter: Arc<Waiter>, upgrade: bool },
+    Waits { wait: u64, sleeper: Arc<Sleeper>, upgrade: bool },
     Refused,
 }
 
@@ -223,7 +138,9 @@ impl LockTable {
     pub fn new() -> LockTable {
         LockTable {
             shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(),
-            graph: Mutex::default(),
+            graph: Graph::default(),
+            verdict: Mutex::default(),
+            wait_count: AtomicU64::new(0),
             mixed_count: AtomicU64::new(0),
         }
     }
@@ -239,8 +156,9 @@ impl LockTable {
                 }
                 Ok(())
             }
-            Attempt::Waits { waiter, upgrade } => {
-                self.wait(name, request, &waiter)?;
+            Attempt::Waits { wait, sleeper, upgrade } => {
+                let is_in_no_way = !upgrade && held.0.len() <= LOOKED_AT_MAX;
+                self.wait(name, request, wait, &sleeper, if is_in_no_way { Some(held) } else { None })?;
                 if !upgrade {
                     held.0.push(name);
                 }
@@ -255,19 +173,9 @@ impl LockTable {
         for name in held.0.drain(..) {
             let mut shard = self.shard(name).0.lock();
             let Entry::Occupied(mut entry) = shard.entry(name) else { panic!("{name:?} of transaction {txn} is gone") };
-            let lock = entry.get_mut();
-            if lock.first.txn != txn {
-                let at = lock.others.iter().position(|other| other.txn == txn);
-                lock.others.swap_remove(at.expect("a transaction releases what it holds"));
-            } else if let Some(other) = lock.others.pop() {
-                lock.first = other;
-            } else if let Some(next) = lock.waiters.front() {
-                lock.first = Holder::new(next.txn, LockMode::default());
-            } else {
+            if !entry.get_mut().release(txn, &self.mixed_count) {
                 entry.remove();
-                continue;
             }
-            lock.grant(&self.mixed_count);
         }
     }
 
@@ -276,12 +184,7 @@ impl LockTable {
         for &name in &held.0 {
             let mut shard = self.shard(name).0.lock();
             let lock = shard.get_mut(&name).expect("a transaction has what it holds");
-            let mut holders = std::iter::once(&mut lock.first).chain(&mut lock.others);
-            let own = holders.find(|holder| holder.txn == txn).expect("a transaction has what it holds");
-            own.handed = Some(handed.clone());
-            if !lock.waiters.is_empty() {
-                lock.grant(&self.mixed_count);
-            }
+            lock.hand_on(txn, handed.clone(), &self.mixed_count);
         }
     }
 
@@ -310,7 +213,7 @@ impl LockTable {
             states.extend(shard.0.lock().iter().map(|(name, lock)| LockState {
                 name: *name,
                 holders: lock.holders().map(|holder| (holder.txn, holder.mode)).collect(),
-                waiters: lock.waiters.iter().map(|waiter| (waiter.txn, waiter.mode)).collect(),
+                waiters: lock.waiters().map(|waiter| (waiter.txn, waiter.mode)).collect(),
             }));
         }
         states.sort_unstable();
@@ -327,8 +230,7 @@ impl LockTable {
         let mut shard = self.shard(name).0.lock();
         let lock = match shard.entry(name) {
             Entry::Vacant(entry) => {
-                let first = Holder::new(txn, mode);
-                entry.insert(Lock { first, others: Vec::new(), waiters: VecDeque::new() });
+                entry.insert(Lock::new(txn, mode));
                 return Attempt::Granted { new: true };
             }
             Entry::Occupied(entry) => entry.into_mut(),
@@ -345,79 +247,94 @@ impl LockTable {
         if request.wait == Wait::Never {
             return Attempt::Refused;
         }
-        let waiter = Arc::new(Waiter { txn, mode, follows, granted: Mutex::new(false), wakeup: Condvar::new() });
-        if upgrade {
-            lock.waiters.push_front(waiter.clone());
-        } else {
-            lock.waiters.push_back(waiter.clone());
-        }
-        Attempt::Waits { waiter, upgrade }
+        let sleeper = Arc::<Sleeper>::default();
+        let wait = self.wait_count.fetch_add(1, Ordering::Relaxed);
+        lock.enqueue(Waiter { txn, mode, follows, wait, sleeper: sleeper.clone() }, upgrade);
+        Attempt::Waits { wait, sleeper, upgrade }
     }
 
-    /// Waits in the queue until the lock is granted.
+    /// Waits in the queue until the lock is granted. `held` are the locks by which others may wait for the transaction,
+    /// when these are few and this one is not among them.
     #[cold]
-    fn wait(&self, name: LockName, request: &LockRequest<'_>, waiter: &Arc<Waiter>) -> Result<()> {
-        let cycle = {
-            let mut graph = self.graph.lock();
-            graph.insert(request.txn, name);
-            if active(Fault::OverlookDeadlock) {
-                None
-            } else {
-                graph.cycle(request.txn, |name, txn| self.blockers(name, txn))
-            }
+    fn wait(
+        &self,
+        name: LockName,
+        request: &LockRequest<'_>,
+        wait: u64,
+        sleeper: &Arc<Sleeper>,
+        held: Option<&HeldLocks>,
+    ) -> Result<()> {
+        assert!(!request.holds_slot, "who waits for a lock holds no query slot (admission 3)");
+        self.graph.insert(request.txn, name);
+        let is_in_the_way = held.is_none_or(|held| held.0.iter().any(|&name| self.is_waited_for(name)));
+        let circle =
+            if is_in_the_way && !active(Fault::OverlookDeadlock) { self.end_circle(request.txn) } else { None };
+        let outcome = match circle {
+            Some(circle) => Err(deadlock(&circle, request)),
+            None => self.sleep(request, sleeper),
         };
-        let outcome = match cycle {
-            Some(cycle) => Err(deadlock(&cycle, request)),
-            None => self.sleep(request, waiter),
-        };
-        self.graph.lock().remove(request.txn);
+        self.graph.remove(request.txn);
         match outcome {
             Ok(()) => Ok(()),
             // Granted between the decision and the withdrawal: then there is nothing to complain of.
-            Err(_) if !self.withdraw(name, waiter) => Ok(()),
+            Err(error) if error.code() != Code::DeadlockDetected && !self.leave(name, wait) => Ok(()),
             Err(error) => Err(self.name_holders(name, error)),
         }
     }
 
-    fn sleep(&self, request: &LockRequest<'_>, waiter: &Waiter) -> Result<()> {
-        let Wait::AtMost(limit) = request.wait else { unreachable!("who never waits does not come here") };
-        let start = request.clock.monotonic_nanos();
-        let mut granted = waiter.granted.lock();
+    /// Whether somebody waits for a lock.
+    fn is_waited_for(&self, name: LockName) -> bool {
+        self.shard(name).0.lock().get(&name).is_some_and(Lock::is_waited_for)
+    }
+
+    /// Takes a transaction out of its queue when a circle goes through it; the circle.
+    fn end_circle(&self, txn: TxnId) -> Option<Vec<Member>> {
+        self.circle(txn)?;
+        let _verdict = self.verdict.lock();
         loop {
-            if *granted {
-                return Ok(());
+            let circle = self.circle(txn)?;
+            let waits: Option<Vec<u64>> = circle.iter().map(|member| self.wait_of(*member)).collect();
+            // Whoever is not in its place any more has broken the circle, and perhaps closed another.
+            let Some(waits) = waits.filter(|waits| self.has_edges(&circle, waits)) else { continue };
+            if self.has_edges(&circle, &waits) && self.leave(circle[0].name, waits[0]) {
+                return Some(circle);
             }
-            if let Some(cancel) = request.cancel {
-                cancel.check(|| request.clock.monotonic_nanos())?;
+        }
+    }
+
+    fn circle(&self, txn: TxnId) -> Option<Vec<Member>> {
+        self.graph.circle(txn, |name, txn, tell| {
+            if let Some(lock) = self.shard(name).0.lock().get(&name) {
+                lock.reach(txn, tell);
             }
-            let waited = Duration::from_nanos(request.clock.monotonic_nanos() - start);
-            if !limit.is_zero() && waited >= limit {
-                return Err(timeout(request, limit));
-            }
-            let left = if limit.is_zero() { Duration::MAX } else { limit - waited };
-            let slice = if request.cancel.is_some() { left.min(CANCEL_POLL) } else { left };
-            if slice == Duration::MAX {
-                waiter.wakeup.wait(&mut granted);
-            } else {
-                waiter.wakeup.wait_timeout(&mut granted, slice);
-            }
+        })
+    }
+
+    fn wait_of(&self, Member { txn, name }: Member) -> Option<u64> {
+        self.shard(name).0.lock().get(&name).and_then(|lock| lock.wait_of(txn))
+    }
+
+    /// Whether each member of a circle, in the wait of that number, waits for the next.
+    fn has_edges(&self, circle: &[Member], waits: &[u64]) -> bool {
+        let next = circle.iter().cycle().skip(1);
+        circle.iter().zip(waits).zip(next).all(|((member, &wait), next)| {
+            let shard = self.shard(member.name).0.lock();
+            shard.get(&member.name).is_some_and(|lock| lock.waits_for(wait, next.txn))
+        })
+    }
+
+    fn sleep(&self, request: &LockRequest<'_>, sleeper: &Arc<Sleeper>) -> Result<()> {
+        let Wait::AtMost(limit) = request.wait else { unreachable!("who never waits does not come here") };
+        match sleeper.sleep(limit, request.cancel, request.clock)? {
+            true => Ok(()),
+            false => Err(timeout(request, limit)),
         }
     }
 
     /// Leaves the queue; false when the lock was granted already.
-    fn withdraw(&self, name: LockName, waiter: &Arc<Waiter>) -> bool {
+    fn leave(&self, name: LockName, wait: u64) -> bool {
         let mut shard = self.shard(name).0.lock();
-        if *waiter.granted.lock() {
-            return false;
-        }
-        let lock = shard.get_mut(&name).expect("a lock with waiters has a holder");
-        lock.waiters.retain(|other| !Arc::ptr_eq(other, waiter));
-        lock.grant(&self.mixed_count);
-        true
-    }
-
-    fn blockers(&self, name: LockName, txn: TxnId) -> Vec<TxnId> {
-        self.shard(name).0.lock().get(&name).map_or_else(Vec::new, |lock| lock.blockers(txn))
+        shard.get_mut(&name).is_some_and(|lock| lock.leave(wait, &self.mixed_count))
     }
 
     fn name_holders(&self, name: LockName, error: Error) -> Error {
@@ -443,12 +360,12 @@ fn refused(request: &LockRequest<'_>) -> Error {
     Error::new(Code::LockTimeout, format!("could not obtain lock on {}", (request.what)()))
 }
 
-fn deadlock(cycle: &[TxnId], request: &LockRequest<'_>) -> Error {
-    let mut chain = format!("transaction {}", cycle[0]);
-    for txn in &cycle[1..] {
+fn deadlock(circle: &[Member], request: &LockRequest<'_>) -> Error {
+    let mut chain = format!("transaction {}", circle[0].txn);
+    for Member { txn, .. } in &circle[1..] {
         chain.push_str(&format!(" waits for transaction {txn}, which"));
     }
-    let message = format!("deadlock at {}: {chain} waits for transaction {}", (request.what)(), cycle[0]);
+    let message = format!("deadlock at {}: {chain} waits for transaction {}", (request.what)(), circle[0].txn);
     Error::new(Code::DeadlockDetected, message).hint("roll back and run the transaction again")
 }
 

@@ -17,7 +17,9 @@ use crate::fault::{self, Fault};
 /// The first bytes of a segment file.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"WEFTLOG\n";
 /// The version of this format.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
+/// The version of the release before, which is read and not written: its headers do not name edits of the manifest.
+pub(crate) const FORMAT_VERSION_BEFORE: u32 = 1;
 /// A segment header is one disk sector, so that no block write touches it.
 pub(crate) const SEGMENT_HEADER_BYTES: usize = 512;
 /// Where a segment header's checksum lies.
@@ -44,6 +46,10 @@ pub(crate) struct SegmentHeader {
     pub(crate) last_ts: Timestamp,
     /// Random; seeds the checksums of the blocks, so that no other bytes pass for a block of this segment.
     pub(crate) salt: u32,
+    /// So many edits of the manifest were durable when it was written; 0 in a segment of the release before.
+    pub(crate) edits: u64,
+    /// In which version of the format it is.
+    pub(crate) version: u32,
 }
 
 impl SegmentHeader {
@@ -51,11 +57,12 @@ impl SegmentHeader {
     pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
         let mut bytes = [0; SEGMENT_HEADER_BYTES];
         bytes[..8].copy_from_slice(&SEGMENT_MAGIC);
-        bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.epoch.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.start.0.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.last_ts.0.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.salt.to_le_bytes());
+        bytes[36..44].copy_from_slice(&self.edits.to_le_bytes());
         let crc = crc32c::crc32c(&bytes[..SEGMENT_CRC_OFFSET]);
         bytes[SEGMENT_CRC_OFFSET..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -74,8 +81,11 @@ impl SegmentHeader {
             return Err(damaged_header(name, "it is not that of a log segment"));
         }
         let version = read_u32(bytes, 8);
-        if version != FORMAT_VERSION {
-            let what = format!("log segment {name} has format version {version}; this release reads {FORMAT_VERSION}");
+        if version != FORMAT_VERSION && version != FORMAT_VERSION_BEFORE {
+            let what = format!(
+                "log segment {name} has format version {version}; this release reads {FORMAT_VERSION_BEFORE} and \
+                 {FORMAT_VERSION}"
+            );
             return Err(
                 Error::new(Code::VersionMismatch, what).hint("open the directory with the release that wrote it")
             );
@@ -85,6 +95,9 @@ impl SegmentHeader {
             start: Lsn(read_u64(bytes, 16)),
             last_ts: Timestamp(read_u64(bytes, 24)),
             salt: read_u32(bytes, 32),
+            // In the version before these bytes are 0.
+            edits: read_u64(bytes, 36),
+            version,
         })
     }
 }
@@ -94,8 +107,8 @@ impl SegmentHeader {
 pub(crate) struct BlockHeader {
     /// Position in the log.
     pub(crate) lsn: Lsn,
-    /// Everything before this was known durable when the block was written.
-    pub(crate) durable: Lsn,
+    /// So many edits of the manifest were durable when the block was written.
+    pub(crate) edits: u64,
     /// The epoch of its segment.
     pub(crate) epoch: u32,
     /// Bytes of records after the header, without the padding.
@@ -108,7 +121,7 @@ impl BlockHeader {
     pub(crate) fn encode(&self, salt: u32, block: &mut [u8]) {
         assert_eq!(block.len(), block_bytes(self.payload_bytes as usize), "a block has its padding");
         block[8..16].copy_from_slice(&self.lsn.0.to_le_bytes());
-        block[16..24].copy_from_slice(&self.durable.0.to_le_bytes());
+        block[16..24].copy_from_slice(&self.edits.to_le_bytes());
         block[24..28].copy_from_slice(&self.payload_bytes.to_le_bytes());
         block[28..32].copy_from_slice(&self.epoch.to_le_bytes());
         let crc = crc32c::crc32c_append(salt, &block[8..]);
@@ -123,7 +136,8 @@ impl BlockHeader {
         }
         let header = BlockHeader {
             lsn,
-            durable: Lsn(read_u64(bytes, 16)),
+            // The version before has the block's own position there.
+            edits: if segment.version == FORMAT_VERSION_BEFORE { 0 } else { read_u64(bytes, 16) },
             payload_bytes: read_u32(bytes, 24),
             epoch: read_u32(bytes, 28),
         };

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   log-0          [block 0][block 800]░░░░       ░ a torn block: the crash of epoch 1
-//!   log-520 (1312)                 [block 1312][block 1500][damaged][block 1700, durable 1700]
+//!   log-520 (1312)                 [block 1312][block 1500][damaged][block 1700]
 //!                                                             │
 //!   the log of epoch 1 ends at 1312, where a segment begins: go on there.
-//!   at 1600 a block is bad, but the block at 1700 says that everything before 1700 was durable: corruption.
+//!   at 1600 a block is bad, but the block at 1700 was written after everything before it was durable: corruption.
 //! ```
 //!
 //! 1. A record is delivered only out of a block whose checksum fits: none changed, none invented.
@@ -33,6 +33,8 @@ pub struct LogEnd {
     pub epoch: u32,
     /// The highest commit timestamp that was ever in the log, also in segments that are gone; 0 when there is none.
     pub last_timestamp: Timestamp,
+    /// So many edits of the manifest were durable when the log was written, as far as it says so.
+    pub manifest_edits: u64,
     /// The segments.
     pub(crate) segments: Segments,
     /// The last block of the last segment, if it has one: the only one that nothing proves to be durable.
@@ -40,9 +42,10 @@ pub struct LogEnd {
 }
 
 impl LogEnd {
-    /// Where the last block begins in the last segment's file, bytes: damage from there on looks like a torn tail.
-    pub fn last_block_offset(&self) -> Option<u64> {
-        self.last_block.as_ref().map(|block| block.offset)
+    /// The last segment and the offset in its file at which the log ends; none when there is no log.
+    pub(crate) fn last_place(&self) -> Option<(String, u64)> {
+        let start = self.segments.last()?;
+        Some((segment_name(start), SEGMENT_HEADER_BYTES as u64 + (self.next_lsn.0 - start.0)))
     }
 }
 
@@ -136,7 +139,7 @@ impl LogReader {
             env: env.clone(),
             dir: dir.to_owned(),
             opened: 0,
-            header: SegmentHeader { epoch: 0, start: Lsn(0), last_ts: Timestamp(0), salt: 0 },
+            header: SegmentHeader { epoch: 0, start: Lsn(0), last_ts: Timestamp(0), salt: 0, edits: 0, version: 0 },
             bytes: Vec::new(),
             next_block: 0,
             block: 0,
@@ -202,7 +205,7 @@ impl LogReader {
             if let Some(next) = next_start {
                 return Err(self.damage(lsn, &format!("the next segment starts at {next}, so it was durable")));
             }
-            if let Some(later) = self.later_block(lsn) {
+            if let Some(later) = self.later_block() {
                 return Err(self.damage(lsn, &format!("the block at {later} proves that it was durable")));
             }
             self.at_end = true;
@@ -223,6 +226,7 @@ impl LogReader {
         self.block = self.next_block;
         self.next_block += size;
         self.end.next_lsn = end;
+        self.end.manifest_edits = self.end.manifest_edits.max(block.edits);
         Ok(true)
     }
 
@@ -251,6 +255,7 @@ impl LogReader {
         }
         self.end.segments.begin(start);
         self.end.epoch = header.epoch;
+        self.end.manifest_edits = self.end.manifest_edits.max(header.edits);
         self.end.last_timestamp = header.last_ts;
         self.header = header;
         self.next_block = SEGMENT_HEADER_BYTES;
@@ -260,15 +265,13 @@ impl LogReader {
         Ok(())
     }
 
-    /// A valid block behind `bad` that was written when `bad` was durable.
-    fn later_block(&self, bad: Lsn) -> Option<Lsn> {
+    /// A valid block behind the bad one: it was written after the bad one was durable.
+    fn later_block(&self) -> Option<Lsn> {
         let mut offset = self.next_block + BLOCK_ALIGN;
         while offset + BLOCK_HEADER_BYTES <= self.bytes.len() {
             let bytes = &self.bytes[offset..];
             let lsn = self.lsn_at(offset);
-            if bytes[..4] == BLOCK_MAGIC
-                && BlockHeader::decode(bytes, &self.header, lsn).is_some_and(|block| block.durable > bad)
-            {
+            if bytes[..4] == BLOCK_MAGIC && BlockHeader::decode(bytes, &self.header, lsn).is_some() {
                 return Some(lsn);
             }
             offset += BLOCK_ALIGN;

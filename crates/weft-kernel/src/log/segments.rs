@@ -96,6 +96,11 @@ impl Segments {
         self.kept.front().map(|segment| segment.start)
     }
 
+    /// The start of the last segment.
+    pub(crate) fn last(&self) -> Option<Lsn> {
+        self.kept.back().map(|segment| segment.start)
+    }
+
     /// The starts of all kept segments, oldest first.
     pub(crate) fn starts(&self) -> Vec<Lsn> {
         self.kept.iter().map(|segment| segment.start).collect()

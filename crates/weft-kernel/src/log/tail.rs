@@ -13,18 +13,23 @@
 //! 3. A failed fsync is final: what it left on disk is unknown and a second try may lie (the kernel drops the dirty
 //!    pages), so the log is poisoned.
 //!
+//! 4. Every block and segment says how many edits of the manifest are durable. So before the log is cut, and before
+//!    files go that an edit dropped, the log names that edit: the next opening misses it in a manifest that lost it.
+//!
 //! Why zeros ahead: an fdatasync of an overwrite has no metadata to write and costs half of that of an append.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Env, File, OpenMode};
 use weft_format::{Error, Lsn, Result, Timestamp};
 
 use super::batch::Batch;
 use super::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, TEMPORARY_SUFFIX, segment_name,
+    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, TEMPORARY_SUFFIX,
+    segment_name,
 };
 use super::segments::{Noted, Segments};
 use super::{LogEnd, LogOptions};
@@ -58,15 +63,19 @@ pub(crate) struct Tail {
     next: Lsn,
     last_ts: Timestamp,
     segments: Segments,
+    /// Edits of the manifest that are durable; the manifest counts them.
+    edits: Arc<AtomicU64>,
+    /// How many of them something durable in the log names.
+    edits_named: u64,
 }
 
 impl Tail {
     /// Continues behind what recovery found, in a new epoch and a new segment.
-    pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd) -> Tail {
+    pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd, edits: Arc<AtomicU64>) -> Tail {
         let epoch = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
-        let LogEnd { next_lsn: next, last_timestamp: last_ts, mut segments, .. } = end;
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, mut segments, manifest_edits: edits_named, .. } = end;
         segments.begin_epoch();
-        Tail { env: env.clone(), dir, options, epoch, open: None, next, last_ts, segments }
+        Tail { env: env.clone(), dir, options, epoch, open: None, next, last_ts, segments, edits, edits_named }
     }
 
     /// Where the next block goes; everything before is durable.
@@ -79,6 +88,11 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start == self.next)
     }
 
+    /// Whether something durable in the log names every durable edit of the manifest (tail 4).
+    pub(crate) fn names_edits(&self) -> bool {
+        self.edits_named >= self.edits.load(Ordering::Acquire)
+    }
+
     /// The kept segments.
     pub(crate) fn segments(&mut self) -> &mut Segments {
         &mut self.segments
@@ -86,6 +100,13 @@ impl Tail {
 
     /// Writes the batch as one block and makes it durable.
     pub(crate) fn write(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        let mut last_ts = self.last_ts;
+        for noted in batch.noted() {
+            if let Noted::Commit(_, ts) = noted {
+                assert!(ts > last_ts, "commit records are in timestamp order: {ts} after {last_ts}");
+                last_ts = ts;
+            }
+        }
         let payload_bytes = batch.pad();
         let size = batch.bytes.len() as u64;
         if self.open.as_ref().is_none_or(|open| self.is_full(open, size)) {
@@ -94,7 +115,7 @@ impl Tail {
         let open = self.open.as_mut().expect("begin_segment opens one");
         let header = BlockHeader {
             lsn: self.next,
-            durable: self.next,
+            edits: self.edits.load(Ordering::Acquire),
             epoch: self.epoch,
             payload_bytes: u32::try_from(payload_bytes).expect("a batch is bounded far below 4 GB"),
         };
@@ -110,13 +131,9 @@ impl Tail {
         }
         reached(Step::LogBlockSynced);
         self.next.0 += size;
-        for noted in batch.noted() {
-            if let Noted::Commit(_, ts) = noted {
-                assert!(ts > self.last_ts, "commit records are in timestamp order: {ts} after {}", self.last_ts);
-                self.last_ts = ts;
-            }
-            self.segments.note(&noted);
-        }
+        self.edits_named = self.edits_named.max(header.edits);
+        self.last_ts = last_ts;
+        batch.noted().for_each(|noted| self.segments.note(&noted));
         Ok(())
     }
 
@@ -131,7 +148,14 @@ impl Tail {
         let path = self.dir.join(segment_name(start));
         let temporary = self.dir.join(format!("{}{TEMPORARY_SUFFIX}", segment_name(start)));
         let salt = self.env.rng.next_u64() as u32;
-        let header = SegmentHeader { epoch: self.epoch, start, last_ts: self.last_ts, salt };
+        let header = SegmentHeader {
+            epoch: self.epoch,
+            start,
+            last_ts: self.last_ts,
+            salt,
+            edits: self.edits.load(Ordering::Acquire),
+            version: FORMAT_VERSION,
+        };
         let created = self.env.fs.open(&temporary, OpenMode::CreateNew).or_else(|error| {
             if error.kind() != ErrorKind::AlreadyExists {
                 return Err(error);
@@ -158,6 +182,7 @@ impl Tail {
             self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", start, &error))?;
         }
         reached(Step::LogSegmentCreated);
+        self.edits_named = self.edits_named.max(header.edits);
         self.segments.begin(start);
         self.open = Some(open);
         Ok(())

@@ -17,7 +17,7 @@ mod format;
 mod full_disk;
 
 /// Small enough that a test rolls over many segments.
-const OPTIONS: LogOptions = LogOptions { segment_bytes: 3000, zero_ahead_bytes: 700 };
+const OPTIONS: LogOptions = LogOptions { segment_bytes: 3000, zero_ahead_bytes: 700, batch_bytes_max: 8 << 20 };
 
 /// A record as tests keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -303,4 +303,36 @@ fn segment_names_are_exact() {
     }
     assert!(layout::is_temporary_segment("log-0000000000001240.tmp"));
     assert!(!layout::is_temporary_segment("log-1240.tmp"));
+}
+
+#[test]
+fn a_panic_of_the_writer_is_told_to_all_who_wait() {
+    for seed in 0..20 {
+        let simulation = simulation(seed);
+        run(&simulation, |env| {
+            let log = Arc::new(open(&env));
+            // The second one contradicts the order of timestamps, on which the writer of the batch insists.
+            let tickets: Vec<Ticket> = [10, 9, 11, 12]
+                .map(|ts| log.append_waited(&Owned::Commit(ts, ts, payload(ts, 50)).record()).unwrap())
+                .into();
+            let wait = |ticket: Ticket| {
+                let log = log.clone();
+                let body = move || {
+                    let waited = std::panic::AssertUnwindSafe(|| log.wait_durable(ticket));
+                    match std::panic::catch_unwind(waited) {
+                        Ok(outcome) => assert_eq!(outcome.unwrap_err().code(), Code::Poisoned),
+                        Err(panic) if panic.is::<String>() => {}
+                        // The simulation's own.
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                };
+                env.spawn.spawn("committer", Box::new(body)).unwrap()
+            };
+            let threads: Vec<_> = tickets.into_iter().map(wait).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert!(log.poisoned().unwrap().message().contains("panic"));
+            assert_eq!(log.flush().unwrap_err().code(), Code::Poisoned);
+        });
+        assert!(run(&simulation, |env| read_all(&env).unwrap().0.is_empty()), "the order is tested before the write");
+    }
 }

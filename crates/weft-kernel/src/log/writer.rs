@@ -16,6 +16,10 @@
 //!    the others (chunks, asynchronous commits, whose effects are visible already) stay at the front of the next batch.
 //! 4. After a failed fsync every call fails, for as long as the object lives.
 //! 5. A commit that builds on others is not written without them: it fails when one of them was dropped (fate).
+//! 6. A panic of the writing thread is like a failed fsync: what is on disk is unknown, and everybody is told.
+//! 7. Who must not wait appends without asking for room; who may wait asks first, without holding what others need. So
+//!    the batch exceeds its bound by at most one record of each committer.
+//! 8. The log is cut only when it names every durable edit of the manifest (tail 4).
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
 //! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters
@@ -48,11 +52,6 @@ use super::tail::{Failure, Tail};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
 
-/// A batch that has grown to this is written before more is added.
-const BATCH_BYTES_MAX: usize = 8 << 20;
-/// Buffers up to this size are used again.
-const BATCH_BYTES_KEPT_MAX: usize = 4 << 20;
-
 /// Sizes of the log's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogOptions {
@@ -60,11 +59,13 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// This many bytes of zeros are written ahead of the blocks at a time.
     pub zero_ahead_bytes: u64,
+    /// A batch that has grown to this is written before more is added; buffers up to half of it are used again.
+    pub batch_bytes_max: usize,
 }
 
 impl Default for LogOptions {
     fn default() -> LogOptions {
-        LogOptions { segment_bytes: 16 << 20, zero_ahead_bytes: 1 << 20 }
+        LogOptions { segment_bytes: 16 << 20, zero_ahead_bytes: 1 << 20, batch_bytes_max: 8 << 20 }
     }
 }
 
@@ -141,19 +142,32 @@ pub struct Log {
     truncating: Mutex<usize>,
     durable: AtomicU64,
     first: AtomicU64,
+    batch_bytes_max: usize,
 }
 
 impl Log {
     /// Opens the log for writing behind what recovery read. Segments of the past stay as they are; writing starts in a
     /// new one. On a full disk that is put off to the first write.
     pub fn create_or_continue(env: &Env, dir: &Path, options: LogOptions, end: LogEnd) -> Result<Log> {
+        let edits = Arc::new(AtomicU64::new(end.manifest_edits));
+        Log::beside(env, dir, options, end, edits)
+    }
+
+    /// The same beside a manifest, which counts its durable edits for the log to name.
+    pub(crate) fn beside(
+        env: &Env,
+        dir: &Path,
+        options: LogOptions,
+        end: LogEnd,
+        edits: Arc<AtomicU64>,
+    ) -> Result<Log> {
         let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
         for name in names.iter().filter(|name| is_temporary_segment(name)) {
             let path = dir.join(name);
             env.fs.remove(&path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))?;
         }
         settle(env, dir, &end)?;
-        let mut tail = Tail::new(env, dir.to_owned(), options, end);
+        let mut tail = Tail::new(env, dir.to_owned(), options, end, edits);
         match tail.begin_segment() {
             Ok(()) => {}
             Err(Failure::Clean(error)) if error.code() == Code::DiskFull => {}
@@ -182,11 +196,13 @@ impl Log {
             truncating: Mutex::new(0),
             durable: AtomicU64::new(next.0),
             first: AtomicU64::new(first.0),
+            batch_bytes_max: options.batch_bytes_max,
         })
     }
 
     /// Appends a record that nobody waits for: a chunk, an abort, an asynchronous commit. It is durable after the next
     /// successful flush or wait, and survives failures in between (invariant 3). An error means it was not appended.
+    /// Never waits (invariant 7).
     pub fn append(&self, record: &Record<'_>) -> Result<()> {
         self.push(record, None).map(|_| ())
     }
@@ -205,17 +221,25 @@ impl Log {
         Ok(Ticket { batch, fate })
     }
 
+    /// Waits until the batch that fills is below its bound, writing it if need be. An error, of a full disk: it is not
+    /// (invariant 7).
+    pub(crate) fn wait_for_room(&self) -> Result<()> {
+        loop {
+            let mut state = self.state.lock();
+            state.check_poison()?;
+            if state.filling.payload_bytes() < self.batch_bytes_max {
+                return Ok(());
+            }
+            let batch = state.filling.number;
+            state.filling.waiters += 1;
+            self.wait_batch(state, batch)?;
+        }
+    }
+
     fn push(&self, record: &Record<'_>, waited: Option<Waited>) -> Result<u64> {
         record.check_size()?;
         let mut state = self.state.lock();
         state.check_poison()?;
-        while state.filling.payload_bytes() >= BATCH_BYTES_MAX {
-            let batch = state.filling.number;
-            state.filling.waiters += 1;
-            self.wait_batch(state, batch)?;
-            state = self.state.lock();
-            state.check_poison()?;
-        }
         // Under the mutex under which the fates of failed batches are decided.
         waited.as_ref().map_or(Ok(()), |waited| check_behind(&waited.behind))?;
         let is_waited = waited.is_some();
@@ -263,9 +287,24 @@ impl Log {
     pub fn seal(&self) -> Result<()> {
         // The records first: only a block behind theirs can say that they are durable.
         self.flush()?;
-        if self.tail.lock().is_at_segment_start() {
+        let tail = self.tail.lock();
+        if tail.is_at_segment_start() && tail.names_edits() {
             return Ok(());
         }
+        drop(tail);
+        self.write_empty_block()
+    }
+
+    /// Makes the log name every durable edit of the manifest; no block is written when it does (tail 4).
+    pub(crate) fn name_edits(&self) -> Result<()> {
+        if self.tail.lock().names_edits() {
+            return Ok(());
+        }
+        self.write_empty_block()
+    }
+
+    /// Writes what is appended; a block without records when there is nothing.
+    fn write_empty_block(&self) -> Result<()> {
         let mut state = self.state.lock();
         state.check_poison()?;
         state.filling.seal = true;
@@ -293,10 +332,11 @@ impl Log {
         state.writing = true;
         self.wait_for_committers(&mut state);
         let mut next = state.spare.take().unwrap_or_else(|| Batch::new(0));
-        next.reset(state.filling.number + 1, BATCH_BYTES_KEPT_MAX);
+        next.reset(state.filling.number + 1, self.batch_bytes_max / 2);
         let mut batch = std::mem::replace(&mut state.filling, next);
         state.writing_waiters = batch.waiters;
         drop(state);
+        let writing = Writing { log: self, batch: batch.number };
 
         let payload_bytes = batch.payload_bytes();
         let begin = self.env.clock.monotonic_nanos();
@@ -330,13 +370,14 @@ impl Log {
             }
             Err(Failure::Fatal(error)) => {
                 state.counters.failures += 1;
-                state.poison(batch.number, &error);
+                state.poison(batch.number, &failed_sync(&error));
                 self.wake[(batch.number + 1) as usize % 2].notify_all();
             }
         }
         self.wake[batch.number as usize % 2].notify_all();
         self.wake[(batch.number + 1) as usize % 2].notify_one();
         state.spare = Some(batch);
+        std::mem::forget(writing);
         state
     }
 
@@ -371,6 +412,12 @@ impl Log {
         }
         loop {
             self.state.lock().check_poison()?;
+            if self.tail.lock().segments().unneeded(cut).is_none() {
+                break;
+            }
+            if !fault::active(Fault::CutLogUnnamed) {
+                self.name_edits()?;
+            }
             let Some(segment) = self.tail.lock().segments().pop_before(cut) else { break };
             let path = self.dir.join(segment_name(segment.start));
             match self.env.fs.remove(&path) {
@@ -391,7 +438,7 @@ impl Log {
                 let error = Error::io(format!("syncing directory {}", self.dir.display()), &error);
                 let mut state = self.state.lock();
                 let next = state.filling.number;
-                state.poison(next, &error);
+                state.poison(next, &failed_sync(&error));
                 self.wake.iter().for_each(Condvar::notify_all);
                 return Err(error);
             }
@@ -458,6 +505,29 @@ impl Log {
     }
 }
 
+/// A thread that writes a batch. It forgets this when the batch has ended; dropped, by a panic, it tells everybody who
+/// waits (invariant 6).
+struct Writing<'a> {
+    log: &'a Log,
+    batch: u64,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if fault::active(Fault::ForgetPanickedWriter) {
+            return;
+        }
+        let mut state = self.log.state.lock();
+        state.writing = false;
+        state.poison(self.batch, "a panic of the thread that wrote a block");
+        self.log.wake.iter().for_each(Condvar::notify_all);
+    }
+}
+
+fn failed_sync(error: &Error) -> String {
+    format!("a failed fsync ({})", error.message())
+}
+
 /// Keeps every segment of a log.
 pub(crate) struct KeptLog(Arc<Log>);
 
@@ -486,14 +556,12 @@ impl State {
     }
 
     /// From `batch` on nobody knows what is on disk.
-    fn poison(&mut self, batch: u64, cause: &Error) {
+    fn poison(&mut self, batch: u64, cause: &str) {
         if let Some((first, _)) = &mut self.poisoned {
             *first = batch.min(*first);
             return;
         }
-        let cause = cause.message();
-        let what =
-            format!("the log stopped after a failed fsync ({cause}); which of the last commits are on disk is unknown");
+        let what = format!("the log stopped after {cause}; which of the last commits are on disk is unknown");
         self.poisoned = Some((batch, Error::new(Code::Poisoned, what).hint("close the database and open it again")));
         self.done = u64::MAX;
     }

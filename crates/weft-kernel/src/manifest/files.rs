@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, Result};
+use weft_format::{Error, Lsn, Result};
 
 use super::edit::Edit;
 use super::layout::{
-    CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FileHeader, KIND_EDIT, decode_current, encode_current,
-    manifest_name, push_record,
+    Before, CURRENT, CURRENT_TEMPORARY, FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, KIND_EDIT, decode_current,
+    encode_current, manifest_name, push_record,
 };
 use super::tables::Tables;
 use crate::fault::{self, Fault};
@@ -25,15 +25,24 @@ pub(super) enum Failure {
     Fatal(Error),
 }
 
-/// Writes manifest `number` with `tables` as its snapshot and makes CURRENT name it.
+/// What a new file begins with.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) tables: &'a Tables,
+    /// It depends on everything in the log before this.
+    pub(super) log: Lsn,
+    /// How many edits there were since the database was made.
+    pub(super) edits: u64,
+}
+
+/// Writes manifest `number` with a snapshot and makes CURRENT name it.
 pub(super) fn write_and_name(
     env: &Env,
     dir: &Path,
     number: u64,
-    tables: &Tables,
+    known: Known<'_>,
 ) -> std::result::Result<(Arc<dyn File>, FileHeader), Failure> {
-    assert!(tables.by_id.values().all(|table| table.payloads.len() <= 1), "the payloads of a snapshot are folded");
-    let (header, bytes) = image(env.rng.next_u64() as u32, number, tables);
+    let (header, bytes) = image(env.rng.next_u64() as u32, number, known);
 
     let path = dir.join(manifest_name(number));
     let file = write_file(env, &path, &bytes)?;
@@ -58,9 +67,10 @@ pub(super) fn write_and_name(
     Ok((file, header))
 }
 
-/// The bytes of manifest `number` with `tables` as its snapshot: one edit per table, and one more for each payload
+/// The bytes of manifest `number` with a snapshot: one edit per table, and one more for each payload
 /// after its first.
-pub(super) fn image(salt: u32, number: u64, tables: &Tables) -> (FileHeader, Vec<u8>) {
+pub(super) fn image(salt: u32, number: u64, known: Known<'_>) -> (FileHeader, Vec<u8>) {
+    let Known { tables, log, edits } = known;
     let mut bytes = vec![0; FILE_HEADER_BYTES];
     for (id, table) in &tables.by_id {
         let mut edit =
@@ -77,7 +87,16 @@ pub(super) fn image(salt: u32, number: u64, tables: &Tables) -> (FileHeader, Vec
         }
     }
     let snapshot_end = bytes.len() as u64;
-    let header = FileHeader { salt, number, snapshot_end, file_max: tables.file_max, table_max: tables.table_max };
+    let header = FileHeader {
+        salt,
+        number,
+        snapshot_end,
+        file_max: tables.file_max,
+        table_max: tables.table_max,
+        log,
+        edits,
+        version: FORMAT_VERSION,
+    };
     bytes[..FILE_HEADER_BYTES].copy_from_slice(&header.encode());
     (header, bytes)
 }
@@ -85,7 +104,8 @@ pub(super) fn image(salt: u32, number: u64, tables: &Tables) -> (FileHeader, Vec
 fn push_edit(bytes: &mut Vec<u8>, salt: u32, edit: &Edit) {
     let mut payload = Vec::new();
     edit.encode(&mut payload);
-    push_record(bytes, 0, 0, salt, KIND_EDIT, &payload);
+    // The header speaks for the snapshot.
+    push_record(bytes, 0, Before { durable: 0, log: Lsn(0) }, salt, KIND_EDIT, &payload);
 }
 
 fn sync_dir(env: &Env, dir: &Path) -> std::result::Result<(), Failure> {

@@ -35,7 +35,7 @@ pub fn read_manifest(env: &Env, dir: &Path) -> Result<(String, Vec<ManifestRecor
     let header = FileHeader::decode(&bytes, number)?;
     let mut records = Vec::new();
     let mut offset = FILE_HEADER_BYTES;
-    while let Some(record) = RecordView::decode(&bytes, offset, header.salt) {
+    while let Some(record) = RecordView::decode(&bytes, offset, &header) {
         let unreadable = || damaged(&name, offset, "a record cannot be read although its checksum fits");
         records.push(match record.kind {
             KIND_EDIT => ManifestRecord::Edit(Edit::decode(record.payload).ok_or_else(unreadable)?),

@@ -1,6 +1,6 @@
 //! A manifest's bytes, read back: every record applied, and the end told from damage.
 
-use weft_format::{Result, TableId};
+use weft_format::{Lsn, Result, TableId};
 
 use super::edit::Edit;
 use super::layout::{
@@ -16,6 +16,10 @@ pub(super) struct Replayed {
     pub(super) end: u64,
     /// Everything before this is proved durable by what was read.
     pub(super) durable: u64,
+    /// It depends on everything in the log before this.
+    pub(super) log: Lsn,
+    /// How many edits there were since the database was made.
+    pub(super) edits: u64,
 }
 
 /// Applies every record of a manifest's bytes.
@@ -25,7 +29,8 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
     let mut tables = Tables { file_max: header.file_max, table_max: header.table_max, ..Tables::default() };
     let mut offset = FILE_HEADER_BYTES;
     let mut durable = header.snapshot_end;
-    while let Some(record) = RecordView::decode(bytes, offset, header.salt) {
+    let (mut log, mut edits) = (header.log, header.edits);
+    while let Some(record) = RecordView::decode(bytes, offset, &header) {
         let unreadable = || damaged(&name, offset, "a record cannot be read although its checksum fits");
         match record.kind {
             KIND_EDIT => {
@@ -41,6 +46,8 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
             _ => return Err(unreadable()),
         }
         durable = durable.max(record.durable);
+        log = log.max(record.log);
+        edits += u64::from(record.kind != KIND_MARK && offset as u64 >= header.snapshot_end);
         offset += record.size;
     }
     if (offset as u64) < header.snapshot_end {
@@ -48,7 +55,7 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
     }
     let mut later = offset + RECORD_ALIGN;
     while later < bytes.len() {
-        if RecordView::decode(bytes, later, header.salt).is_some_and(|record| record.durable > offset as u64) {
+        if RecordView::decode(bytes, later, &header).is_some_and(|record| record.durable > offset as u64) {
             return Err(damaged(&name, offset, &format!("the record at {later} proves that this was durable")));
         }
         later += RECORD_ALIGN;
@@ -57,5 +64,5 @@ pub(super) fn replay(bytes: &[u8], number: u64) -> Result<Replayed> {
     if durable > end {
         return Err(damaged(&name, offset, "a record before it claims that more was durable"));
     }
-    Ok(Replayed { header, tables, end, durable })
+    Ok(Replayed { header, tables, end, durable, log, edits })
 }

@@ -12,25 +12,32 @@
 //! Concurrency: one mutex, held across the edit's I/O; the log is flushed before it is taken. `fold` is called under it
 //! and must not come back here.
 //!
+//! 1. Nothing is written before [`Manifest::settle`]: an opening first compares the ends of the log and the manifest.
+//! 2. Each record names the position up to which the log was durable before it: what it says depends on that.
+//! 3. The edits are counted. The count goes up when an edit is durable, and the log names it (tail 4); of an edit that
+//!    drops files, before they go.
+//!
 //! Crash: before the fdatasync the edit may be found or not, whole either way; from then on it is found. At any moment
 //! of a switch CURRENT names the old or the new file, and both say the same.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::Mutex;
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Code, Error, FileId, Result, TableId, Timestamp};
+use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use super::files::{Failure, image, read_current, read_file, remove, write_and_name};
+use super::files::{Failure, Known, image, read_current, read_file, remove, write_and_name};
 use super::layout::{
-    CURRENT, CURRENT_TEMPORARY, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current, manifest_name,
-    manifest_number, push_record, record_bytes,
+    Before, CURRENT, CURRENT_TEMPORARY, FORMAT_VERSION, FileHeader, KIND_EDIT, KIND_FORGET, KIND_MARK, encode_current,
+    manifest_name, manifest_number, push_record, record_bytes,
 };
 use super::replay::{Replayed, replay};
 use super::tables::Tables;
+use crate::account::{Account, Charge, Kept};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
 use crate::table::RecoveredTable;
@@ -42,13 +49,16 @@ const SWITCH_GROWTH: u64 = 4;
 /// An edit's payload is at most this long.
 const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
-type Flush = Box<dyn Fn() -> Result<()> + Send + Sync>;
+type Flush = Box<dyn Fn() -> Result<Lsn> + Send + Sync>;
+type NameEdits = Box<dyn Fn() -> Result<()> + Send + Sync>;
 type Fold = Box<dyn Fn(TableId, &[Vec<u8>]) -> Result<Vec<u8>> + Send + Sync>;
 
 /// What the manifest needs of its surroundings.
 pub struct Hooks {
-    /// Makes everything in the log durable; called before each edit.
+    /// Makes everything in the log durable; returns where it ends. Called before each edit.
     pub flush: Flush,
+    /// Makes the log name every durable edit. Called after an edit that drops files.
+    pub name_edits: NameEdits,
     /// Folds a table's payloads, oldest first and at least two, into one that means the same. Table 0 is the catalog.
     pub fold: Fold,
 }
@@ -66,11 +76,19 @@ pub struct RecoveredManifest {
     pub table_max: TableId,
     /// The highest cut of any table: timestamps handed out must be higher.
     pub cut_max: Timestamp,
+    /// The name of the file.
+    pub name: String,
+    /// It depends on everything in the log before this.
+    pub log: Lsn,
+    /// How many edits there were since the database was made.
+    pub edits: u64,
 }
 
 /// What the manifest knew at one moment.
 pub(crate) struct ManifestSnapshot {
     tables: Tables,
+    log: Lsn,
+    edits: u64,
 }
 
 /// The number of the manifest in a copy of a database.
@@ -80,6 +98,11 @@ impl ManifestSnapshot {
     /// The data files that it names.
     pub(crate) fn files(&self) -> impl Iterator<Item = (TableId, FileId)> {
         self.tables.by_id.iter().flat_map(|(id, table)| table.files.iter().map(|file| (*id, *file)))
+    }
+
+    /// A copy of the log may name edits up to here, which came after this moment.
+    pub(crate) fn raise_edits(&mut self, edits: u64) {
+        self.edits = self.edits.max(edits);
     }
 
     /// The cut of a table; 0 when it has no edit.
@@ -99,13 +122,24 @@ impl ManifestSnapshot {
 
     /// The name and the bytes of a manifest file that says the same.
     pub(crate) fn file(&self, env: &Env) -> (String, Vec<u8>) {
-        (manifest_name(COPY_NUMBER), image(env.rng.next_u64() as u32, COPY_NUMBER, &self.tables).1)
+        let known = Known { tables: &self.tables, log: self.log, edits: self.edits };
+        (manifest_name(COPY_NUMBER), image(env.rng.next_u64() as u32, COPY_NUMBER, known).1)
     }
 
     /// The name and the bytes of the file that names it: the last one that a copy gets.
     pub(crate) fn current() -> (&'static str, String) {
         (CURRENT, encode_current(COPY_NUMBER))
     }
+}
+
+/// What an opening has read and not made its own.
+struct Unsettled {
+    /// The file's bytes from the last offset proved durable up to the end of the last record.
+    tail: Vec<u8>,
+    /// The file is longer than its records.
+    is_torn: bool,
+    /// Files that an unfinished switch left.
+    stale: Vec<String>,
 }
 
 struct State {
@@ -116,6 +150,9 @@ struct State {
     /// Everything before this is known durable: all but the last mark.
     durable: u64,
     tables: Tables,
+    /// It depends on everything in the log before this.
+    log: Lsn,
+    unsettled: Option<Unsettled>,
     poisoned: Option<Error>,
 }
 
@@ -126,24 +163,28 @@ pub struct Manifest {
     hooks: OnceLock<Hooks>,
     switch_bytes_min: u64,
     state: Mutex<State>,
+    /// How many edits are durable since the database was made (store 3). Changes under `state`.
+    edits: Arc<AtomicU64>,
+    /// What the payloads take.
+    charge: OnceLock<Charge>,
 }
 
 impl Manifest {
-    /// Opens the manifest of a directory, or makes one when the directory holds no database. What an unfinished edit or
-    /// switch left is cleaned away.
+    /// Opens the manifest of a directory, or makes one when the directory holds no database. Otherwise nothing is
+    /// written before [`Manifest::settle`].
     pub fn open(env: &Env, dir: &Path) -> Result<(Manifest, RecoveredManifest)> {
         let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
         let created = !names.iter().any(|name| name == CURRENT);
         if created {
             refuse_remains(&names)?;
         }
-        let state = if created { create(env, dir, &names)? } else { load(env, dir)? };
+        let (mut state, edits) = if created { (create(env, dir, &names)?, 0) } else { load(env, dir)? };
         let current = manifest_name(state.header.number);
-        let stale = |name: &&String| manifest_number(name).is_some() && **name != current || *name == CURRENT_TEMPORARY;
-        if !created {
-            for name in names.iter().filter(stale) {
-                remove(env, &dir.join(name))?;
-            }
+        if let Some(unsettled) = &mut state.unsettled {
+            unsettled.stale = names;
+            unsettled
+                .stale
+                .retain(|name| manifest_number(name).is_some() && *name != current || name == CURRENT_TEMPORARY);
         }
         let recovered = RecoveredManifest {
             created,
@@ -151,6 +192,9 @@ impl Manifest {
             file_max: state.tables.file_max,
             table_max: state.tables.table_max,
             cut_max: state.tables.by_id.values().map(|table| table.cut).max().unwrap_or_default(),
+            name: current,
+            log: state.log,
+            edits,
         };
         let manifest = Manifest {
             env: env.clone(),
@@ -158,8 +202,62 @@ impl Manifest {
             hooks: OnceLock::new(),
             switch_bytes_min: SWITCH_BYTES_MIN,
             state: Mutex::new(state),
+            edits: Arc::new(AtomicU64::new(edits)),
+            charge: OnceLock::new(),
         };
         Ok((manifest, recovered))
+    }
+
+    /// Makes what was read durable and cleans away what an unfinished edit or switch left; once, after an opening found
+    /// the log and the manifest whole, before the first edit (store 1). A file of the release before is rewritten.
+    pub fn settle(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let Some(unsettled) = state.unsettled.take() else { return Ok(()) };
+        if state.header.version == FORMAT_VERSION {
+            self.settle_tail(&state, &unsettled)?;
+            state.durable = state.end;
+        } else {
+            let tables = state.tables.clone();
+            self.rewrite(&mut state, tables)?;
+        }
+        let current = manifest_name(state.header.number);
+        let stale = unsettled.stale.iter().filter(|name| **name != current);
+        stale.map(|name| self.dir.join(name)).try_for_each(|path| remove(&self.env, &path))
+    }
+
+    fn settle_tail(&self, state: &State, unsettled: &Unsettled) -> Result<()> {
+        let settled = || {
+            if unsettled.is_torn {
+                state.file.set_len(state.end)?;
+            }
+            // What was read may not be on disk (the process died, not the machine), and from now on it is acted upon. A
+            // sync that failed then may have left it clean in memory and missing on disk: so it is written again.
+            state.file.write_at(&unsettled.tail, state.end - unsettled.tail.len() as u64)?;
+            state.file.sync_data()?;
+            self.env.fs.sync_dir(&self.dir)
+        };
+        let name = manifest_name(state.header.number);
+        settled().map_err(|error| Error::io(format!("settling {}", self.dir.join(name).display()), &error))
+    }
+
+    /// The count of durable edits, for the log.
+    pub(crate) fn edit_count(&self) -> Arc<AtomicU64> {
+        self.edits.clone()
+    }
+
+    /// Names the present end of the log, durably, when nothing has named it: from then on an opening misses any of it.
+    pub(crate) fn name_log_end(&self, log: Lsn) -> Result<()> {
+        let hooks = self.hooks.get().expect("the manifest is connected before the first edit");
+        let mut state = self.state.lock();
+        if let Some(error) = &state.poisoned {
+            return Err(error.clone());
+        }
+        if log <= state.log {
+            return Ok(());
+        }
+        state.append(KIND_MARK, &[], log)?;
+        self.switch_when_long(&mut state, &hooks.fold);
+        Ok(())
     }
 
     /// Lets the file be switched from this size on.
@@ -173,6 +271,12 @@ impl Manifest {
     pub fn rewritten_above(mut self, bytes: u64) -> Manifest {
         self.switch_bytes_min = bytes;
         self
+    }
+
+    /// Charges what it keeps to an account; once.
+    pub(crate) fn charge_to(&self, account: &Arc<Account>) {
+        let bytes = self.state.lock().tables.memory_bytes();
+        assert!(self.charge.set(account.charge(Kept::Manifest, bytes)).is_ok(), "a manifest is charged once");
     }
 
     /// Connects the manifest to the log and the methods; once, before the first edit.
@@ -209,12 +313,17 @@ impl Manifest {
         if let Some(error) = &state.poisoned {
             return Err(error.clone());
         }
-        Ok(ManifestSnapshot { tables: state.tables.clone() })
+        Ok(ManifestSnapshot { tables: state.tables.clone(), log: state.log, edits: self.edits.load(Ordering::Acquire) })
     }
 
     /// The cut of a table; 0 when it has no edit.
     pub fn cut(&self, table: TableId) -> Timestamp {
         self.state.lock().tables.by_id.get(&table).map_or(Timestamp(0), |table| table.cut)
+    }
+
+    /// The payloads of a table's edits, oldest first.
+    pub(crate) fn payloads(&self, table: TableId) -> Vec<Vec<u8>> {
+        self.state.lock().tables.by_id.get(&table).map_or_else(Vec::new, |table| table.payloads.clone())
     }
 
     /// Why the manifest takes no more edits, if so.
@@ -240,8 +349,10 @@ impl Manifest {
 
     fn write(&self, kind: u32, payload: &[u8], edit: Option<Edit>) -> Result<()> {
         let hooks = self.hooks.get().expect("the manifest is connected before the first edit");
-        (hooks.flush)()?;
+        let log = (hooks.flush)()?;
+        let drops_files = edit.as_ref().is_some_and(|edit| !edit.removed.is_empty());
         let mut state = self.state.lock();
+        assert!(state.unsettled.is_none(), "nothing is written before what was read is settled (store 1)");
         if let Some(error) = &state.poisoned {
             return Err(error.clone());
         }
@@ -254,18 +365,29 @@ impl Manifest {
                 }
             }
         }
-        state.append(kind, payload)?;
+        state.append(kind, payload, log)?;
+        self.edits.fetch_add(1, Ordering::AcqRel);
         match edit {
             Some(edit) => state.tables.apply(edit),
             None => state.tables.forget(TableId(u32::from_le_bytes(payload.try_into().expect("as above")))),
         }
-        let snapshot_bytes = state.header.snapshot_end;
-        if state.end > self.switch_bytes_min && state.end > SWITCH_GROWTH * snapshot_bytes {
-            // The edit is durable, whatever becomes of the switch: a full disk puts it off to the next edit, a failed
-            // fsync has poisoned the manifest.
-            let _ = self.switch(&mut state, &hooks.fold);
+        self.switch_when_long(&mut state, &hooks.fold);
+        self.charge.get().inspect(|charge| charge.set(state.tables.memory_bytes()));
+        drop(state);
+        if drops_files {
+            // The edit is durable, whatever becomes of this. Where it fails (a full disk), a manifest that loses the
+            // edit names files that are gone, and does not open either.
+            let _ = (hooks.name_edits)();
         }
         Ok(())
+    }
+
+    fn switch_when_long(&self, state: &mut State, fold: &Fold) {
+        if state.end > self.switch_bytes_min && state.end > SWITCH_GROWTH * state.header.snapshot_end {
+            // The edit is durable, whatever becomes of the switch: a full disk puts it off to the next edit, a failed
+            // fsync has poisoned the manifest.
+            let _ = self.switch(state, fold);
+        }
     }
 
     /// Writes the state as a new file and makes CURRENT name it.
@@ -278,12 +400,19 @@ impl Manifest {
                 table.payloads.extend((!payload.is_empty()).then_some(payload));
             }
         }
+        self.rewrite(state, folded)
+    }
+
+    /// Writes a new file with these tables, which mean what the present ones do, and makes CURRENT name it.
+    fn rewrite(&self, state: &mut State, tables: Tables) -> Result<()> {
         let number = state.header.number + 1;
-        match write_and_name(&self.env, &self.dir, number, &folded) {
+        let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
+        match write_and_name(&self.env, &self.dir, number, known) {
             Ok((file, header)) => {
                 let old = self.dir.join(manifest_name(state.header.number));
                 let end = header.snapshot_end;
-                *state = State { file, header, end, durable: end, tables: folded, poisoned: None };
+                let log = state.log;
+                *state = State { file, header, end, durable: end, tables, log, unsettled: None, poisoned: None };
                 // Left behind, it is removed at the next open.
                 let _ = self.env.fs.remove(&old);
                 Ok(())
@@ -298,10 +427,11 @@ impl Manifest {
 }
 
 impl State {
-    /// Appends a record and makes it durable.
-    fn append(&mut self, kind: u32, payload: &[u8]) -> Result<()> {
+    /// Appends a record and makes it durable. The log is durable up to `log`.
+    fn append(&mut self, kind: u32, payload: &[u8], log: Lsn) -> Result<()> {
+        let log = self.log.max(log);
         let mut bytes = Vec::with_capacity(record_bytes(payload.len()));
-        push_record(&mut bytes, self.end, self.durable, self.header.salt, kind, payload);
+        push_record(&mut bytes, self.end, Before { durable: self.durable, log }, self.header.salt, kind, payload);
         let name = manifest_name(self.header.number);
         if let Err(error) = self.file.write_at(&bytes, self.end) {
             let cleaned = self.file.set_len(self.end).and_then(|()| self.file.sync_data());
@@ -321,8 +451,9 @@ impl State {
         reached(Step::ManifestEditSynced);
         self.end += bytes.len() as u64;
         self.durable = self.end;
+        self.log = log;
         bytes.clear();
-        push_record(&mut bytes, self.end, self.durable, self.header.salt, KIND_MARK, &[]);
+        push_record(&mut bytes, self.end, Before { durable: self.durable, log }, self.header.salt, KIND_MARK, &[]);
         if self.file.write_at(&bytes, self.end).is_ok() {
             self.end += bytes.len() as u64;
         }
@@ -354,30 +485,28 @@ fn create(env: &Env, dir: &Path, names: &[String]) -> Result<State> {
         remove(env, &dir.join(name))?;
     }
     let tables = Tables::default();
-    match write_and_name(env, dir, 1, &tables) {
+    match write_and_name(env, dir, 1, Known { tables: &tables, log: Lsn(0), edits: 0 }) {
         Ok((file, header)) => {
             let end = header.snapshot_end;
-            Ok(State { file, header, end, durable: end, tables, poisoned: None })
+            Ok(State { file, header, end, durable: end, tables, log: Lsn(0), unsettled: None, poisoned: None })
         }
         Err(Failure::Clean(error) | Failure::Fatal(error)) => Err(error),
     }
 }
 
-fn load(env: &Env, dir: &Path) -> Result<State> {
+/// What is there, and how many edits there were.
+fn load(env: &Env, dir: &Path) -> Result<(State, u64)> {
     let number = read_current(env, dir)?;
     let path = dir.join(manifest_name(number));
     let bytes = read_file(env, &path)?;
-    let Replayed { header, tables, end, durable } = replay(&bytes, number)?;
-    let failed = |error| Error::io(format!("opening {}", path.display()), &error);
-    let file = env.fs.open(&path, OpenMode::ReadWrite).map_err(failed)?;
-    if bytes.len() as u64 > end {
-        file.set_len(end).map_err(failed)?;
-    }
-    // What was read may not be on disk (the process died, not the machine), and from now on it is acted upon. A sync
-    // that failed then may have left it clean in memory and missing on disk: so it is written again.
-    file.write_at(&bytes[durable as usize..end as usize], durable).map_err(failed)?;
-    file.sync_data().map_err(failed)?;
-    let synced = env.fs.sync_dir(dir);
-    synced.map_err(|error| Error::io(format!("syncing {}", dir.display()), &error))?;
-    Ok(State { file, header, end, durable: end, tables, poisoned: None })
+    let Replayed { header, tables, end, durable, log, edits } = replay(&bytes, number)?;
+    let opened = env.fs.open(&path, OpenMode::ReadWrite);
+    let file = opened.map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
+    let unsettled = Unsettled {
+        tail: bytes[durable as usize..end as usize].to_vec(),
+        is_torn: bytes.len() as u64 > end,
+        stale: Vec::new(),
+    };
+    let state = State { file, header, end, durable, tables, log, unsettled: Some(unsettled), poisoned: None };
+    Ok((state, edits))
 }

@@ -14,6 +14,10 @@ use weft_format::{Error, FileId, Result, TableId, Timestamp};
 use super::edit::Edit;
 use crate::table::RecoveredTable;
 
+/// What a file number costs in a set, about, and a table in a map.
+const FILE_BYTES: usize = 14;
+const TABLE_BYTES: usize = 160;
+
 /// What the manifest knows of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableState {
@@ -74,6 +78,15 @@ impl Tables {
     /// Forgets a table.
     pub(crate) fn forget(&mut self, table: TableId) {
         self.by_id.remove(&table);
+    }
+
+    /// The memory of all payloads and file numbers, about.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let table = |table: &TableState| {
+            let payloads: usize = table.payloads.iter().map(|payload| payload.capacity() + size_of::<Vec<u8>>()).sum();
+            (payloads + table.files.len() * FILE_BYTES + TABLE_BYTES) as u64
+        };
+        self.by_id.values().map(table).sum()
     }
 
     /// As the engine wants it at open.

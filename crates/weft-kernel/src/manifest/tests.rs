@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, FileId, Result, TableId, Timestamp};
+use weft_format::{Code, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::layout;
 use super::{Edit, Hooks, Manifest, ManifestRecord, RecoveredManifest, read_manifest};
@@ -41,8 +41,9 @@ fn run<T: Send + 'static>(simulation: &Simulation, body: impl FnOnce(Env) -> T +
 fn open(env: &Env) -> Result<(Manifest, RecoveredManifest)> {
     let (mut manifest, recovered) = Manifest::open(env, &dir())?;
     manifest.switch_after(600);
+    manifest.settle()?;
     let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
-    manifest.connect(Hooks { flush: Box::new(|| Ok(())), fold: Box::new(fold) });
+    manifest.connect(Hooks { flush: Box::new(|| Ok(Lsn(0))), name_edits: Box::new(|| Ok(())), fold: Box::new(fold) });
     Ok((manifest, recovered))
 }
 
@@ -245,7 +246,7 @@ fn every_flipped_byte_is_noticed_or_harmless() {
             }
         }
         assert!(corrupt > 500, "{corrupt}");
-        assert_eq!(harmless, 32, "only the last mark says nothing");
+        assert_eq!(harmless, layout::RECORD_HEADER_BYTES, "only the last mark says nothing");
     });
 }
 
@@ -363,7 +364,7 @@ fn on_disk_constants_are_as_documented() {
         layout::CURRENT_TEMPORARY,
         layout::manifest_name(3),
     );
-    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 1 64 60 [57, 45, 44, 54] 32 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
+    let wanted = "[57, 45, 46, 54, 4d, 41, 4e, 0a] 2 64 60 [57, 45, 44, 54] 40 8 1 2 3 CURRENT CURRENT.tmp MANIFEST-3";
     assert_eq!(found, wanted);
     let crc = crc32c::crc32c(b"MANIFEST-3");
     assert_eq!(layout::encode_current(3), format!("MANIFEST-3 {crc:08x}\n"));
@@ -381,4 +382,90 @@ fn on_disk_constants_are_as_documented() {
     assert_eq!(bytes, wanted);
     assert_eq!(Edit::decode(&bytes), Some(edit));
     (0..bytes.len()).for_each(|end| assert_eq!(Edit::decode(&bytes[..end]), None));
+}
+
+/// A manifest as the release before wrote it: without positions of the log.
+fn write_version_before(env: &Env, edits: &[Edit]) {
+    let header = layout::FileHeader {
+        salt: 77,
+        number: 1,
+        snapshot_end: layout::FILE_HEADER_BYTES as u64,
+        file_max: FileId(0),
+        table_max: TableId(0),
+        log: Lsn(0),
+        edits: 0,
+        version: layout::FORMAT_VERSION_BEFORE,
+    };
+    let mut bytes = header.encode().to_vec();
+    for edit in edits {
+        let (start, durable) = (bytes.len(), bytes.len() as u64);
+        let mut payload = Vec::new();
+        edit.encode(&mut payload);
+        bytes.extend_from_slice(b"WEDT\0\0\0\0");
+        bytes.extend_from_slice(&(start as u64).to_le_bytes());
+        bytes.extend_from_slice(&durable.to_le_bytes());
+        bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&layout::KIND_EDIT.to_le_bytes());
+        bytes.extend_from_slice(&payload);
+        bytes.resize(bytes.len().next_multiple_of(layout::RECORD_ALIGN), 0);
+        let crc = crc32c::crc32c_append(header.salt, &bytes[start + 8..]);
+        bytes[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
+    }
+    // An unfinished edit behind them.
+    bytes.extend_from_slice(b"WEDT and no more");
+    for (name, bytes) in
+        [(layout::manifest_name(1), bytes), (layout::CURRENT.to_owned(), layout::encode_current(1).into())]
+    {
+        let file = env.fs.open(&dir().join(name), OpenMode::CreateNew).unwrap();
+        file.write_at(&bytes, 0).unwrap();
+        file.sync_data().unwrap();
+    }
+    env.fs.sync_dir(&dir()).unwrap();
+}
+
+#[test]
+fn a_manifest_of_the_version_before_is_read_and_rewritten() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        let edits = [edit(1), edit(2), edit(4), edit(5)];
+        write_version_before(&env, &edits);
+        let before = files(&env);
+        let (manifest, recovered) = Manifest::open(&env, &dir()).unwrap();
+        assert!(files(&env) == before, "nothing is written before it is settled");
+        let wanted = state(&recovered);
+        assert_eq!((wanted.len(), wanted[&1].1.clone(), recovered.log), (2, vec![1, 4], Lsn(0)));
+        manifest.settle().unwrap();
+        drop(manifest);
+        let names: Vec<_> = files(&env).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(names, [dir().join("CURRENT"), dir().join("MANIFEST-2")]);
+        let (manifest, recovered) = open(&env).unwrap();
+        assert_eq!(state(&recovered), wanted);
+        manifest.apply(edit(7)).unwrap();
+        drop(manifest);
+        assert_eq!(state(&open(&env).unwrap().1)[&1].1, [4, 7]);
+    });
+}
+
+#[test]
+fn positions_and_counts_come_back() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        for (opening, log) in [100, 50, 70].into_iter().enumerate() {
+            let (mut manifest, recovered) = Manifest::open(&env, &dir()).unwrap();
+            let done = opening as u64 * 20;
+            assert_eq!((recovered.log, recovered.edits), (Lsn(if opening == 0 { 0 } else { 120 }), done));
+            // Switched, now and then.
+            manifest.switch_after(600);
+            manifest.settle().unwrap();
+            let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
+            let flush = move || Ok(Lsn(log));
+            manifest.connect(Hooks { flush: Box::new(flush), name_edits: Box::new(|| Ok(())), fold: Box::new(fold) });
+            for n in 1..=20 {
+                let cut = Timestamp(done + n);
+                manifest.apply(Edit { table: TableId(3), cut, payload: vec![1; 20], ..Edit::default() }).unwrap();
+            }
+            manifest.name_log_end(Lsn(120)).unwrap();
+            manifest.name_log_end(Lsn(110)).unwrap();
+        }
+    });
 }

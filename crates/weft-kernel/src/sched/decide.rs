@@ -27,7 +27,6 @@ use super::forecast::{Forecast, HORIZON_US};
 use super::mode::SchedulerMode;
 use super::pick::{Choice, Running, compare, explain, fits_beside};
 use crate::table::{JobOffer, Price};
-use weft_format::TableId;
 
 /// So much of a core has to be idle for a job to start.
 const IDLE_CORES_MIN: f64 = 0.75;
@@ -93,8 +92,6 @@ pub struct Situation<'a> {
     pub offers: &'a [Offered<'a>],
     /// What runs.
     pub running: &'a [Occupied],
-    /// Tables that rest.
-    pub paused: &'a [TableId],
     /// What is owed.
     pub debts: Debts,
     /// Busy cores without those of jobs.
@@ -126,7 +123,7 @@ pub fn decide(situation: &Situation<'_>) -> Decision {
     let mut decision = Decision::default();
     for index in order {
         let Offered { offer, expected_us, .. } = offers[index];
-        if situation.paused.contains(&offer.table) || !fits_beside(offer, &beside) {
+        if !fits_beside(offer, &beside) {
             continue;
         }
         match judge(situation, &offers[index], &occupied) {

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use super::pick::Running;
+use super::rest::{Rest, Trouble};
+use super::spent::Spent;
 use crate::table::{JobKind, JobOffer, Price};
 use weft_format::TableId;
 
@@ -20,6 +22,8 @@ pub enum JobState {
     Done,
     /// Ended with an error, such as a full disk.
     Failed,
+    /// Failed, and waits until it is tried again.
+    Resting,
 }
 
 impl JobState {
@@ -30,6 +34,7 @@ impl JobState {
             JobState::Running => "running",
             JobState::Done => "done",
             JobState::Failed => "failed",
+            JobState::Resting => "resting",
         }
     }
 }
@@ -49,12 +54,50 @@ pub struct JobRecord {
     pub started_micros: Option<i64>,
     /// How long it took or has been running, nanoseconds; how long a waiting one has waited.
     pub duration_nanos: u64,
-    /// How much of that it paused for queries, nanoseconds; known when it ended.
-    pub paused_nanos: u64,
+    /// What it really took; known when it ended.
+    pub spent: Option<Spent>,
     /// What it was expected to cost and to bring.
     pub price: Price,
     /// Why it was started, or why it waits.
     pub reason: String,
+    /// Of a resting one: what went wrong, and when it is tried again.
+    pub trouble: Option<Trouble>,
+}
+
+impl JobRecord {
+    /// The record of a job that rests.
+    pub(super) fn resting(job: Running, rest: &Rest, now_nanos: u64) -> JobRecord {
+        let trouble = rest.trouble(now_nanos);
+        JobRecord {
+            table: job.table,
+            kind: job.kind,
+            number: job.number,
+            state: JobState::Resting,
+            started_micros: None,
+            duration_nanos: now_nanos.saturating_sub(rest.failed_nanos),
+            spent: None,
+            price: rest.price,
+            reason: format!(
+                "failed {} times, is tried again in {} s: {} ({})",
+                trouble.tries,
+                trouble.again_in.as_secs(),
+                trouble.error,
+                trouble.hint.as_deref().unwrap_or("see the log of the server")
+            ),
+            trouble: Some(trouble),
+        }
+    }
+}
+
+/// The jobs of one kind that have ended, together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobTotal {
+    /// How many.
+    pub count: u64,
+    /// The time from their starts to their ends, nanoseconds.
+    pub nanos: u64,
+    /// What they really took.
+    pub spent: Spent,
 }
 
 /// The jobs that were started last, oldest first; running ones are among them.
@@ -78,15 +121,16 @@ impl History {
             state: JobState::Running,
             started_micros: Some(wall_micros),
             duration_nanos: 0,
-            paused_nanos: 0,
+            spent: None,
             price: offer.price,
             reason,
+            trouble: None,
         };
         self.jobs.push_back((record, now_nanos));
     }
 
     /// A running job ended.
-    pub(super) fn end(&mut self, job: Running, state: JobState, now_nanos: u64, paused_nanos: u64) {
+    pub(super) fn end(&mut self, job: Running, state: JobState, now_nanos: u64, spent: Spent) {
         let is_it = |record: &JobRecord| {
             record.state == JobState::Running
                 && (record.table, record.kind, record.number) == (job.table, job.kind, job.number)
@@ -94,7 +138,7 @@ impl History {
         if let Some((record, begun_nanos)) = self.jobs.iter_mut().rev().find(|(record, _)| is_it(record)) {
             record.state = state;
             record.duration_nanos = now_nanos.saturating_sub(*begun_nanos);
-            record.paused_nanos = paused_nanos;
+            record.spent = Some(spent);
         }
     }
 

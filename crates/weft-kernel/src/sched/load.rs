@@ -174,7 +174,12 @@ impl Load {
 
     /// Says when jobs start, from now on, for the whole engine.
     pub fn set_mode(&self, mode: SchedulerMode) {
-        self.mode.store(mode as u8, Ordering::Relaxed);
+        let before = SchedulerMode::ALL[usize::from(self.mode.swap(mode as u8, Ordering::Relaxed))];
+        if before == SchedulerMode::Cost {
+            self.patience.is_left(self.clock.monotonic_nanos());
+        } else {
+            self.patience.skip(self.clock.monotonic_nanos());
+        }
     }
 
     /// How many cores queries and jobs share.

@@ -11,7 +11,9 @@
 //! ```
 //!
 //! 1. Of one table at most one conversion runs at a time; other jobs may run beside it.
-//! 2. A job that failed for lack of space is tried again after a pause; any other failure stops the engine.
+//! 2. A job that failed, or panicked, is tried again after a pause that grows, and keeps only its own table and kind
+//!    waiting. What makes the state of the disk unknown (the log or the manifest stopped) or parts memory from it
+//!    ([`Unfollowed`](crate::services::Unfollowed)) stops the engine.
 //! 3. No lock is held while a job runs.
 //! 4. Whoever waits for jobs (CHECKPOINT, VACUUM, [`Engine::run_jobs`](crate::Engine::run_jobs)) runs them himself,
 //!    whatever is forecast, by the order of [`pick()`].
@@ -25,6 +27,8 @@
 //! | `pacer` | pauses of running jobs |
 //! | `monitor` | the look every 100 ms |
 //! | `runner`, `jobs`, `wake` | running jobs, their records, the bell of the workers |
+//! | `rest` | jobs that failed, and when they are tried again |
+//! | `spent` | what a job really took: time on a core, bytes |
 //!
 //! Source: DESIGN section 7, SynchroStore section 3.3.
 
@@ -38,18 +42,22 @@ mod pacer;
 mod patience;
 mod phi;
 mod pick;
+mod rest;
 mod runner;
+mod spent;
 mod wake;
 
 pub use decide::{Debts, Decision, Occupied, Offered, Situation, decide};
 pub use forecast::{Forecast, HORIZON_US, Lately, PlanForecast, RunningPlan, Stage, forecast};
-pub use jobs::{JobRecord, JobState};
+pub use jobs::{JobRecord, JobState, JobTotal};
 pub use load::{Comparison, Counted, Load, QueryRun, Waiting};
 pub use mode::SchedulerMode;
 pub use pacer::Pacer;
 pub use phi::{OperatorKind, Phi, PhiSet};
 pub use pick::{Choice, Running, pick};
+pub use rest::{Setback, Trouble, pause_after};
+pub use spent::Spent;
 pub use wake::Wake;
 
 pub(crate) use monitor::{LOOK, look};
-pub(crate) use runner::{Ran, Runner};
+pub(crate) use runner::{Failed, Ran, Runner};

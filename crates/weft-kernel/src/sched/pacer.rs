@@ -88,7 +88,7 @@ pub(super) fn take_seat(seat: u32, frees: bool, clock: &dyn Clock) {
 
 /// A clock that goes while this thread works, nanoseconds: while it waits for a disk or a core, others have its core.
 /// Where that is unknown, it goes always.
-fn work_clock(clock: &dyn Clock) -> u64 {
+pub(super) fn work_clock(clock: &dyn Clock) -> u64 {
     clock.thread_processor_nanos().unwrap_or_else(|| clock.monotonic_nanos())
 }
 

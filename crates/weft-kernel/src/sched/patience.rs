@@ -10,6 +10,8 @@
 //! beside more queries, and what waits for it slows every query down. So their time is limited.
 //!
 //! 1. In any time t jobs pause at most for [`PATIENCE_MAX_NANOS`] + t × [`COMES_BACK`], and a nap each.
+//! 2. Only time in which the scheduler lets jobs pause comes back: who takes turns with another scheduler, or rests,
+//!    saves nothing up meanwhile.
 //!
 //! Concurrency: a lock, for some instructions. Crash: nothing here survives.
 
@@ -46,6 +48,12 @@ impl Patience {
         state.looked_nanos = state.looked_nanos.max(now_nanos);
         state.left_nanos = (state.left_nanos + passed_nanos as f64 * COMES_BACK).min(PATIENCE_MAX_NANOS);
         state.left_nanos > 0.0
+    }
+
+    /// The time since it was looked at last does not count: no job could pause (2).
+    pub(super) fn skip(&self, now_nanos: u64) {
+        let mut state = self.state.lock();
+        state.looked_nanos = state.looked_nanos.max(now_nanos);
     }
 
     /// A job has paused for so long.

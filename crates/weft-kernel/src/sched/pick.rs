@@ -43,10 +43,10 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Picks the offer to run now, beside the running jobs; `paused` tables are left out. Conversion and flush, which free
-/// memory, come before compaction and merge; among equals the best worth wins, then the lowest table and number.
-pub fn pick(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Option<Choice> {
-    let fits = |offer: &JobOffer| !paused.contains(&offer.table) && fits_beside(offer, running);
+/// Picks the offer to run now, beside the running jobs. Conversion and flush, which free memory, come before compaction
+/// and merge; among equals the best worth wins, then the lowest table and number.
+pub fn pick(offers: &[JobOffer], running: &[Running]) -> Option<Choice> {
+    let fits = |offer: &JobOffer| fits_beside(offer, running);
     let fitting = offers.iter().enumerate().filter(|(_, offer)| fits(offer));
     let (index, best) = fitting.min_by(|one, other| compare(one.1, other.1))?;
     Some(Choice { index, reason: explain(best, offers.len()) })

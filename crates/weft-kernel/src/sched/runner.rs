@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use weft_env::catch_panic;
 use weft_env::sync::{Condvar, Mutex};
-use weft_format::{Code, Result, TableId, Timestamp};
+use weft_format::{Code, Error, Result, TableId};
 
 use super::decide::{Debts, Decision, Occupied, Offered, Situation, decide};
-use super::jobs::{History, JobRecord, JobState};
+use super::jobs::{History, JobRecord, JobState, JobTotal};
 use super::mode::SchedulerMode;
-use super::pacer::{paused_nanos, take_seat};
+use super::pacer::take_seat;
 use super::phi::Phi;
 use super::pick::{Choice, Running, cost_us, pick};
+use super::rest::{Rests, Trouble};
+use super::spent::Meter;
 use crate::engine::Core;
+use crate::fault::{Fault, active};
 use crate::table::{JobKind, JobOffer};
 
-/// How long a table rests after a job found the disk full, in nanoseconds.
-const PAUSE_NANOS: u64 = 100_000_000;
 /// The slices that jobs ask for; the system's own are a few milliseconds.
 const JOB_SLICE: Duration = Duration::from_millis(50);
 
@@ -25,7 +27,7 @@ const JOB_SLICE: Duration = Duration::from_millis(50);
 pub(crate) enum Ran {
     /// A job.
     Job,
-    /// Nothing: the offers cannot run beside what is running, or are paused.
+    /// Nothing: the offers cannot run beside what is running, or rest.
     Busy,
     /// Nothing: the scheduler lets all offers that could run wait, for so long if it knows.
     Waits(Option<Duration>),
@@ -44,8 +46,8 @@ pub(crate) struct Runner {
 #[derive(Default)]
 struct State {
     running: Vec<Started>,
-    /// Tables that rest, and until when (monotonic nanoseconds).
-    paused: BTreeMap<TableId, u64>,
+    /// Jobs that failed.
+    rests: Rests,
     /// Since when a table offers jobs of a kind without one being started (monotonic nanoseconds).
     waiting: BTreeMap<(TableId, JobKind), u64>,
     /// What the scheduler last said of offers that wait.
@@ -53,8 +55,8 @@ struct State {
     history: History,
     jobs_run: u64,
     jobs_failed: u64,
-    /// Jobs that ended and the time they took, nanoseconds.
-    by_kind: BTreeMap<JobKind, (u64, u64)>,
+    /// Jobs that ended.
+    by_kind: BTreeMap<JobKind, JobTotal>,
     /// How much longer jobs take than their price says.
     phis: BTreeMap<JobKind, Phi>,
 }
@@ -77,11 +79,6 @@ impl State {
 
     fn expected_us(&self, offer: &JobOffer) -> f64 {
         cost_us(&offer.price) * self.phis.get(&offer.kind).map_or(1.0, |phi| phi.mean)
-    }
-
-    fn paused(&mut self, now_nanos: u64) -> Vec<TableId> {
-        self.paused.retain(|_, until| *until > now_nanos);
-        self.paused.keys().copied().collect()
     }
 
     /// Notes what is offered since when; offers that are gone are forgotten.
@@ -124,34 +121,40 @@ impl Drop for LongSlices<'_> {
 }
 
 impl Runner {
-    /// Picks and runs one job in this thread, the best, whatever is forecast: somebody waits for it.
-    pub(crate) fn run_one(&self, core: &Core) -> Result<Ran> {
-        let offers = offers(core);
-        self.run_best(core, &offers)
+    /// Picks and runs one job in this thread, the best, whatever is forecast and whatever rests: somebody waits for it.
+    /// One that failed is left out from then on.
+    pub(crate) fn run_one(&self, core: &Core, failed: &mut Failed) -> Result<Ran> {
+        let mut offers = offers(core);
+        offers.retain(|offer| !failed.has(offer));
+        self.run_best(core, &offers, failed)
     }
 
     /// As [`Runner::run_one`], only what carries memory to files.
-    pub(crate) fn run_conversion(&self, core: &Core) -> Result<Ran> {
+    pub(crate) fn run_conversion(&self, core: &Core, failed: &mut Failed) -> Result<Ran> {
         let mut offers = offers(core);
-        offers.retain(|offer| offer.kind.frees_memory());
-        self.run_best(core, &offers)
+        offers.retain(|offer| offer.kind.frees_memory() && !failed.has(offer));
+        self.run_best(core, &offers, failed)
     }
 
-    fn run_best(&self, core: &Core, offers: &[JobOffer]) -> Result<Ran> {
+    fn run_best(&self, core: &Core, offers: &[JobOffer], failed: &mut Failed) -> Result<Ran> {
         if offers.is_empty() {
             return Ok(if self.state.lock().running.is_empty() { Ran::Nothing } else { Ran::Busy });
         }
         core.poison.check()?;
         let mut state = self.state.lock();
-        let Some(Choice { index, reason }) = pick(offers, &state.jobs(), &[]) else { return Ok(Ran::Busy) };
+        let Some(Choice { index, reason }) = pick(offers, &state.jobs()) else { return Ok(Ran::Busy) };
         let started = state.start(core, &offers[index], reason);
         drop(state);
-        self.run(core, &offers[index], started).map(|()| Ran::Job)
+        match self.run(core, &offers[index], started) {
+            Err(error) if error.code() != Code::Poisoned => failed.add(&offers[index], error),
+            ran => ran?,
+        }
+        Ok(Ran::Job)
     }
 
     /// Runs one job in this thread if the scheduler lets one start now.
     pub(crate) fn run_scheduled(&self, core: &Core) -> Result<Ran> {
-        let offers = offers(core);
+        let offers = self.ready_offers(core);
         if offers.is_empty() {
             let mut state = self.state.lock();
             state.told.clear();
@@ -180,9 +183,18 @@ impl Runner {
         self.run(core, &offers[index], started).map(|()| Ran::Job)
     }
 
+    /// The offers that do not rest.
+    fn ready_offers(&self, core: &Core) -> Vec<JobOffer> {
+        let mut offers = offers(core);
+        let now_nanos = core.env.clock.monotonic_nanos();
+        let state = self.state.lock();
+        offers.retain(|offer| !state.rests.keeps(offer, now_nanos));
+        offers
+    }
+
     /// Whether the scheduler would let a job start now.
     pub(super) fn would_start(&self, core: &Core) -> bool {
-        let offers = offers(core);
+        let offers = self.ready_offers(core);
         if offers.is_empty() {
             return false;
         }
@@ -201,7 +213,6 @@ impl Runner {
     ) -> Decision {
         let now_nanos = core.env.clock.monotonic_nanos();
         state.note_offers(offers, now_nanos);
-        let paused = state.paused(now_nanos);
         let since = |nanos: u64| now_nanos.saturating_sub(nanos) as f64 / 1e3;
         let offered: Vec<Offered<'_>> = offers
             .iter()
@@ -221,7 +232,6 @@ impl Runner {
             mode: core.services.load.mode(),
             offers: &offered,
             running: &running,
-            paused: &paused,
             debts: debts(core),
             forecast,
         });
@@ -234,9 +244,10 @@ impl Runner {
                 state: JobState::Waiting,
                 started_micros: None,
                 duration_nanos: (waited_us * 1e3) as u64,
-                paused_nanos: 0,
+                spent: None,
                 price: offer.price,
                 reason: wait.reason.clone(),
+                trouble: None,
             }
         });
         state.told = told.collect();
@@ -247,17 +258,23 @@ impl Runner {
         let frees = offer.kind.frees_memory();
         take_seat(started.seat, frees, &*core.env.clock);
         let _freeing = frees.then(|| core.services.load.freeing());
-        let mut ending = Ending { runner: self, core, started, cost_us: cost_us(&offer.price), outcome: None };
-        let result = match core.catalog.by_id(offer.table) {
-            // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.
-            Some(entry) if entry.table.drop_ts() == Timestamp::MAX => entry.table.table.run(offer),
-            _ => Ok(()),
-        };
-        ending.outcome = Some(result.clone());
+        let meter = Meter::start(&*core.env.clock);
+        let mut ending = Ending { runner: self, core, started, meter, cost_us: cost_us(&offer.price), outcome: None };
+        // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.
+        let result = core.catalog.maintained_by_id(offer.table).map_or(Ok(()), |table| {
+            let ran = catch_panic(|| table.table.run(offer));
+            let ran = ran.unwrap_or_else(|panic| Err(Error::internal(format!("it panicked: {panic}"))));
+            ran.map_err(|error| job_failure(offer, &table.def.name, &error))
+        });
+        ending.outcome = Some((offer.clone(), result.clone()));
         drop(ending);
+        // A panic between a durable change and the memory that follows it has stopped the engine (sched 2).
+        core.poison.check()?;
         result.map_err(|error| match error.code() {
             Code::DiskFull => error,
-            _ => core.poison.set(&job_failure(offer, error.message())),
+            Code::Poisoned => core.poison.set(error.message()),
+            _ if active(Fault::PoisonOnJobError) => core.poison.set(error.message()),
+            _ => error,
         })
     }
 
@@ -266,10 +283,35 @@ impl Runner {
         !self.state.lock().running.is_empty() || !offers(core).is_empty()
     }
 
-    /// Whether a job that frees memory is running or could run.
+    /// Whether a job that frees memory is running or could run now.
     pub(crate) fn has_conversion(&self, core: &Core) -> bool {
         self.state.lock().running.iter().any(|started| started.job.kind.frees_memory())
-            || offers(core).iter().any(|offer| offer.kind.frees_memory())
+            || self.ready_offers(core).iter().any(|offer| offer.kind.frees_memory())
+    }
+
+    /// The error of a table's, or index's, jobs that free memory, while they fail.
+    pub(crate) fn memory_trouble(&self, table: TableId) -> Option<Error> {
+        self.state.lock().rests.of_memory(table).cloned()
+    }
+
+    /// Whether the work between jobs must wait, since it failed.
+    pub(crate) fn house_rests(&self, core: &Core) -> bool {
+        self.state.lock().rests.keeps_house(core.env.clock.monotonic_nanos())
+    }
+
+    /// Notes how the work between jobs ended.
+    pub(crate) fn note_house(&self, core: &Core, error: Option<&Error>) {
+        self.state.lock().rests.note_house(error, core.env.clock.monotonic_nanos());
+    }
+
+    /// Why the work between jobs (removing dropped tables, cutting the log) waits, if it failed.
+    pub(crate) fn house_trouble(&self, core: &Core) -> Option<Trouble> {
+        self.state.lock().rests.house(core.env.clock.monotonic_nanos())
+    }
+
+    /// How many jobs failed and are not done since.
+    pub(crate) fn resting_count(&self) -> usize {
+        self.state.lock().rests.all().count()
     }
 
     /// Whether a job of the table is running.
@@ -292,9 +334,9 @@ impl Runner {
         (state.jobs_run, state.jobs_failed)
     }
 
-    /// By kind: jobs that ended, and the time they took, nanoseconds.
-    pub(crate) fn by_kind(&self) -> Vec<(JobKind, u64, u64)> {
-        self.state.lock().by_kind.iter().map(|(kind, (count, nanos))| (*kind, *count, *nanos)).collect()
+    /// By kind: the jobs that ended.
+    pub(crate) fn by_kind(&self) -> Vec<(JobKind, JobTotal)> {
+        self.state.lock().by_kind.iter().map(|(kind, total)| (*kind, *total)).collect()
     }
 
     /// By kind: how much longer jobs take than their price says.
@@ -314,8 +356,11 @@ impl Runner {
         let still = |told: &&JobRecord| {
             offers.iter().any(|offer| (offer.table, offer.kind, offer.number) == (told.table, told.kind, told.number))
         };
-        let state = self.state.lock();
-        let mut jobs = state.history.all(core.env.clock.monotonic_nanos());
+        let now_nanos = core.env.clock.monotonic_nanos();
+        let mut state = self.state.lock();
+        state.rests.prune(now_nanos, |table| core.catalog.maintained_by_id(table).is_some());
+        let mut jobs = state.history.all(now_nanos);
+        jobs.extend(state.rests.all().map(|(job, rest)| JobRecord::resting(*job, rest, now_nanos)));
         jobs.extend(state.told.iter().filter(still).cloned());
         jobs
     }
@@ -326,13 +371,15 @@ impl Runner {
     }
 }
 
-/// Takes a job off the running ones, however it ends; a panic poisons the engine.
+/// Takes a job off the running ones, however it ends.
 struct Ending<'a> {
     runner: &'a Runner,
     core: &'a Core,
     started: Started,
+    meter: Meter,
     cost_us: f64,
-    outcome: Option<Result<()>>,
+    /// None while it runs, and when the machine stops under it.
+    outcome: Option<(JobOffer, Result<()>)>,
 }
 
 impl Drop for Ending<'_> {
@@ -343,28 +390,29 @@ impl Drop for Ending<'_> {
         state.running.swap_remove(at.expect("a job is running until it ends"));
         let now_nanos = self.core.env.clock.monotonic_nanos();
         let nanos = now_nanos.saturating_sub(self.started.begun_nanos);
-        let (count, total_nanos) = state.by_kind.entry(job.kind).or_default();
-        *count += 1;
-        *total_nanos += nanos;
+        let spent = self.meter.spent(&*self.core.env.clock);
+        let total = state.by_kind.entry(job.kind).or_default();
+        total.count += 1;
+        total.nanos += nanos;
+        total.spent += spent;
         match &self.outcome {
-            Some(Ok(())) => {
+            Some((_, Ok(()))) => {
+                state.rests.succeed(job);
                 state.jobs_run += 1;
-                state.history.end(job, JobState::Done, now_nanos, paused_nanos());
-                let worked_us = nanos.saturating_sub(paused_nanos()) as f64 / 1e3;
+                state.history.end(job, JobState::Done, now_nanos, spent);
+                let worked_us = nanos.saturating_sub(spent.paused_nanos) as f64 / 1e3;
                 state.phis.entry(job.kind).or_default().update(self.cost_us, worked_us);
             }
-            Some(Err(error)) => {
+            Some((offer, Err(error))) => {
                 state.jobs_failed += 1;
-                state.history.end(job, JobState::Failed, now_nanos, paused_nanos());
-                if error.code() == Code::DiskFull {
-                    state.paused.insert(job.table, now_nanos + PAUSE_NANOS);
-                }
+                state.history.end(job, JobState::Failed, now_nanos, spent);
+                state.rests.fail(offer, error, now_nanos);
             }
             None => {
                 state.jobs_failed += 1;
-                state.history.end(job, JobState::Failed, now_nanos, paused_nanos());
+                state.history.end(job, JobState::Failed, now_nanos, spent);
                 let Running { table, kind, number } = job;
-                self.core.poison.set(&format!("job {kind:?} #{number} of table {table} panicked"));
+                self.core.poison.set(&format!("job {kind:?} #{number} of table {table} was torn off"));
             }
         }
         drop(state);
@@ -372,11 +420,10 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// The offers of all tables that are alive.
+/// The offers of all tables that are alive, and of indexes under construction.
 fn offers(core: &Core) -> Vec<JobOffer> {
-    let tables = core.catalog.all();
-    let alive = tables.iter().filter(|table| table.drop_ts() == Timestamp::MAX);
-    alive.flat_map(|table| table.table.jobs()).collect()
+    let able = core.catalog.maintained().into_iter().filter(|table| !core.is_unavailable(table));
+    able.flat_map(|table| table.table.jobs()).collect()
 }
 
 /// What the engine owes.
@@ -388,6 +435,42 @@ pub(super) fn debts(core: &Core) -> Debts {
     }
 }
 
-fn job_failure(offer: &JobOffer, cause: &str) -> String {
-    format!("job {:?} #{} of table {} failed: {cause}", offer.kind, offer.number, offer.table)
+/// The jobs that failed while somebody waited for all of them.
+#[derive(Default)]
+pub(crate) struct Failed {
+    jobs: Vec<Running>,
+    /// The first error.
+    pub(crate) error: Option<Error>,
+}
+
+impl Failed {
+    fn has(&self, offer: &JobOffer) -> bool {
+        self.jobs.contains(&Running::of(offer))
+    }
+
+    /// Whether a job of the table, or index, failed.
+    pub(crate) fn has_table(&self, table: TableId) -> bool {
+        self.jobs.iter().any(|job| job.table == table)
+    }
+
+    fn add(&mut self, offer: &JobOffer, error: Error) {
+        self.jobs.push(Running::of(offer));
+        self.error.get_or_insert(error);
+    }
+
+    /// The first error, if there was one.
+    pub(crate) fn result(self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+/// The error of a job, with its name and what to do.
+fn job_failure(offer: &JobOffer, name: &str, error: &Error) -> Error {
+    let message = format!("job {:?} #{} of {name:?} failed: {}", offer.kind, offer.number, error.message());
+    let hint = error.hint_text().unwrap_or(match error.code() {
+        Code::DataCorrupted => "go on without the file by `weft check --quarantine`, or restore it from a backup",
+        Code::Internal => "it is tried again; report it, with the log of the server",
+        _ => "see to the disk, its space and the rights of the directory; it is tried again",
+    });
+    Error::new(error.code(), message).hint(hint)
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use weft_env::{Env, File};
-use weft_format::{FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{Code, Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::job::JobOffer;
 use super::scan::{ScanOutput, ScanRequest, TableStatistics};
-use super::status::{LayerStatus, PartStatus};
+use super::status::{Damage, LayerStatus, PartStatus, TakenOut};
 use super::write_set::{Attachment, Change, Location, TableWrites};
 use crate::catalog::TableDef;
 use crate::services::Services;
@@ -113,6 +113,14 @@ pub trait Maintain: Send + Sync {
     fn check(&self) -> Result<Vec<String>>;
     /// What lies in which layer now, from the newest to the oldest data.
     fn layers(&self) -> Vec<LayerStatus>;
+    /// The data files that could not be read when they were needed last.
+    fn damage(&self) -> Vec<Damage> {
+        Vec::new()
+    }
+    /// Why no statement can use the table, when a file of it could not be opened.
+    fn unavailable(&self) -> Option<&Error> {
+        None
+    }
     /// The data files that have delete marks beside them, by lowest key.
     fn parts(&self) -> Vec<PartStatus>;
 }
@@ -163,4 +171,16 @@ pub trait Method: Send + Sync {
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
     /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
     fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()>;
+    /// What a table with these payloads loses with a file, and the payload that takes it out. `handle` is the file when
+    /// it can be opened.
+    fn take_out(
+        &self,
+        def: &TableDef,
+        _payloads: &[Vec<u8>],
+        file: FileId,
+        _handle: Option<Arc<dyn File>>,
+    ) -> Result<TakenOut> {
+        let message = format!("method {} cannot go on without file {file} of table {:?}", self.name(), def.name);
+        Err(Error::new(Code::FeatureNotSupported, message).hint("restore the file from a backup"))
+    }
 }

@@ -16,6 +16,7 @@ mod method;
 mod replaced;
 mod scan;
 mod status;
+mod unavailable;
 mod write_set;
 
 pub use job::{JobKind, JobOffer, Price};
@@ -27,5 +28,6 @@ pub use scan::{
     ExprTest, LOCATION, LOCATION_NAME, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
     TableStatistics, scan_schema,
 };
-pub use status::{LayerStatus, PartStatus};
+pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
+pub(crate) use unavailable::Unavailable;
 pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};

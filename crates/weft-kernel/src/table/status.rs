@@ -1,6 +1,6 @@
 //! What a table has in which layer, for people and for SQL's views.
 
-use weft_format::FileId;
+use weft_format::{Error, FileId, Value};
 
 /// A layer, or a bucket's share of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,26 @@ pub struct LayerStatus {
     pub key_min: Option<Vec<u8>>,
     /// The highest key.
     pub key_max: Option<Vec<u8>>,
+}
+
+/// A data file that could not be read when it was needed last.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    /// The file; none: the table itself could not be opened.
+    pub file: Option<FileId>,
+    /// What is wrong; names the file.
+    pub error: Error,
+}
+
+/// A file that a method takes out of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TakenOut {
+    /// The payload of the edit that takes it out.
+    pub payload: Vec<u8>,
+    /// Rows that are alive in it, by the payloads.
+    pub rows: u64,
+    /// The lowest and the highest key in it, when its footer can be read.
+    pub keys: Option<(Vec<Value>, Vec<Value>)>,
 }
 
 /// A data file and its delete marks.

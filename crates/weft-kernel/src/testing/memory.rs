@@ -386,12 +386,11 @@ impl Maintain for MemoryTable {
         let file = self.write_file(&rows)?;
         let removed: Vec<FileId> = old.into_iter().collect();
         let edit = Edit { table: self.def().id, cut, added: vec![file], removed, payload: vec![7] };
-        if let Err(error) = self.context.services.apply_edit(edit) {
+        let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
                 self.remove(file);
             }
-            return Err(error);
-        }
+        })?;
         let mut state = self.state.lock();
         state.cut = cut;
         state.file = Some(file);
@@ -399,6 +398,7 @@ impl Maintain for MemoryTable {
         state.attached.retain(|file| !attached.contains(file));
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         drop(state);
+        durable.followed();
         old.into_iter().chain(attached.into_iter().map(|attached| attached.1)).for_each(|file| self.remove(file));
         Ok(())
     }

@@ -8,13 +8,13 @@
 //!   fails at install           in the log but not in memory: the engine stops, reopening finds it
 //! ```
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::ddl::OwnDdl;
 use super::journal::TableState;
-use super::recent::{CommittedWrites, TableCommit};
+use super::recent::{Behind, COMMIT_BYTES, CommittedWrites, TableCommit};
 use super::transaction::Transaction;
 use crate::catalog::{encode_def, encode_object};
 use crate::engine::{Core, Durability};
@@ -22,9 +22,6 @@ use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
 use crate::step::{Step, reached};
 use crate::table::Base;
-
-/// Encoded changes are handed to the log in pieces of about this size.
-const CHUNK_BYTES: usize = 256 << 10;
 
 /// How often validation starts again outside of the latch for the commits that came meanwhile.
 const VALIDATION_ROUNDS: usize = 4;
@@ -66,6 +63,8 @@ impl Transaction {
         let validated = self.validate_early(core);
         let sequenced = validated.and_then(|validated| {
             self.encode(&mut encoder)?;
+            // Before the latch: whoever holds it makes all others wait (log 7).
+            core.log.wait_for_room()?;
             self.sequence(core, &encoder, validated)
         });
         let (ts, ticket) = match sequenced {
@@ -121,21 +120,34 @@ impl Transaction {
     /// Fails when a commit after `from` changed what this transaction read; returns the last commit looked at.
     fn validate(&self, core: &Core, from: Timestamp) -> Result<Timestamp> {
         let Some(reads) = &self.reads else { return Ok(from) };
+        let tables = reads.tables();
         let mut last = from;
-        for commit in core.recent.after(from) {
-            if fault::active(Fault::ValidatePublishedOnly) && commit.ts > core.timeline.published() {
-                break;
+        loop {
+            let commits = match core.recent.behind(last, &tables) {
+                Behind::Commits(commits) if commits.is_empty() => return Ok(last),
+                Behind::Commits(commits) => commits,
+                Behind::Forgotten(def) => {
+                    let table = &def.name;
+                    return Err(dependent(table).hint(format!(
+                        "table {table:?} was changed since it began by more commits than are remembered row by row \
+                         ({} bytes); run it again, end serializable transactions sooner, or give row memory more",
+                        core.recent.memory_bytes().0
+                    )));
+                }
+            };
+            for commit in commits {
+                if fault::active(Fault::ValidatePublishedOnly) && commit.ts > core.timeline.published() {
+                    return Ok(last);
+                }
+                if let Some(table) = reads.changed_by(&commit, self.read_ts)? {
+                    return Err(dependent(&table).hint(format!(
+                        "commit {} changed what this one read of table {table:?}; run it again",
+                        commit.ts
+                    )));
+                }
+                last = commit.ts;
             }
-            if let Some(table) = reads.changed_by(&commit, self.read_ts)? {
-                let message = "could not serialize access due to read/write dependencies among transactions";
-                return Err(Error::new(Code::SerializationFailure, message).about(&table, None, None).hint(format!(
-                    "commit {} changed what this one read of table {table:?}; run it again",
-                    commit.ts
-                )));
-            }
-            last = commit.ts;
         }
-        Ok(last)
     }
 
     /// Takes the timestamp and the place in the log under one latch (txn 2).
@@ -173,14 +185,16 @@ impl Transaction {
         let tables = written.map(|state| TableCommit {
             table: state.table.clone(),
             has_files: !state.writes.attachments.is_empty(),
-            writes: Some(state.writes.clone()),
+            writes: state.writes.clone(),
         });
+        let tables: Vec<TableCommit> = tables.collect();
         CommittedWrites {
             ts,
-            tables: tables.collect(),
+            bytes: COMMIT_BYTES * (1 + tables.len() as u64) + self.journal.staged_bytes,
+            tables,
             mixed: self.may_be_behind(),
             has_ddl: !self.ddl.is_empty(),
-            void: Arc::default(),
+            void: AtomicBool::new(false),
         }
     }
 
@@ -221,20 +235,21 @@ impl Transaction {
                 OwnDdl::Object(None, None) => {}
             }
         }
-        for state in &self.journal.tables {
-            if !OwnDdl::drops(&self.ddl, state.table.def.id) {
-                self.chunked |= self.encode_table(state, encoder)?;
-            }
-        }
-        Ok(())
+        let mut chunked = false;
+        let tables = self.journal.tables.iter().filter(|state| !OwnDdl::drops(&self.ddl, state.table.def.id));
+        let mut tables = tables.map(|state| self.encode_table(state, encoder, &mut chunked));
+        let encoded = tables.find(Result::is_err).unwrap_or(Ok(()));
+        // Also when the log took only some of the chunks: an abort record must let go of those.
+        self.chunked |= chunked && !(encoded.is_err() && fault::active(Fault::ForgetChunkedFailure));
+        encoded
     }
 
-    /// True when chunks were appended.
-    fn encode_table(&self, state: &TableState, encoder: &mut ChangeEncoder) -> Result<bool> {
+    /// Sets `chunked` when a chunk was appended, also when another one failed after it.
+    fn encode_table(&self, state: &TableState, encoder: &mut ChangeEncoder, chunked: &mut bool) -> Result<()> {
+        let core = self.core();
         let (id, version) = (state.table.def.id, state.table.def.schema.version);
         let codec = &state.table.codec;
-        let mut chunked = false;
-        let chunk_bytes = CHUNK_BYTES.min(self.core().options.log_segment_bytes as usize / 4);
+        let chunk_bytes = core.options.log_chunk_bytes.min(core.options.log_segment_bytes as usize / 4);
         for attachment in &state.writes.attachments {
             encoder.attach(id, version, &attachment.files, &attachment.payload);
         }
@@ -253,17 +268,18 @@ impl Transaction {
                 (Base::Free, None) => {}
             }
             if encoder.bytes().len() > chunk_bytes {
-                self.core().log.append(&Record::Chunk { txn: self.id, changes: encoder.bytes() })?;
+                core.log.wait_for_room()?;
+                core.log.append(&Record::Chunk { txn: self.id, changes: encoder.bytes() })?;
                 encoder.clear();
+                *chunked = true;
                 reached(Step::LogChunkAppended);
-                chunked = true;
             }
         }
-        Ok(chunked)
+        Ok(())
     }
 
-    /// Voids the chunks of a commit that failed. When even that does not get into the log, the missing commit record
-    /// says the same.
+    /// Voids the chunks of a commit that failed, so that the log before them can go. The record waits in memory while
+    /// the disk is full; where the log has stopped, the missing commit record says the same.
     fn abort_chunks(&mut self, core: &Core) {
         if std::mem::take(&mut self.chunked) && core.log.append(&Record::Abort { txn: self.id }).is_ok() {
             core.async_commits.note();
@@ -285,7 +301,10 @@ impl Transaction {
         }
         for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
             match ddl {
-                OwnDdl::Create(table) => core.catalog.install_create(ts, table.clone()),
+                OwnDdl::Create(table) => {
+                    core.catalog.install_create(ts, table.clone());
+                    core.catalog.buildings.leave(table.def.id);
+                }
                 OwnDdl::Drop(table) => core.catalog.install_drop(ts, table.def.id),
                 OwnDdl::Alter(_, table) => {
                     table.table.evolve(&table.def);
@@ -316,7 +335,7 @@ impl Transaction {
             if let OwnDdl::Create(table) = ddl
                 && never_there.contains(&table.def.id)
             {
-                table.table.drop_files();
+                core.give_up(table);
             }
         }
         core.services.wake_jobs();
@@ -329,6 +348,12 @@ impl Transaction {
         });
         drops.collect()
     }
+}
+
+/// A serializable transaction cannot stand behind those that committed beside it.
+fn dependent(table: &str) -> Error {
+    let message = "could not serialize access due to read/write dependencies among transactions";
+    Error::new(Code::SerializationFailure, message).about(table, None, None)
 }
 
 /// A timestamp that was handed out and is neither published nor void. Dropped as such (a panic), it stops the engine.

@@ -26,6 +26,7 @@ use crate::catalog::TableRef;
 use crate::engine::{Core, Durability};
 use crate::lock::{Handed, LockMode, LockName, Wait};
 use crate::log::{Fate, Ticket};
+use crate::step::{Moment, passed};
 use crate::table::{Base, Newest, Staged, TableWrites};
 
 /// Who has more locks than this keeps them to the end: handing them on would take long.
@@ -111,6 +112,7 @@ impl Transaction {
         self.last_read = Some(LastRead { table: t.def.id, key: key.into(), mode, newest, row: row.clone() });
         self.followed.retain(|before| before.ts > published || before.fate.error().is_some());
         self.followed.push(Followed { ts: commit.ts, fate: commit.fate.clone() });
+        passed(Moment::Followed);
         Ok(Some(row.clone()))
     }
 

@@ -1,21 +1,18 @@
-//! Indexes inside a transaction: made, dropped, kept unique, asked for rows.
+//! Indexes inside a transaction: made, dropped, asked for rows. What keeps them unique is in `unique`.
 //!
 //! ```text
 //!   CREATE INDEX   listed: installations feed it ─ settle ─ snapshot S ─ rows as of S sorted into files ─ commit
 //!                  a row is in the files (committed up to S), or was installed after the listing
-//!   UNIQUE         the value's lock ─ candidates of the value ─ each one's newest row ─ its lock, when it seems so
 //! ```
 //!
 //! 1. An index is listed at its table before the snapshot is taken that fills it, and commits sequenced before are
-//!    published by then, so no row falls between.
-//! 2. Two rows with one value of a unique index need the value's lock one after the other; who comes second sees the
-//!    first one's row, for locks last until publication.
+//!    published by then, so no row falls between. While it is made, jobs carry what it is fed to files, and the log
+//!    that it needs is kept, as for every table (`catalog/building.rs`).
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_expr::text;
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::ddl::OwnDdl;
@@ -24,8 +21,8 @@ use super::transaction::Transaction;
 use crate::catalog::{NewTable, SchemaId, TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
-use crate::lock::{LockMode, LockName};
-use crate::table::{Attachment, RecoveredTable, Staged, TableContext};
+use crate::lock::LockMode;
+use crate::table::{Attachment, RecoveredTable, TableContext};
 
 /// Files that were built for the indexes of a table, each with its index.
 pub(super) type IndexFiles = Vec<(TableRef, Attachment)>;
@@ -53,6 +50,11 @@ impl Transaction {
             TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
         let index = Index::open(context, &RecoveredTable::default(), t)?;
         let relation = TableRef::of_index(def, index.clone());
+        // It begins at what is published: what was before comes by the snapshot.
+        index.store().freeze();
+        if !own {
+            self.core().catalog.buildings.enter(relation.clone());
+        }
         self.ddl.push(OwnDdl::Create(relation.clone()));
         self.journal.note(|| Step::Ddl);
         t.add_index(relation.clone());
@@ -81,6 +83,7 @@ impl Transaction {
         if index.met_failure() {
             let read_ts = timeline.register();
             let tested = for_each_row(&*t.table, &t.def.schema, read_ts, |batch| {
+                self.check_goes_on()?;
                 let rows = t.codec.encode_columns(batch.columns());
                 let mut indexed = rows.iter().filter(|row| index.has_row(row));
                 indexed.try_for_each(|row| index.put_row(row, &mut value).map(|_| ()))
@@ -89,9 +92,10 @@ impl Transaction {
             tested?;
         }
         let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
-        let staged = own.iter().flat_map(|writes| writes.rows.values()).filter_map(|staged| staged.row.as_ref());
-        for row in staged.filter(|row| index.has_row(row)) {
-            index.put_row(row, &mut value)?;
+        for key in own.iter().flat_map(|writes| writes.rows.keys()) {
+            if let Some(row) = self.current_row(t, key)?.filter(|row| index.has_row(row)) {
+                index.put_row(&row, &mut value)?;
+            }
         }
         Ok(())
     }
@@ -100,18 +104,15 @@ impl Transaction {
     fn fill(&mut self, t: &TableRef, relation: &TableRef, index: &Arc<Index>) -> Result<()> {
         let engine = self.engine.clone();
         let timeline = &engine.core.timeline;
-        // Redo must find what is installed from here on, until the commit names the index.
-        if self.log_hold.is_none() {
-            self.log_hold = Some(engine.core.log_holds.hold(timeline.published()));
-        }
         timeline.settle()?;
         let read_ts = timeline.register();
         let built = self.build_entries(t, index, read_ts);
         timeline.release(read_ts);
         let built = built?;
         if !built.files.is_empty() {
-            // For who tests uniqueness; at installation it is attached already, and a rollback drops all of the index.
-            index.store().attach(&built.files, read_ts)?;
+            // For who tests uniqueness; a rollback drops all of the index. The commit says when (buildings 3).
+            let ts = if active(Fault::ListBuiltEarly) { read_ts } else { Timestamp::MAX };
+            index.store().attach(&built.files, ts)?;
             self.journal.attach(relation, built);
         }
         Ok(())
@@ -121,9 +122,7 @@ impl Transaction {
         let mut build = index.store().builder(read_ts);
         let (mut value, mut key) = (Vec::new(), Vec::new());
         for_each_row(&*t.table, &t.def.schema, read_ts, |batch| {
-            if let Some(cancel) = &self.cancel {
-                cancel.check(|| self.engine.core.env.clock.monotonic_nanos())?;
-            }
+            self.check_goes_on()?;
             for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
                 index.put_row(row, &mut value)?;
                 t.keys.put_row(&t.codec, row, &mut key);
@@ -132,58 +131,6 @@ impl Transaction {
             Ok(())
         })?;
         Ok(attachment(build.finish()?))
-    }
-
-    /// Tests that all rows differ, own ones included. The caller has locked the table, so nobody else has any.
-    fn check_unique(&mut self, t: &TableRef, index: &Arc<Index>) -> Result<()> {
-        // Installed or built, every committed row has its entry by now; neighbours of one value are compared.
-        self.core().timeline.settle()?;
-        let mut cursor = index.store().scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
-        // Rows are read only where a value has several entries; some of those may be outdated.
-        let (mut last, mut first): (Vec<u8>, Vec<u8>) = Default::default();
-        let (mut entries, mut alive) = (0, 0);
-        let mut value = Vec::new();
-        let null = index.prefix(&[Value::Null]).ok_or_else(|| Error::internal("NULL has no place in an index"))?;
-        while let Some(entry) = cursor.next()? {
-            if entry.value.starts_with(&null) {
-                continue;
-            }
-            if entry.value != last || entries == 0 {
-                last.clear();
-                last.extend_from_slice(entry.value);
-                first.clear();
-                first.extend_from_slice(entry.key);
-                (entries, alive) = (1, 0);
-                continue;
-            }
-            entries += 1;
-            let both = [&first[..], entry.key];
-            for key in &both[usize::from(entries > 2)..] {
-                let row = self.row_as_committed(t, key)?;
-                let Some(row) = row.filter(|row| index.has_row(row)) else { continue };
-                let has_null = index.put_row(&row, &mut value)?;
-                if value == last && !has_null {
-                    alive += 1;
-                    if alive == 2 {
-                        return Err(duplicate_value(t, index, &row));
-                    }
-                }
-            }
-        }
-        let own = self.journal.find(t.id()).map(|state| Arc::clone(&state.writes));
-        for (key, staged) in own.iter().flat_map(|writes| &writes.rows) {
-            let Some(row) = staged.row.as_ref().filter(|row| index.has_row(row)) else { continue };
-            self.check_value(t, index, key, row)?;
-        }
-        Ok(())
-    }
-
-    /// The row of a key as this transaction will leave it.
-    fn row_as_committed(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        match self.own_row(t, key)? {
-            Some(staged) => Ok(staged.row.clone()),
-            None => t.table.read_row(key, Timestamp::MAX),
-        }
     }
 
     /// Drops an index of the schema `public`; others use it until commit. Waits for the transactions that write to its
@@ -213,6 +160,27 @@ impl Transaction {
         self.ddl.push(OwnDdl::Drop(relation));
         self.journal.note(|| Step::Ddl);
         Ok(())
+    }
+
+    /// Drops an index and makes it again from the rows of its table, under its name and number, whatever depends on it.
+    pub(crate) fn rebuild_index(&mut self, relation: &TableRef) -> Result<()> {
+        let gone = || Error::new(Code::UndefinedObject, format!("index {:?} does not exist", relation.def.name));
+        let index = relation.as_index.as_ref().ok_or_else(gone)?;
+        let t = self.current(index.table()).ok_or_else(gone)?;
+        self.lock_relation_name(relation.def.namespace, &relation.def.name)?;
+        self.lock_table(&t, LockMode::EXCLUSIVE)?;
+        self.ddl.push(OwnDdl::Drop(relation.clone()));
+        self.journal.note(|| Step::Ddl);
+        let new = NewIndex {
+            name: relation.def.name.clone(),
+            parts: index.parts().to_vec(),
+            unique: index.is_unique(),
+            constraint: index.is_constraint(),
+            include: index.included().to_vec(),
+            predicate: index.predicate().to_vec(),
+            oid: Some(relation.def.oid),
+        };
+        self.create_index(&t, new)
     }
 
     /// An index of the schema `public` by its exact name, with its table; own DDL included.
@@ -393,87 +361,6 @@ impl Transaction {
         found
     }
 
-    /// Tests the unique indexes of a table for a row that is about to be staged.
-    pub(super) fn check_unique_indexes(&mut self, t: &TableRef, key: &[u8], staged: &Staged) -> Result<()> {
-        let relations = t.index_relations();
-        if relations.is_empty() {
-            return Ok(());
-        }
-        let Some(row) = &staged.row else { return Ok(()) };
-        for relation in relations.iter() {
-            let Some(index) = &relation.as_index else { continue };
-            let moves = !staged.is_partial() || index.is_touched(&staged.columns);
-            let is_tested = index.is_unique() || index.can_fail();
-            if is_tested && moves && index.has_row(row) && !OwnDdl::drops(&self.ddl, index.id()) {
-                self.check_value(t, index, key, row)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails when the row, which the index has, has no value by it, or another row has the same in a unique index
-    /// (indexes 2). Notes the value as one of this transaction.
-    fn check_value(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8]) -> Result<()> {
-        let mut value = Vec::new();
-        let has_null = index.put_row(row, &mut value)?;
-        if has_null || !index.is_unique() {
-            return Ok(());
-        }
-        self.check_only(t, index, key, row, &value)?;
-        self.own_values.entry((index.id(), value.into())).or_default().push(key.into());
-        Ok(())
-    }
-
-    fn check_only(&mut self, t: &TableRef, index: &Arc<Index>, key: &[u8], row: &[u8], value: &[u8]) -> Result<()> {
-        if !active(Fault::SkipValueLock) {
-            self.lock(LockName::key(index.id(), value), LockMode::EXCLUSIVE, self.lock_wait(), &|| {
-                format!("a value of index {:?}", index.name())
-            })?;
-        }
-        let same = |row: &[u8]| index.has_row_by(row, value, &mut Vec::with_capacity(value.len()));
-        let own = self.own_values.get(&(index.id(), value.into()));
-        for other in own.into_iter().flatten().filter(|other| ***other != *key) {
-            if self.own_row(t, other)?.is_some_and(|own| own.row.as_deref().is_some_and(same)) {
-                return Err(duplicate_value(t, index, row));
-            }
-        }
-        let mut candidates: Vec<Vec<u8>> = Vec::new();
-        let mut cursor = index.store().lookup(value)?;
-        while let Some(entry) = cursor.next()? {
-            if entry.key != key {
-                candidates.push(entry.key.to_vec());
-            }
-        }
-        for other in candidates {
-            // Own rows were looked at, but those that were changed beside the index: they have what is committed.
-            let is_beside = |own: &Staged| own.is_partial() && !index.is_touched(&own.columns);
-            if self.own_row(t, &other)?.is_some_and(|own| !is_beside(&own)) {
-                continue;
-            }
-            if self.newest_row(t, &other)?.is_some_and(|row| same(&row)) {
-                // Whoever holds the row may be about to change or delete it.
-                let mode = LockMode::columns(index.deciding().iter().copied().collect(), crate::lock::ColumnSet::NONE);
-                self.lock_key(t, &other, mode, self.lock_wait())?;
-                if let Some(found) = self.newest_row(t, &other)?
-                    && same(&found)
-                {
-                    return Err(duplicate_value(t, index, row));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The row of a key that is alive now; a writer of some of its columns may be in the middle of its installation.
-    fn newest_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        let row = t.table.read_row(key, Timestamp::MAX)?;
-        if row.is_some() || self.core().locks.mixed_count() == 0 {
-            return Ok(row);
-        }
-        self.core().timeline.settle()?;
-        t.table.read_row(key, Timestamp::MAX)
-    }
-
     /// Builds the entries of rows that are added in bulk, where nobody else writes to the table, or are replaced with
     /// some columns changed, none of them of a unique index. After an error nothing is left.
     pub(super) fn build_indexes(
@@ -505,6 +392,7 @@ impl Transaction {
         let mut values: Vec<Vec<u8>> = Vec::new();
         let (mut value, mut key) = (Vec::new(), Vec::new());
         for batch in batches {
+            self.check_goes_on()?;
             for row in t.codec.encode_columns(batch.columns()).iter().filter(|row| index.has_row(row)) {
                 let has_null = index.put_row(row, &mut value)?;
                 t.keys.put_row(&t.codec, row, &mut key);
@@ -535,16 +423,4 @@ fn equal_to(index: &Index, values: &[Value]) -> Vec<Predicate> {
         }
     };
     pairs.filter_map(predicate).collect()
-}
-
-fn duplicate_value(t: &TableRef, index: &Index, row: &[u8]) -> Error {
-    let schema = &t.def.schema;
-    let names: Vec<String> = index.parts().iter().map(|part| part.text(schema)).collect();
-    let values = index.row_values(row).unwrap_or_default();
-    let printed =
-        values.iter().zip(index.parts()).map(|(value, part)| text::print(value.as_ref(), part.data_type(schema)));
-    let message = format!("duplicate key value violates unique constraint \"{}\"", index.name());
-    Error::new(Code::UniqueViolation, message)
-        .detail(format!("Key ({})=({}) already exists.", names.join(", "), printed.collect::<Vec<_>>().join(", ")))
-        .about(&t.def.name, None, Some(&index.name()))
 }

@@ -19,6 +19,7 @@
 //!
 //! Source: DESIGN section 4.
 
+mod bookkeeping;
 mod commit;
 mod ddl;
 mod follow;
@@ -35,6 +36,7 @@ mod speculation;
 mod stage;
 mod timeline;
 mod transaction;
+mod unique;
 
 pub use journal::Mark;
 pub use level::IsolationLevel;
@@ -44,8 +46,9 @@ pub use speculation::PendingWatch;
 pub use timeline::Timeline;
 pub use transaction::Transaction;
 
+pub(crate) use bookkeeping::Bookkeeping;
 pub(crate) use recent::RecentCommits;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]
-mod tests;
+pub(crate) mod tests;

@@ -8,37 +8,46 @@
 //! ```
 //!
 //! 1. A read is noted before its result is seen.
-//! 2. A scan's conditions describe at least every row that it looked at: rows left out by the statement later on, or
+//! 2. Where there is no memory for more, the table being read counts as read whole: never less than what was read.
+//! 3. A scan's conditions describe at least every row that it looked at: rows left out by the statement later on, or
 //!    never asked for because of a LIMIT, count as read.
 //!
 //! Source: precision locking (Jordan, Banerjee and Batman, 1981) as Neumann, Mühlbauer and Kemper validate with it
 //! (SIGMOD 2015, section 4.2).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use weft_env::sync::Mutex;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, TableId, Timestamp};
 
+use super::bookkeeping::Bookkeeping;
 use super::recent::{CommittedWrites, TableCommit};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::ColumnSet;
 use crate::table::{Base, LOCATION, Staged};
 
-/// How many keys of a table are remembered one by one; beyond, the whole table counts as read.
-const KEYS_MAX: usize = 100_000;
+/// What a key that was read costs beside its bytes, and a scan beside its conditions, about.
+const READ_BYTES: u64 = 64;
+/// What a condition costs, about.
+const PREDICATE_BYTES: u64 = 96;
 
 /// The reads of one transaction.
-#[derive(Default)]
 pub struct ReadSet {
     tables: Mutex<HashMap<TableId, TableReads>>,
+    bookkeeping: Arc<Bookkeeping>,
 }
 
 #[derive(Default)]
 struct TableReads {
     keys: HashMap<Box<[u8]>, ColumnSet>,
     scans: Vec<ScanRead>,
+    /// Charged.
+    bytes: u64,
+    /// All of it counts as read.
+    whole: bool,
 }
 
 struct ScanRead {
@@ -48,24 +57,38 @@ struct ScanRead {
 }
 
 impl ReadSet {
+    /// Nothing was read yet.
+    pub(super) fn new(bookkeeping: &Arc<Bookkeeping>) -> ReadSet {
+        ReadSet { tables: Mutex::default(), bookkeeping: Arc::clone(bookkeeping) }
+    }
+
     /// A row was read by its key, or was found missing.
     pub(crate) fn note_key(&self, table: TableId, key: &[u8], columns: ColumnSet) {
         let mut tables = self.tables.lock();
         let reads = tables.entry(table).or_default();
         if let Some(known) = reads.keys.get_mut(key) {
             *known = known.union(columns);
-        } else if reads.keys.len() < KEYS_MAX {
+        } else if reads.take(&self.bookkeeping, READ_BYTES + key.len() as u64) {
             reads.keys.insert(key.into(), columns);
-        } else {
-            reads.note_scan(&[], ColumnSet::ALL);
         }
+    }
+
+    /// The tables of which something was read.
+    pub(super) fn tables(&self) -> Vec<TableId> {
+        self.tables.lock().keys().copied().collect()
     }
 
     /// A scan was started.
     pub(crate) fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]) {
         let tested = predicates.iter().map(Predicate::column);
         let columns = projection.iter().copied().filter(|&column| column != LOCATION).chain(tested).collect();
-        self.tables.lock().entry(table).or_default().note_scan(predicates, columns);
+        let mut tables = self.tables.lock();
+        let reads = tables.entry(table).or_default();
+        if let Some(scan) = reads.scans.iter_mut().find(|scan| scan.predicates == predicates) {
+            scan.columns = scan.columns.union(columns);
+        } else if reads.take(&self.bookkeeping, READ_BYTES + PREDICATE_BYTES * predicates.len() as u64) {
+            reads.scans.push(ScanRead { predicates: predicates.to_vec(), columns });
+        }
     }
 
     /// Whether a commit behind the snapshot changed something that was read; the table's name then.
@@ -73,7 +96,6 @@ impl ReadSet {
         let tables = self.tables.lock();
         for TableCommit { table, writes, has_files } in &commit.tables {
             let Some(reads) = tables.get(&table.def.id) else { continue };
-            let Some(writes) = writes else { return Ok(Some(table.def.name.clone())) };
             if *has_files && !(reads.keys.is_empty() && reads.scans.is_empty()) {
                 return Ok(Some(table.def.name.clone()));
             }
@@ -87,12 +109,28 @@ impl ReadSet {
     }
 }
 
+impl Drop for ReadSet {
+    fn drop(&mut self) {
+        self.bookkeeping.release(self.tables.get_mut().values().map(|reads| reads.bytes).sum());
+    }
+}
+
 impl TableReads {
-    fn note_scan(&mut self, predicates: &[Predicate], columns: ColumnSet) {
-        match self.scans.iter_mut().find(|scan| scan.predicates == predicates) {
-            Some(scan) => scan.columns = scan.columns.union(columns),
-            None => self.scans.push(ScanRead { predicates: predicates.to_vec(), columns }),
+    /// Takes memory for a read more; false when the table counts as read whole, from now on at the latest (reads 2).
+    fn take(&mut self, bookkeeping: &Bookkeeping, bytes: u64) -> bool {
+        if self.whole {
+            return false;
         }
+        if !bookkeeping.is_full(bytes) {
+            bookkeeping.charge(bytes);
+            self.bytes += bytes;
+            return true;
+        }
+        bookkeeping.release(std::mem::take(&mut self.bytes));
+        self.keys = HashMap::new();
+        self.scans = vec![ScanRead { predicates: Vec::new(), columns: ColumnSet::ALL }];
+        self.whole = true;
+        false
     }
 
     fn changed_by(

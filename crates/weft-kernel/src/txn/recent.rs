@@ -5,6 +5,7 @@
 //!   commits  42 {t: k 3}  43 {u: k 1}  44 {t: files}      serializable snapshots  41, 43
 //!   41 ends                        oldest snapshot 43, so 42 and 43 go
 //!   no serializable transaction    a commit goes as soon as it is published
+//!   too many bytes                 42 goes, and "t changed at 42" stays: whoever has read of t at 41 meets a conflict
 //! ```
 //!
 //! 1. A commit is added under the sequencing latch, before its timestamp can be seen by anybody; it is left out only
@@ -12,7 +13,11 @@
 //! 2. A serializable snapshot is at or behind every commit that was left out, and it is registered under this list's
 //!    mutex, so that nothing behind it has gone.
 //!
-//! 3. The commits right behind a registered snapshot are here without a gap, or were left out from the first one on.
+//! 3. The commits right behind a registered snapshot are here without a gap, or were left out or forgotten from the
+//!    first one on.
+//! 4. Of a commit behind a serializable snapshot that was forgotten the tables are known, each with the last such
+//!    commit: who asks for the commits behind a timestamp is told of these first, under the same lock. So what is
+//!    remembered is bounded: in bytes, and by the number of tables.
 //!
 //! Concurrency: sequencing latch → this mutex → the timeline's. Nothing is read from tables under it.
 
@@ -23,13 +28,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use weft_env::sync::Mutex;
 use weft_format::{Result, TableId, Timestamp};
 
+use super::bookkeeping::Bookkeeping;
 use super::level::IsolationLevel;
 use super::timeline::Timeline;
-use crate::catalog::TableRef;
+use crate::catalog::{TableDef, TableRef};
+use crate::fault::{Fault, active};
 use crate::table::TableWrites;
 
-/// Rows whose keys and values are remembered; of older commits only the names of the tables are.
-const ROWS_MAX: usize = 200_000;
+/// So many commits at once are handed to who validates; the list is locked that long.
+const COMMITS_AT_ONCE: usize = 64;
+/// What a commit costs beside its rows and tables, and each of its tables, about.
+pub(super) const COMMIT_BYTES: u64 = 256;
 
 /// What one commit wrote.
 pub(crate) struct CommittedWrites {
@@ -39,23 +48,20 @@ pub(crate) struct CommittedWrites {
     pub(super) mixed: bool,
     /// Tables or indexes were made or dropped.
     pub(super) has_ddl: bool,
-    /// Its block of the log was not written; shared with its coarse form.
-    pub(super) void: Arc<AtomicBool>,
+    /// Its block of the log was not written.
+    pub(super) void: AtomicBool,
+    /// What all of this takes, about.
+    pub(super) bytes: u64,
 }
 
 /// What one commit wrote to one table.
 pub(super) struct TableCommit {
     pub(super) table: TableRef,
-    /// None when there was too much to remember.
-    pub(super) writes: Option<Arc<TableWrites>>,
+    pub(super) writes: Arc<TableWrites>,
     pub(super) has_files: bool,
 }
 
 impl CommittedWrites {
-    fn row_count(&self) -> usize {
-        self.tables.iter().filter_map(|table| table.writes.as_ref()).map(|writes| writes.rows.len()).sum()
-    }
-
     /// Whether the commit failed in the log.
     pub(super) fn is_void(&self) -> bool {
         self.void.load(Ordering::SeqCst)
@@ -63,29 +69,26 @@ impl CommittedWrites {
 
     /// The rows written to a table.
     pub(super) fn writes_of(&self, table: TableId) -> Option<&Arc<TableWrites>> {
-        self.tables.iter().find(|written| written.table.id() == table)?.writes.as_ref()
+        self.tables.iter().find(|written| written.table.id() == table).map(|written| &written.writes)
     }
 
     /// Whether it is rows only, whose content is known.
     fn is_plain(&self) -> bool {
-        !self.mixed && !self.has_ddl && self.tables.iter().all(|table| table.writes.is_some() && !table.has_files)
-    }
-
-    /// The same without rows.
-    fn coarse(&self) -> CommittedWrites {
-        let table = |commit: &TableCommit| TableCommit {
-            table: commit.table.clone(),
-            writes: None,
-            has_files: commit.has_files,
-        };
-        let tables = self.tables.iter().map(table).collect();
-        CommittedWrites { tables, void: self.void.clone(), ..*self }
+        !self.mixed && !self.has_ddl && self.tables.iter().all(|table| !table.has_files)
     }
 }
 
+/// What is known of the commits behind a timestamp.
+pub(super) enum Behind {
+    /// The oldest of them, in order; none when there are none.
+    Commits(Vec<Arc<CommittedWrites>>),
+    /// One changed this table, and its rows are forgotten.
+    Forgotten(Arc<TableDef>),
+}
+
 /// The recent commits of an engine.
-#[derive(Default)]
 pub(crate) struct RecentCommits {
+    bookkeeping: Arc<Bookkeeping>,
     /// Serializable transactions that are registered or about to be, and watches of speculative ones.
     active: AtomicU64,
     /// The last commit that was left out.
@@ -96,14 +99,18 @@ pub(crate) struct RecentCommits {
 #[derive(Default)]
 struct Recent {
     commits: VecDeque<Arc<CommittedWrites>>,
-    row_count: usize,
-    /// How many of the oldest commits are coarse.
-    coarse_count: usize,
+    /// By table: the last commit that changed it and was forgotten.
+    forgotten: BTreeMap<TableId, (Timestamp, Arc<TableDef>)>,
     /// Serializable snapshots and how many transactions have each.
     snapshots: BTreeMap<Timestamp, usize>,
 }
 
 impl RecentCommits {
+    pub(crate) fn new(bookkeeping: Arc<Bookkeeping>) -> RecentCommits {
+        let (active, left_out, state) = Default::default();
+        RecentCommits { bookkeeping, active, left_out, state }
+    }
+
     /// Registers the snapshot of a serializable transaction. `sequencer` is the sequencing latch.
     pub(crate) fn register(&self, timeline: &Timeline, sequencer: &Mutex<()>) -> Result<Timestamp> {
         self.active.fetch_add(1, Ordering::SeqCst);
@@ -152,7 +159,8 @@ impl RecentCommits {
     /// Ends a watch.
     pub(super) fn unwatch(&self, timeline: &Timeline) {
         self.active.fetch_sub(1, Ordering::SeqCst);
-        self.state.lock().prune(timeline.published());
+        let gone = self.state.lock().prune(timeline.published());
+        self.let_go(gone);
     }
 
     /// A commit failed in the log; its timestamp is not void yet.
@@ -172,8 +180,9 @@ impl RecentCommits {
             state.snapshots.remove(&read_ts);
         }
         self.active.fetch_sub(1, Ordering::SeqCst);
-        state.prune(timeline.published());
+        let gone = state.prune(timeline.published());
         drop(state);
+        self.let_go(gone);
         timeline.release(read_ts);
     }
 
@@ -184,35 +193,57 @@ impl RecentCommits {
             return;
         }
         let commit = commit();
+        self.bookkeeping.charge(commit.bytes);
         let mut state = self.state.lock();
-        if state.snapshots.is_empty() {
-            state.prune(timeline.published());
-        }
+        let mut gone = if state.snapshots.is_empty() { state.prune(timeline.published()) } else { Vec::new() };
         assert!(state.commits.back().is_none_or(|last| last.ts < ts), "commits come in order (recent 1)");
-        state.row_count += commit.row_count();
         state.commits.push_back(Arc::new(commit));
-        while state.row_count > ROWS_MAX && state.coarse_count < state.commits.len() {
-            let at = state.coarse_count;
-            let coarse = Arc::new(state.commits[at].coarse());
-            state.row_count -= state.commits[at].row_count();
-            state.commits[at] = coarse;
-            state.coarse_count += 1;
+        let mut excess = self.bookkeeping.excess_bytes().saturating_sub(bytes_of(&gone));
+        while excess > 0
+            && let Some(oldest) = state.commits.pop_front()
+        {
+            excess = excess.saturating_sub(oldest.bytes);
+            for written in &oldest.tables {
+                state.forgotten.insert(written.table.id(), (oldest.ts, written.table.def.clone()));
+            }
+            gone.push(oldest);
         }
+        drop(state);
+        self.let_go(gone);
     }
 
-    /// The commits after a timestamp, oldest first.
-    pub(super) fn after(&self, ts: Timestamp) -> Vec<Arc<CommittedWrites>> {
+    /// What goes is freed outside of the list's lock.
+    fn let_go(&self, gone: Vec<Arc<CommittedWrites>>) {
+        self.bookkeeping.release(bytes_of(&gone));
+    }
+
+    /// What is known of the commits after a timestamp, for who has read these tables (recent 4).
+    pub(super) fn behind(&self, ts: Timestamp, tables: &[TableId]) -> Behind {
         let state = self.state.lock();
+        let forgotten = if active(Fault::ForgetCommits) { &BTreeMap::new() } else { &state.forgotten };
+        let changed = tables.iter().filter_map(|table| forgotten.get(table)).find(|(last, _)| *last > ts);
+        if let Some((_, def)) = changed {
+            return Behind::Forgotten(Arc::clone(def));
+        }
         let from = state.commits.partition_point(|commit| commit.ts <= ts);
-        state.commits.range(from..).cloned().collect()
+        Behind::Commits(state.commits.range(from..).take(COMMITS_AT_ONCE).cloned().collect())
     }
 
-    /// How many commits and rows are kept.
+    /// The most bytes that are kept of rows, and that are kept now.
+    pub(crate) fn memory_bytes(&self) -> (u64, u64) {
+        (self.bookkeeping.limit_bytes(), self.bookkeeping.used_bytes())
+    }
+
+    /// How many commits are kept, and tables of such as were forgotten.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> (usize, usize) {
         let state = self.state.lock();
-        (state.commits.len(), state.row_count)
+        (state.commits.len(), state.forgotten.len())
     }
+}
+
+fn bytes_of(commits: &[Arc<CommittedWrites>]) -> u64 {
+    commits.iter().map(|commit| commit.bytes).sum()
 }
 
 impl Recent {
@@ -227,14 +258,11 @@ impl Recent {
         right_behind.filter(|commit| !commit.is_void()).cloned().collect()
     }
 
-    fn prune(&mut self, published: Timestamp) {
+    /// Takes out what nobody is validated against any more.
+    fn prune(&mut self, published: Timestamp) -> Vec<Arc<CommittedWrites>> {
         let oldest = self.snapshots.first_key_value().map_or(published, |(&ts, _)| ts.min(published));
-        while let Some(first) = self.commits.front()
-            && first.ts <= oldest
-        {
-            let gone = self.commits.pop_front().expect("the front was looked at");
-            self.row_count -= gone.row_count();
-            self.coarse_count = self.coarse_count.saturating_sub(1);
-        }
+        self.forgotten.retain(|_, (last, _)| *last > oldest);
+        let end = self.commits.partition_point(|commit| commit.ts <= oldest);
+        self.commits.drain(..end).collect()
     }
 }

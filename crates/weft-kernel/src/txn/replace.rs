@@ -27,16 +27,15 @@ use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::{Code, Error, KeyRows, Result};
 
 use super::ddl::OwnDdl;
-use super::stage::{CHARGE_BYTES, changed_meanwhile};
+use super::stage::{LOCK_BYTES, changed_meanwhile};
 use super::transaction::{Transaction, built};
 use crate::catalog::TableRef;
 use crate::lock::{LockMode, LockName, Wait};
+use crate::step::{Moment, passed};
 use crate::table::{Base, Location, Replaced, Staged, TableWrites};
 
 /// Rows between two looks at the cancel token, and at how much the locks take.
 const CANCEL_ROWS: usize = 256;
-/// About what the lock of a row takes in memory.
-const LOCK_BYTES: u64 = 256;
 /// Parts of the memory for rows from which on locks of rows become one of the table: if it is free, and in any case
 /// (replace 5).
 const LOCKS_SHARE: u64 = 8;
@@ -104,16 +103,12 @@ impl Transaction {
     fn lock_rows(&mut self, t: &TableRef, keys: &KeyRows) -> Result<()> {
         for n in 0..keys.len() {
             if n.is_multiple_of(CANCEL_ROWS) {
-                if let Some(cancel) = &self.cancel {
-                    cancel.check(|| self.core().env.clock.monotonic_nanos())?;
-                }
+                self.check_goes_on()?;
                 if self.locks_table_instead(t)? {
                     return Ok(());
                 }
             }
             self.lock_key(t, keys.get(n), LockMode::EXCLUSIVE, self.lock_wait())?;
-            self.journal.staged_bytes += LOCK_BYTES;
-            self.charge(CHARGE_BYTES)?;
         }
         Ok(())
     }
@@ -129,7 +124,10 @@ impl Transaction {
         let what = || format!("table {:?}, of which many rows are updated", t.def.name);
         match self.lock(LockName::table(t.id()), LockMode::EXCLUSIVE, wait, &what) {
             Err(error) if error.code() == Code::LockTimeout && wait == Wait::Never => Ok(false),
-            locked => locked.map(|()| true),
+            locked => locked.map(|()| {
+                passed(Moment::TableLocked);
+                true
+            }),
         }
     }
 

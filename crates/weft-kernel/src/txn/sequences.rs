@@ -10,10 +10,11 @@
 //! a sequence that it meets later, and never gives its number to another.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use weft_format::{Code, Error, Result};
 
-use super::recent::CommittedWrites;
+use super::recent::{COMMIT_BYTES, CommittedWrites};
 use super::transaction::Transaction;
 use crate::catalog::{Object, Sequence, SequenceOptions, SequenceValue};
 use crate::engine::Core;
@@ -93,6 +94,7 @@ impl Core {
     fn log_sequence(&self, id: u32, value: SequenceValue) -> Result<()> {
         let mut encoder = ChangeEncoder::new();
         encoder.set_sequence(id, value);
+        self.log.wait_for_room().map_err(|error| self.poison_if_stopped(error))?;
         let ts = {
             let _latch = self.sequencer.lock();
             self.check_writable()?;
@@ -104,7 +106,8 @@ impl Core {
                 tables: Vec::new(),
                 mixed: false,
                 has_ddl: false,
-                void: Arc::default(),
+                void: AtomicBool::new(false),
+                bytes: COMMIT_BYTES,
             });
             self.timeline.sequence(ts);
             ts

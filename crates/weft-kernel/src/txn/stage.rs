@@ -29,6 +29,8 @@ use crate::table::{Attachment, Base, Newest, Replaced, Staged, Table};
 
 /// Staged bytes are charged in steps of this.
 pub(super) const CHARGE_BYTES: u64 = 64 << 10;
+/// What a lock costs in memory, about: its place in the lock table, and in the list of what the transaction holds.
+pub(super) const LOCK_BYTES: u64 = 192;
 
 impl Transaction {
     /// Inserts a row (row codec). A key that exists is [`Code::UniqueViolation`], naming table and key.
@@ -462,13 +464,46 @@ impl Transaction {
         if self.speculation.is_some() {
             self.settle_reads()?;
         }
+        let before = self.locks.count();
+        self.acquire(name, mode, wait, follows, what)?;
+        if self.locks.count() == before {
+            return Ok(());
+        }
+        self.journal.staged_bytes += LOCK_BYTES;
+        self.charge(CHARGE_BYTES)
+    }
+
+    /// Takes a lock. While a query of the statement still runs, its slot is given back for as long as this waits
+    /// (admission 3).
+    #[inline]
+    fn acquire(
+        &mut self,
+        name: LockName,
+        mode: LockMode,
+        wait: Wait,
+        follows: bool,
+        what: &dyn Fn() -> String,
+    ) -> Result<()> {
         let core = &self.engine.core;
-        let cancel = self.cancel.as_ref();
-        let request = LockRequest { txn: self.id, mode, follows, wait, cancel, clock: &*core.env.clock, what };
-        core.locks.acquire(name, &request, &mut self.locks)
+        let (cancel, holds_slot) = (self.cancel.as_ref(), self.query_slot.is_some());
+        let clock = &*core.env.clock;
+        let mut request = LockRequest { txn: self.id, mode, follows, wait, cancel, holds_slot, clock, what };
+        if !holds_slot || active(Fault::HoldSlotWhileWaiting) {
+            return core.locks.acquire(name, &request, &mut self.locks);
+        }
+        request.wait = Wait::Never;
+        match core.locks.acquire(name, &request, &mut self.locks) {
+            Err(error) if error.code() == Code::LockTimeout && wait != Wait::Never => {}
+            outcome => return outcome,
+        }
+        self.query_slot = None;
+        request = LockRequest { wait, holds_slot: false, ..request };
+        core.locks.acquire(name, &request, &mut self.locks)?;
+        self.admit_query()
     }
 
     fn stage(&mut self, t: &TableRef, key: &[u8], staged: Staged) -> Result<()> {
+        self.check_drains(t)?;
         self.check_unique_indexes(t, key, &staged)?;
         if !t.def.foreign_keys.is_empty() || t.is_referenced() {
             self.journal.want_steps();
@@ -487,7 +522,17 @@ impl Transaction {
         let core = &self.engine.core;
         core.services.row_budget.charge(new_bytes);
         self.charged_bytes = staged_bytes;
-        core.admit(staged_bytes)
+        core.admit(staged_bytes, || self.check_goes_on())
+    }
+
+    /// Fails for a table that cannot be used, whose installation would fail, and for one whose memory cannot be carried
+    /// to files while memory is short: what it has cannot be freed, and others need the rest.
+    #[inline]
+    fn check_drains(&self, t: &TableRef) -> Result<()> {
+        if let Some(error) = t.table.unavailable() {
+            return Err(error.clone());
+        }
+        if self.engine.core.services.row_budget.is_short() { self.engine.core.check_drains(t) } else { Ok(()) }
     }
 }
 

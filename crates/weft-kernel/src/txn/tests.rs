@@ -1,5 +1,6 @@
 mod altering;
 mod blind;
+pub(crate) mod bounded;
 mod chains;
 mod expressions;
 mod follow;
@@ -8,6 +9,7 @@ mod indexes;
 mod levels;
 mod partial;
 mod speculation;
+mod unique;
 
 use std::sync::Arc;
 use std::time::Duration;

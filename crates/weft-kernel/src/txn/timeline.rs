@@ -5,20 +5,24 @@
 //!   42 is done  →  published 43         43 was waiting for 42 and goes on
 //!   44 failed in the log → void: published 44, and nothing is to be seen of it
 //! ```
+//!
+//! Who waits for a timestamp is woken when that is published, not each time something is: of a thousand commits of one
+//! log block each wakes the next.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_env::sync::{Condvar, Mutex};
+use weft_env::sync::{Mutex, MutexGuard};
 use weft_format::{Code, Error, Result, Timestamp};
+
+use crate::sleeper::Sleeper;
 
 /// The clock of one engine.
 pub struct Timeline {
     last_sequenced: AtomicU64,
     published: AtomicU64,
     publication: Mutex<Publication>,
-    /// Signalled when `published` moves or the timeline halts.
-    moved: Condvar,
     registered: Mutex<Registered>,
 }
 
@@ -28,7 +32,8 @@ struct Publication {
     done: BTreeSet<u64>,
     /// Publication has stopped for good: an installation failed.
     halted: bool,
-    waiters: usize,
+    /// Who waits, by the timestamp that each waits for.
+    sleepers: BTreeMap<u64, Vec<Arc<Sleeper>>>,
 }
 
 /// Registered timestamps with their counts, ascending: new ones come at the end.
@@ -78,7 +83,6 @@ impl Timeline {
             last_sequenced: AtomicU64::new(last.0),
             published: AtomicU64::new(last.0),
             publication: Mutex::default(),
-            moved: Condvar::new(),
             registered: Mutex::default(),
         }
     }
@@ -138,16 +142,11 @@ impl Timeline {
         }
         let mut publication = self.publication.lock();
         self.done(&mut publication, ts);
-        while self.published.load(Ordering::Acquire) < ts.0 {
-            if publication.halted {
-                let message = format!("commit {ts} is in the log but an earlier one could not be installed");
-                return Err(Error::new(Code::Poisoned, message).hint("reopen the database; the commit will be there"));
-            }
-            publication.waiters += 1;
-            self.moved.wait(&mut publication);
-            publication.waiters -= 1;
+        if self.wait(publication, ts) {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("commit {ts} is in the log but an earlier one could not be installed");
+        Err(Error::new(Code::Poisoned, message).hint("reopen the database; the commit will be there"))
     }
 
     /// A timestamp will never be installed: later ones need not wait for it.
@@ -157,8 +156,11 @@ impl Timeline {
 
     /// Publication stops for good; those who wait are told.
     pub(crate) fn halt(&self) {
-        self.publication.lock().halted = true;
-        self.moved.notify_all();
+        let mut publication = self.publication.lock();
+        publication.halted = true;
+        let all = std::mem::take(&mut publication.sleepers);
+        drop(publication);
+        all.values().flatten().for_each(|sleeper| sleeper.release());
     }
 
     /// Waits until everything handed out so far is published or void.
@@ -171,16 +173,21 @@ impl Timeline {
         if self.published() >= target {
             return Ok(());
         }
-        let mut publication = self.publication.lock();
-        while self.published() < target {
-            if publication.halted {
-                return Err(Error::new(Code::Poisoned, "a commit could not be installed").hint("reopen the database"));
-            }
-            publication.waiters += 1;
-            self.moved.wait(&mut publication);
-            publication.waiters -= 1;
+        if self.wait(self.publication.lock(), target) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::new(Code::Poisoned, "a commit could not be installed").hint("reopen the database"))
+    }
+
+    /// Waits until a timestamp is published; false when publication has stopped before it.
+    fn wait(&self, mut publication: MutexGuard<'_, Publication>, ts: Timestamp) -> bool {
+        if self.published() < ts && !publication.halted {
+            let sleeper = Arc::<Sleeper>::default();
+            publication.sleepers.entry(ts.0).or_default().push(sleeper.clone());
+            drop(publication);
+            sleeper.sleep_soundly();
+        }
+        self.published() >= ts
     }
 
     fn done(&self, publication: &mut Publication, ts: Timestamp) {
@@ -197,8 +204,10 @@ impl Timeline {
         }
         if published != before {
             self.published.store(published, Ordering::Release);
-            if publication.waiters > 0 {
-                self.moved.notify_all();
+            while let Some(first) = publication.sleepers.first_entry()
+                && *first.key() <= published
+            {
+                first.remove().iter().for_each(|sleeper| sleeper.release());
             }
         }
     }

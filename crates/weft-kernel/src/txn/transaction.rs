@@ -18,11 +18,11 @@ use super::stage::overlay;
 use crate::CancelToken;
 use crate::admission::Slot;
 use crate::catalog::{SchemaId, TableDef, TableRef};
-use crate::engine::LogHold;
 use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
+use crate::step::{Moment, passed};
 use crate::table::{Attachment, Base, Newest, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
@@ -62,10 +62,10 @@ pub struct Transaction {
     pub(super) key_buffer: Vec<u8>,
     /// Keys of staged rows by the values that they were given in unique indexes; some may have been taken back.
     pub(super) own_values: OwnValues,
-    /// Keeps the log from where an index that this transaction makes was filled.
-    pub(super) log_hold: Option<LogHold>,
     /// Its place among the open transactions.
     _slot: Slot,
+    /// Its place among the long queries, while it runs one.
+    pub(super) query_slot: Option<Slot>,
     /// The steps of the journal before this one were tested against foreign keys that are not deferred.
     pub(super) checked_steps: usize,
     /// Chunks were appended to the log and need an Abort record when the commit fails.
@@ -88,11 +88,16 @@ pub(super) struct LastRead {
 
 impl Transaction {
     /// Begins: registers a snapshot of everything published.
-    pub(crate) fn begin(engine: Arc<Engine>, level: IsolationLevel) -> Result<Transaction> {
+    pub(crate) fn begin(
+        engine: Arc<Engine>,
+        level: IsolationLevel,
+        cancel: Option<CancelToken>,
+    ) -> Result<Transaction> {
         let core = &engine.core;
-        let slot = core.transaction_slots.enter(core.options.admission_timeout, None, &*core.env.clock)?;
+        let slot = core.transaction_slots.enter(core.options.admission_timeout, cancel.as_ref(), &*core.env.clock)?;
         let id = engine.core.next_txn();
         let read_ts = register(&engine.core, level)?;
+        let reads = read_set(&engine.core, level);
         let EngineOptions { durability, lock_timeout, .. } = engine.core.options;
         Ok(Transaction {
             engine,
@@ -102,12 +107,12 @@ impl Transaction {
             speculation: None,
             durability,
             level,
-            reads: (level == IsolationLevel::Serializable).then(Arc::default),
+            reads,
             mixed_before: None,
             staged_behind: false,
             may_follow: false,
             followed: Vec::new(),
-            cancel: None,
+            cancel,
             lock_timeout,
             journal: Journal::default(),
             ddl: Vec::new(),
@@ -116,8 +121,8 @@ impl Transaction {
             last_read: None,
             key_buffer: Vec::new(),
             own_values: HashMap::new(),
-            log_hold: None,
             _slot: slot,
+            query_slot: None,
             checked_steps: 0,
             chunked: false,
             ended: false,
@@ -177,6 +182,28 @@ impl Transaction {
         self.cancel = Some(cancel);
     }
 
+    /// An error when the statement was asked to stop, or its time is over.
+    pub fn check_goes_on(&self) -> Result<()> {
+        let now = || self.engine.core.env.clock.monotonic_nanos();
+        self.cancel.as_ref().map_or(Ok(()), |cancel| cancel.check(now))
+    }
+
+    /// Takes a slot for a query that reads much, waiting for it in order, unless this transaction has one. It is given
+    /// back by [`Transaction::end_query`], and while the transaction waits for a lock (admission 3).
+    pub fn admit_query(&mut self) -> Result<()> {
+        if self.query_slot.is_none() {
+            self.query_slot = Some(self.engine.admit_query(self.cancel.as_ref())?);
+        }
+        Ok(())
+    }
+
+    /// The query was read to its end, or given up.
+    pub fn end_query(&mut self) {
+        if !fault::active(Fault::HoldSlotWhileWaiting) {
+            self.query_slot = None;
+        }
+    }
+
     /// Takes a new snapshot of everything published now: what a READ COMMITTED statement starts with. Staged writes and
     /// locks stay; rows of which this transaction wrote some columns show the other columns as they are now.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
@@ -206,7 +233,7 @@ impl Transaction {
         (self.level, self.read_ts, self.registered_ts) = (level, fresh, fresh);
         let core = &self.engine.core;
         core.recent.release_of(old_level, old_ts, &core.timeline);
-        self.reads = (level == IsolationLevel::Serializable).then(Arc::default);
+        self.reads = read_set(core, level);
         self.last_read = None;
         Ok(())
     }
@@ -241,6 +268,7 @@ impl Transaction {
                 if let (Base::Version(..), Some(row)) = (staged.base, &staged.row)
                     && let Some(onto) = table.table.read_row(key, ts)?
                 {
+                    passed(Moment::Rebased);
                     staged.row = Some(overlay(&table.codec, &onto, row, &staged.columns));
                 }
             }
@@ -416,10 +444,10 @@ impl Transaction {
             return;
         }
         self.checked_steps = self.checked_steps.min(mark.step_count);
-        let ddl = &mut self.ddl;
+        let (core, ddl) = (&self.engine.core, &mut self.ddl);
         let mut redefined = Vec::new();
         self.journal.rollback_to(mark, || match ddl.pop() {
-            Some(OwnDdl::Create(table)) => table.table.drop_files(),
+            Some(OwnDdl::Create(table)) => core.give_up(&table),
             Some(OwnDdl::Alter(before, _)) => redefined.push(before),
             _ => {}
         });
@@ -442,7 +470,7 @@ impl Transaction {
         self.journal.discard_attachments();
         for ddl in &self.ddl {
             if let OwnDdl::Create(table) = ddl {
-                table.table.drop_files();
+                self.core().give_up(table);
             }
         }
     }
@@ -477,6 +505,11 @@ fn register(core: &Core, level: IsolationLevel) -> Result<Timestamp> {
         IsolationLevel::Serializable => core.recent.register(&core.timeline, &core.sequencer),
         _ => Ok(core.timeline.register()),
     }
+}
+
+/// Where a transaction of a level notes what it reads, when that is validated.
+fn read_set(core: &Core, level: IsolationLevel) -> Option<Arc<ReadSet>> {
+    (level == IsolationLevel::Serializable).then(|| Arc::new(ReadSet::new(&core.read_sets)))
 }
 
 /// No table of this name is visible.

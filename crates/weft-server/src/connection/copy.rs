@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft::{Outcome, OutputColumn, Rows};
+use weft::{Outcome, OutputColumn, Rows, Style};
 use weft_format::{Code, Error, Result};
 use weft_sql::{Client, CopyFormat, Notice};
 
@@ -22,13 +22,24 @@ pub(super) struct Sink<'a> {
     /// Rows are wanted in the outcome.
     collects: bool,
     statements: usize,
+    /// What values are shown in.
+    style: Style,
     text: String,
 }
 
 impl<'a> Sink<'a> {
     /// A sink that writes into a channel.
     pub(super) fn new(channel: &'a mut Channel, formats: &'a [Format], describes: bool) -> Sink<'a> {
-        Sink { channel, formats, describes, described: false, collects: false, statements: 0, text: String::new() }
+        Sink {
+            channel,
+            formats,
+            describes,
+            described: false,
+            collects: false,
+            statements: 0,
+            style: Style::default(),
+            text: String::new(),
+        }
     }
 
     /// Leaves rows in the outcome: those of a portal that may be suspended.
@@ -55,10 +66,14 @@ impl Client for Sink<'_> {
         !self.collects
     }
 
+    fn begin(&mut self, style: &Style) {
+        self.style.clone_from(style);
+    }
+
     fn rows(&mut self, columns: &Arc<[OutputColumn]>, rows: &Rows) -> Result<()> {
         self.describe(columns);
         for row in 0..rows.len() {
-            rows::write_row(&mut self.channel.out, columns, rows, row, self.formats, &mut self.text);
+            rows::write_row(&mut self.channel.out, columns, rows, row, (self.formats, &self.style), &mut self.text);
             if self.channel.wants_flush() {
                 self.channel.flush()?;
             }

@@ -135,9 +135,10 @@ impl Connection {
         };
         let range = rows::part(*at, outcome.rows.len(), rows_max);
         let mut text = String::new();
+        let style = &self.session.settings().style;
         for row in range.clone() {
             let out = &mut self.channel.out;
-            rows::write_row(out, &outcome.columns, &outcome.rows, row, &portal.formats, &mut text);
+            rows::write_row(out, &outcome.columns, &outcome.rows, row, (&portal.formats, style), &mut text);
             if self.channel.wants_flush() {
                 self.channel.flush()?;
             }

@@ -11,6 +11,7 @@
 //! 2. The messages up to a Sync are one transaction, unless the client says BEGIN. A single Execute whose Sync has
 //!    arrived already is a transaction of its own, which may be run again after a conflict.
 //! 3. However a connection ends, its transaction is rolled back and its slot is free (the session is dropped).
+//! 4. A client that goes while a statement runs ends that (server::watch), and nothing that it sent ahead is run.
 
 mod copy;
 mod extended;
@@ -38,7 +39,7 @@ pub(crate) use startup::{Entrance, begin};
 pub(crate) struct Connection {
     shared: Arc<Shared>,
     /// Its place among the server's connections, free when this goes.
-    _slot: Slot,
+    slot: Slot,
     channel: Channel,
     session: Session,
     statements: HashMap<String, Arc<Statement>>,
@@ -108,8 +109,11 @@ impl Connection {
         }
     }
 
-    /// An error when the server or this connection is to end.
+    /// An error when the server or this connection is to end, or the client has gone while a statement ran.
     fn check_goes_on(&self) -> Result<()> {
+        if self.slot.is_gone() {
+            return Err(Error::new(Code::Io, "the client has gone while a statement ran"));
+        }
         if self.shared.is_closing() || self.session.activity().is_terminated() {
             return Err(Error::new(Code::ShuttingDown, "terminating connection due to administrator command"));
         }
@@ -173,7 +177,8 @@ impl Connection {
                 self.parse(name, &sql, types)?;
             }
             Frontend::Bind { portal, statement, formats, values, results } => {
-                let made = Portal::bind(&self.statements, statement, &formats, &values, &results);
+                let made =
+                    Portal::bind(&self.statements, statement, &formats, &values, &results, &self.session.local());
                 let portal = portal.to_owned();
                 self.bind(portal, made)?;
             }

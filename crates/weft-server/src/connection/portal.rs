@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weft::{Outcome, Prepared, Value};
 use weft_format::{Code, Error, Result};
+use weft_sql::Local;
 
 use crate::protocol::{Target, violation};
 use crate::types::{Format, read_parameter};
@@ -58,6 +59,7 @@ impl Portal {
         formats: &[i16],
         values: &[Option<&[u8]>],
         results: &[i16],
+        local: &Local,
     ) -> Result<Portal> {
         let Some(found) = statements.get(statement) else { return Err(undefined_statement(statement)) };
         let wanted = found.oids.len();
@@ -80,7 +82,7 @@ impl Portal {
             let binary = *formats.get(index).or(formats.first()).unwrap_or(&0) == 1;
             read.push(match (value, types.get(index)) {
                 (None, _) => Value::Null,
-                (Some(bytes), Some(&data_type)) => read_parameter(bytes, binary, found.oids[index], data_type)?,
+                (Some(bytes), Some(&data_type)) => read_parameter(bytes, binary, found.oids[index], data_type, local)?,
                 (Some(_), None) => return Err(Error::internal("a parameter without a type")),
             });
         }

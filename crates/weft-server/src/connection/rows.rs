@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use weft::{OutputColumn, Rows};
+use weft::{OutputColumn, Rows, Style};
 use weft_sql::oids;
 
 use super::portal::format_at;
@@ -21,13 +21,13 @@ pub(super) fn describe(out: &mut Out, columns: &Arc<[OutputColumn]>, formats: &[
     }));
 }
 
-/// Writes one row; `text` is a buffer to print into.
+/// Writes one row, texts in a style; `text` is a buffer to print into.
 pub(super) fn write_row(
     out: &mut Out,
     columns: &[OutputColumn],
     rows: &Rows,
     row: usize,
-    formats: &[Format],
+    (formats, style): (&[Format], &Style),
     text: &mut String,
 ) {
     out.message(b'D', |body| {
@@ -36,10 +36,10 @@ pub(super) fn write_row(
             let format = format_at(formats, index);
             // Arrays lie in batches in another form than they are written from.
             if column.data_type.element().is_some() {
-                write_value(body, rows.value(row, index).as_ref(), column.data_type, format, text);
+                write_value(body, rows.value(row, index).as_ref(), column.data_type, (format, style), text);
                 continue;
             }
-            write_value(body, rows.value_ref(row, index), column.data_type, format, text);
+            write_value(body, rows.value_ref(row, index), column.data_type, (format, style), text);
         }
     });
 }

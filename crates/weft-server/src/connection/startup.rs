@@ -135,7 +135,7 @@ fn admit(
     }
     let mut session = shared.database().session()?;
     for (name, value) in settings_of(given)? {
-        session.set(&name, &value)?;
+        session.begin_with(&name, &value)?;
     }
     session.set_identity(user, Some(login.oid), database, slot.id().into());
     slot.serves(session.cancel_token());
@@ -155,7 +155,7 @@ fn admit(
     let limit = shared.authentication_timeout();
     Ok(Box::new(move |channel| Connection {
         shared,
-        _slot: slot,
+        slot,
         channel,
         session,
         statements: HashMap::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft::{Database, EngineStatus};
+use weft::{Database, EngineStatus, JobTotal};
 use weft_sql::activity::{Activities, EngineUsed, State};
 
 use super::text::Page;
@@ -104,14 +104,27 @@ fn memory(page: &mut Page, status: &EngineStatus) {
 fn jobs(page: &mut Page, status: &EngineStatus) {
     page.family("weft_jobs_total", "counter", "Background jobs that have ended, by kind.");
     let name_of = |kind: &dyn std::fmt::Debug| format!("{kind:?}").to_lowercase();
-    for (kind, count, _) in &status.jobs_by_kind {
-        page.sample("weft_jobs_total", &[("kind", &name_of(kind))], count);
+    for (kind, total) in &status.jobs_by_kind {
+        page.sample("weft_jobs_total", &[("kind", &name_of(kind))], total.count);
     }
-    page.family("weft_job_seconds_total", "counter", "The time they took, by kind.");
-    for (kind, _, nanos) in &status.jobs_by_kind {
-        page.sample("weft_job_seconds_total", &[("kind", &name_of(kind))], *nanos as f64 / 1e9);
-    }
+    let mut family = |name, help, value: &dyn Fn(&JobTotal) -> f64| {
+        page.family(name, "counter", help);
+        for (kind, total) in &status.jobs_by_kind {
+            page.sample(name, &[("kind", &name_of(kind))], value(total));
+        }
+    };
+    family("weft_job_seconds_total", "The time they took, by kind.", &|total| total.nanos as f64 / 1e9);
+    family("weft_job_cpu_seconds_total", "Their time on a core.", &|total| total.spent.thread_nanos as f64 / 1e9);
+    family("weft_job_read_bytes_total", "Bytes that they read from files.", &|total| total.spent.read_bytes as f64);
+    family("weft_job_written_bytes_total", "Bytes that they wrote.", &|total| total.spent.written_bytes as f64);
     page.single("weft_jobs_failed_total", "counter", "Background jobs that failed.", status.jobs_failed);
+    let help = "Background jobs that failed and wait until they are tried again; weft_jobs says why.";
+    page.single("weft_jobs_resting", "gauge", help, status.jobs_resting);
+    let help = "Data files and tables that could not be read when they were needed last.";
+    page.single("weft_damaged_files", "gauge", help, status.damaged_files);
+    page.single("weft_open_files", "gauge", "Data files that are open.", status.handles.open);
+    page.single("weft_open_files_limit", "gauge", "How many may be.", status.handles.limit);
+    page.single("weft_files_opened_total", "counter", "Data files opened, also again.", status.handles.opened);
 }
 
 fn waits(page: &mut Page, database: &Database, status: &EngineStatus) {

@@ -2,10 +2,11 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use weft_env::receive_arrived;
+use weft_env::{keep_asking, receive_arrived};
 
 /// How often a thread that waits for bytes gives its core away before it sleeps. Measured in docs/benchmarks/server.md.
 const YIELDS: usize = 2;
@@ -17,7 +18,25 @@ pub(crate) enum Socket {
     Unix(UnixStream),
 }
 
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
 impl Socket {
+    /// Makes the system find out when the other machine is gone without a word.
+    pub(crate) fn keep_asking(&self, idle: Duration) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => keep_asking(stream, idle),
+            // The other side is this machine.
+            Socket::Unix(_) => Ok(()),
+        }
+    }
+
     /// Another handle of the same socket.
     pub(crate) fn duplicate(&self) -> io::Result<Socket> {
         match self {

@@ -28,6 +28,8 @@ const STACK_BYTES: usize = 8 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// How long a write waits for a client that reads nothing.
 const WRITE_TIME: Duration = Duration::from_secs(600);
+/// How long nothing may come from another machine before it is asked whether it is still there.
+const IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// A running server. Dropping it ends it, as [`Server::close`] does.
 pub struct Server {
@@ -270,6 +272,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn serve(shared: &Arc<Shared>, socket: Socket, entrance: Entrance) {
     // Without these a client that has gone would hold its thread for ever.
     let _ = socket.set_write_timeout(Some(WRITE_TIME));
+    let _ = socket.keep_asking(IDLE_TIME);
     let peer = socket.peer();
     let of_thread = Arc::clone(shared);
     let body = move || connection::begin(&of_thread, socket, entrance);

@@ -133,6 +133,14 @@ impl Shared {
         self.slots.cancel(id, secret);
     }
 
+    /// Ends the connections whose clients are gone while a statement of theirs runs.
+    pub(super) fn end_gone(&self) {
+        match self.slots.end_gone() {
+            Ok(ended) => ended.iter().for_each(|id| self.log().info("client_gone", &[("connection", id)])),
+            Err(error) => self.log().error("sockets", &[("message", &error)]),
+        }
+    }
+
     /// The role of a name; an error when none may log in. Asked when the password was right.
     pub(crate) fn check_role(&self, user: &str) -> Result<Login> {
         let missing = |what: &str| Error::new(Code::InvalidAuthorization, format!("role \"{user}\" {what}"));

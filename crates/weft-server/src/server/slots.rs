@@ -1,9 +1,13 @@
 //! The connections there are: what each does, and what stops it.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft::CancelToken;
+use weft_env::have_ended;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result};
 
@@ -28,11 +32,16 @@ struct Entry {
     socket: Socket,
     secret: [u8; SECRET_BYTES],
     cancel: Option<CancelToken>,
+    /// The last look found that its client has ended.
+    has_ended: bool,
+    /// It was found so twice.
+    is_gone: Arc<AtomicBool>,
 }
 
 /// A connection's place; dropping it frees the place.
 pub(crate) struct Slot {
     slots: Arc<Slots>,
+    is_gone: Arc<AtomicBool>,
     id: u32,
     secret: [u8; SECRET_BYTES],
 }
@@ -48,8 +57,10 @@ impl Slots {
         }
         inner.last_id = inner.last_id.checked_add(1).unwrap_or(1);
         let (id, secret) = (inner.last_id, (random as u32).to_be_bytes());
-        inner.entries.insert(id, Entry { socket, secret, cancel: None });
-        Ok(Slot { slots: Arc::clone(slots), id, secret })
+        let is_gone = Arc::<AtomicBool>::default();
+        let entry = Entry { socket, secret, cancel: None, has_ended: false, is_gone: Arc::clone(&is_gone) };
+        inner.entries.insert(id, entry);
+        Ok(Slot { slots: Arc::clone(slots), is_gone, id, secret })
     }
 
     /// Cancels what a connection runs, if the secret is its own.
@@ -66,6 +77,30 @@ impl Slots {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.inner.lock().entries.len()
+    }
+
+    /// Ends the connections whose clients are gone, those that run a statement or write to a client that does not read:
+    /// one that waits for a message finds the end by itself. Their numbers.
+    pub(super) fn end_gone(&self) -> io::Result<Vec<u32>> {
+        let mut inner = self.inner.lock();
+        let runs = |entry: &Entry| entry.cancel.as_ref().is_some_and(CancelToken::is_attended);
+        let mut running: Vec<(&u32, &mut Entry)> = inner.entries.iter_mut().filter(|(_, entry)| runs(entry)).collect();
+        let sockets: Vec<_> = running.iter().map(|(_, entry)| entry.socket.as_fd()).collect();
+        let ended = have_ended(&sockets)?;
+        drop(sockets);
+        let mut gone = Vec::new();
+        for ((id, entry), ended) in running.iter_mut().zip(ended) {
+            if ended && entry.has_ended && !entry.is_gone.swap(true, Ordering::SeqCst) {
+                gone.push(**id);
+            }
+            entry.has_ended = ended;
+            if entry.is_gone.load(Ordering::SeqCst) {
+                entry.cancel.iter().for_each(CancelToken::cancel);
+                // Also when it waits for the client to read.
+                entry.socket.shutdown();
+            }
+        }
+        Ok(gone)
     }
 
     /// Stops what all of them run, and ends their reads.
@@ -88,6 +123,11 @@ impl Slot {
     /// The connection's number, which its client knows.
     pub(crate) fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Whether the client went while a statement ran.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::SeqCst)
     }
 
     /// What a cancel request must repeat.

@@ -2,11 +2,17 @@
 
 use weft::{DataType, Value};
 use weft_format::{Code, Error, Result};
-use weft_sql::{binary, expr, oids};
+use weft_sql::{Local, binary, expr, oids};
 
 /// Reads a parameter. Text is left to the statement, which knows its type; bytes are read as the type that the client
 /// named, else as the statement's, and cast where the two differ.
-pub(crate) fn read_parameter(bytes: &[u8], binary: bool, named_oid: u32, data_type: DataType) -> Result<Value> {
+pub(crate) fn read_parameter(
+    bytes: &[u8],
+    binary: bool,
+    named_oid: u32,
+    data_type: DataType,
+    local: &Local,
+) -> Result<Value> {
     if !binary || named_oid == oids::UNKNOWN {
         return binary::read(bytes, DataType::Text);
     }
@@ -21,5 +27,5 @@ pub(crate) fn read_parameter(bytes: &[u8], binary: bool, named_oid: u32, data_ty
         return Err(Error::new(Code::FeatureNotSupported, message).hint("send it as text"));
     };
     let value = binary::read(bytes, named)?;
-    if named.is_text() { Ok(value) } else { expr::cast(value, named, data_type) }
+    if named.is_text() { Ok(value) } else { expr::cast(value, named, data_type, local) }
 }

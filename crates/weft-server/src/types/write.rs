@@ -1,6 +1,6 @@
 //! Values of a result.
 
-use weft::{DataType, ValueRef};
+use weft::{DataType, Style, ValueRef};
 
 /// How a column is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) fn write_value(
     out: &mut Vec<u8>,
     value: ValueRef<'_>,
     data_type: DataType,
-    format: Format,
+    (format, style): (Format, &Style),
     text: &mut String,
 ) {
     if value.is_null() {
@@ -40,7 +40,7 @@ pub(crate) fn write_value(
         (Format::Text, ValueRef::Int(number)) if is_plain_integer(data_type) => write_integer(out, number),
         (Format::Text, value) => {
             text.clear();
-            weft_sql::text::write(text, value, data_type);
+            weft_sql::text::write_as(text, value, data_type, style);
             out.extend_from_slice(text.as_bytes());
         }
         (Format::Binary, value) => weft_sql::binary::write(out, value, data_type),
@@ -78,7 +78,7 @@ mod tests {
 
     fn written(value: ValueRef<'_>, data_type: DataType, format: Format) -> Vec<u8> {
         let mut out = Vec::new();
-        write_value(&mut out, value, data_type, format, &mut String::new());
+        write_value(&mut out, value, data_type, (format, &Style::default()), &mut String::new());
         out
     }
 

@@ -153,6 +153,26 @@ impl Generator {
         self.random.chance(percent)
     }
 
+    /// A number below `n`, for what is no step.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.random.below(n)
+    }
+
+    /// A key, as the steps have them.
+    pub fn key(&mut self) -> u64 {
+        if self.random.chance(self.workload.cold_percent) {
+            COLD + self.random.below(self.workload.cold_keys)
+        } else {
+            self.hot_base() + self.random.below(self.workload.hot_keys)
+        }
+    }
+
+    /// A value that no step has.
+    pub fn value(&mut self) -> u64 {
+        self.values += 1;
+        self.values * self.workload.clients + self.client
+    }
+
     fn step(&mut self) -> Step {
         let Workload { hot_keys, columns, register_percent, range_percent, .. } = self.workload;
         let pick = self.random.below(100);
@@ -179,18 +199,5 @@ impl Generator {
 
     fn hot_base(&self) -> u64 {
         (self.transactions / self.workload.hot_transactions) * self.workload.hot_keys
-    }
-
-    fn key(&mut self) -> u64 {
-        if self.random.chance(self.workload.cold_percent) {
-            COLD + self.random.below(self.workload.cold_keys)
-        } else {
-            self.hot_base() + self.random.below(self.workload.hot_keys)
-        }
-    }
-
-    fn value(&mut self) -> u64 {
-        self.values += 1;
-        self.values * self.workload.clients + self.client
     }
 }

@@ -62,7 +62,9 @@ fn offers(engine: &Arc<Engine>) -> Result<Vec<JobOffer>, String> {
 }
 
 fn picked(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> String {
-    match pick(offers, running, paused) {
+    // Tables that rest offer nothing to the picker.
+    let offers: Vec<JobOffer> = offers.iter().filter(|offer| !paused.contains(&offer.table)).cloned().collect();
+    match pick(&offers, running) {
         Some(choice) => format!("{}: {}", show_job(&offers[choice.index]), choice.reason),
         None => "nothing".into(),
     }

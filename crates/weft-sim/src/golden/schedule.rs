@@ -72,8 +72,10 @@ fn expected(made_up: &MadeUp, command: &Command) -> Result<Forecast, String> {
 
 fn decided(process: &mut Process, command: &Command) -> Printed {
     let made_up = std::mem::take(&mut process.made_up);
-    let offers: Vec<JobOffer> = std::mem::take(&mut process.offers);
+    let mut offers: Vec<JobOffer> = std::mem::take(&mut process.offers);
     let (running, paused) = (std::mem::take(&mut process.running), std::mem::take(&mut process.paused));
+    // Tables that rest offer nothing to the scheduler.
+    offers.retain(|offer| !paused.contains(&offer.table));
     let waited_us = command.number("waited", 0.0)? * 1e3;
     let cost_us = |offer: &JobOffer| offer.price.cpu_us as f64;
     let offered: Vec<Offered<'_>> =
@@ -85,7 +87,6 @@ fn decided(process: &mut Process, command: &Command) -> Printed {
         mode: SchedulerMode::from_name(mode).ok_or_else(|| format!("bad command: there is no mode {mode}"))?,
         offers: &offered,
         running: &occupied,
-        paused: &paused,
         debts: Debts { memory: command.number("memory", 0.0)? / 100.0, log: command.number("log", 0.0)? / 100.0 },
         forecast: &expected(&made_up, command)?,
     });

@@ -1,5 +1,7 @@
 //! One client: generates transactions, runs them, writes down what it saw.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -7,19 +9,32 @@ use weft_env::Env;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Engine, IsolationLevel, Transaction};
 
+use super::beside::{self, Beside};
 use super::database;
 use crate::checker::{Generator, Level, Recorder, Savepoint, Step};
 use crate::work::is_expected;
+
+/// All tags are looked at before one in so many is set: that reads the whole table.
+const LOOKS_EVERY: u64 = 8;
 
 /// What of a client outlives the process. Never locked across a scheduling point.
 pub(super) struct Pen {
     recorder: Mutex<Recorder>,
     generator: Mutex<Generator>,
+    /// Tags that another register had.
+    pub(super) tags_refused: AtomicU64,
+    /// Bulk statements.
+    pub(super) in_bulk: AtomicU64,
 }
 
 impl Pen {
     pub(super) fn new(recorder: Recorder, generator: Generator) -> Pen {
-        Pen { recorder: Mutex::new(recorder), generator: Mutex::new(generator) }
+        Pen {
+            recorder: Mutex::new(recorder),
+            generator: Mutex::new(generator),
+            tags_refused: AtomicU64::new(0),
+            in_bulk: AtomicU64::new(0),
+        }
     }
 
     pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -44,6 +59,8 @@ pub(super) struct Client {
     pub(super) level: Option<Level>,
     pub(super) speculative_percent: u64,
     pub(super) transactions: u64,
+    /// Columns of registers.
+    pub(super) columns: u16,
 }
 
 pub(super) fn kernel_level(level: Level) -> IsolationLevel {
@@ -58,25 +75,33 @@ impl Client {
     /// Runs transactions. Panics when an error comes that clients cannot expect.
     pub(super) fn run(&self) {
         for _ in 0..self.transactions {
-            let (steps, level, gives_up, pause, speculates) = {
+            let (steps, beside, level, gives_up, pause, speculates) = {
                 let mut generator = self.pen.generator();
                 let level = self.level.unwrap_or_else(|| generator.level());
                 let (steps, gives_up, pause) = (generator.transaction(), generator.chance(4), generator.chance(10));
                 let speculates = self.speculative_percent > 0 && generator.chance(self.speculative_percent);
-                (steps, level, gives_up, pause, speculates)
+                let beside = Beside::draw(&mut generator, steps.len(), self.columns);
+                (steps, beside, level, gives_up, pause, speculates)
             };
-            self.transaction(&steps, level, gives_up, speculates);
+            self.transaction(&steps, beside, level, gives_up, speculates);
             if pause {
                 self.env.clock.sleep(Duration::from_micros(50));
             }
         }
     }
 
-    fn transaction(&self, steps: &[Step], level: Level, gives_up: bool, speculates: bool) {
+    fn transaction(
+        &self,
+        steps: &[Step],
+        beside: Option<(usize, Beside)>,
+        level: Level,
+        gives_up: bool,
+        speculates: bool,
+    ) {
         self.pen.recorder().begin(level);
         let result = self.engine.begin_at(kernel_level(level)).and_then(|mut txn| {
             txn.set_speculative_reads(speculates)?;
-            self.steps(&mut txn, steps)?;
+            self.steps(&mut txn, steps, beside)?;
             if gives_up {
                 txn.rollback();
                 return Ok(None);
@@ -101,9 +126,13 @@ impl Client {
         self.pen.recorder().abort();
     }
 
-    fn steps(&self, txn: &mut Transaction, steps: &[Step]) -> Result<()> {
+    fn steps(&self, txn: &mut Transaction, steps: &[Step], beside: Option<(usize, Beside)>) -> Result<()> {
         let mut savepoint: Option<(weft_kernel::Mark, Savepoint)> = None;
-        for step in steps {
+        let (at, beside) = beside.map_or((usize::MAX, None), |(at, beside)| (at, Some(beside)));
+        for (number, step) in steps.iter().enumerate() {
+            if let Some(beside) = beside.as_ref().filter(|_| number == at) {
+                self.beside(txn, beside)?;
+            }
             match *step {
                 Step::Append { key, element } => {
                     self.pen.recorder().append(key, element);
@@ -137,6 +166,32 @@ impl Client {
                 }
             }
         }
+        beside.filter(|_| at == steps.len()).map_or(Ok(()), |beside| self.beside(txn, &beside))
+    }
+
+    fn beside(&self, txn: &mut Transaction, beside: &Beside) -> Result<()> {
+        match *beside {
+            Beside::Tag { key, tag } => {
+                if key.is_multiple_of(LOOKS_EVERY) {
+                    database::reading(txn, |txn| beside::check_tags(txn))?;
+                }
+                let is_set = database::writing(txn, |txn| beside::set_tag(txn, key, tag))?;
+                self.pen.tags_refused.fetch_add(u64::from(!is_set), Ordering::Relaxed);
+            }
+            Beside::Bulk { low, high, column } => {
+                let rows = database::reading(txn, |txn| database::read_registers(txn, low, high, column))?;
+                self.pen.recorder().read_range_registers(low, high, column, &rows);
+                let values: BTreeMap<u64, u64> = {
+                    let mut generator = self.pen.generator();
+                    rows.iter().map(|&(key, _)| (key, generator.value())).collect()
+                };
+                for (&key, &value) in &values {
+                    self.pen.recorder().write_register(key, column, value);
+                }
+                let in_bulk = database::reading(txn, |txn| beside::write_in_bulk(txn, column, &values))?;
+                self.pen.in_bulk.fetch_add(u64::from(in_bulk && !values.is_empty()), Ordering::Relaxed);
+            }
+        }
         Ok(())
     }
 
@@ -145,6 +200,6 @@ impl Client {
         let high = i64::MAX as u64;
         let mut steps = vec![Step::ReadRangeLists { low: 0, high }];
         steps.extend((0..columns).map(|column| Step::ReadRangeRegisters { low: 0, high, column }));
-        self.transaction(&steps, Level::RepeatableRead, false, false);
+        self.transaction(&steps, None, Level::RepeatableRead, false, false);
     }
 }

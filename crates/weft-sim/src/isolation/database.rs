@@ -2,13 +2,15 @@
 
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Code, Column, DataType, Error, Result, Schema, Value, ValueRef};
+use weft_kernel::index::NewIndex;
 use weft_kernel::table::ScanRequest;
 use weft_kernel::{ColumnSet, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
 
+use super::beside::TAG_INDEX;
 use crate::arrays::value_at;
 
 const LISTS: &str = "lists";
-const REGISTERS: &str = "registers";
+pub(super) const REGISTERS: &str = "registers";
 
 /// How often a statement at READ COMMITTED starts again.
 const RESTARTS_MAX: u32 = 1000;
@@ -24,7 +26,10 @@ pub(super) fn set_up(txn: &mut Transaction, columns: u16) -> Result<()> {
     txn.create_table(NewTable::new(LISTS, Schema::new(lists, vec![0]), "column"))?;
     let mut registers = vec![key];
     registers.extend((0..columns).map(|number| column(&format!("c{number}"), DataType::BigInt, false)));
-    txn.create_table(NewTable::new(REGISTERS, Schema::new(registers, vec![0]), "column"))?;
+    registers.push(column("tag", DataType::BigInt, false));
+    let tag = registers.len() - 1;
+    let t = txn.create_table(NewTable::new(REGISTERS, Schema::new(registers, vec![0]), "column"))?;
+    txn.create_index(&t, NewIndex::new(TAG_INDEX, vec![tag], true))?;
     Ok(())
 }
 
@@ -60,7 +65,7 @@ fn statement<T>(txn: &mut Transaction, may_follow: bool, work: impl Fn(&mut Tran
     }
 }
 
-fn key_of(t: &TableRef, key: u64) -> Vec<u8> {
+pub(super) fn key_of(t: &TableRef, key: u64) -> Vec<u8> {
     t.keys.encode([ValueRef::Int(key as i64)])
 }
 

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::{Durability, Engine, EngineOptions};
 
+use super::beside::check_tags;
 use super::client::{Client, Pen};
 use super::database;
 use crate::checker::{Generator, History, Level, Report, Rules, Sequence, Status, Workload, check};
@@ -44,6 +46,10 @@ pub struct Outcome {
     pub unknown: u64,
     /// Lives that a crash ended.
     pub crashes: u64,
+    /// Tags that were refused, for another register had them.
+    pub tags_refused: u64,
+    /// Bulk statements.
+    pub in_bulk: u64,
 }
 
 /// What outlives the process.
@@ -152,6 +158,7 @@ impl Run {
             level: self.plan.level,
             speculative_percent: self.plan.speculative_percent,
             transactions: self.plan.transactions,
+            columns,
         };
         let watch = (self.plan.speculative_percent > 0).then(|| engine.watch_pending());
         let mut threads = Vec::new();
@@ -164,6 +171,8 @@ impl Run {
             thread.join().unwrap_or_else(|text| panic!("{text}"));
         }
         drop(watch);
+        let tags = engine.begin().and_then(|txn| check_tags(&txn));
+        tags.unwrap_or_else(|error| panic!("violation: reading tags failed: {error}"));
         if is_last {
             client(&self.pens[0]).read_all(columns);
             let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
@@ -174,13 +183,23 @@ impl Run {
 
     fn finish(self, crashes: u64) -> Result<Outcome, String> {
         let seed = self.plan.seed;
+        let sum = |field: fn(&Pen) -> &AtomicU64| self.pens.iter().map(|pen| field(pen).load(Ordering::Relaxed)).sum();
+        let (tags_refused, in_bulk) = (sum(|pen| &pen.tags_refused), sum(|pen| &pen.in_bulk));
         let pens = self.pens.into_iter().map(|pen| Arc::into_inner(pen).map(Pen::into_recorder));
         let recorders: Vec<_> = pens.collect::<Option<_>>().ok_or("a client still holds its pen")?;
         let history: History = Sequence::merge(recorders);
         let count = |status| history.transactions().iter().filter(|one| one.status == status).count() as u64;
         let (aborted, unknown) = (count(Status::Aborted), count(Status::Unknown));
         let report = check(&history, Rules::default()).map_err(|error| format!("seed {seed}: {error}"))?;
-        Ok(Outcome { report, transactions: history.transactions().len() as u64, aborted, unknown, crashes })
+        Ok(Outcome {
+            report,
+            transactions: history.transactions().len() as u64,
+            aborted,
+            unknown,
+            crashes,
+            tags_refused,
+            in_bulk,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bytes to values.
 
+use weft_expr::Local;
 use weft_expr::text;
 use weft_format::{ArrayValue, Code, DataType, Error, Interval, Result, Value};
 
@@ -49,12 +50,14 @@ fn read_fields(fields: &mut Fields<'_>, data_type: DataType) -> Result<Value> {
         }
         DataType::Bytea => Value::Bytes(fields.bytes(fields.len())?.into()),
         DataType::Text | DataType::Varchar(_) => Value::Text(utf8(fields.bytes(fields.len())?)?.into()),
-        DataType::Char(_) | DataType::Json => text::parse(utf8(fields.bytes(fields.len())?)?, data_type)?,
+        DataType::Char(_) | DataType::Json => {
+            text::parse(utf8(fields.bytes(fields.len())?)?, data_type, Local::fixed())?
+        }
         DataType::Jsonb => {
             if fields.u8()? != JSONB_VERSION {
                 return Err(Error::new(Code::InvalidBinary, "unsupported jsonb version number"));
             }
-            text::parse(utf8(fields.bytes(fields.len())?)?, data_type)?
+            text::parse(utf8(fields.bytes(fields.len())?)?, data_type, Local::fixed())?
         }
         DataType::Array(element) => Value::Array(read_array(fields, element.data_type())?),
         DataType::Numeric { precision, scale } => {

@@ -36,9 +36,9 @@ pub(super) fn shown_bytes(array: &dyn Array) -> usize {
 
 /// Bytes that stay in memory as long as the array: those of its values, and of the buffers that its views point into.
 pub(super) fn held_bytes(array: &dyn Array) -> usize {
-    match has_views(array.data_type()) || array.data_type().primitive_width().is_none() {
-        true => array.get_buffer_memory_size(),
-        false => shown_bytes(array),
+    match array.data_type().primitive_width() {
+        Some(_) => shown_bytes(array),
+        None => array.get_buffer_memory_size(),
     }
 }
 

@@ -27,6 +27,7 @@ use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::{Handle, Runtime};
 use weft_env::Clock;
+use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
@@ -35,6 +36,7 @@ use super::error::unwrap;
 use super::forecast::{Expected, expected};
 use super::gather::gather;
 use super::held::counted;
+use super::local::{reads_session, state_for};
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
 use super::provider::{PlanningContext, scanned_tables};
@@ -48,6 +50,7 @@ use super::stream::{QueryStream, Running, wait};
 use super::templates::{Runnable, Templates};
 use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
+use super::windows::expand_windows;
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
 
@@ -97,10 +100,10 @@ impl ColumnEngine {
         self.state.aggregate_functions().contains_key(&name.to_lowercase())
     }
 
-    /// Plans a SELECT (or VALUES, WITH, set operation). `text` is the statement, for positions in errors.
-    pub fn prepare(&self, tables: &dyn Tables, query: &Statement, text: &str) -> Result<PreparedQuery> {
+    /// Plans a SELECT (or VALUES, WITH, set operation) for a session. `text` is the statement, for positions in errors.
+    pub fn prepare(&self, tables: &dyn Tables, query: &Statement, text: &str, local: &Local) -> Result<PreparedQuery> {
         match query {
-            Statement::Query(query) => self.prepare_query(tables, query, text, None),
+            Statement::Query(query) => self.prepare_query(tables, query, text, None, local),
             other => Err(Error::new(
                 Code::FeatureNotSupported,
                 format!("the column engine runs queries only, not {}", first_word(&other.to_string())),
@@ -115,19 +118,23 @@ impl ColumnEngine {
         query: &Query,
         text: &str,
         target: Option<TableRef>,
+        local: &Local,
     ) -> Result<PreparedQuery> {
         check_query(query)?;
         guarded(|| {
             let mut query = query.clone();
+            expand_windows(&mut query)?;
             expand_wildcards(&mut query, tables)?;
             name_columns(&mut query);
             rewrite(&mut query)?;
-            let context = PlanningContext::new(&self.state, tables, target);
+            let state = Arc::new(state_for(&self.state, local));
+            let context = PlanningContext::new(&state, tables, target);
             let plan = SqlToRel::new_with_options(&context, parser_options())
                 .sql_statement_to_plan(Statement::Query(Box::new(query)))
                 .map_err(|error| unwrap(error, text))?;
             let reads_views = context.reads_views();
-            self.finish_prepare(plan, context.into_used(), reads_views, text)
+            let used = context.into_used();
+            self.finish_prepare(plan, used, reads_views, (state, text))
         })
     }
 
@@ -136,22 +143,21 @@ impl ColumnEngine {
         plan: LogicalPlan,
         tables: Vec<TableRef>,
         reads_views: bool,
-        text: &str,
+        (state, text): (Arc<SessionState>, &str),
     ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap(error, text);
         let plan = typed_params(plan).map_err(wrong)?;
         let params = parameters(&plan).map_err(wrong)?;
         let written = Arc::clone(plan.schema());
-        let clock = reads_clock(&plan).map_err(wrong)?;
-        let is_fixed = !clock && !reads_views;
-        let is_ready = is_fixed && params.is_empty();
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
+        let analysed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {}).map_err(wrong)?;
+        let is_fixed = !reads_clock(&analysed).map_err(wrong)? && !reads_views;
+        let is_ready = is_fixed && params.is_empty();
+        let reads_session = reads_session(&analysed).map_err(wrong)?;
         let (schema, plan) = if is_ready {
-            let optimised = self.state.optimize(&plan).map_err(wrong)?;
+            let optimised = state.optimizer().optimize(analysed, &*state, |_, _| {}).map_err(wrong)?;
             (optimised.schema().as_arrow().clone(), optimised)
         } else {
-            let options = self.state.config_options();
-            let analysed = self.state.analyzer().execute_and_check(typed, options, |_, _| {}).map_err(wrong)?;
             (analysed.schema().as_arrow().clone(), plan)
         };
         check_columns(schema.fields())?;
@@ -172,6 +178,8 @@ impl ColumnEngine {
             params,
             tables,
             is_fixed,
+            reads_session,
+            state,
             templates: Templates::default(),
             executions: AtomicU64::new(0),
             planned: AtomicU64::new(0),
@@ -335,6 +343,10 @@ pub struct PreparedQuery {
     tables: Vec<TableRef>,
     /// Whether plans are good at any time: no clock is read, and no view's rows.
     pub(super) is_fixed: bool,
+    /// Whether plans are good for sessions of one style only (local 1).
+    reads_session: bool,
+    /// What plans for the session that it was prepared for.
+    pub(super) state: Arc<SessionState>,
     pub(super) templates: Templates,
     pub(super) executions: AtomicU64,
     /// How often a physical plan was made.
@@ -364,6 +376,11 @@ impl PreparedQuery {
     pub fn scanned(&self) -> Vec<&TableRef> {
         let ids = scanned_tables(&self.plan);
         self.tables.iter().filter(|table| ids.contains(&table.def.id)).collect()
+    }
+
+    /// Whether it is good for sessions of the style only that it was prepared for.
+    pub fn reads_session(&self) -> bool {
+        self.reads_session
     }
 
     /// Whether executions reuse a physical plan.

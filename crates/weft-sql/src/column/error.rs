@@ -166,12 +166,16 @@ fn plan(message: &str) -> Error {
     let code = if has("could not be resolved from available columns")
         || has("must appear in the group by clause")
         || has("aggregate function calls cannot be nested")
+        || has("cannot contain window function calls")
         || has("aggregate functions are not allowed")
     {
         Code::GroupingError
     } else if has("cannot coerce arithmetic expression") {
         Code::UndefinedFunction
-    } else if has("non-boolean predicate") {
+    } else if has("non-boolean predicate")
+        || has("inconsistent data type across values")
+        || has("user-defined coercion failed") && (has("'coalesce'") || has("'greatest'") || has("'least'"))
+    {
         Code::DatatypeMismatch
     } else if has("order by column out of bounds") || has("group by position") {
         Code::InvalidColumnReference

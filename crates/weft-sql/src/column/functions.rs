@@ -249,6 +249,41 @@ impl ScalarUDFImpl for OneRow {
     }
 }
 
+/// `kept(condition, column)`: the condition, which is evaluated where the column is there.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kept {
+    signature: Signature,
+}
+
+impl Kept {
+    /// The function.
+    pub(super) fn function() -> Arc<ScalarUDF> {
+        use std::sync::LazyLock;
+        static KEPT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+            Arc::new(ScalarUDF::new_from_impl(Kept { signature: Signature::any(2, Volatility::Immutable) }))
+        });
+        Arc::clone(&KEPT)
+    }
+}
+
+impl ScalarUDFImpl for Kept {
+    fn name(&self) -> &str {
+        "kept"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
+        Ok(types[0].clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(args.args[0].clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,10 +15,13 @@
 //! DataFusion plans only what reads: statements that write are planned in `dml` as a query of the rows to change, and
 //! its own hooks for DML are never reached (they lose conditions).
 
+mod aliases;
 mod arithmetic;
 mod array_bytes;
+mod belonging;
 mod collected;
 mod conditions;
+mod correlation;
 mod engine;
 mod error;
 mod explain;
@@ -28,6 +31,8 @@ mod gather;
 mod held;
 mod indexed;
 mod lengths;
+mod local;
+mod membership;
 mod names;
 mod operators;
 mod output;
@@ -45,8 +50,10 @@ mod stream;
 mod subqueries;
 mod templates;
 mod types;
+mod unified;
 mod views;
 mod wildcard;
+mod windows;
 
 pub use collected::HeldMemory;
 pub(crate) use collected::{Collected, Purpose, batch_bytes, pieces};

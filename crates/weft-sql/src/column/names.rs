@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, FunctionArguments, Ident, LimitClause, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor,
-    Visit, VisitMut, Visitor, VisitorMut,
+    CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause, ObjectName, Query,
+    Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
@@ -176,6 +176,27 @@ pub(crate) fn check_query(query: &Query) -> Result<()> {
     }
 }
 
+/// Arguments of aggregates that the planner would take.
+fn check_arguments(call: &Function) -> Result<()> {
+    let name = call.name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default();
+    let FunctionArguments::List(list) = &call.args else { return Ok(()) };
+    let is_star = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+    match (name.as_str(), &list.args[..]) {
+        ("count", []) => {
+            let message = "count(*) must be used to call a parameterless aggregate function";
+            Err(Error::new(Code::WrongObjectType, message).hint("write count(*)"))
+        }
+        ("count", [_, _, ..]) => {
+            let message = format!("function count with {} arguments does not exist", list.args.len());
+            Err(Error::new(Code::UndefinedFunction, message).hint("count one expression"))
+        }
+        ("sum" | "avg" | "min" | "max", args) if args.iter().any(is_star) => {
+            Err(Error::new(Code::UndefinedFunction, format!("function {name}() does not exist")))
+        }
+        _ => Ok(()),
+    }
+}
+
 struct Checker {
     depth: usize,
     relations: usize,
@@ -255,7 +276,12 @@ impl Visitor for Checker {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<Error> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
+        if let Expr::Function(call) = expr
+            && let Err(error) = check_arguments(call)
+        {
+            return ControlFlow::Break(error);
+        }
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return ControlFlow::Break(

@@ -171,7 +171,7 @@ fn routine(raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBin
         return Ok(PlannerResult::Original(raw));
     };
     let [left, right] = [(raw.left, 0), (raw.right, 1)].map(|(expr, at)| with_type(expr, signature.args[at]));
-    if is_native(signature.routine) {
+    if is_native(&signature) {
         let right = if operand_type(&right, schema).is_none() { cast_to(right, DataType::Interval) } else { right };
         let op = if sign == "+" { Operator::Plus } else { Operator::Minus };
         return Ok(PlannerResult::Planned(binary_expr(left, op, right)));

@@ -12,6 +12,8 @@
 //! | `jsonb_array_elements(j)` | `unnest(list_jsonb_array_elements(j))` |
 //! | `jsonb_agg(x)` | `to_jsonb(array_agg(x))` |
 //! | `string_agg(x, ',')` | `CAST(string_agg(x, ',') AS text)`: its own type is that of jsonb here |
+//! | `x AT TIME ZONE z`, `extract(f FROM x)` | `timezone(z, x)`, `extract('f', x)` |
+//! | `current_date` | `CAST(now() AS date)` |
 //! | `SELECT generate_series(1, 3)` | `SELECT unnest(generate_series(1, 3))` |
 
 use std::fmt::Write;
@@ -20,7 +22,8 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LimitClause, Query, SelectItem, SetExpr,
-    SetOperator, SetQuantifier, Statement, TableFactor, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    SetOperator, SetQuantifier, Statement, TableFactor, TimezoneInfo, Value, Values, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -113,6 +116,16 @@ impl Rewriter {
                     *expr = cast;
                 }
             }
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                *expr = call("timezone", vec![(**time_zone).clone(), (**timestamp).clone()]);
+            }
+            Expr::Extract { field, expr: of, .. } => *expr = extract(field, of),
+            Expr::Function(function) if present(function).is_some() => {
+                if let Some(data_type) = present(function) {
+                    let expr_now = Box::new(call("now", Vec::new()));
+                    *expr = Expr::Cast { kind: CastKind::Cast, expr: expr_now, data_type, array: false, format: None };
+                }
+            }
             Expr::Function(function) if is_set(&function.name.to_string()) => {
                 let name = format!("{LIST_PREFIX}{}", function.name.to_string().to_lowercase());
                 function.name = Ident::new(name).into();
@@ -140,6 +153,27 @@ impl Rewriter {
         }
         Ok(())
     }
+}
+
+fn extract(field: &DateTimeField, of: &Expr) -> Expr {
+    let field = field.to_string().trim_matches(['\'', '"']).to_lowercase();
+    call("extract", vec![Expr::Value(Value::SingleQuotedString(field).into()), of.clone()])
+}
+
+/// The type in which `current_date` and its like give the present: `now()` in it.
+fn present(function: &Function) -> Option<SqlType> {
+    let is_bare = match &function.args {
+        FunctionArguments::None => true,
+        FunctionArguments::List(list) => list.args.is_empty(),
+        FunctionArguments::Subquery(_) => false,
+    };
+    let none = TimezoneInfo::None;
+    Some(match function.name.to_string().to_lowercase().as_str() {
+        "current_date" if is_bare => SqlType::Date,
+        "localtimestamp" if is_bare => SqlType::Timestamp(None, none),
+        "localtime" if is_bare => SqlType::Time(None, none),
+        _ => return None,
+    })
 }
 
 /// Functions whose rows are the elements of an array that the function behind [`LIST_PREFIX`] gives.

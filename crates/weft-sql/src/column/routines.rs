@@ -19,16 +19,19 @@ use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 use weft_env::Rng;
+use weft_expr::Local;
 use weft_expr::routines::{self, Routine, by_name, quantified};
 use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Value};
 
 use super::error::wrap;
+use super::local::local_of;
 use super::operators::{operand_type, with_type};
 use super::types::{field_of, field_type, scalar_of, value_of};
 use crate::values::{array_of, value_at};
@@ -43,6 +46,13 @@ const NAMES: &[&str] = &[
     "substr",
     "substring",
     "age",
+    "timezone",
+    "date_trunc",
+    "date_part",
+    "extract",
+    "to_timestamp",
+    "make_timestamp",
+    "make_timestamptz",
     "to_json",
     "to_jsonb",
     "json_typeof",
@@ -98,6 +108,7 @@ pub(super) fn functions(engine: &[Arc<ScalarUDF>], rng: &Arc<dyn Rng>) -> Vec<Ar
     let mut all = Vec::new();
     let mut add = |name: &str| {
         let is_known = |function: &&Arc<ScalarUDF>| {
+            let name = if name == "extract" { "date_part" } else { name };
             function.name() == name || function.aliases().iter().any(|alias| alias == name)
         };
         let other = engine.iter().find(is_known).cloned();
@@ -123,8 +134,45 @@ pub(super) fn bound(signature: routines::Signature, args: Vec<Expr>) -> Expr {
 
 /// A cast as weft-expr does it.
 pub(super) fn cast_to(expr: Expr, to: DataType) -> Expr {
+    if let Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) = &expr
+        && is_time(to)
+        && weft_expr::text::reads_present(text)
+    {
+        return cast_present(expr, to);
+    }
     let function = Function::new("cast", How::Cast(to), &(Arc::new(NoRng) as Arc<dyn Rng>));
     Arc::new(ScalarUDF::from(function)).call(vec![expr])
+}
+
+/// Whether a text may say the present.
+pub(super) fn is_time(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz)
+}
+
+/// The same of a text that may say `now` or `today`: it is read anew for each execution.
+pub(super) fn cast_present(expr: Expr, to: DataType) -> Expr {
+    let mut function = Function::new("cast", How::Cast(to), &(Arc::new(NoRng) as Arc<dyn Rng>));
+    function.signature = Signature::user_defined(Volatility::Stable);
+    Arc::new(ScalarUDF::from(function)).call(vec![expr])
+}
+
+/// Whether a call gives something else for other zones or styles.
+pub(super) fn depends_on_session(call: &ScalarFunction, node: &LogicalPlan) -> Result<bool> {
+    let Some(function) = call.func.inner().downcast_ref::<Function>() else { return Ok(false) };
+    let schema = merge_schema(&node.inputs());
+    let types = call.args.iter().map(|arg| arg.get_type(&schema)).collect::<Result<Vec<_>>>()?;
+    let reads = |from: &ArrowType, to: DataType| {
+        let from = super::types::output_type(from);
+        from.arrow() != to.arrow() && weft_expr::crosses_session(from, to)
+    };
+    Ok(match function.call(&types)? {
+        Call::Cast(to) => reads(&types[0], to),
+        Call::Routine(signature) => {
+            signature.routine.depends_on_session(&signature.args)
+                || types.iter().zip(&signature.args).any(|(from, to)| reads(from, *to))
+        }
+        Call::Span | Call::Other(_) => false,
+    })
 }
 
 /// What intervals are ordered by.
@@ -166,7 +214,7 @@ impl std::fmt::Debug for Function {
 
 impl PartialEq for Function {
     fn eq(&self, other: &Function) -> bool {
-        self.name == other.name && self.how == other.how
+        self.name == other.name && self.how == other.how && self.signature == other.signature
     }
 }
 
@@ -277,11 +325,13 @@ impl ScalarUDFImpl for Function {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let types: Vec<ArrowType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
         let given: Vec<DataType> = args.arg_fields.iter().map(|field| field_type(field)).collect();
+        let config = Arc::clone(&args.config_options);
+        let local = local_of(&config);
         match self.call(&types)? {
             Call::Other(other) => other.invoke_with_args(args),
             Call::Cast(to) => {
                 let from = given[0];
-                computed(&args, &given, &given, to, |values| weft_expr::cast(values[0].clone(), from, to))
+                computed(&args, &given, &given, to, |values| weft_expr::cast(values[0].clone(), from, to, local))
             }
             Call::Span => {
                 let to = DataType::Numeric { precision: 38, scale: 0 };
@@ -293,7 +343,9 @@ impl ScalarUDFImpl for Function {
             Call::Routine(signature) => {
                 let random = || self.rng.next_u64();
                 let wanted = signature.args.clone();
-                computed(&args, &given, &wanted, signature.result, |values| routines::call(&signature, values, &random))
+                computed(&args, &given, &wanted, signature.result, |values| {
+                    routines::call(&signature, values, local, &random)
+                })
             }
         }
     }
@@ -330,6 +382,9 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
         return Ok(None);
     }
     let types = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    if let ("extract", [field, _], [_, ArrowType::Timestamp(_, Some(_))]) = (&*function.name, args, &*types) {
+        return part(field, args).map(Some);
+    }
     Ok(match function.call(&types)? {
         Call::Other(other) => Some(other.call(args.to_vec())),
         Call::Routine(signature) if matches!(signature.routine, Routine::AnyOf(_) | Routine::AllOf(_)) => {
@@ -339,6 +394,17 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
         }
         _ => None,
     })
+}
+
+/// `extract(field FROM timestamptz)`: the field decides the type.
+fn part(field: &Expr, args: &[Expr]) -> Result<Expr> {
+    let Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _) = field else {
+        return plan_err!("the field of EXTRACT is a word");
+    };
+    let result = routines::part_type(name).unwrap_or(DataType::DoublePrecision);
+    let signature =
+        routines::Signature { routine: Routine::Part, args: vec![DataType::Text, DataType::TimestampTz], result };
+    Ok(bound(signature, args.to_vec()))
 }
 
 /// A call whose parameters have the types that the routine takes.
@@ -366,7 +432,7 @@ fn items_as(items: &ArrayRef, wanted: &ArrowType) -> Option<Vec<ScalarValue>> {
         return None;
     }
     let item = |row| {
-        let value = weft_expr::cast(value_at(items, row, from), from, to).ok()?;
+        let value = weft_expr::cast(value_at(items, row, from), from, to, Local::fixed()).ok()?;
         scalar_of(&value, to).ok()
     };
     let items = (0..items.len()).map(item).collect::<Option<Vec<ScalarValue>>>()?;
@@ -387,12 +453,13 @@ fn computed(
     result: DataType,
     compute: impl Fn(&[Value]) -> weft_format::Result<Value>,
 ) -> Result<ColumnarValue> {
+    let local = local_of(&args.config_options);
     let mut arguments = Vec::with_capacity(args.args.len());
     for ((arg, &from), &to) in args.args.iter().zip(given).zip(wanted) {
         arguments.push(match arg {
             ColumnarValue::Scalar(scalar) => {
                 let array = super::output::convert_array(&scalar.to_array()?, &from.arrow())?;
-                Argument::One(weft_expr::cast(value_at(&array, 0, from), from, to).map_err(wrap)?)
+                Argument::One(weft_expr::cast(value_at(&array, 0, from), from, to, local).map_err(wrap)?)
             }
             ColumnarValue::Array(array) => {
                 let array = super::output::convert_array(array, &from.arrow())?;
@@ -412,7 +479,7 @@ fn computed(
                 Argument::One(value) => value.clone(),
                 Argument::Each(array, from, to) if from == to => value_at(array, row, *from),
                 Argument::Each(array, from, to) => {
-                    weft_expr::cast(value_at(array, row, *from), *from, *to).map_err(wrap)?
+                    weft_expr::cast(value_at(array, row, *from), *from, *to, local).map_err(wrap)?
                 }
             });
         }
@@ -424,7 +491,8 @@ fn computed(
     Ok(ColumnarValue::Array(array_of(values.iter(), result)))
 }
 
-/// Whether a routine reads what the engine itself computes faster: timestamps and intervals.
-pub(super) fn is_native(routine: Routine) -> bool {
-    matches!(routine, Routine::TimestampPlusInterval | Routine::TimestampMinusInterval)
+/// Whether a routine reads what the engine itself computes faster: timestamps (without zone) and intervals.
+pub(super) fn is_native(signature: &routines::Signature) -> bool {
+    matches!(signature.routine, Routine::TimestampPlusInterval | Routine::TimestampMinusInterval)
+        && signature.args[0] == DataType::Timestamp
 }

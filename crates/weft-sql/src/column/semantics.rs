@@ -24,9 +24,11 @@ use weft_format::DataType;
 
 use super::arithmetic::{Checked, RoundEven};
 use super::error::wrap;
+use super::local::local_of;
 use super::operators::{is_special, operand_type, with_type};
-use super::routines::{bound, cast_to, settled, span, typed_call};
-use super::types::field_type;
+use super::routines::{bound, cast_present, cast_to, is_time, settled, span, typed_call};
+use super::types::{field_of, field_type, output_type};
+use super::unified::{unified, unified_union, unified_values};
 use crate::expr::open;
 
 /// Types of constants and sums; runs before type coercion.
@@ -38,8 +40,21 @@ impl AnalyzerRule for PostgresTypes {
         "postgres_types"
     }
 
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = rewrite_plan(plan, true, |expr, schema| expr.transform_up(|expr| ours(expr, schema)))?;
+    fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
+        let local = local_of(config);
+        let plan = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Values(values) => unified_values(values),
+            other => Ok(Transformed::no(other)),
+        })?;
+        let ours = |expr: Expr, schema: &DFSchema| {
+            expr.transform_up(|expr| unified(expr, schema, local)?.transform_data(|expr| ours(expr, schema)))
+        };
+        let plan = rewrite_plan(plan.data, true, ours)?;
+        let plan = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Union(union) => unified_union(union),
+            other => other.recompute_schema().map(Transformed::no),
+        })?;
+        let plan = plan.data;
         if is_recursive(&plan)? {
             return Ok(plan);
         }
@@ -133,6 +148,11 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Transformed::yes(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))))
         }
         Expr::InList(InList { expr, list, negated }) => {
+            // One item is compared with `=`; several are read in one type with what is looked up.
+            let expr = match &list[..] {
+                [item] => Box::new(read_as_float(*expr, std::iter::once(item), schema)),
+                _ => expr,
+            };
             let list = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
             Transformed::yes(Expr::InList(InList { expr, list, negated }))
         }
@@ -152,7 +172,10 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::Cast(Cast { expr, field }) => {
             let (from, to) = (operand_type(&expr, schema), field_type(&field));
             // What the engine reads of a literal is less than what PostgreSQL does: '2024-01-31 10:00'.
-            let is_stamp = from.is_none() && matches!(to, DataType::Timestamp | DataType::TimestampTz);
+            let is_stamp = match from {
+                None => is_time(to),
+                Some(from) => is_session_cast(from, to),
+            };
             let is_null = matches!(*expr, Expr::Literal(ScalarValue::Null, _));
             let is_ours = is_special(to) || from.is_some_and(is_special) || (is_stamp && !is_null);
             if !is_ours || matches!(*expr, Expr::Placeholder(_)) || from == Some(to) {
@@ -162,7 +185,9 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             if !weft_expr::is_castable(given, to) {
                 return Err(wrap(weft_expr::no_cast(given, to)));
             }
-            Transformed::yes(cast_to(*expr, to))
+            // A text of a column may say the present.
+            let may_say = given.is_text() && is_time(to) && from.is_some();
+            Transformed::yes(if may_say { cast_present(*expr, to) } else { cast_to(*expr, to) })
         }
         Expr::InList(InList { expr, list, negated }) if operand_type(&expr, schema).is_some_and(is_special) => {
             let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
@@ -303,6 +328,14 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             _ => Transformed::no(Expr::Negative(inner)),
         },
+        Expr::Cast(Cast { expr, field }) if is_of_session(&expr, field.data_type(), schema) => {
+            let to = output_type(field.data_type());
+            let is_text = expr.get_type(schema).is_ok_and(|from| output_type(&from).is_text());
+            let is_literal = matches!(*expr, Expr::Literal(..));
+            let read = if is_text && !is_literal { cast_present(*expr, to) } else { cast_to(*expr, to) };
+            let is_same = field_of("", to).data_type() == field.data_type();
+            Transformed::yes(if is_same { read } else { Expr::Cast(Cast { expr: Box::new(read), field }) })
+        }
         Expr::Cast(Cast { expr, field }) if field.data_type().is_integer() => match expr.get_type(schema) {
             Ok(ArrowType::Float32 | ArrowType::Float64) if !is_rounded(&expr) => {
                 let rounded = Expr::ScalarFunction(ScalarFunction::new_udf(RoundEven::function(), vec![*expr]));
@@ -316,6 +349,28 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         },
         other => Transformed::no(other),
     })
+}
+
+/// Whether the engine would cast what the session's zone or style decides: timestamps with time zone to others, dates
+/// and timestamps to text and back.
+fn is_of_session(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
+    if matches!(expr, Expr::Literal(ScalarValue::Null, _)) || matches!(expr, Expr::Placeholder(_)) {
+        return false;
+    }
+    let is_plain = |t: &ArrowType| {
+        matches!(t, ArrowType::Date32 | ArrowType::Timestamp(..) | ArrowType::Utf8 | ArrowType::Utf8View)
+    };
+    match expr.get_type(schema) {
+        Ok(from) => is_plain(&from) && is_plain(to) && is_session_cast(output_type(&from), output_type(to)),
+        Err(_) => false,
+    }
+}
+
+fn is_session_cast(from: DataType, to: DataType) -> bool {
+    let is_time = |t| matches!(t, DataType::Date | DataType::Timestamp | DataType::TimestampTz | DataType::Time);
+    (is_time(from) && to.is_text())
+        || (from.is_text() && is_time(to))
+        || (from != to && is_time(from) && is_time(to) && [from, to].contains(&DataType::TimestampTz))
 }
 
 fn is_rounded(expr: &Expr) -> bool {

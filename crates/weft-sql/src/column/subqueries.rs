@@ -1,36 +1,40 @@
-//! Rewrites of a logical plan's subqueries and unions, before types are coerced.
+//! Subqueries and HAVING of a logical plan in forms that the engine plans rightly; before types are coerced.
 //!
 //! ```text
-//!   x > ALL (q)                              CASE over EXISTS (q with the comparison in it)
-//!   (SELECT d.name FROM d WHERE d.id = e.d)  one_row((SELECT max(name) ...), (SELECT count(*) ...))
-//!   SELECT 1 UNION SELECT 'a'                'a' is read as an integer: 22P02
+//!   WHERE k IN (q) OR x = 1          see `membership`: what is asked of q; `correlation`: what is refused
+//!   a JOIN b ON c AND k IN (q)       a JOIN b ON c WHERE k IN (q)
+//!   a LEFT JOIN b ON b.k IN (q)      a LEFT JOIN (b WHERE b.k IN (q)) ON true
+//!   GROUP BY k IN (q), ORDER BY ...  a result column below, by whose name it is grouped
+//!   HAVING random() < 1              HAVING kept(random() < 1, count(*))
 //! ```
 //!
-//! 1. A correlated subquery becomes a join, which would repeat rows: it must be aggregated. Of one row the maximum is
-//!    the value; more than one row is an error where the value is used (`one_row`).
-//! 2. Every rewrite keeps the name of an output column.
+//! 1. Every rewrite keeps the name of an output column.
+//! 2. The engine knows subqueries with outer columns in conditions and result columns only: elsewhere they move there.
+//! 3. A condition that reads no column is pushed below an aggregate by the engine, though an aggregate without
+//!    GROUP BY, or with an empty grouping set, has a row for no rows: `kept` has it read a column (apache/datafusion
+//!    25519).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::count::count;
-use datafusion::functions_aggregate::min_max::max;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Projection, Subquery, Union};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
-use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
-use datafusion::optimizer::{AnalyzerRule, OptimizerContext, OptimizerRule};
-use weft_format::{Code, Error};
+use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Projection};
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
+use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::optimizer::AnalyzerRule;
 
-use super::error::wrap;
-use super::functions::OneRow;
-use super::types::output_type;
+use super::belonging::{check_belonging, check_join_condition};
+use super::correlation::{has_subquery, is_correlated, refused, subquery_of};
+use super::functions::Kept;
+use super::membership::{Place, Rewriter};
+use super::names::MARKER;
 
-/// Subqueries that are compared, subqueries as expressions, types of unions.
+/// Subqueries as conditions and values; conditions on aggregates.
 #[derive(Debug)]
 pub(crate) struct Subqueries;
 
@@ -40,90 +44,164 @@ impl AnalyzerRule for Subqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = RewriteSetComparison::new().rewrite(plan, &OptimizerContext::new())?.data;
-        let rewritten = plan.transform_up_with_subqueries(|plan| {
-            if let LogicalPlan::Union(union) = &plan
-                && let Some(typed) = typed_union(union)?
-            {
-                return Ok(Transformed::yes(typed));
-            }
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                Ok(expr.transform_up(single_row)?.update_data(|expr| name.restore(expr)))
-            })
-        })?;
+        let made = Cell::new(0);
+        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?;
         Ok(rewritten.data)
     }
 }
 
-/// Invariant 1.
-fn single_row(expr: Expr) -> Result<Transformed<Expr>> {
-    let Expr::ScalarSubquery(subquery) = &expr else { return Ok(Transformed::no(expr)) };
-    if subquery.outer_ref_columns.is_empty() || is_single_row(&subquery.subquery) {
-        return Ok(Transformed::no(expr));
+fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>> {
+    let mut has_some = false;
+    plan.apply_expressions(|expr| {
+        has_some |= has_subquery(expr);
+        Ok(if has_some { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if has_some {
+        check_belonging(&plan)?;
     }
-    let plan = &subquery.subquery;
-    let [_] = &plan.schema().fields()[..] else { return Ok(Transformed::no(expr)) };
-    let column = Expr::Column(Column::from(plan.schema().qualified_field(0)));
-    let aggregated = |aggregate: Expr| -> Result<Expr> {
-        let plan =
-            LogicalPlanBuilder::from(plan.as_ref().clone()).aggregate(Vec::<Expr>::new(), vec![aggregate])?.build()?;
-        Ok(Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan), ..subquery.clone() }))
-    };
-    let args = vec![aggregated(max(column))?, aggregated(count(lit(1_i64)))?];
-    Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(OneRow::function(), args))))
-}
-
-fn is_single_row(plan: &LogicalPlan) -> bool {
+    if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
+        check_join_condition(condition)?;
+    }
+    let rewriter = Rewriter { schema: merge_schema(&plan.inputs()), made };
     match plan {
-        LogicalPlan::Projection(projection) => is_single_row(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => is_single_row(&alias.input),
-        LogicalPlan::Sort(sort) => is_single_row(&sort.input),
-        LogicalPlan::Filter(filter) => matches!(&*filter.input, LogicalPlan::Aggregate(_)),
-        LogicalPlan::Aggregate(_) => true,
-        other => other.max_rows().is_some_and(|rows| rows <= 1),
-    }
-}
-
-fn is_text(data_type: &ArrowType) -> bool {
-    matches!(data_type, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
-}
-
-/// A union of text with something else: constants are read as the other type, all else is an error.
-fn typed_union(union: &Union) -> Result<Option<LogicalPlan>> {
-    let width = union.inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
-    let mut inputs = union.inputs.clone();
-    for place in 0..width {
-        let type_of = |input: &Arc<LogicalPlan>| input.schema().field(place).data_type().clone();
-        let Some(other) = inputs.iter().map(type_of).find(|t| !is_text(t) && !t.is_null()) else { continue };
-        for input in &mut inputs {
-            let given = type_of(input);
-            if is_text(&given) {
-                *input = Arc::new(read_constant(input, place, &other)?.ok_or_else(|| {
-                    let (a, b) = (output_type(&other), output_type(&given));
-                    wrap(Error::new(Code::DatatypeMismatch, format!("UNION types {a} and {b} cannot be matched")))
-                })?);
-            }
+        LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+            let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
+            kept(predicate, input)
+        }
+        plan if !has_some => Ok(Transformed::no(plan)),
+        LogicalPlan::Join(join) => on_conditions(join, made).map(Transformed::yes),
+        plan @ (LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_)) => {
+            moved(plan, &rewriter).map(Transformed::yes)
+        }
+        plan => {
+            let names = NamePreserver::new(&plan);
+            let rewritten = plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                Ok(Transformed::yes(name.restore(rewriter.rewrite(expr, Place::Value)?)))
+            })?;
+            rewritten.map_data(LogicalPlan::recompute_schema)
         }
     }
-    let same = inputs.iter().zip(&union.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
-    if same { Ok(None) } else { Ok(Some(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))) }
 }
 
-/// The input with its constant at `place` cast; none when it is no constant there.
-fn read_constant(input: &LogicalPlan, place: usize, to: &ArrowType) -> Result<Option<LogicalPlan>> {
-    let LogicalPlan::Projection(projection) = input else { return Ok(None) };
-    let mut exprs = projection.expr.clone();
-    let name = projection.schema.field(place).name().clone();
-    let constant = match &exprs[place] {
-        Expr::Alias(alias) => &alias.expr,
-        other => other,
+fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, made: &Cell<u32>) -> Result<LogicalPlan> {
+    let Some(predicate) = conjunction(conditions) else { return Ok(input.as_ref().clone()) };
+    let rewriter = Rewriter { schema: merge_schema(&[&input]), made };
+    let predicate = rewriter.rewrite(predicate, Place::Conjunct)?;
+    Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
+}
+
+/// Conditions of ON with subqueries become conditions of a WHERE: above an inner join, else on the side that may be
+/// missing, whose rows alone they choose.
+fn on_conditions(mut join: Join, made: &Cell<u32>) -> Result<LogicalPlan> {
+    let conditions = join.filter.take().map(split_conjunction_owned).unwrap_or_default();
+    let (with, without): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(has_subquery);
+    join.filter = conjunction(without);
+    let side = match join.join_type {
+        JoinType::Inner => return filtered(Arc::new(LogicalPlan::Join(join)), with, made),
+        JoinType::Left => &mut join.right,
+        JoinType::Right => &mut join.left,
+        _ => return refused("in ON of this join"),
     };
-    match constant {
-        Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _) => {}
-        _ => return Ok(None),
+    if !with.iter().flat_map(columns).all(|column| side.schema().has_column(&column)) {
+        return refused("in ON, unless it refers only to the side whose rows may be missing");
     }
-    exprs[place] = cast(constant.clone(), to.clone()).alias(name);
-    Ok(Some(LogicalPlan::Projection(Projection::try_new(exprs, Arc::clone(&projection.input))?)))
+    *side = Arc::new(filtered(Arc::clone(side), with, made)?);
+    LogicalPlan::Join(join).recompute_schema()
+}
+
+/// The columns that an expression reads, also in its subqueries.
+fn columns(expr: &Expr) -> Vec<Column> {
+    let mut columns: Vec<Column> = expr.column_refs().into_iter().cloned().collect();
+    let walked = expr.apply(|expr| {
+        if let Some(subquery) = subquery_of(expr) {
+            let outer = subquery.subquery.all_out_ref_exprs();
+            columns.extend(outer.into_iter().filter_map(|expr| match expr {
+                Expr::OuterReferenceColumn(_, column) => Some(column),
+                _ => None,
+            }));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.expect("the search does not fail");
+    columns
+}
+
+/// Invariant 2: subqueries of a node's expressions become columns of what it reads.
+fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
+    let input = plan.inputs()[0].clone();
+    let written = input.schema().columns();
+    let mut columns: Vec<Expr> = written.iter().cloned().map(Expr::Column).collect();
+    let names = NamePreserver::new(&plan);
+    let plan = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let replaced = expr.transform_down(|expr| {
+            let is_plain =
+                |expr: &Expr| matches!(expr, Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery));
+            if subquery_of(&expr).is_none() || is_plain(&expr) {
+                return Ok(Transformed::no(expr));
+            }
+            let column = format!("{MARKER}sub{}", rewriter.made.replace(rewriter.made.get() + 1));
+            columns.push(rewriter.rewrite(expr, Place::Value)?.alias(column.clone()));
+            Ok(Transformed::new(Expr::Column(Column::from_name(column)), true, TreeNodeRecursion::Jump))
+        })?;
+        Ok(Transformed::yes(name.restore(replaced.data)))
+    })?;
+    let is_sort = matches!(plan.data, LogicalPlan::Sort(_));
+    let below = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(input))?);
+    let plan = plan.data.with_new_exprs(plan.data.expressions(), vec![below])?;
+    if !is_sort {
+        return Ok(plan);
+    }
+    LogicalPlanBuilder::from(plan).project(written.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
+}
+
+/// Invariant 3.
+fn kept(predicate: Expr, input: Arc<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
+    let is_open = |part: &Expr| part.column_refs().is_empty() && !matches!(part, Expr::Literal(..));
+    let parts = split_conjunction_owned(predicate);
+    if !parts.iter().any(is_open) || !has_empty_set(&input) {
+        let predicate = conjunction(parts).unwrap_or_else(|| lit(true));
+        return Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)));
+    }
+    let input = counted(input)?;
+    let column = Column::from(input.schema().qualified_field(input.schema().fields().len() - 1));
+    let keep = |part: Expr| match is_open(&part) {
+        true => {
+            let args = vec![part, Expr::Column(column.clone())];
+            Expr::ScalarFunction(ScalarFunction::new_udf(Kept::function(), args))
+        }
+        false => part,
+    };
+    let predicate = conjunction(parts.into_iter().map(keep)).unwrap_or_else(|| lit(true));
+    Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
+}
+
+/// Whether an aggregate that has a row for no rows is in the way of a condition pushed down.
+fn has_empty_set(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => {
+            aggregate.group_expr.is_empty()
+                || aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)))
+        }
+        LogicalPlan::Projection(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Distinct(_) => plan.inputs().into_iter().any(has_empty_set),
+        _ => false,
+    }
+}
+
+/// An aggregate whose last column is one of no key.
+fn counted(plan: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
+    match &*plan {
+        LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.is_empty() => {
+            let number = vec![count(lit(1_i64)).alias(format!("{MARKER}kept"))];
+            let made = Aggregate::try_new(Arc::clone(&aggregate.input), aggregate.group_expr.clone(), number)?;
+            Ok(Arc::new(LogicalPlan::Aggregate(made)))
+        }
+        _ => Ok(plan),
+    }
 }

@@ -30,6 +30,7 @@ use weft_format::Result;
 use super::engine::{ColumnEngine, PreparedQuery};
 use super::error::unwrap;
 use super::forecast::Expected;
+use super::local::state_for;
 use super::provider::{partition_count, refresh_estimates};
 use super::scan::WeftScanExec;
 use super::slots::{Slots, with_closed, with_slots};
@@ -294,11 +295,11 @@ impl ColumnEngine {
     ) -> PlanResult<Template> {
         let slots = Arc::new(Slots::default());
         let plan = if query.params.is_empty() {
-            self.physical(query, &self.state, &query.plan)?
+            self.physical(query, &query.state, &query.plan)?
         } else {
             let plan = with_closed(&query.plan, &query.params, is_open, given)?;
-            let plan = with_slots(self.state.optimize(&plan)?, &slots)?;
-            self.physical(query, &self.state, &plan)?
+            let plan = with_slots(query.state.optimize(&plan)?, &slots)?;
+            self.physical(query, &query.state, &plan)?
         };
         let expected = self.expected(&plan);
         Ok(Template { closed, slots, plan, expected })
@@ -312,9 +313,9 @@ impl ColumnEngine {
         given: &[ScalarValue],
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
         let plan = with_closed(&query.plan, &query.params, &none_of(&query.is_open), given)?;
-        let mut state = (*self.state).clone();
+        let mut state = state_for(&query.state, &binding.local);
         state.execution_props_mut().query_execution_start_time =
-            chrono::DateTime::from_timestamp_micros(binding.now_micros);
+            chrono::DateTime::from_timestamp_micros(binding.local.now_micros);
         self.physical(query, &state, &state.optimize(&plan)?)
     }
 

@@ -161,9 +161,13 @@ const VIEWS: &[(&str, Columns, MakeRows)] = &[
             ("started", DataType::TimestampTz),
             ("duration_ms", DOUBLE),
             ("paused_ms", DOUBLE),
+            ("cpu_ms", DOUBLE),
             ("expected_cpu_ms", DOUBLE),
-            ("bytes_in", BIGINT),
-            ("bytes_out", BIGINT),
+            ("read_bytes", BIGINT),
+            ("expected_read_bytes", BIGINT),
+            ("written_bytes", BIGINT),
+            ("expected_written_bytes", BIGINT),
+            ("freed_memory_bytes", BIGINT),
             ("reason", TEXT),
         ],
         scheduling::jobs,
@@ -417,7 +421,11 @@ fn memory(engine: &Engine) -> Vec<Vec<Value>> {
     let status = engine.status();
     vec![
         vec![text("rows and indexes"), int(status.row_memory_bytes), int(status.row_memory_limit_bytes)],
+        vec![text("serializable transactions"), int(status.serializable_memory_bytes), Value::Null],
         vec![text("block cache"), int(status.cache.bytes + status.cache.freeing_bytes), Value::Null],
+        vec![text("data files"), int(status.file_memory_bytes), Value::Null],
+        vec![text("delete marks"), int(status.mark_memory_bytes), Value::Null],
+        vec![text("manifest"), int(status.manifest_memory_bytes), Value::Null],
     ]
 }
 

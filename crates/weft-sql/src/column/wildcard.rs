@@ -1,4 +1,4 @@
-//! `SELECT *` over `JOIN ... USING`, written out as PostgreSQL orders it.
+//! `SELECT *` over `JOIN ... USING`, written out as PostgreSQL orders it; names of result columns that mean no column.
 //!
 //! ```text
 //!   a(id, k, x), b(k, y)    SELECT * FROM a JOIN b USING (k)    becomes    SELECT a.k, a.id, a.x, b.y FROM ...
@@ -16,6 +16,7 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 
+use super::aliases;
 use super::names::{column_name, folded};
 use crate::binding::Tables;
 
@@ -45,7 +46,10 @@ impl VisitorMut for Expander<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.with.push(query.with.clone());
-        ControlFlow::Continue(())
+        match self.check_order(query) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
@@ -54,7 +58,9 @@ impl VisitorMut for Expander<'_> {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        match self.expand(select) {
+        aliases::write_empty_set(select);
+        let misused = aliases::misused(select, &aliases::given(select));
+        match self.means_a_column(misused, select).and_then(|()| self.expand(select)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -62,6 +68,32 @@ impl VisitorMut for Expander<'_> {
 }
 
 impl Expander<'_> {
+    /// Inside an expression of ORDER BY a name is that of a column of FROM.
+    fn check_order(&mut self, query: &mut Query) -> Result<()> {
+        let SetExpr::Select(select) = &*query.body else { return Ok(()) };
+        let mut names = aliases::given(select);
+        while let Some(name) = aliases::misused_in_order(query, &names) {
+            let SetExpr::Select(select) = &*query.body else { return Ok(()) };
+            let Some(fields) = self.fields_of(&select.from) else { return Ok(()) };
+            match fields.into_iter().find(|field| field.name == name) {
+                Some(Field { table: Some(table), .. }) => aliases::qualify_in_order(query, &name, &table),
+                Some(_) => {}
+                None => return aliases::undefined(&name),
+            }
+            names.retain(|known| *known != name);
+        }
+        Ok(())
+    }
+
+    /// An error when a result column's name stands in an expression, and no column of FROM has it.
+    fn means_a_column(&mut self, misused: Option<String>, select: &Select) -> Result<()> {
+        let Some(name) = misused else { return Ok(()) };
+        match self.fields_of(&select.from) {
+            Some(fields) if fields.iter().all(|field| field.name != name) => aliases::undefined(&name),
+            _ => Ok(()),
+        }
+    }
+
     fn expand(&mut self, select: &mut Select) -> Result<()> {
         let mut merges = false;
         for from in &select.from {

@@ -1,5 +1,6 @@
 //! docs/settings.md, written from the table.
 
+use super::accepted::ACCEPTED;
 use super::table::{Changes, SETTINGS};
 
 const HEAD: &str = "# Settings
@@ -23,6 +24,9 @@ A value comes from the first of these that names it:
 * **engine**: by a superuser's `SET`, at once for all sessions, until the server ends
 * **session**: by `SET`, for one session; files, environment and flags say what new sessions begin with
 * **fixed**: never; it is told for clients that ask
+* **without effect**: by `SET`, to anything; nothing follows
+
+ROLLBACK takes `SET` back, ROLLBACK TO a savepoint what was set since.
 
 Sizes are bytes, or numbers with kB, MB or GB (powers of 1024); times are milliseconds, or numbers with ms, s, min or h.
 
@@ -55,8 +59,27 @@ pub fn document() -> String {
         };
         page.push_str(&format!("| `{}` | {default} | {values} | {changes} | {} |\n", known.name, known.meaning));
     }
+    page.push_str(ACCEPTED_HEAD);
+    for known in ACCEPTED.iter() {
+        page.push_str(&format!("| `{}` | {} | {} |\n", known.name, quoted(&known.default), known.meaning));
+    }
     page
 }
+
+fn quoted(default: &str) -> String {
+    if default.is_empty() { String::new() } else { format!("`{default}`") }
+}
+
+const ACCEPTED_HEAD: &str = "
+## Accepted, without effect
+
+Settings of PostgreSQL that mean nothing here. SET tests a value and keeps it for the session, SHOW and `pg_settings`
+tell it; nothing follows from it. The table is `crates/weft-sql/src/configuration/accepted.txt`. What is in neither
+table is an error (42704).
+
+| name | default | what PostgreSQL says of it |
+|---|---|---|
+";
 
 #[cfg(test)]
 mod tests {

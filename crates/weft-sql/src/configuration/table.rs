@@ -80,7 +80,6 @@ pub const SETTINGS: &[Definition] = &[
     setting("authentication_timeout", Ms, "1min", Reload, "How long a client may take to log in"),
     setting("bytea_output", Text, "hex", Fixed, "How bytea is written"),
     setting("cache_size", Bytes(0), "512MB", Start, "Memory for blocks of column tables and indexes"),
-    setting("check_function_bodies", Text, "on", Ignored, "There are no functions to check"),
     setting("checkpoint_log_size", Bytes(4096), "64MB", Start, "How much log is kept before a checkpoint lets it go"),
     setting("client_encoding", Text, "UTF8", Fixed, "Text is UTF-8"),
     setting(
@@ -90,9 +89,13 @@ pub const SETTINGS: &[Definition] = &[
         Session,
         "The least severity of messages that the client is sent",
     ),
-    setting("datestyle", Text, "ISO, MDY", Fixed, "Dates are written YYYY-MM-DD"),
-    setting("default_table_access_method", Text, "heap", Ignored, "USING of CREATE TABLE names the method"),
-    setting("default_tablespace", Text, "", Ignored, "There is one place for tables: the directory of the database"),
+    setting(
+        "datestyle",
+        Text,
+        "ISO, MDY",
+        Session,
+        "How dates are written: ISO, SQL, Postgres or German; MDY, DMY or YMD",
+    ),
     setting(
         "default_transaction_isolation",
         Words(&["read committed", "repeatable read", "serializable"]),
@@ -126,7 +129,13 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting("idle_session_timeout", Ms, "0", Session, "How long a connection may be idle outside of a transaction"),
     setting("integer_datetimes", Text, "on", Fixed, "Timestamps count microseconds"),
-    setting("intervalstyle", Text, "postgres", Fixed, "How intervals are written"),
+    setting(
+        "intervalstyle",
+        Words(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+        "postgres",
+        Session,
+        "How intervals are written",
+    ),
     setting("lc_collate", Text, "C.UTF-8", Fixed, "Texts are ordered by their bytes"),
     setting("lc_ctype", Text, "C.UTF-8", Fixed, "Letters are those of Unicode"),
     setting("listen", Address, "127.0.0.1:5432", Start, "Where the server listens; empty = on the unix socket only"),
@@ -161,7 +170,6 @@ pub const SETTINGS: &[Definition] = &[
     setting("query_memory", Bytes(1 << 20), "1GB", Start, "Memory of the column engine's queries; above it they spill"),
     setting("query_slots", Count(1, COUNT_MAX), "64", Start, "How many queries of the column engine run at once"),
     setting("row_memory", Bytes(1 << 20), "256MB", Start, "Memory of row tables; writers wait before it is reached"),
-    setting("row_security", Text, "on", Ignored, "There are no policies for rows"),
     setting("row_table_size", Bytes(1), "4MB", Start, "How large a row table grows before it becomes column tables"),
     setting(
         "scheduler",
@@ -196,8 +204,7 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting("standard_conforming_strings", Text, "on", Fixed, "Backslashes in '...' are ordinary characters"),
     setting("statement_timeout", Ms, "0", Session, "How long a statement may run; 0 = without end"),
-    setting("synchronize_seqscans", Text, "on", Ignored, "Scans share blocks by the cache"),
-    setting("timezone", Text, "UTC", Fixed, "The time zone of timestamptz"),
+    setting("timezone", Text, "UTC", Session, "The time zone in which timestamptz is read and written"),
     setting(
         "tls",
         Words(&["auto", "off"]),
@@ -216,7 +223,6 @@ pub const SETTINGS: &[Definition] = &[
     setting("transaction_slots", Count(1, COUNT_MAX), "1024", Start, "How many transactions may be open at once"),
     setting("transaction_timeout", Text, "0", Ignored, "Transactions end with their sessions' timeouts"),
     setting("workers", Count(0, 64), "2", Start, "Threads for background jobs; with 0 they run at CHECKPOINT only"),
-    setting("xmloption", Text, "content", Ignored, "There is no type xml"),
 ];
 
 /// A setting by its name in lower case.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use weft_env::sync::RwLock;
 use weft_format::{Code, Error, Result};
 
+use super::accepted::Accepted;
 use super::file::read_assignments;
 use super::table::{Changes, Definition, SETTINGS, definition};
 use super::value::{parse_bytes, parse_ms, print_bytes};
@@ -178,6 +179,13 @@ impl Configuration {
             Changes::Session | Changes::Ignored => "user",
         };
         [context, known.kind.vartype(), &source.to_string(), known.default].map(str::to_owned)
+    }
+
+    /// The same of a setting without effect.
+    pub fn described_accepted(known: &Accepted, value: &str) -> [String; 4] {
+        let context = if known.for_superusers { "superuser" } else { "user" };
+        let source = if value == known.default { "default" } else { "session" };
+        [context, known.vartype(), source, &known.default].map(str::to_owned)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Builder, Int32Builder, Int64Builder, StringViewBuilder};
+use weft_expr::Local;
 use weft_format::{DataType, Result, Value};
 
 use crate::text;
@@ -35,8 +36,8 @@ impl ColumnBuilder {
         ColumnBuilder { data_type, kind }
     }
 
-    /// Appends what a field says.
-    pub(super) fn read(&mut self, field: &str) -> Result<()> {
+    /// Appends what a field says to a session.
+    pub(super) fn read(&mut self, field: &str, local: &Local) -> Result<()> {
         match &mut self.kind {
             Kind::Text(builder) => {
                 builder.append_value(field);
@@ -56,7 +57,7 @@ impl ColumnBuilder {
             }
             Kind::Float64(_) | Kind::Other(_) => {}
         }
-        let value = text::parse(field, self.data_type)?;
+        let value = text::parse(field, self.data_type, local)?;
         self.append(value);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use sqlparser::ast::{Ident, ObjectName};
+use weft_expr::Local;
 use weft_format::{Code, Error, Result, Value};
 
 use super::columns::ColumnBuilder;
@@ -125,7 +126,7 @@ impl Input<'_> {
                     if self.record.is_blank() && self.ordinals.len() != 1 {
                         continue;
                     }
-                    self.read_row(&mut builders)?;
+                    self.read_row(&mut builders, context.local)?;
                 }
                 Rows::Binary(reader) => {
                     self.record.line += 1;
@@ -154,7 +155,7 @@ impl Input<'_> {
         }
     }
 
-    fn read_row(&self, builders: &mut [ColumnBuilder]) -> Result<()> {
+    fn read_row(&self, builders: &mut [ColumnBuilder], local: &Local) -> Result<()> {
         let (found, wanted) = (self.record.len(), self.ordinals.len());
         if found > wanted {
             return Err(self.bad("extra data after last expected column".into()));
@@ -178,7 +179,7 @@ impl Input<'_> {
                 let message = format!("invalid byte sequence for encoding \"UTF8\": 0x00{}", self.place(&column.name));
                 return Err(Error::new(Code::CharacterNotInRepertoire, message));
             }
-            builders[ordinal].read(field).map_err(|error| {
+            builders[ordinal].read(field, local).map_err(|error| {
                 let message = format!("{}{}", error.message(), self.place(&column.name));
                 Error::new(error.code(), message).about(self.shape.name(), Some(&column.name), None)
             })?;

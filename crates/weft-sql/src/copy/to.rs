@@ -34,7 +34,7 @@ pub(super) fn copy_to(
             table_query(context, &crate::parse::table_name(table_name)?, columns)?
         }
     };
-    let prepared = context.engine.prepare_query(&*context.txn, &query, text, None)?;
+    let prepared = context.engine.prepare_query(&*context.txn, &query, text, None, context.local)?;
     let forced = forced(&prepared, options)?;
     let Some(file_name) = file_name else {
         client.begin_copy_out(format_of(options), prepared.columns().len())?;
@@ -93,7 +93,8 @@ fn write_rows(
     each: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
 ) -> Result<u64> {
     let columns = query.columns();
-    let mut writer = Writer { options, forced, alone: columns.len() == 1, printed: String::new() };
+    let mut writer =
+        Writer { options, forced, alone: columns.len() == 1, printed: String::new(), style: &context.local.style };
     let mut out = Vec::new();
     writer.head(&mut out, columns);
     if !out.is_empty() {

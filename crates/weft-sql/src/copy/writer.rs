@@ -1,5 +1,6 @@
 //! Rows as text, CSV or the binary form.
 
+use weft_expr::Style;
 use weft_format::{DataType, ValueRef};
 
 use super::options::{CopyOptions, Form};
@@ -15,6 +16,8 @@ pub(super) struct Writer<'a> {
     /// There is one column only: a line that is `\\.` would end the input.
     pub(super) alone: bool,
     pub(super) printed: String,
+    /// The session's.
+    pub(super) style: &'a Style,
 }
 
 impl Writer<'_> {
@@ -63,7 +66,7 @@ impl Writer<'_> {
             value => {
                 let mut printed = std::mem::take(&mut self.printed);
                 printed.clear();
-                text::write(&mut printed, value, data_type);
+                text::write_as(&mut printed, value, data_type, self.style);
                 self.field(out, &printed, index, self.forced[index]);
                 self.printed = printed;
             }

@@ -5,6 +5,7 @@ use sqlparser::ast::{
     PrimaryKeyConstraint, Spanned, SqlOption, TableConstraint, Value as SqlValue,
 };
 use std::collections::BTreeMap;
+use weft_expr::Local;
 use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Column, DataType, Error, Result, Schema};
 use weft_kernel::{NewTable, TableDef, Transaction};
@@ -16,7 +17,7 @@ use crate::expr::{Scope, data_type_of, sequence_call};
 use crate::notice::Notice;
 use crate::outcome::OutputColumn;
 use crate::parse::{fold, span_position, table_name};
-use crate::row::{bind_check, bind_default};
+use crate::row::{stored_check, stored_default};
 
 /// The method of a table that was created without USING.
 const DEFAULT_METHOD: &str = "column";
@@ -44,7 +45,13 @@ pub(crate) struct Asked {
 
 /// The definition that a CREATE TABLE with columns asks for, and its UNIQUE constraints. The transaction knows the
 /// tables that it refers to.
-pub(crate) fn new_table(txn: &Transaction, create: &CreateTable, method: Option<&str>, source: &str) -> Result<Asked> {
+pub(crate) fn new_table(
+    txn: &Transaction,
+    create: &CreateTable,
+    method: Option<&str>,
+    source: &str,
+    local: &Local,
+) -> Result<Asked> {
     refuse_clauses(create)?;
     let (namespace, name) = crate::resolve::creation(txn, &table_name(&create.name)?)?;
     let mut building = Building::new(name, source);
@@ -63,7 +70,7 @@ pub(crate) fn new_table(txn: &Transaction, create: &CreateTable, method: Option<
     }
     let (uniques, sequences) = (building.take_uniques(), building.take_sequences());
     let foreign_keys = std::mem::take(&mut building.foreign_keys);
-    let mut table = building.finish()?;
+    let mut table = building.finish(local)?;
     table.namespace = namespace;
     let (method, options, notices) = storage_of(create, method)?;
     (table.method, table.options) = (method, options);
@@ -356,21 +363,21 @@ impl<'a> Building<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<NewTable> {
+    fn finish(mut self, local: &Local) -> Result<NewTable> {
         if self.columns.is_empty() {
             let message = format!("table \"{}\" has no columns", self.name);
             return Err(Error::new(Code::InvalidTableDefinition, message).hint("give it at least one"));
         }
-        for (column, default) in self.columns.iter().zip(&self.defaults) {
-            if let Some(default) = default.as_deref().filter(|default| sequence_call(default).is_none()) {
-                bind_default(default, column)?;
+        for (column, default) in self.columns.iter().zip(&mut self.defaults) {
+            if let Some(default) = default.as_mut().filter(|default| sequence_call(default).is_none()) {
+                *default = stored_default(default, column, local)?;
             }
         }
         let names = self.columns.iter().map(|column| (column.name.as_str(), column.data_type));
         let scope = Scope::empty().with(&self.name, names);
         let mut checks: Vec<(String, String)> = Vec::with_capacity(self.checks.len());
         for (given, column, condition) in self.checks {
-            bind_check(&condition, &scope)?;
+            let condition = stored_check(&condition, &scope, local)?;
             let name = match given {
                 Some(name) if checks.iter().any(|(known, _)| *known == name) => {
                     let message = format!("constraint \"{name}\" for relation \"{}\" already exists", self.name);
@@ -490,14 +497,14 @@ fn storage_of(create: &CreateTable, method: Option<&str>) -> Result<Storage> {
     Ok((method.to_owned(), options, notices))
 }
 
-/// Tests a DEFAULT for a column.
-pub(super) fn check_default(txn: &Transaction, default: &str, column: &Column) -> Result<()> {
+/// A DEFAULT for a column as it is stored.
+pub(super) fn check_default(txn: &Transaction, default: &str, column: &Column, local: &Local) -> Result<String> {
     match sequence_call(default) {
         Some(name) => match crate::resolve::object(txn, weft_kernel::ObjectKind::Sequence, &name) {
-            Some(_) => Ok(()),
+            Some(_) => Ok(default.to_owned()),
             None => Err(crate::resolve::undefined(&name)),
         },
-        None => bind_default(default, column).map(|_| ()),
+        None => stored_default(default, column, local),
     }
 }
 

@@ -1,6 +1,7 @@
 //! DELETE as a query of keys.
 
 use sqlparser::ast::{Delete, FromTable, SelectItem};
+use weft_expr::Local;
 use weft_format::Result;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
@@ -14,6 +15,7 @@ pub(super) fn prepare(
     tables: &dyn Tables,
     delete: &Delete,
     text: &str,
+    local: &Local,
 ) -> Result<PreparedWrite> {
     if delete.output.is_some() || delete.limit.is_some() || !delete.order_by.is_empty() || !delete.tables.is_empty() {
         return Err(unsupported("OUTPUT, ORDER BY, LIMIT or several tables in DELETE"));
@@ -35,7 +37,7 @@ pub(super) fn prepare(
     from.extend(delete.using.iter().flatten().cloned());
     let query = select(items, from, delete.selection.clone())?;
     Ok(PreparedWrite::new(Parts {
-        query: engine.prepare_query(tables, &query, text, Some(table.clone()))?,
+        query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
         write: Write::Delete { may_repeat: delete.using.is_some() },
         key_columns: schema.key.len(),
         row_columns: 0,

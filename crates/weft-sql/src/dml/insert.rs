@@ -1,6 +1,7 @@
 //! INSERT from a query, as a query of new rows.
 
 use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject};
+use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
 
@@ -20,6 +21,7 @@ pub(super) fn prepare(
     tables: &dyn Tables,
     insert: &Insert,
     text: &str,
+    local: &Local,
 ) -> Result<PreparedWrite> {
     if insert.on.is_some() {
         return Err(unsupported("ON CONFLICT with a query that the row engine cannot run"));
@@ -37,7 +39,7 @@ pub(super) fn prepare(
         let column = &schema.columns[named[twice]].name;
         return Err(Error::new(Code::DuplicateColumn, format!("column \"{column}\" specified more than once")));
     }
-    let (source, given) = source(engine, tables, insert, &table, &named, text)?;
+    let (source, given) = source(engine, tables, insert, &table, &named, text, local)?;
     let query = new_rows(source, &given, &table)?;
 
     let ordinals = 0..row_columns(schema).len();
@@ -59,7 +61,7 @@ pub(super) fn prepare(
         query
     };
     Ok(PreparedWrite::new(Parts {
-        query: engine.prepare_query(tables, &query, text, None)?,
+        query: engine.prepare_query(tables, &query, text, None, local)?,
         write: Write::Insert { numbered },
         key_columns: 0,
         row_columns: row_columns(schema).len(),
@@ -76,6 +78,7 @@ fn source(
     table: &TableRef,
     named: &[usize],
     text: &str,
+    local: &Local,
 ) -> Result<(Query, Vec<usize>)> {
     let schema = &table.def.schema;
     let all: Vec<usize> =
@@ -97,7 +100,7 @@ fn source(
         }
         return Ok((query, all[..width].to_vec()));
     }
-    let prepared = engine.prepare_query(tables, &query, text, None)?;
+    let prepared = engine.prepare_query(tables, &query, text, None, local)?;
     let columns = prepared.columns();
     check_width(columns.len(), &all, named)?;
     for (from, &ordinal) in columns.iter().zip(&all) {

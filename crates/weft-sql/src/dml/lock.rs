@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use arrow::array::BooleanArray;
 use arrow::compute::filter_record_batch;
 use sqlparser::ast::{Expr, LimitClause, OrderByKind, Query, Select, SetExpr, Value};
+use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 
 use super::plan::{Parts, PreparedWrite, Write};
@@ -32,7 +33,13 @@ pub(super) struct Locking {
 }
 
 /// Plans a query with locking clauses.
-pub(super) fn prepare(engine: &ColumnEngine, tables: &dyn Tables, query: &Query, text: &str) -> Result<PreparedWrite> {
+pub(super) fn prepare(
+    engine: &ColumnEngine,
+    tables: &dyn Tables,
+    query: &Query,
+    text: &str,
+    local: &Local,
+) -> Result<PreparedWrite> {
     let mut query = query.clone();
     let clause = query.locks.first().map_or_else(|| "FOR UPDATE".into(), |lock| format!("FOR {}", lock.lock_type));
     let refused = |what: &str| {
@@ -66,7 +73,7 @@ pub(super) fn prepare(engine: &ColumnEngine, tables: &dyn Tables, query: &Query,
     query.locks.clear();
     shift_positions(&mut query, schema.key.len() as u64);
 
-    let plan = |query: &Query| engine.prepare_query(tables, query, text, Some(table.clone()));
+    let plan = |query: &Query| engine.prepare_query(tables, query, text, Some(table.clone()), local);
     let mut window = None;
     if rows.skips && query.limit_clause.is_some() {
         let (offset, limit) = bounds(&query)?;
@@ -174,7 +181,9 @@ impl PreparedWrite {
         (mut skip, limit): (u64, u64),
         context: &mut StatementContext<'_>,
     ) -> Result<(Collected, u64)> {
+        context.txn.admit_query()?;
         let mut collected = context.engine.collect(query, || context.binding(query.tables()))?;
+        context.txn.end_query();
         let schema = &self.table.def.schema;
         let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();
         let (mut count, mut read) = (0, 0);

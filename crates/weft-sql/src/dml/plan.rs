@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{SelectItem, Statement};
+use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ColumnSet, TableRef};
 
@@ -70,12 +71,13 @@ impl PreparedWrite {
         tables: &dyn Tables,
         statement: &Statement,
         text: &str,
+        local: &Local,
     ) -> Result<PreparedWrite> {
         match statement {
-            Statement::Update(update) => update::prepare(engine, tables, update, text),
-            Statement::Delete(delete) => delete::prepare(engine, tables, delete, text),
-            Statement::Insert(insert) => insert::prepare(engine, tables, insert, text),
-            Statement::Query(query) if !query.locks.is_empty() => lock::prepare(engine, tables, query, text),
+            Statement::Update(update) => update::prepare(engine, tables, update, text, local),
+            Statement::Delete(delete) => delete::prepare(engine, tables, delete, text, local),
+            Statement::Insert(insert) => insert::prepare(engine, tables, insert, text, local),
+            Statement::Query(query) if !query.locks.is_empty() => lock::prepare(engine, tables, query, text, local),
             _ => Err(Error::internal("only UPDATE, DELETE and INSERT are planned as writes")),
         }
     }
@@ -127,6 +129,7 @@ impl PreparedWrite {
         let binding = || context.binding(self.query.tables());
         let read = context.engine.collect_within(&self.query, Purpose::Written, bytes_max, binding)?;
         let mut rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
+        context.txn.end_query();
         let stage = Stage::new(self, context);
         let (count, kept) = stage.run(&rows.batches)?;
         let tag = match self.write {
@@ -146,9 +149,10 @@ impl PreparedWrite {
     fn load(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
         let shape = context.shape(&self.table.def.name)?;
         let rng = Arc::clone(&context.txn.engine().env().rng);
-        let eval = EvalContext { params: context.params, now_micros: context.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: context.params, local: context.local, rng: Some(&*rng) };
         loop {
             let mark = context.txn.mark();
+            context.txn.admit_query()?;
             let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
             let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
             let error = loop {
@@ -160,7 +164,11 @@ impl PreparedWrite {
                             break error;
                         }
                     }
-                    Ok(None) => return Ok(Outcome::done(Tag::Insert(load.finish(context.txn)?))),
+                    Ok(None) => {
+                        drop(rows);
+                        context.txn.end_query();
+                        return Ok(Outcome::done(Tag::Insert(load.finish(context.txn)?)));
+                    }
                     Err(error) => break error,
                 }
             };

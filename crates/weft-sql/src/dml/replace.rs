@@ -51,12 +51,14 @@ impl PreparedWrite {
 
     fn update_once(&self, columns: &[usize], context: &mut StatementContext<'_>) -> Result<u64> {
         let mut rows = Rows { waiting: context.engine.collected(Purpose::Written), way: Way::Undecided, count: 0 };
+        context.txn.admit_query()?;
         let mut query = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
         while let Some(batch) = query.next()? {
             self.push(&mut rows, batch, columns, context)?;
         }
-        // Its memory, its threads and its place are free before anything is waited for.
+        // Its memory, its threads and its slot are free before anything is waited for.
         drop(query);
+        context.txn.end_query();
         if rows.way == Way::InBulk {
             self.replace(&mut rows, columns, context)?;
             return Ok(rows.count);

@@ -82,7 +82,7 @@ impl<'a, 'b> Stage<'a, 'b> {
         let shape = self.context.shapes.shape(&self.plan.table)?;
         let visible: Vec<usize> = (0..shape.columns().len()).collect();
         let rng = Arc::clone(&self.context.txn.engine().env().rng);
-        let eval = EvalContext { params: self.context.params, now_micros: self.context.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: self.context.params, local: self.context.local, rng: Some(&*rng) };
         let mut rows = Vec::with_capacity(batches.len());
         for batch in batches {
             let batch = batch.project(&visible).map_err(|error| Error::internal(format!("new rows: {error}")))?;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, SelectItem, TableWithJoins, Update, UpdateTableFromKind, visit_expressions};
+use weft_expr::Local;
 use weft_format::{Result, Schema};
 use weft_kernel::ColumnSet;
 use weft_kernel::table::LOCATION_NAME;
@@ -22,6 +23,7 @@ pub(super) fn prepare(
     tables: &dyn Tables,
     update: &Update,
     text: &str,
+    local: &Local,
 ) -> Result<PreparedWrite> {
     if update.or.is_some() || update.output.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
         return Err(unsupported("OR, OUTPUT, ORDER BY or LIMIT in UPDATE"));
@@ -73,7 +75,7 @@ pub(super) fn prepare(
     let set = assigned.iter().map(|(ordinal, _)| *ordinal);
     let (writes, placed) = (set.clone().collect(), is_placed.then(|| set.collect()));
     Ok(PreparedWrite::new(Parts {
-        query: engine.prepare_query(tables, &query, text, Some(table.clone()))?,
+        query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
         write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes, placed },
         key_columns: schema.key.len(),
         row_columns: schema.columns.len(),

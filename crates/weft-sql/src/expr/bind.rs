@@ -4,12 +4,13 @@
 //! other operand, the column it is assigned to), else text.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, Expr as SqlExpr, Ident, Subscript, UnaryOperator, Value as SqlValue,
-    ValueWithSpan,
+    AccessExpr, BinaryOperator, CastKind, Expr as SqlExpr, Ident, Subscript, TypedString, UnaryOperator,
+    Value as SqlValue, ValueWithSpan,
 };
+use sqlparser::tokenizer::Span;
 use weft_expr::routines::{Routine, Signature, by_operator, quantified};
 use weft_expr::{
-    ArithmeticOp, Expr, Function, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
+    ArithmeticOp, Expr, Function, Local, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
     is_integer, is_number, literal_number_type, negate, no_cast,
 };
 use weft_format::predicate::CompareOp;
@@ -49,6 +50,14 @@ impl From<BindError> for Error {
 /// The result of binding.
 pub type BindResult<T> = std::result::Result<T, BindError>;
 
+/// Who defines a stored expression, and the texts of its dates and times.
+pub struct Definer<'a> {
+    /// The session's zone and styles.
+    pub local: &'a Local,
+    /// Where a text stands, its quotes included, and what is stored instead.
+    pub texts: Vec<(Span, String)>,
+}
+
 /// Binds the expressions of one statement; collects the types of its parameters on the way.
 pub struct Binder<'a> {
     /// The statement's text, for positions.
@@ -57,6 +66,10 @@ pub struct Binder<'a> {
     pub params: Vec<Option<DataType>>,
     /// Whether no other engine is asked: then a call with arguments of the wrong type is the user's mistake.
     pub is_alone: bool,
+    /// Whether it is kept for all sessions (DEFAULT, CHECK): texts of dates and times in it are read as ISO and UTC.
+    pub is_stored: bool,
+    /// The session that defines it: such texts are read in it, and what all sessions read in their place is collected.
+    pub definer: Option<Definer<'a>>,
 }
 
 pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
@@ -66,7 +79,7 @@ pub(super) fn unsupported<T>(what: impl Into<String>) -> BindResult<T> {
 impl<'a> Binder<'a> {
     /// A binder that knows no parameter yet.
     pub fn new(source: &'a str) -> Binder<'a> {
-        Binder { source, params: Vec::new(), is_alone: false }
+        Binder { source, params: Vec::new(), is_alone: false, is_stored: false, definer: None }
     }
 
     /// The types of the parameters; those that nothing decided are text.
@@ -96,8 +109,10 @@ impl<'a> Binder<'a> {
             _ if bound.data_type.is_text() && to == DataType::Text => return Ok(Expr::new(bound.node, to)),
             _ => check_assignable(bound.data_type, to, column).map_err(|error| self.place(error, expr))?,
         }
-        if let Node::Literal(value) = bound.node {
-            let value = assign(value, bound.data_type, to, column).map_err(|error| self.place(error, expr))?;
+        let is_fixed = bound.clone().cast_to(to).is_immutable();
+        if let (Node::Literal(value), true) = (&bound.node, is_fixed) {
+            let value = assign(value.clone(), bound.data_type, to, column, Local::fixed())
+                .map_err(|error| self.place(error, expr))?;
             return Ok(Expr::literal(value, to));
         }
         Ok(Expr::new(Node::Assign(Box::new(bound), column.into()), to))
@@ -114,12 +129,9 @@ impl<'a> Binder<'a> {
                 _ => unsupported("a name of more than three parts"),
             },
             SqlExpr::Value(value) => self.value(value, expected),
-            SqlExpr::TypedString(typed) => {
-                let data_type = data_type_of(&typed.data_type)?;
-                match typed.value.value.clone().into_string() {
-                    Some(string) => self.text_literal(&string, data_type, &typed.value),
-                    None => unsupported("this literal"),
-                }
+            SqlExpr::TypedString(typed) => self.typed(typed),
+            SqlExpr::AtTimeZone { timestamp, time_zone } => {
+                self.routine_call("timezone", &[time_zone.as_ref(), timestamp.as_ref()], scope)
             }
             SqlExpr::UnaryOp { op, expr } => self.unary(*op, expr, scope, expected),
             SqlExpr::BinaryOp { left, op, right } => self.binary(left, op, right, scope),
@@ -218,6 +230,14 @@ impl<'a> Binder<'a> {
         }
     }
 
+    fn typed(&mut self, typed: &TypedString) -> BindResult<Expr> {
+        let data_type = data_type_of(&typed.data_type)?;
+        match typed.value.value.clone().into_string() {
+            Some(string) => self.text_literal(&string, data_type, &typed.value),
+            None => unsupported("this literal"),
+        }
+    }
+
     fn value(&mut self, value: &ValueWithSpan, expected: Option<DataType>) -> BindResult<Expr> {
         match &value.value {
             SqlValue::Null => Ok(Expr::literal(Value::Null, expected.unwrap_or(DataType::Text))),
@@ -225,7 +245,7 @@ impl<'a> Binder<'a> {
             SqlValue::Number(digits, _) => {
                 // More digits than numeric can hold: the nearest double precision.
                 let data_type = literal_number_type(digits).unwrap_or(DataType::DoublePrecision);
-                Ok(Expr::literal(text::parse(digits, data_type)?, data_type))
+                Ok(Expr::literal(text::parse(digits, data_type, Local::fixed())?, data_type))
             }
             SqlValue::Placeholder(name) => self.param(name, expected),
             SqlValue::SingleQuotedString(string) | SqlValue::EscapedStringLiteral(string) => {
@@ -238,9 +258,19 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn text_literal(&self, string: &str, data_type: DataType, value: &ValueWithSpan) -> BindResult<Expr> {
-        match text::parse(string, data_type) {
-            Ok(parsed) => Ok(Expr::literal(parsed, data_type)),
+    fn text_literal(&mut self, string: &str, data_type: DataType, value: &ValueWithSpan) -> BindResult<Expr> {
+        if !self.is_stored && text::depends_on_session(string, data_type) {
+            let literal = Expr::literal(Value::Text(string.into()), DataType::Text);
+            return Ok(Expr::new(Node::Cast(Box::new(literal)), data_type));
+        }
+        let local = self.definer.as_ref().map_or(Local::fixed(), |definer| definer.local);
+        match text::parse(string, data_type, local) {
+            Ok(parsed) => {
+                if let Some(definer) = self.definer.as_mut().filter(|_| text::depends_on_session(string, data_type)) {
+                    definer.texts.push((value.span, text::print(parsed.as_ref(), data_type)));
+                }
+                Ok(Expr::literal(parsed, data_type))
+            }
             Err(error) => Err(match span_position(self.source, value.span) {
                 Some(position) => error.at(position),
                 None => error,
@@ -319,7 +349,10 @@ impl<'a> Binder<'a> {
                         [("2147483648", DataType::Integer), ("9223372036854775808", DataType::BigInt)]
                     {
                         if digits == digits_max {
-                            return Ok(Expr::literal(text::parse(&format!("-{digits}"), data_type)?, data_type));
+                            return Ok(Expr::literal(
+                                text::parse(&format!("-{digits}"), data_type, Local::fixed())?,
+                                data_type,
+                            ));
                         }
                     }
                 }

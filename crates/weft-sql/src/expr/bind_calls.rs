@@ -103,7 +103,7 @@ impl Binder<'_> {
     }
 
     /// A call of a routine.
-    fn routine_call(&mut self, name: &str, args: &[&SqlExpr], scope: &Scope) -> BindResult<Expr> {
+    pub(super) fn routine_call(&mut self, name: &str, args: &[&SqlExpr], scope: &Scope) -> BindResult<Expr> {
         let mut bound = Vec::with_capacity(args.len());
         for arg in args {
             bound.push(if self.is_untyped(arg) { None } else { Some(self.bind(arg, scope, None)?) });

@@ -17,7 +17,7 @@ mod sequence_calls;
 mod types;
 
 pub(crate) use bind::open;
-pub use bind::{BindError, BindResult, Binder};
+pub use bind::{BindError, BindResult, Binder, Definer};
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
 pub(crate) use types::NUMERIC_DEFAULT;

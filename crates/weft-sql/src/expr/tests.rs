@@ -35,7 +35,8 @@ fn bound(sql: &str) -> BindResult<Expr> {
 
 fn value(sql: &str) -> std::result::Result<String, Error> {
     let expr = bound(sql)?;
-    let context = EvalContext { params: &[], now_micros: 1_357_017_307_000_000, rng: None };
+    let local = weft_expr::Local { now_micros: 1_357_017_307_000_000, ..weft_expr::Local::fixed().clone() };
+    let context = EvalContext { params: &[], local: &local, rng: None };
     let value = expr.eval(&values(), &context)?;
     Ok(match value {
         Value::Null => "NULL".into(),
@@ -169,10 +170,19 @@ fn parameters_take_the_other_side_s_type() {
 fn assignments_round_cut_or_refuse() {
     let text = |text: &str| Value::Text(text.into());
     let limit = DataType::Varchar(3);
-    assert_eq!(assign(text("äöü  "), DataType::Text, limit, "c").unwrap(), text("äöü"));
-    assert_eq!(assign(text("äöüx"), DataType::Text, limit, "c").unwrap_err().code(), Code::StringTooLong);
-    assert_eq!(assign(Value::Int(12), DataType::Integer, limit, "c").unwrap(), text("12"));
+    assert_eq!(assign(text("äöü  "), DataType::Text, limit, "c", weft_expr::Local::fixed()).unwrap(), text("äöü"));
+    assert_eq!(
+        assign(text("äöüx"), DataType::Text, limit, "c", weft_expr::Local::fixed()).unwrap_err().code(),
+        Code::StringTooLong
+    );
+    assert_eq!(assign(Value::Int(12), DataType::Integer, limit, "c", weft_expr::Local::fixed()).unwrap(), text("12"));
     let numeric = DataType::Numeric { precision: 5, scale: 1 };
-    assert_eq!(assign(Value::Float(0.25), DataType::DoublePrecision, numeric, "c").unwrap(), Value::Decimal(3));
-    assert_eq!(assign(text("1"), DataType::Text, DataType::Integer, "c").unwrap_err().code(), Code::DatatypeMismatch);
+    assert_eq!(
+        assign(Value::Float(0.25), DataType::DoublePrecision, numeric, "c", weft_expr::Local::fixed()).unwrap(),
+        Value::Decimal(3)
+    );
+    assert_eq!(
+        assign(text("1"), DataType::Text, DataType::Integer, "c", weft_expr::Local::fixed()).unwrap_err().code(),
+        Code::DatatypeMismatch
+    );
 }

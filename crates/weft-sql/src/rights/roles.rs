@@ -80,7 +80,7 @@ fn apply(who: &mut Who<'_>, role: &mut Role, options: &[RoleOption]) -> Result<(
             RoleOption::ConnectionLimit(limit) => role.connection_limit = *limit,
             RoleOption::ValidUntil(text) if text.eq_ignore_ascii_case("infinity") => role.valid_until = None,
             RoleOption::ValidUntil(text) => {
-                role.valid_until = Some(weft_expr::text::parse_timestamptz(text)?);
+                role.valid_until = Some(weft_expr::text::parse_timestamptz(text, weft_expr::Local::fixed())?);
             }
             RoleOption::InRole(_) | RoleOption::Members(..) => {}
         }

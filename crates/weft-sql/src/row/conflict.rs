@@ -156,7 +156,7 @@ fn find_by_index(
     }
     let value = |part: &IndexPart| match part {
         IndexPart::Column(ordinal) => Ok(values[*ordinal].clone()),
-        IndexPart::Expression(expr) => expr.eval(values, &EvalContext::NONE),
+        IndexPart::Expression(expr) => expr.eval(values, &EvalContext::none()),
     };
     let wanted = index.parts().iter().map(value).collect::<Result<Vec<Value>>>()?;
     if wanted.iter().any(Value::is_null) {

@@ -132,7 +132,8 @@ impl Insert {
             }
             tuple.clear();
             for (index, &ordinal) in self.targets.iter().enumerate() {
-                tuple.push(literal_value(literals.get(text, number, index), text, &self.shape.columns()[ordinal])?);
+                let column = &self.shape.columns()[ordinal];
+                tuple.push(literal_value(literals.get(text, number, index), text, column, context.eval.local)?);
             }
             let mut values = writing.empty_values();
             for (ordinal, source) in self.sources.iter().enumerate() {

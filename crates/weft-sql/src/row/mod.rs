@@ -39,7 +39,9 @@ pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
 pub(crate) use predicate::{index_predicate, predicate_text};
 pub use projection::Projection;
 pub use shape::{RowDefault, ShapeCache, TableShape};
-pub(crate) use shape::{bind_check, bind_default, check_generated, row_columns, table_scope};
+pub(crate) use shape::{
+    bind_check, bind_default, check_generated, row_columns, stored_check, stored_default, table_scope,
+};
 
 #[cfg(test)]
 mod tests;

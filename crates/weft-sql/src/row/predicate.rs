@@ -164,7 +164,7 @@ fn constant_of(
     }
     let data_type = shape.columns()[column].data_type;
     let Some(bound) = exact_constant(constant, data_type, binder)? else { return Ok(None) };
-    let value = bound.eval(&[], &EvalContext::NONE)?;
+    let value = bound.eval(&[], &EvalContext::none())?;
     Ok(key_value(value.as_ref(), bound.data_type, data_type))
 }
 

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use sqlparser::ast::SelectItem;
+use sqlparser::ast::{Expr as SqlExpr, SelectItem};
+use sqlparser::tokenizer::Span;
 use weft_env::sync::Mutex;
+use weft_expr::Local;
 use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Value, ValueRef};
 use weft_kernel::{ColumnSet, LockMode, ObjectKind, TableDef, TableRef, Transaction};
 
 use super::Projection;
-use crate::expr::{BindResult, Binder, EvalContext, Expr, Scope, sequence_call};
-use crate::parse::parse_expression;
+use crate::expr::{BindResult, Binder, Definer, EvalContext, Expr, Scope, sequence_call};
+use crate::parse::{parse_expression, span_position};
 use crate::resolve;
 use crate::values::value_at;
 
@@ -112,7 +114,7 @@ impl TableShape {
                 let sequence = resolve::object(txn, ObjectKind::Sequence, name);
                 let next = txn.next_value(&*sequence.ok_or_else(|| resolve::undefined(name))?)?;
                 let column = &self.columns()[column];
-                weft_expr::assign(Value::Int(next), DataType::BigInt, column.data_type, &column.name)
+                weft_expr::assign(Value::Int(next), DataType::BigInt, column.data_type, &column.name, eval.local)
             }
             None => Ok(Value::Null),
         }
@@ -267,7 +269,7 @@ pub(crate) fn table_scope(name: &str, schema: &Schema, before: Scope) -> Scope {
 /// Binds a DEFAULT expression to its column; an error when the expression is more than the row engine knows.
 pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
     let tree = parse_expression(source)?;
-    let mut binder = Binder::new(source);
+    let mut binder = Binder { is_stored: true, ..Binder::new(source) };
     let bound = binder.bind_assignment(&tree, &Scope::empty(), column.data_type, &column.name);
     only_constants(&binder, "DEFAULT")?;
     bound.map_err(|error| not_in("DEFAULT", error.into()))
@@ -276,10 +278,66 @@ pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
 /// Binds a CHECK condition.
 pub(crate) fn bind_check(source: &str, scope: &Scope) -> Result<Expr> {
     let tree = parse_expression(source)?;
-    let mut binder = Binder::new(source);
+    let mut binder = Binder { is_stored: true, ..Binder::new(source) };
     let bound = binder.bind_condition(&tree, scope);
     only_constants(&binder, "CHECK")?;
     bound.map_err(|error| not_in("CHECK", error.into()))
+}
+
+/// The text of a DEFAULT as it is stored: it means in all sessions what it means in the one that defines it.
+pub(crate) fn stored_default(source: &str, column: &Column, local: &Local) -> Result<String> {
+    stored(source, local, "DEFAULT", |binder, tree| {
+        binder.bind_assignment(tree, &Scope::empty(), column.data_type, &column.name)
+    })
+}
+
+/// The same of a CHECK condition.
+pub(crate) fn stored_check(source: &str, scope: &Scope, local: &Local) -> Result<String> {
+    stored(source, local, "CHECK", |binder, tree| binder.bind_condition(tree, scope))
+}
+
+fn stored(
+    source: &str,
+    local: &Local,
+    place: &str,
+    bind: impl Fn(&mut Binder<'_>, &SqlExpr) -> BindResult<Expr>,
+) -> Result<String> {
+    let definer = Some(Definer { local, texts: Vec::new() });
+    let mut binder = Binder { is_stored: true, definer, ..Binder::new(source) };
+    let bound = bind(&mut binder, &parse_expression(source)?);
+    only_constants(&binder, place)?;
+    let bound = bound.map_err(|error| not_in(place, error.into()))?;
+    let texts = binder.definer.map(|definer| definer.texts).unwrap_or_default();
+    if texts.is_empty() {
+        return Ok(source.to_owned());
+    }
+    let text = with_texts(source, texts);
+    // What is stored is bound as every session binds it, and must be the same.
+    let again = bind(&mut Binder { is_stored: true, ..Binder::new(&text) }, &parse_expression(&text)?);
+    match again {
+        Ok(again) if again == bound => Ok(text),
+        _ => {
+            let message = format!("a date or time in {place} depends on the session: {source}");
+            let hint = "write dates as 2024-12-31, and timestamps with time zone with an offset";
+            Err(Error::new(Code::FeatureNotSupported, message).hint(hint))
+        }
+    }
+}
+
+/// A source with other constants at some places.
+fn with_texts(source: &str, mut texts: Vec<(Span, String)>) -> String {
+    texts.sort_by_key(|(span, _)| span.start);
+    texts.dedup_by_key(|(span, _)| span.start);
+    let end = source.chars().count() + 1;
+    let place = |location| span_position(source, Span::new(location, location)).unwrap_or(end);
+    let (mut written, mut next) = (String::new(), 1);
+    let part = |from: usize, to: usize| source.chars().skip(from - 1).take(to.saturating_sub(from)).collect::<String>();
+    for (span, text) in texts {
+        written.push_str(&part(next, place(span.start)));
+        written.push_str(&format!("'{}'", text.replace('\'', "''")));
+        next = place(span.end);
+    }
+    written + &part(next, end)
 }
 
 fn only_constants(binder: &Binder<'_>, place: &str) -> Result<()> {

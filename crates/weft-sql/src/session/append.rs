@@ -27,7 +27,7 @@ pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]
         work.permit.check_need(&Need::of_table(&found.def, Rights::INSERT))?;
         let shape = work.db.shapes().shape(&found)?;
         let rng = Arc::clone(&work.txn.engine().env().rng);
-        let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
         let mut stored = Vec::with_capacity(batches.len());
         for batch in batches {
             stored.push(to_storage(work.txn, batch, &shape, &eval)?);

@@ -15,7 +15,9 @@ use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Table, View};
+use weft_pgcatalog::{
+    CatalogQuery, Column, FIRST, ForeignKey, Index, Kind, PUBLIC, Sequence, Snapshot, Stop, Table, View, classify,
+};
 
 use super::monitor;
 use super::transaction::Work;
@@ -27,7 +29,7 @@ use crate::settings::SERVER_VERSION;
 
 /// Whether a statement is a query of the catalog.
 pub(super) fn is_of_catalog(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if query.locks.is_empty() && weft_pgcatalog::is_of_catalog(query))
+    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Catalog)
 }
 
 /// Names and types of the columns.
@@ -37,9 +39,19 @@ pub(super) fn columns(query: &CatalogQuery) -> Vec<OutputColumn> {
 
 /// Runs a query of the catalog.
 pub(super) fn run(query: &CatalogQuery, params: &[Value], source: &str, work: &mut Work<'_>) -> Result<Outcome> {
-    let snapshot = snapshot(work, source)?;
+    let shown = snapshot(work, source)?;
+    rows_of(query, params, work, &shown)
+}
+
+/// Runs a query of one constant. What is of the session only does not cost more the more tables there are.
+pub(super) fn run_over(query: &CatalogQuery, source: &str, work: &mut Work<'_>, of_session: bool) -> Result<Outcome> {
+    let shown = if of_session { of_session_only(work)? } else { snapshot(work, source)? };
+    rows_of(query, &[], work, &shown)
+}
+
+fn rows_of(query: &CatalogQuery, params: &[Value], work: &mut Work<'_>, snapshot: &Snapshot) -> Result<Outcome> {
     let columns = columns(query);
-    let values = query.run(&snapshot, params)?;
+    let values = query.run(snapshot, params)?;
     for request in snapshot.requests.take() {
         monitor::carry_out(work.db.activities(), work.permit, request)?;
     }
@@ -51,8 +63,10 @@ fn schema_oid(id: SchemaId) -> u32 {
     if id == SchemaId::PUBLIC { PUBLIC } else { FIRST + id.0 }
 }
 
-fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
+/// The session, and the schemas in which it looks for names.
+fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
     let access = work.db.access(work.txn)?;
+    let cancel = work.cancel.clone();
     let txn = &*work.txn;
     let settings = work.settings;
     let mut shown = Snapshot {
@@ -63,13 +77,22 @@ fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
-        now_micros: work.now_micros,
-        schemas: vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())],
+        now_micros: work.local.now_micros,
+        stop: Stop::when(move || cancel.check()),
+        schemas: txn.search_path().iter().map(|id| (schema_oid(*id), crate::resolve::schema_name(txn, *id))).collect(),
         access,
         settings: settings.all(),
-        settings_more: monitor::settings_more(settings),
         ..Snapshot::default()
     };
+    shown.schemas.dedup();
+    Ok(shown)
+}
+
+fn snapshot(work: &mut Work<'_>, source: &str) -> Result<Snapshot> {
+    let mut shown = of_session_only(work)?;
+    let txn = &*work.txn;
+    shown.schemas = vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())];
+    shown.settings_more = monitor::settings_more(work.settings);
     let tables = txn.tables();
     let numbers: BTreeMap<u32, Numbers> = tables.iter().map(|def| (def.id.0, Numbers::of(def))).collect();
     let oids: BTreeMap<u32, u32> = tables.iter().map(|def| (def.id.0, FIRST + def.oid)).collect();

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use weft_expr::Style;
 use weft_format::{Code, Error, Result};
 
 use crate::notice::Notice;
@@ -27,6 +28,9 @@ pub enum CopyFormat {
 pub trait Client {
     /// Whether rows are taken while the statement runs; else they come back in its outcome.
     fn takes_rows(&self) -> bool;
+
+    /// A statement begins, whose values are shown in this style.
+    fn begin(&mut self, style: &Style);
 
     /// The next rows of a query. All calls of one statement have the same columns; a query without rows has no call.
     fn rows(&mut self, columns: &Arc<[OutputColumn]>, rows: &Rows) -> Result<()>;
@@ -60,6 +64,8 @@ impl Client for Embedded {
     fn takes_rows(&self) -> bool {
         false
     }
+
+    fn begin(&mut self, _: &Style) {}
 
     fn rows(&mut self, _: &Arc<[OutputColumn]>, _: &Rows) -> Result<()> {
         Err(Error::internal("an embedded session takes its rows from the outcome"))

@@ -42,7 +42,7 @@ pub(super) fn create_table(
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         }
         let Some(query) = &create.query else {
-            let asked = ddl::new_table(work.txn, create, method, source)?;
+            let asked = ddl::new_table(work.txn, create, method, source, &work.local)?;
             check_free(work.txn, namespace, &name)?;
             work.notices.extend(asked.notices.iter().cloned());
             create_asked(work.txn, asked)?;
@@ -56,7 +56,7 @@ pub(super) fn create_table(
         let reading = Statement::Query(query.clone());
         work.permit.check_statement(work.txn, &reading)?;
         let reading = expand_views(work.txn, &reading)?;
-        let prepared = columns_engine.prepare(&*work.txn, &reading, source)?;
+        let prepared = columns_engine.prepare(&*work.txn, &reading, source, &work.local)?;
         check_free(work.txn, namespace, &name)?;
         // The query's snapshot is taken before the new table is there, so it cannot read it.
         let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
@@ -64,7 +64,7 @@ pub(super) fn create_table(
         let table = work.txn.create_table(table)?;
         let insert = insert_of_query(&resolve::full_name(work.txn, &table.def), query)?;
         let insert = expand_views(work.txn, &insert)?;
-        let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source)?;
+        let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source, &work.local)?;
         let filled = with_context(work, |context| filling.execute(context))?;
         Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
     })
@@ -144,7 +144,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
             }
         };
         let rng = Arc::clone(&work.txn.engine().env().rng);
-        let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
         ddl::Altering { txn: work.txn, table, source, eval, notices: work.notices }.run(alter)?;
         Ok(Outcome::done(Tag::Done("ALTER TABLE")))
     })
@@ -173,7 +173,7 @@ pub(super) fn rename(
         if !ddl::rename_relation(work.txn, name, new)? {
             let table = resolve::table(work.txn, &known_as)?;
             let rng = Arc::clone(&work.txn.engine().env().rng);
-            let eval = EvalContext { params: &[], now_micros: work.now_micros, rng: Some(&*rng) };
+            let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
             let kind = RenameTableNameKind::To(new.clone());
             ddl::Altering { txn: work.txn, table, source: "", eval, notices: work.notices }.rename(&kind)?;
         }

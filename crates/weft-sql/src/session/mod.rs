@@ -21,6 +21,7 @@ mod backup;
 mod calls;
 mod catalog;
 mod client;
+mod constants;
 mod cursors;
 mod definitions;
 mod explain;
@@ -280,6 +281,12 @@ impl Session {
         Arc::make_mut(&mut self.settings).set(&name.to_lowercase(), value)?;
         self.activity.rename(&self.settings.application_name);
         Ok(())
+    }
+
+    /// Sets a setting that the client names as it begins: RESET goes back to it.
+    pub fn begin_with(&mut self, name: &str, value: &str) -> Result<()> {
+        self.set(name, value)?;
+        Arc::make_mut(&mut self.defaults).set(&name.to_lowercase(), value)
     }
 
     /// Says who the session is: what `current_user` and `pg_backend_pid()` tell, and whose rights count. `role` is the

@@ -9,7 +9,7 @@ use weft_pgcatalog::{CountsShown, FIRST, LockShown, Request, SessionShown, Snaps
 
 use super::transaction::Work;
 use crate::activity::{Activities, Shown, State};
-use crate::configuration::{Configuration, SETTINGS};
+use crate::configuration::{Configuration, accepted, definition};
 use crate::rights::Permit;
 use crate::settings::Settings;
 
@@ -105,7 +105,12 @@ fn one(
 /// What `pg_settings` tells beside name, value and meaning.
 pub(super) fn settings_more(settings: &Arc<Settings>) -> Vec<[String; 4]> {
     let configuration = settings.server.current();
-    SETTINGS.iter().map(|known| Configuration::described(known, configuration.source(known.name))).collect()
+    let of_name = |(name, value, _): (String, String, String)| match (definition(&name), accepted(&name)) {
+        (Some(known), _) => Configuration::described(known, configuration.source(known.name)),
+        (None, Some(known)) => Configuration::described_accepted(known, &value),
+        (None, None) => Default::default(),
+    };
+    settings.all().into_iter().map(of_name).collect()
 }
 
 /// Does what a function of the query asked for.

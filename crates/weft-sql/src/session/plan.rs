@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
 use weft_env::sync::{Mutex, RwLock};
+use weft_expr::{Local, Style};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{SchemaId, TableRef, Transaction};
 use weft_pgcatalog::CatalogQuery;
 
-use super::catalog;
+use super::{catalog, constants};
 use crate::column::PreparedQuery;
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
@@ -25,6 +26,8 @@ pub(super) struct Plan {
     pub(super) path: Arc<[SchemaId]>,
     /// The setting it was made under.
     pub(super) engine: EngineChoice,
+    /// The style of sessions that it is good for; none: any.
+    pub(super) style: Option<Style>,
     pub(super) columns: Arc<[OutputColumn]>,
     pub(super) param_types: Vec<DataType>,
     pub(super) action: Action,
@@ -62,12 +65,29 @@ impl Plan {
             version,
             path,
             engine,
+            style: None,
             columns,
             param_types,
             action,
             by_columns: Mutex::new(None),
             permitted: RwLock::default(),
         }
+    }
+
+    /// A plan that reads by a query: it may be good for one style only.
+    fn reading(mut self, style: &Style) -> Plan {
+        let reads = match &self.action {
+            Action::Query(query) | Action::Upsert(query, _) => query.reads_session(),
+            Action::Dml(write) => write.query().reads_session(),
+            Action::Row(_) | Action::Catalog(_) => false,
+        };
+        self.style = reads.then(|| style.clone());
+        self
+    }
+
+    /// Whether it is good for a session of a style.
+    pub(super) fn suits(&self, style: &Style) -> bool {
+        self.style.as_ref().is_none_or(|own| own == style)
     }
 
     /// Whether it may build on commits that are not durable yet.
@@ -96,11 +116,12 @@ impl Plan {
         statement: &Statement,
         source: &str,
         txn: &Transaction,
+        local: &Local,
     ) -> Result<Arc<Plan>> {
-        if let Some(known) = &*self.by_columns.lock() {
+        if let Some(known) = self.by_columns.lock().as_ref().filter(|known| known.suits(&local.style)) {
             return Ok(Arc::clone(known));
         }
-        let made = Arc::new(plan(db, statement, source, txn, EngineChoice::Column)?);
+        let made = Arc::new(plan(db, statement, source, txn, (EngineChoice::Column, local))?);
         *self.by_columns.lock() = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -126,16 +147,16 @@ impl Plan {
     }
 }
 
-/// Plans a query, INSERT, UPDATE or DELETE.
+/// Plans a query, INSERT, UPDATE or DELETE for a session.
 pub(super) fn plan(
     db: &SqlEngine,
     statement: &Statement,
     source: &str,
     txn: &Transaction,
-    engine: EngineChoice,
+    (engine, local): (EngineChoice, &Local),
 ) -> Result<Plan> {
     if let Statement::Query(query) = statement
-        && catalog::is_of_catalog(statement)
+        && (catalog::is_of_catalog(statement) || constants::has_constants(statement))
     {
         let query = CatalogQuery::new(query)?;
         let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
@@ -160,20 +181,20 @@ pub(super) fn plan(
     let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
     Ok(match statement {
         Statement::Query(query) if query.locks.is_empty() => {
-            let query = columns_engine.prepare(txn, statement, source)?;
+            let query = columns_engine.prepare(txn, statement, source, local)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
-            Plan::new(key(), columns, param_types, Action::Query(query))
+            Plan::new(key(), columns, param_types, Action::Query(query)).reading(&local.style)
         }
         Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
-            let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source)?;
+            let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source, local)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
-            Plan::new(key(), columns, param_types, Action::Upsert(query, row))
+            Plan::new(key(), columns, param_types, Action::Upsert(query, row)).reading(&local.style)
         }
         _ => {
-            let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source)?;
+            let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source, local)?;
             let (columns, param_types) = (Arc::clone(prepared.columns()), known(prepared.param_types()));
-            Plan::new(key(), columns, param_types, Action::Dml(prepared))
+            Plan::new(key(), columns, param_types, Action::Dml(prepared)).reading(&local.style)
         }
     })
 }

@@ -10,11 +10,13 @@ use weft_kernel::Transaction;
 use super::plan::{Action, Plan, plan};
 use super::transaction::Work;
 use super::views::expand_views;
-use super::{Client, Prepared, Session, calls, catalog, utility};
+use super::{Client, Prepared, Session, calls, catalog, constants, utility};
 use crate::activity::EngineUsed;
-use crate::column::PreparedQuery;
+use crate::column::{ColumnEngine, PreparedQuery};
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
+use weft_expr::{Local, Style};
+
 use crate::expr::{EvalContext, coerce_param};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Literals, Parsed};
@@ -44,9 +46,7 @@ impl Session {
         self.in_statement_following(looks_following, |work| {
             if prepared.has_calls() {
                 let needs = work.permit.check_statement(work.txn, statement)?;
-                let called = calls::substitute(work, statement, prepared.source(), params)?;
-                let called = expand_views(work.txn, &called)?.into_owned();
-                let plan = plan(work.db, &called, prepared.source(), work.txn, engine)?;
+                let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
                 work.permit.check_tables(&needs, plan.tables())?;
                 if !plan.is_read_only() {
                     work.check_writable(first_word(statement))?;
@@ -80,14 +80,53 @@ impl Session {
                 work.permit.needs(work.txn, statement)?;
             }
             if !prepared.has_calls() {
-                return current_plan(work.db, prepared, statement, work.txn, engine).map(|_| ());
+                return current_plan(work.db, prepared, statement, work.txn, (engine, &work.local)).map(|_| ());
             }
-            let called = calls::described(statement)?;
+            let called =
+                if prepared.has_constants() { constants::described(statement)? } else { (**statement).clone() };
+            let called = calls::described(&called)?;
             let called = expand_views(work.txn, &called)?;
-            let made = Arc::new(plan(work.db, called.as_ref(), prepared.source(), work.txn, engine)?);
+            let made = plan(work.db, called.as_ref(), prepared.source(), work.txn, (engine, &work.local));
+            let made = Arc::new(or_of_catalog(made, work, prepared, statement, engine)?);
             *prepared.plan.write() = Some(made);
             Ok(())
         })
+    }
+}
+
+/// The plan of a statement with the values of its calls in their places, and that statement.
+fn called_plan(
+    work: &mut Work<'_>,
+    prepared: &Prepared,
+    statement: &Statement,
+    params: &[Value],
+    engine: EngineChoice,
+) -> Result<(Statement, Plan)> {
+    let source = prepared.source();
+    let folded = match prepared.has_constants() {
+        true => constants::substitute(work, statement, source)?,
+        false => statement.clone(),
+    };
+    let called = calls::substitute(work, &folded, source, params)?;
+    let called = expand_views(work.txn, &called)?.into_owned();
+    let made = plan(work.db, &called, source, work.txn, (engine, &work.local));
+    let made = or_of_catalog(made, work, prepared, statement, engine)?;
+    Ok((called, made))
+}
+
+/// The plan of an engine of tables, or, where these lack something, the catalog's of the statement as it is written.
+fn or_of_catalog(
+    made: Result<Plan>,
+    work: &Work<'_>,
+    prepared: &Prepared,
+    statement: &Statement,
+    engine: EngineChoice,
+) -> Result<Plan> {
+    match made {
+        Err(error) if prepared.has_constants() && engine != EngineChoice::Row && constants::is_lacking(&error) => {
+            plan(work.db, statement, prepared.source(), work.txn, (engine, &work.local)).map_err(|_| error)
+        }
+        made => made,
     }
 }
 
@@ -122,16 +161,16 @@ fn permitted_plan(
     engine: EngineChoice,
 ) -> Result<Arc<Plan>> {
     if work.permit.is_superuser() {
-        return current_plan(work.db, prepared, statement, work.txn, engine);
+        return current_plan(work.db, prepared, statement, work.txn, (engine, &work.local));
     }
     let role = work.permit.oid();
-    if let Some(kept) = kept_plan(prepared, work.txn, engine)
+    if let Some(kept) = kept_plan(prepared, work.txn, engine, &work.local.style)
         && kept.permits(role)
     {
         return Ok(kept);
     }
     let needs = work.permit.needs(work.txn, statement)?;
-    let plan = current_plan(work.db, prepared, statement, work.txn, engine)?;
+    let plan = current_plan(work.db, prepared, statement, work.txn, (engine, &work.local))?;
     work.permit.check(&needs)?;
     work.permit.check_tables(&needs, plan.tables())?;
     if plan.version.is_some() {
@@ -141,11 +180,12 @@ fn permitted_plan(
 }
 
 /// The kept plan if it is still good (session 2).
-fn kept_plan(prepared: &Prepared, txn: &Transaction, engine: EngineChoice) -> Option<Arc<Plan>> {
+fn kept_plan(prepared: &Prepared, txn: &Transaction, engine: EngineChoice, style: &Style) -> Option<Arc<Plan>> {
     let version = txn.catalog_version();
     let kept = prepared.plan.read();
     let kept = kept.as_ref().filter(|_| version.is_some())?;
     let is_good = kept.version == version && kept.engine == engine && kept.path == *txn.search_path();
+    let is_good = is_good && kept.suits(style);
     is_good.then(|| Arc::clone(kept))
 }
 
@@ -155,13 +195,13 @@ fn current_plan(
     prepared: &Prepared,
     statement: &Statement,
     txn: &Transaction,
-    engine: EngineChoice,
+    (engine, local): (EngineChoice, &Local),
 ) -> Result<Arc<Plan>> {
-    if let Some(kept) = kept_plan(prepared, txn, engine) {
+    if let Some(kept) = kept_plan(prepared, txn, engine, &local.style) {
         return Ok(kept);
     }
     let expanded = expand_views(txn, statement)?;
-    let made = Arc::new(plan(db, expanded.as_ref(), prepared.source(), txn, engine)?);
+    let made = Arc::new(plan(db, expanded.as_ref(), prepared.source(), txn, (engine, local))?);
     // Kept even when it is good for this transaction only: Prepared::columns tells of it, and the version keeps it
     // apart.
     *prepared.plan.write() = Some(Arc::clone(&made));
@@ -181,7 +221,7 @@ pub(super) struct Run<'a> {
 
 /// Runs a plan in a transaction.
 pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
-    let params = bring_to_types(run.params, &plan.param_types)?;
+    let params = bring_to_types(run.params, &plan.param_types, &work.local)?;
     let rng = Arc::clone(&work.db.kernel().env().rng);
     work.activity.uses(match &plan.action {
         Action::Row(_) => EngineUsed::Row,
@@ -189,7 +229,7 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         _ => EngineUsed::Column,
     });
     if let Action::Row(row) = &plan.action {
-        let eval = EvalContext { params: &params, now_micros: work.now_micros, rng: Some(&*rng) };
+        let eval = EvalContext { params: &params, local: &work.local, rng: Some(&*rng) };
         let is_forced = plan.engine == EngineChoice::Row;
         let candidates_max = if is_forced { usize::MAX } else { CANDIDATES_MAX };
         let literals = run.literals;
@@ -202,23 +242,35 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
         }
         let expanded = expand_views(work.txn, run.statement)?;
-        let other = plan.by_columns(work.db, expanded.as_ref(), run.source, work.txn)?;
+        let other = plan.by_columns(work.db, expanded.as_ref(), run.source, work.txn, &work.local)?;
         return execute(&other, run, work, client);
     }
     if let Action::Catalog(query) = &plan.action {
         return catalog::run(query, &params, run.source, work);
     }
-    let cancel = work.cancel.kernel();
-    let _slot = work.db.kernel().admit_query(Some(&cancel))?;
     let columns_engine = work.db.columns()?;
+    work.txn.admit_query()?;
+    let outcome = execute_by_columns(plan, &params, work, &columns_engine, client);
+    work.txn.end_query();
+    outcome
+}
+
+/// Runs what the column engine reads; in a query slot, which statements that lock rows give back before they do.
+fn execute_by_columns(
+    plan: &Plan,
+    params: &[Value],
+    work: &mut Work<'_>,
+    columns_engine: &ColumnEngine,
+    client: &mut dyn Client,
+) -> Result<Outcome> {
     let mut context = StatementContext {
         txn: work.txn,
-        engine: &columns_engine,
+        engine: columns_engine,
         shapes: work.db.shapes(),
-        params: &params,
+        params,
         param_types: &plan.param_types,
         cancel: work.cancel,
-        now_micros: work.now_micros,
+        local: &work.local,
         settings: work.settings,
     };
     match &plan.action {
@@ -233,7 +285,9 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         Action::Dml(prepared) => prepared.execute(&mut context),
         Action::Upsert(query, insert) => {
             let rows = read(query, &context)?;
-            let eval = EvalContext { params: &params, now_micros: work.now_micros, rng: Some(&*rng) };
+            context.txn.end_query();
+            let rng = Arc::clone(&work.db.kernel().env().rng);
+            let eval = EvalContext { params, local: &work.local, rng: Some(&*rng) };
             let (literals, candidates_max) = (None, CANDIDATES_MAX);
             insert.execute_rows(
                 &rows,
@@ -289,7 +343,7 @@ fn stream(
 }
 
 /// Parameters in the types of the plan; borrowed when they have them already.
-fn bring_to_types<'a>(params: &'a [Value], types: &[DataType]) -> Result<Cow<'a, [Value]>> {
+fn bring_to_types<'a>(params: &'a [Value], types: &[DataType], local: &Local) -> Result<Cow<'a, [Value]>> {
     if params.len() != types.len() {
         return Err(wrong_count(types.len(), params.len()));
     }
@@ -304,7 +358,7 @@ fn bring_to_types<'a>(params: &'a [Value], types: &[DataType]) -> Result<Cow<'a,
         return Ok(Cow::Borrowed(params));
     }
     let cast = params.iter().zip(types).enumerate();
-    cast.map(|(index, (value, data_type))| coerce_param(value, *data_type, index)).collect()
+    cast.map(|(index, (value, data_type))| coerce_param(value, *data_type, index, local)).collect()
 }
 
 fn wrong_count(wanted: usize, given: usize) -> Error {

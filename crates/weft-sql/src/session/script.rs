@@ -25,6 +25,7 @@ impl Session {
             return client.finish(&outcome);
         }
         if let Some(outcome) = self.execute_literals(sql) {
+            client.begin(&self.settings.style);
             return client.finish(&outcome?);
         }
         let parsed = parse(sql).map_err(|error| self.fail(error))?;
@@ -50,6 +51,7 @@ impl Session {
 
     /// Runs a prepared statement for a client.
     pub fn execute_for(&mut self, prepared: &Prepared, params: &[Value], client: &mut dyn Client) -> Result<Outcome> {
+        client.begin(&self.settings.style);
         let outcome = self.run_watched(prepared, params, None, client);
         for notice in self.take_notices() {
             client.notice(&notice)?;

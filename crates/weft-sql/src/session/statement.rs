@@ -20,26 +20,36 @@ pub struct Prepared {
     pub(super) plan: RwLock<Option<Arc<Plan>>>,
     /// It may call functions that depend on the session.
     has_calls: bool,
+    /// It has constants of the catalog or the session.
+    has_constants: bool,
 }
 
 impl Prepared {
     pub(super) fn new(source: Arc<str>, parsed: Parsed) -> Prepared {
         let is_of_catalog =
             matches!(&parsed, Parsed::Sql { statement, .. } if super::catalog::is_of_catalog(statement));
-        let has_calls = !is_of_catalog && super::calls::may_have_calls(&source);
+        let has_constants =
+            matches!(&parsed, Parsed::Sql { statement, .. } if super::constants::has_constants(statement));
+        let has_calls = has_constants || !is_of_catalog && super::calls::may_have_calls(&source);
         let shown = if hides(&source) { HIDDEN.into() } else { Arc::clone(&source) };
-        Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls }
+        Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls, has_constants }
     }
 
-    /// Whether it may be SET or RESET.
+    /// Whether it may be SET or RESET, or end what SET said.
     pub(super) fn may_set(&self) -> bool {
         matches!(&self.parsed, Parsed::Sql { statement, .. }
-            if matches!(**statement, Statement::Set(_) | Statement::Reset(_) | Statement::Discard { .. }))
+            if matches!(**statement, Statement::Set(_) | Statement::Reset(_) | Statement::Discard { .. }
+                | Statement::Commit { .. } | Statement::Rollback { .. }))
     }
 
     /// The text that others may see.
     pub(super) fn shown(&self) -> &Arc<str> {
         &self.shown
+    }
+
+    /// Whether it has constants of the catalog or the session, which are put in first.
+    pub(super) fn has_constants(&self) -> bool {
+        self.has_constants
     }
 
     /// Whether it may call functions that depend on the session: then it is planned for each execution.

@@ -432,6 +432,57 @@ fn short_statements_go_on_while_queries_wait() {
     assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
 }
 
+/// Statements of the column engine that wait for a row keep no slot that its holder's next query needs.
+#[test]
+fn who_waits_for_a_row_holds_no_query_slot() {
+    let fixture = fixture_with(EngineOptions {
+        query_slots: 2,
+        admission_timeout: std::time::Duration::from_millis(300),
+        ..EngineOptions::default()
+    });
+    let mut holder = fixture.db.session();
+    tag(&mut holder, "CREATE TABLE t (id int PRIMARY KEY, v int UNIQUE, w int)");
+    tag(&mut holder, "CREATE TABLE s (id int PRIMARY KEY, v int, w int)");
+    tag(&mut holder, "INSERT INTO t SELECT i, i, i FROM generate_series(1, 100) g(i)");
+    tag(&mut holder, "INSERT INTO s SELECT i, i, i FROM generate_series(1, 100) g(i)");
+    for statement in [
+        "UPDATE t SET w = w + 1 WHERE w = 1",
+        "UPDATE t SET w = w + 1 WHERE w < 3 RETURNING id",
+        "DELETE FROM t WHERE w % 100 = 1",
+        "SELECT id FROM t WHERE w + 0 = 1 FOR UPDATE",
+        "UPDATE t SET w = t.w + 1 FROM s WHERE s.w = t.w AND s.w < 3",
+        "INSERT INTO t SELECT id, v, w FROM s WHERE w = 1",
+        "INSERT INTO t SELECT id, v, w FROM s WHERE w = 1 ON CONFLICT (id) DO UPDATE SET w = 0",
+        "DELETE FROM t USING s WHERE s.w = t.w AND s.w = 1",
+    ] {
+        tag(&mut holder, "BEGIN");
+        tag(&mut holder, "UPDATE t SET w = w WHERE id = 1");
+        std::thread::scope(|scope| {
+            let waiters: Vec<_> = (0..4)
+                .map(|_| {
+                    let mut session = fixture.db.session();
+                    scope.spawn(move || session.execute(&format!("BEGIN; {statement}; ROLLBACK")))
+                })
+                .collect();
+            let waiting = || -> u64 {
+                let in_queues = fixture.db.kernel().locks().iter().map(|lock| lock.waiters.len() as u64).sum::<u64>();
+                in_queues + fixture.db.kernel().status().queries.waiting
+            };
+            while waiting() < 4 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            assert_eq!(rows(&mut holder, "SELECT sum(w) FROM t"), "5050", "beside {statement}");
+            tag(&mut holder, "ROLLBACK");
+            for waiter in waiters {
+                let answer = waiter.join().unwrap();
+                let is_taken = |error: &Error| error.code() == Code::UniqueViolation && statement.starts_with("INSERT");
+                assert!(answer.as_ref().err().is_none_or(is_taken), "{statement}: {answer:?}");
+            }
+        });
+        assert_eq!(fixture.db.kernel().status().queries.taken, 0);
+    }
+}
+
 #[test]
 fn rows_are_locked_for_update() {
     let fixture = fixture();

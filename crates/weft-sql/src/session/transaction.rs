@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_expr::Local;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{IsolationLevel, Mark, Transaction};
 
@@ -35,11 +36,19 @@ pub(super) struct Block {
     pub(super) started: bool,
     /// The time of the transaction: microseconds since 1970 UTC.
     pub(super) now_micros: i64,
-    pub(super) savepoints: Vec<(String, Mark)>,
+    pub(super) savepoints: Vec<Savepoint>,
     /// The settings when it began: those after a rollback.
     pub(super) before: Arc<Settings>,
     /// After SET LOCAL: the settings after the commit.
     pub(super) after: Option<Arc<Settings>>,
+}
+
+/// A place to go back to, with the settings that held there.
+pub(super) struct Savepoint {
+    name: String,
+    mark: Mark,
+    settings: Arc<Settings>,
+    after: Option<Arc<Settings>>,
 }
 
 /// What BEGIN and SET TRANSACTION say.
@@ -89,7 +98,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: &'a Arc<Settings>,
     pub(super) cancel: &'a CancelToken,
     pub(super) txn: &'a mut Transaction,
-    pub(super) now_micros: i64,
+    /// The session's zone and styles, and the transaction's time.
+    pub(super) local: Local,
     pub(super) read_only: bool,
     /// It has taken or given what cannot be taken or given again, so it is not run again after a conflict.
     pub(super) is_final: bool,
@@ -169,7 +179,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn: &mut txn,
-            now_micros: self.db.kernel().env().clock.wall_micros(),
+            local: self.settings.local(self.db.kernel().env().clock.wall_micros()),
             read_only: self.settings.read_only,
             is_final: false,
             notices: &mut self.notices,
@@ -215,7 +225,7 @@ impl Session {
             settings: &self.settings,
             cancel: &self.cancel,
             txn,
-            now_micros: block.now_micros,
+            local: self.settings.local(block.now_micros),
             read_only: block.read_only,
             is_final: false,
             notices: &mut self.notices,
@@ -334,12 +344,16 @@ impl Session {
         if self.settings.speculative_reads != self.pending.is_some() {
             self.pending = self.settings.speculative_reads.then(|| self.db.kernel().watch_pending());
         }
-        let mut txn = self.db.kernel().begin_at(level)?;
+        let mut txn = self.db.kernel().begin_stoppable(level, self.cancel.kernel())?;
         txn.set_durability(self.settings.durability);
-        txn.set_cancel(self.cancel.kernel());
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
         speculate(&mut txn, self.settings.speculative_reads)?;
         Ok(txn)
+    }
+
+    /// The zone and styles of the session, and the time of its transaction.
+    pub fn local(&self) -> Local {
+        self.settings.local(self.block.as_ref().map_or_else(|| self.now_micros(), |block| block.now_micros))
     }
 
     fn now_micros(&self) -> i64 {
@@ -400,7 +414,8 @@ impl Session {
     pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
         let Some(block) = &mut self.block else { return Err(only_in_block("SAVEPOINT")) };
         let (Some(txn), false) = (&block.txn, block.failed) else { return Err(failed_transaction()) };
-        block.savepoints.push((name, txn.mark()));
+        let (settings, after) = (Arc::clone(&self.settings), block.after.clone());
+        block.savepoints.push(Savepoint { name, mark: txn.mark(), settings, after });
         Ok(())
     }
 
@@ -410,7 +425,7 @@ impl Session {
         if block.failed {
             return Err(failed_transaction());
         }
-        match block.savepoints.iter().rposition(|(known, _)| known == name) {
+        match block.savepoints.iter().rposition(|known| known.name == name) {
             Some(at) => {
                 block.savepoints.truncate(at);
                 Ok(())
@@ -422,11 +437,15 @@ impl Session {
     /// ROLLBACK TO SAVEPOINT
     pub(super) fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
         let Some(block) = &mut self.block else { return Err(only_in_block("ROLLBACK TO SAVEPOINT")) };
-        let found = block.savepoints.iter().rposition(|(known, _)| known == name);
+        let found = block.savepoints.iter().rposition(|known| known.name == name);
         match (found, &mut block.txn) {
             (Some(at), Some(txn)) => {
-                txn.rollback_to(block.savepoints[at].1);
                 block.savepoints.truncate(at + 1);
+                let savepoint = &block.savepoints[at];
+                txn.rollback_to(savepoint.mark);
+                // SET is taken back as rows are.
+                self.settings = Arc::clone(&savepoint.settings);
+                block.after = savepoint.after.clone();
                 block.failed = false;
                 Ok(())
             }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     AlterIndexOperation, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset,
-    Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, Value as SqlValue,
+    Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, UnaryOperator,
+    Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
@@ -15,7 +16,7 @@ use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, Work, failed_transaction};
 use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
-use crate::configuration::{Changes, Definition, definition};
+use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::context::StatementContext;
 use crate::copy;
 use crate::expr::data_type_of;
@@ -274,7 +275,7 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
             let value = values.iter().map(text).collect::<Result<Vec<String>>>()?.join(", ");
             change(session, &name, &value, local)?;
         }
-        Set::SetTimeZone { local, value } => change(session, "timezone", &setting_text(value)?, *local)?,
+        Set::SetTimeZone { local, value } => change(session, "timezone", &zone_text(value)?, *local)?,
         Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value, false)?,
         Set::SetTransaction { modes, snapshot: None, session: for_session } => {
             let modes = modes_of(modes)?;
@@ -302,6 +303,12 @@ fn of_engine(name: &str) -> Option<&'static Definition> {
 
 /// Sets a setting, until the end of the transaction when `local`.
 fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result<()> {
+    if accepted(name).is_some_and(|known| known.for_superusers)
+        && !session.in_statement(|work| Ok(work.permit.is_superuser()))?
+    {
+        let message = format!("permission denied to set parameter \"{name}\"");
+        return Err(Error::new(Code::InsufficientPrivilege, message));
+    }
     if let Some(known) = of_engine(name) {
         return change_engine(session, known, value, local);
     }
@@ -364,6 +371,23 @@ fn path_text(expr: &SqlExpr) -> Result<String> {
     }
 }
 
+/// What SET TIME ZONE names: LOCAL and DEFAULT are what the session began with.
+fn zone_text(expr: &SqlExpr) -> Result<String> {
+    match expr {
+        SqlExpr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("local") => {
+            Ok("default".into())
+        }
+        SqlExpr::Interval(interval) => match &*interval.value {
+            SqlExpr::Value(value) => {
+                let text = value.value.clone().into_string().ok_or_else(|| bad_setting(expr))?;
+                Ok(format!("interval '{text}'"))
+            }
+            _ => Err(bad_setting(expr)),
+        },
+        other => setting_text(other),
+    }
+}
+
 fn setting_text(expr: &SqlExpr) -> Result<String> {
     match expr {
         SqlExpr::Identifier(ident) => Ok(ident.value.clone()),
@@ -372,6 +396,8 @@ fn setting_text(expr: &SqlExpr) -> Result<String> {
             SqlValue::Boolean(truth) => Ok(if *truth { "on" } else { "off" }.into()),
             other => other.clone().into_string().ok_or_else(|| bad_setting(expr)),
         },
+        SqlExpr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => Ok(format!("-{}", setting_text(inner)?)),
+        SqlExpr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => setting_text(inner),
         _ => Err(bad_setting(expr)),
     }
 }
@@ -452,7 +478,7 @@ pub(super) fn with_context<T>(
         params: &[],
         param_types: &[],
         cancel: work.cancel,
-        now_micros: work.now_micros,
+        local: &work.local,
         settings: work.settings,
     })
 }
@@ -469,11 +495,13 @@ fn execute_named(
     };
     let types = prepared.param_types();
     let mut values = Vec::with_capacity(parameters.len());
+    let local = session.local();
     for (index, parameter) in parameters.iter().enumerate() {
         let data_type = types.get(index).copied().unwrap_or(DataType::Text);
         let mut binder = crate::expr::Binder::new("");
         let bound = binder.bind_assignment(parameter, &crate::expr::Scope::empty(), data_type, "EXECUTE");
-        let value = bound.map_err(Error::from).and_then(|expr| expr.eval(&[], &crate::expr::EvalContext::NONE));
+        let context = crate::expr::EvalContext { params: &[], local: &local, rng: None };
+        let value = bound.map_err(Error::from).and_then(|expr| expr.eval(&[], &context));
         values.push(value.map_err(|error| session.fail(error))?);
     }
     session.run(&prepared, &values, None, client)

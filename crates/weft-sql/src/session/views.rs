@@ -225,7 +225,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         let Use::Qualify(needs) = names.use_of else { return Err(Error::internal("names were qualified")) };
         let statement = Statement::Query(Box::new(query.clone()));
         let statement = expand_views(work.txn, &statement)?;
-        let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source)?;
+        let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source, &work.local)?;
         let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
         let types: Vec<String> =
             prepared.columns().iter().map(|column| crate::text::type_name(column.data_type).to_string()).collect();

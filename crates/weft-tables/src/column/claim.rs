@@ -10,6 +10,7 @@
 //! 2. In a bucket in which a part is claimed nobody else starts (pick 1). So the baseline that a job found there stays
 //!    as it is until the job's own switch, and no border comes into it; tables that are added to the bucket meanwhile
 //!    are no business of the job.
+//! 3. A part that could not be read counts as claimed until it is tried again: its bucket rests, others go on.
 
 use std::sync::Arc;
 
@@ -39,6 +40,21 @@ pub(crate) enum What {
     Change(Change, Vec<Arc<Part>>),
 }
 
+/// A task under way.
+pub(crate) struct Holding<'a> {
+    store: &'a Store,
+    task: &'a Task,
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        let claimed = &self.task.claimed;
+        claimed.iter().for_each(|part| part.marks.end_carry());
+        let _claiming = self.store.claiming.lock();
+        claimed.iter().for_each(|part| part.unclaim());
+    }
+}
+
 impl Store {
     /// Chooses the job of a kind and number, when it is still there.
     pub(crate) fn claim(&self, kind: JobKind, number: u64) -> Option<Task> {
@@ -60,16 +76,15 @@ impl Store {
         Some(Task { kind, claimed, what })
     }
 
-    /// Lets go of what a task claimed.
-    pub(crate) fn release(&self, task: &Task) {
-        let _claiming = self.claiming.lock();
-        task.claimed.iter().for_each(|part| part.unclaim());
+    /// Lets go of what a task claimed when the guard goes, however the task ends.
+    pub(crate) fn holding<'a>(&'a self, task: &'a Task) -> Holding<'a> {
+        Holding { store: self, task }
     }
 
     /// The jobs that could run now; their inputs are places in the layout's parts.
     pub(crate) fn picks(&self, layout: &Layout) -> Vec<Pick> {
         let limit = self.droppable(self.cut());
-        let standing = |part: &Part| match (part.is_listed(), part.is_claimed()) {
+        let standing = |part: &Part| match (part.is_listed(), part.is_claimed() || part.is_set_back()) {
             (false, _) => Standing::Unlisted,
             (true, true) => Standing::Claimed,
             (true, false) => Standing::Free,

@@ -30,22 +30,34 @@ use super::store::Store;
 /// An output row that is none: the version was dropped.
 const DROPPED: u32 = u32::MAX;
 
+/// A conversion under way, however it ends.
+struct Converting<'a> {
+    store: &'a Store,
+    table: Option<Arc<RowTable>>,
+}
+
+impl Drop for Converting<'_> {
+    fn drop(&mut self) {
+        if let Some(table) = &self.table {
+            table.end_carry();
+        }
+        self.store.converting.store(false, Ordering::Release);
+    }
+}
+
 impl Store {
     /// Converts the oldest frozen row table when it is number `number` and complete.
     pub(crate) fn convert(&self, number: u64) -> Result<()> {
         if self.converting.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let result = match self.convertible(&self.layout()) {
+        let mut converting = Converting { store: self, table: None };
+        match self.convertible(&self.layout()) {
             Some(table) if table.number == number && !self.is_dropped() => {
-                let result = self.convert_table(&table);
-                table.end_carry();
-                result
+                self.convert_table(converting.table.insert(table))
             }
             _ => Ok(()),
-        };
-        self.converting.store(false, Ordering::Release);
-        result
+        }
     }
 
     fn convert_table(&self, table: &Arc<RowTable>) -> Result<()> {

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use weft_format::{Result, Timestamp};
 use weft_kernel::TableDef;
-use weft_kernel::table::{JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
+use weft_kernel::table::{Damage, JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
 
 use super::claim::pick_number;
 use super::layout::Layout;
+use super::part::Part;
 use super::pick::{Pick, Work};
 use super::status;
 use super::store::Store;
@@ -75,6 +76,12 @@ impl Maintain for Store {
 
     fn layers(&self) -> Vec<LayerStatus> {
         status::layers(&self.layout())
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        let layout = self.layout();
+        let failed = |part: &Arc<Part>| part.table.failures().1.map(|error| Damage { file: Some(part.file), error });
+        layout.parts().iter().filter_map(failed).collect()
     }
 
     fn parts(&self) -> Vec<PartStatus> {

@@ -22,10 +22,15 @@
 //! almost every reader wants the newest state: it copies words and walks no chain.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use weft_env::sync::RwLock;
 use weft_format::Timestamp;
+use weft_kernel::account::{Account, Charge, Kept};
+
+/// Room for so many young marks is kept although few are left.
+const YOUNG_ROOM_MIN: usize = 1024;
 
 /// A mark: position and the timestamp from which the row is dead.
 pub(crate) type Mark = (u32, Timestamp);
@@ -36,6 +41,8 @@ pub(crate) struct Marks {
     row_count: usize,
     count: AtomicU32,
     inner: RwLock<Inner>,
+    /// Set under `inner`'s lock.
+    charge: Charge,
 }
 
 #[derive(Debug, Default)]
@@ -53,9 +60,10 @@ struct Inner {
 }
 
 impl Marks {
-    /// No marks on a part of this many rows.
-    pub(crate) fn new(row_count: usize) -> Marks {
-        Marks { row_count, count: AtomicU32::new(0), inner: RwLock::new(Inner::default()) }
+    /// No marks on a part of this many rows. Their memory is charged to an account.
+    pub(crate) fn new(row_count: usize, account: &Arc<Account>) -> Marks {
+        let charge = account.charge(Kept::Marks, 0);
+        Marks { row_count, count: AtomicU32::new(0), inner: RwLock::new(Inner::default()), charge }
     }
 
     /// Marks a row dead from `ts` on; false when it was marked already. The caller holds the mark lock.
@@ -84,6 +92,7 @@ impl Marks {
         if let Some(carry) = &mut inner.carry {
             carry.push((position, ts));
         }
+        self.charge.set(inner.memory_bytes());
         self.count.fetch_add(1, Ordering::Release);
         true
     }
@@ -110,6 +119,7 @@ impl Marks {
         if let Some(carry) = &mut inner.carry {
             carry.extend(positions.iter().map(|&position| (position, ts)));
         }
+        self.charge.set(inner.memory_bytes());
         self.count.fetch_add(positions.len() as u32, Ordering::Release);
     }
 
@@ -148,9 +158,7 @@ impl Marks {
 
     /// Memory of the bitmap and of the young marks, about.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let inner = self.inner.read();
-        let young = inner.young.capacity() * size_of::<(Timestamp, u32)>();
-        (inner.dead.capacity() * 8 + young + inner.young_at.capacity() * size_of::<Mark>()) as u64
+        self.inner.read().memory_bytes()
     }
 
     /// Whether the row is marked at all.
@@ -222,6 +230,11 @@ impl Marks {
             inner.young_at.remove(&position);
         }
         inner.forgotten = ts;
+        if inner.young.capacity() > YOUNG_ROOM_MIN.max(4 * inner.young.len()) {
+            inner.young.shrink_to(2 * inner.young.len());
+            inner.young_at.shrink_to(2 * inner.young_at.len());
+        }
+        self.charge.set(inner.memory_bytes());
     }
 
     /// All marks now, by position (timestamp 0 where it is forgotten), and from here on a list of the new ones.
@@ -253,6 +266,14 @@ impl Marks {
 }
 
 impl Inner {
+    fn memory_bytes(&self) -> u64 {
+        let young = self.young.capacity() * size_of::<(Timestamp, u32)>();
+        // A hash map has a byte for each place, and an eighth of them stays free.
+        let young_at = self.young_at.capacity() / 7 * 8 * (size_of::<(u32, Timestamp)>() + 1);
+        let carry = self.carry.as_ref().map_or(0, |carry| carry.capacity() * size_of::<Mark>());
+        (self.dead.capacity() * 8 + young + young_at + carry) as u64
+    }
+
     /// How many young marks have a timestamp of at most `ts`.
     fn up_to(&self, ts: Timestamp) -> usize {
         if ts >= self.latest { self.young.len() } else { self.young.partition_point(|&(death, _)| death <= ts) }
@@ -273,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_reader_of_the_past_sees_fewer_marks() {
-        let marks = Marks::new(70);
+        let marks = Marks::new(70, &Arc::default());
         assert!(marks.dead_at(ts(100)).is_none());
         for (position, at) in [(3, 11), (69, 15), (0, 12)] {
             assert!(marks.set(position, ts(at)));
@@ -293,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_in_the_snapshot_or_in_the_carry_list() {
-        let marks = Marks::new(10);
+        let marks = Marks::new(10, &Arc::default());
         marks.set(1, ts(5));
         assert_eq!(marks.begin_carry(), vec![(1, ts(5))]);
         marks.set(7, ts(6));
@@ -314,7 +335,7 @@ mod tests {
             (state >> 33) % n
         };
         for _ in 0..50 {
-            let marks = Marks::new(200);
+            let marks = Marks::new(200, &Arc::default());
             let mut list: Vec<Mark> = Vec::new();
             let mut forgotten = 0;
             for step in 1..150u64 {

@@ -64,6 +64,8 @@ impl Store {
     /// Runs a job on column tables; fine when it is no longer needed.
     pub(crate) fn run_task(&self, kind: JobKind, number: u64) -> Result<()> {
         let Some(task) = self.claim(kind, number) else { return Ok(()) };
+        let _holding = self.holding(&task);
+        let failures: Vec<u64> = task.claimed.iter().map(|part| part.table.failures().0).collect();
         let result = match &task.what {
             _ if self.is_dropped() => Ok(()),
             What::Merge(layer, cuts) => self.merge(&task, *layer, cuts),
@@ -77,9 +79,10 @@ impl Store {
                 carry: &|| (),
             }),
         };
-        task.claimed.iter().for_each(|part| part.marks.end_carry());
-        self.release(&task);
-        result
+        result.inspect_err(|error| {
+            // So that the next choice leaves it out, and the rest of the table goes on (part 4).
+            task.claimed.iter().zip(failures).for_each(|(part, before)| part.note_job_failure(before, error.code()));
+        })
     }
 
     fn merge(&self, task: &Task, layer: Layer, cuts: &[Key]) -> Result<()> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use weft_env::File;
 use weft_format::table::ColumnTable;
-use weft_format::{FileId, Result};
+use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
-use weft_kernel::table::{Method, RecoveredTable, Table, TableContext};
+use weft_kernel::table::{Method, RecoveredTable, Table, TableContext, TakenOut};
 
 use super::options::Options;
-use super::payload::PartSet;
+use super::payload::{PartSet, Payload};
 use super::store::Store;
 
 /// The method `column`.
@@ -48,5 +48,25 @@ impl Method for ColumnMethod {
 
     fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
         ColumnTable::open(handle, def.id, file, &def.schema)?.verify_checksums()
+    }
+
+    fn take_out(
+        &self,
+        def: &TableDef,
+        payloads: &[Vec<u8>],
+        file: FileId,
+        handle: Option<Arc<dyn File>>,
+    ) -> Result<TakenOut> {
+        let set = PartSet::from_payloads(payloads)?;
+        let rows = set.parts.get(&file).map_or(0, |(part, dead)| u64::from(part.row_count) - dead.len() as u64);
+        let opened = handle.and_then(|handle| ColumnTable::open(handle, def.id, file, &def.schema).ok());
+        let codec = KeyCodec::new(&def.schema);
+        let keys = opened.and_then(|table| {
+            let ends = [table.min_key(), table.max_key()].map(|key| codec.decode(key).ok());
+            let [low, high] = ends;
+            low.zip(high)
+        });
+        let payload = Payload { removed: vec![file], ..Payload::default() };
+        Ok(TakenOut { payload: payload.encode(), rows, keys })
     }
 }

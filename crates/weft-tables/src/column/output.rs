@@ -200,6 +200,7 @@ impl FileWriter {
         if !active(Fault::SkipFileSync) {
             opened.sync_data().map_err(failed)?;
         }
+        let opened = self.context.services.handles().adopt(path, opened);
         let table = ColumnTable::open(opened, self.context.def.id, image.file, &self.context.def.schema)?;
         Ok(Part::new(table, attached_at, &self.context))
     }

@@ -9,6 +9,7 @@
 //! 2. The file is removed when the last reference goes, and only after a durable manifest edit forgot it, or when none
 //!    ever named it (DESIGN invariant 7).
 //! 3. Insert timestamps are tested by readers unless the greatest is at or below theirs (DESIGN invariant 9).
+//! 4. A part that a job could not read is left out of jobs for a while, and then tried again.
 //!
 //! Concurrency: all but the marks and the flags is immutable.
 
@@ -17,7 +18,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_env::Env;
 use weft_format::table::{BlockCache, ColumnTable};
-use weft_format::{FileId, Result, Timestamp};
+use weft_format::{Code, FileId, Result, Timestamp};
+use weft_kernel::account::{Charge, Kept};
+use weft_kernel::sched::Setback;
 use weft_kernel::services::Services;
 use weft_kernel::table::TableContext;
 
@@ -40,22 +43,28 @@ pub(crate) struct Part {
     full: AtomicBool,
     /// To be removed with the last reference.
     obsolete: AtomicBool,
+    /// It could not be read by a job.
+    setback: Setback,
     services: Arc<Services>,
     env: Env,
+    _charge: Charge,
 }
 
 impl Part {
     /// Wraps an open file. `attached_at`: all its rows were inserted then.
     pub(crate) fn new(table: ColumnTable, attached_at: Option<Timestamp>, context: &TableContext) -> Part {
+        let account = context.services.account();
         Part {
+            _charge: account.charge(Kept::Files, (size_of::<Part>() + table.memory_bytes()) as u64),
             file: table.file_id(),
-            marks: Marks::new(table.row_count() as usize),
+            marks: Marks::new(table.row_count() as usize, account),
             table,
             attached_at: AtomicU64::new(attached_at.unwrap_or_default().0),
             listed: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             full: AtomicBool::new(false),
             obsolete: AtomicBool::new(false),
+            setback: Setback::default(),
             services: context.services.clone(),
             env: context.env.clone(),
         }
@@ -155,6 +164,18 @@ impl Part {
 
     pub(crate) fn is_claimed(&self) -> bool {
         self.busy.load(Ordering::Acquire)
+    }
+
+    /// Whether no job should read it now: one could not.
+    pub(crate) fn is_set_back(&self) -> bool {
+        self.setback.is_near(self.env.clock.monotonic_nanos())
+    }
+
+    /// A job failed that read this part, which had failed so many loads before it.
+    pub(crate) fn note_job_failure(&self, failures_before: u64, code: Code) {
+        if self.table.failures().0 > failures_before {
+            self.setback.note(code, self.env.clock.monotonic_nanos());
+        }
     }
 
     pub(crate) fn is_full(&self) -> bool {

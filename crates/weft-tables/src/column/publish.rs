@@ -14,8 +14,8 @@
 //! 2. A file that a bulk statement attached is listed by the first edit whose cut reaches its commit.
 //! 3. Borders change under the edit lock only. So what a job wrote for borders of before is looked at here once more: a
 //!    table that crosses a border of now is incremental; a transition table that a new border goes through, too.
-//! 4. After a failed edit files are removed only when the failure was clean (full disk): after any other nobody knows
-//!    which files the manifest names.
+//! 4. After a failed edit files are removed, unless the manifest stopped: then nobody knows which files it names.
+//! 5. Between a durable edit and the switch nothing fails: a panic there stops the engine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -92,16 +92,16 @@ impl Store {
         let layout = self.layout();
         let placing = self.place(&layout.columns, outcome);
         let (edit, attached) = self.edit(&layout, &placing, old_cut, cut);
-        if let Err(error) = self.context.services.apply_edit(edit) {
-            if error.code() == Code::DiskFull {
+        let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
+            if error.code() != Code::Poisoned {
                 outcome.outputs.iter().for_each(|part| part.set_obsolete());
             }
-            return Err(error);
-        }
+        })?;
         job_reached(outcome.kind, JobStep::EditDurable);
         self.set_cut(cut);
         attached.iter().chain(outcome.outputs).for_each(|part| part.set_listed());
         self.switch_to(outcome, &placing);
+        durable.followed();
         job_reached(outcome.kind, JobStep::Switched);
         outcome.inputs.iter().for_each(|part| part.set_obsolete());
         let limit = self.droppable(cut);

@@ -4,7 +4,8 @@
 //!   row table 4, timestamps 11..=F
 //!   index   (k1,@12)▶ slot 2   (k1,@11)▶ slot 0   (k2,@11)▶ slot 1       skip list, newest version of a key first
 //!   chunks  64 slots, 128 slots, 256 slots, ...                          arrival order, for scans
-//!   filter  one bit in each of three places per key                      most lookups of absent keys end here
+//!   filter  one bit in each of three places per key                      most lookups of absent keys end here;
+//!                                                                        made when there are some hundred versions
 //! ```
 //!
 //! 1. F is fixed once, under the mark lock (DESIGN invariant 5). Versions later than F are never put in.
@@ -22,8 +23,8 @@
 //! Source: SynchroStore section 3.1; the delete timestamp beside the row replaces the paper's DList.
 
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_skiplist::SkipMap;
 use weft_env::sync::{Mutex, RwLock};
@@ -37,6 +38,9 @@ use super::version_key::VersionKey;
 
 /// What a version costs besides its row and key, bytes: skip list node, slot, allocation headers.
 const VERSION_OVERHEAD_BYTES: u64 = 176;
+
+/// A row table of so many versions has a filter; smaller ones earlier.
+const FILTER_VERSIONS_MIN: u64 = 256;
 
 /// What a row table says of a key.
 pub(crate) enum Look {
@@ -64,7 +68,9 @@ pub(crate) struct RowTable {
     /// F; MAX while active.
     to: AtomicU64,
     index: SkipMap<VersionKey, Place>,
-    filter: Box<[AtomicU64]>,
+    /// A Bloom filter of the keys; none while there are few.
+    filter: OnceLock<Box<[AtomicU64]>>,
+    filter_words: u64,
     chunks: RwLock<Vec<Arc<Chunk>>>,
     bytes: AtomicU64,
     cached_bytes: AtomicU64,
@@ -84,13 +90,14 @@ impl RowTable {
         column_count: usize,
         budget: Arc<RowBudget>,
     ) -> RowTable {
-        let filter_words = (bytes / 512).clamp(16, 1 << 16).next_power_of_two() as usize;
+        let filter_words = (bytes / 512).clamp(16, 1 << 16).next_power_of_two();
         RowTable {
             number,
             from,
             to: AtomicU64::new(Timestamp::MAX.0),
             index: SkipMap::new(),
-            filter: (0..filter_words).map(|_| AtomicU64::new(0)).collect(),
+            filter: OnceLock::new(),
+            filter_words,
             chunks: RwLock::new(Vec::new()),
             bytes: AtomicU64::new(0),
             cached_bytes: AtomicU64::new(0),
@@ -161,13 +168,34 @@ impl RowTable {
     }
 
     fn filter_bits(&self, hash: u64) -> [(usize, u64); 3] {
-        let mask = self.filter.len() as u64 - 1;
+        let mask = self.filter_words - 1;
         let word = |shift: u32| ((hash >> shift & mask) as usize, 1u64 << (hash.rotate_left(shift + 7) & 63));
         [word(0), word(17), word(34)]
     }
 
     fn may_contain(&self, hash: u64) -> bool {
-        self.filter_bits(hash).iter().all(|&(word, bit)| self.filter[word].load(Ordering::Acquire) & bit != 0)
+        let Some(filter) = self.filter.get() else { return true };
+        self.filter_bits(hash).iter().all(|&(word, bit)| filter[word].load(Ordering::Acquire) & bit != 0)
+    }
+
+    /// Puts a key into the filter, before the version; the caller holds the mark lock, so there is one writer.
+    fn note_key(&self, filter: &[AtomicU64], key: &[u8]) {
+        for (word, bit) in self.filter_bits(hash_bytes(key)) {
+            let word = &filter[word];
+            word.store(word.load(Ordering::Relaxed) | bit, Ordering::Release);
+        }
+    }
+
+    /// The filter, made of all keys that are there once they are enough: a few are found as fast without. The caller
+    /// holds the mark lock and counts the versions.
+    fn filter_for(&self, version_count: u64) -> Option<&[AtomicU64]> {
+        if self.filter.get().is_none() && version_count >= (self.filter_words / 16).clamp(8, FILTER_VERSIONS_MIN) {
+            let filter: Box<[AtomicU64]> = (0..self.filter_words).map(|_| AtomicU64::new(0)).collect();
+            self.index.iter().for_each(|entry| self.note_key(&filter, entry.key().key()));
+            self.charge_cached(self.filter_words * 8);
+            self.filter.set(filter).expect("it is made under the mark lock");
+        }
+        self.filter.get().map(|filter| &**filter)
     }
 
     /// The version of `key` that a reader at `read_ts` sees ([`Timestamp::MAX`]: the version that is alive).
@@ -317,10 +345,8 @@ impl Filling<'_> {
             None => table.chunk_with_room(),
         };
         let slot = chunk.push(ts, row);
-        for (word, bit) in table.filter_bits(hash_bytes(key)) {
-            // There is one writer.
-            let word = &table.filter[word];
-            word.store(word.load(Ordering::Relaxed) | bit, Ordering::Release);
+        if let Some(filter) = table.filter_for(table.row_count() + self.rows) {
+            table.note_key(filter, key);
         }
         let place = Place { chunk: chunk.clone(), slot };
         let entry = table.index.compare_insert(VersionKey::new(key, ts), place.clone(), |_| false);

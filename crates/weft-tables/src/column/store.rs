@@ -30,7 +30,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use weft_env::OpenMode;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
@@ -199,7 +198,7 @@ impl Store {
     pub(crate) fn open_part(&self, file: FileId, attached_at: Option<Timestamp>) -> Result<Part> {
         let services = &self.context.services;
         let path = services.file_path(self.context.def.id, file);
-        let opened = self.context.env.fs.open(&path, OpenMode::Read).map_err(|error| {
+        let opened = services.handles().open(&path).map_err(|error| {
             Error::io(format_args!("opening {} of table \"{}\"", path.display(), self.context.def.name), &error)
                 .hint("restore the file from a backup")
         })?;

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use weft_format::{Error, Result, RowCodec, Timestamp, Value};
+use weft_kernel::step::{Moment, passed};
 use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
@@ -140,6 +141,7 @@ impl Store {
     fn install_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Arc<Part>]) -> Result<()> {
         for replaced in writes.attachments.iter().filter_map(|attachment| attachment.replaced.as_ref()) {
             self.end_replaced(&self.layout(), ts, replaced)?;
+            passed(Moment::VersionsEnded);
         }
         if !attached.is_empty() {
             self.attach(attached);
@@ -174,6 +176,7 @@ impl Store {
                 Error::internal(format!("table \"{name}\" lost the version {base_ts} that commit {ts} replaces"))
             })?;
             self.end(&site, ts);
+            passed(Moment::VersionsEnded);
         } else if !attached.is_empty() {
             // The transaction built files first and changed a row of them afterwards.
             let probe = KeyProbe::new(key);

@@ -1,12 +1,21 @@
-//! Tests whose subject is a process: started again as a child that gives freed memory back, and asked for its peak.
+//! Tests whose subject is a process: started again as a child of its own, and asked for its peak.
 
 use std::process::Command;
 
-/// This test binary, to run one test of it, with the settings of malloc that the shell has under a memory limit.
+/// Set for a child.
+const CHILD: &str = "WEFT_TEST_CHILD";
+
+/// Whether this process is a child.
+#[allow(dead_code, reason = "tests whose children have roles ask for these")]
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// This test binary, to run one test of it. Nothing tells malloc anything: opening a database does.
 pub(crate) fn child(test: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--nocapture"]);
-    child.env("MALLOC_MMAP_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2");
+    child.env(CHILD, "1").env_remove("MALLOC_MMAP_THRESHOLD_").env_remove("MALLOC_ARENA_MAX");
     child
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   rows       160,000 counters, 10,000 for each client: UPDATE counters SET v = v + 1 WHERE id = ..., autocommit
 //!   columns    4 rows of 16 columns, all clients on all rows, client k on column k
+//!   hot        one row, 10 and 1,000 clients: what a long queue for one lock costs
 //! ```
 
 use weft::Value;
@@ -12,6 +13,8 @@ use crate::bench::numbers::Numbers;
 use crate::failure::Failure;
 
 const THREADS: [u64; 5] = [1, 2, 4, 8, 16];
+/// The second has as many as there are transaction slots for, by default.
+const HOT_THREADS: [u64; 2] = [10, 1000];
 const CLIENT_ROWS: u64 = 10_000;
 const WIDE_ROWS: u64 = 4;
 
@@ -44,6 +47,31 @@ pub(super) fn rows(suite: &Suite) -> Result<(), Failure> {
             total += ran.done as i64;
             suite.expect("SELECT CAST(sum(v) AS bigint) FROM counters", total)?;
         }
+    }
+    Ok(())
+}
+
+/// All clients on one row.
+pub(super) fn hot(suite: &Suite) -> Result<(), Failure> {
+    suite.database.session()?.execute("DROP TABLE IF EXISTS counters, wide")?;
+    suite.make("commits")?;
+    suite.database.checkpoint()?;
+    let mut total = 0;
+    for threads in HOT_THREADS {
+        let ran = clients::run(
+            &suite.database,
+            threads,
+            suite.time,
+            &|_, session| {
+                session.set("lock_timeout", "0")?;
+                let prepared = session.prepare("UPDATE counters SET v = v + 1 WHERE id = $1")?;
+                Ok(Box::new(move |session| session.execute_prepared(&prepared, &[Value::Int(1)]).map(|_| ())))
+            },
+            None,
+        )?;
+        suite.report(&format!("hot_{threads}"), ran.rate, "tx/s");
+        total += ran.done as i64;
+        suite.expect("SELECT CAST(sum(v) AS bigint) FROM counters", total)?;
     }
     Ok(())
 }

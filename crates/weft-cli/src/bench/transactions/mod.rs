@@ -41,6 +41,7 @@ const WORKS: &[Work] = &[
     ("micro", micro::run),
     ("commits", commits::rows),
     ("columns", commits::columns),
+    ("hot", commits::hot),
     ("orders", orders::run),
 ];
 

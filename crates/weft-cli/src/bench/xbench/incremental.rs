@@ -57,6 +57,18 @@ pub(super) fn fig6_and_fig7a(settings: &Settings) -> Result<(), Failure> {
     run(settings, &figures, &settings.configurations()?)
 }
 
+/// Figure 6 with commits that do not wait for the log: what the forms of increments cost shows beside no sync.
+pub(super) fn fig6_async(settings: &Settings) -> Result<(), Failure> {
+    let settings = settings.asynchronous();
+    let figures = Figures {
+        updates: "fig6-async",
+        queries: "fig6-async",
+        statement: statements::UPSERT_ONE,
+        ratios: settings.ratios(&[1, 5, 10, 20, 50, 100]),
+    };
+    run(&settings, &figures, &settings.configurations()?)
+}
+
 fn run(settings: &Settings, figures: &Figures, configurations: &[Configuration]) -> Result<(), Failure> {
     for configuration in configurations {
         let rows = settings.rows;

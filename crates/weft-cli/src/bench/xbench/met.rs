@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   every 100 ms   row tables 3 with 9,412 rows · incremental 7 · transition 2       at the end: means, most rows
-//!   at both ends   convert 41 jobs, 2.1 s                                            the difference
+//!   at both ends   convert 41 jobs, 2.1 s, of these 1.2 s on a core, 80 MB written      the difference
 //! ```
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weft::Database;
+use weft::{Database, JobTotal};
 
 use super::lines::Lines;
 
@@ -23,8 +23,8 @@ struct Sum {
     rows_max: u64,
 }
 
-/// Ended jobs by kind: how many, and nanoseconds.
-type JobTimes = BTreeMap<String, (u64, u64)>;
+/// Ended jobs by kind.
+type JobTimes = BTreeMap<String, JobTotal>;
 
 /// What was met so far.
 pub(super) struct Met {
@@ -66,10 +66,14 @@ impl Met {
             lines.put(name, "rows_mean", sum.rows as f64 / samples, "");
             lines.put(name, "rows_max", sum.rows_max as f64, "");
         }
-        for (kind, (count, nanos)) in job_times(database) {
-            let (count_before, nanos_before) = self.jobs.get(&kind).copied().unwrap_or_default();
-            lines.put(&kind, "jobs", (count - count_before) as f64, "");
-            lines.put(&kind, "jobs_s", (nanos - nanos_before) as f64 / 1e9, "s");
+        for (kind, after) in job_times(database) {
+            let before = self.jobs.get(&kind).copied().unwrap_or_default();
+            let (spent, spent_before) = (after.spent, before.spent);
+            lines.put(&kind, "jobs", (after.count - before.count) as f64, "");
+            lines.put(&kind, "jobs_s", (after.nanos - before.nanos) as f64 / 1e9, "s");
+            lines.put(&kind, "jobs_cpu_s", (spent.thread_nanos - spent_before.thread_nanos) as f64 / 1e9, "s");
+            lines.put(&kind, "jobs_paused_s", (spent.paused_nanos - spent_before.paused_nanos) as f64 / 1e9, "s");
+            lines.put(&kind, "jobs_written", (spent.written_bytes - spent_before.written_bytes) as f64, "bytes");
         }
     }
 }
@@ -86,5 +90,5 @@ fn kind_of(layer: &str) -> &'static str {
 
 fn job_times(database: &Database) -> JobTimes {
     let jobs = database.status().jobs_by_kind;
-    jobs.into_iter().map(|(kind, count, nanos)| (format!("{kind:?}").to_lowercase(), (count, nanos))).collect()
+    jobs.into_iter().map(|(kind, total)| (format!("{kind:?}").to_lowercase(), total)).collect()
 }

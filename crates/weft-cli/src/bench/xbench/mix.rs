@@ -101,6 +101,8 @@ pub(super) struct Plan<'a> {
     pub(super) window: Duration,
     /// How often the main thread samples.
     pub(super) sample: Duration,
+    /// Where it is noted how much memory the latencies of the windows take, bytes: none of the database's.
+    pub(super) own_bytes: &'a AtomicU64,
 }
 
 /// What was seen.
@@ -176,18 +178,20 @@ impl Mix {
         (next - low, self.writer.sum)
     }
 
-    /// Runs both; `sample` is called again and again with the time since the start.
+    /// Runs both; `sample` is called again and again with the time since the start. When the time is over, both go on
+    /// until `rests` says that nothing which they caused runs any more: what it takes from them counts.
     pub(super) fn run(
         &mut self,
         plan: &Plan,
         mut sample: impl FnMut(Duration) -> Result<(), Failure>,
+        mut rests: impl FnMut() -> Result<bool, Failure>,
     ) -> Result<Ran, Failure> {
         let Mix { writer, reader, sessions: [write_session, read_session], runs } = self;
         *runs += 1;
         let seeds = [2 * *runs + 1, 2 * *runs + 2];
         reader.deletes = plan.writes.contains(&Write::Delete);
         let (stop, queries, begun) = (AtomicBool::new(false), AtomicU64::new(0), Instant::now());
-        let clock = Clock { begun, window: plan.window, stop: &stop };
+        let clock = Clock { begun, window: plan.window, stop: &stop, own_bytes: plan.own_bytes };
         let (sampled, written, read, time) = std::thread::scope(|scope| {
             let writes = scope.spawn(|| match plan.writes {
                 [] => Ok(Vec::new()),
@@ -204,10 +208,19 @@ impl Mix {
             });
             let mut sampled = Ok(());
             let mut due = plan.sample;
-            while sampled.is_ok()
-                && !stop.load(Ordering::Relaxed)
-                && (begun.elapsed() < plan.time || queries.load(Ordering::Relaxed) < plan.queries)
-            {
+            let mut is_over = || {
+                let is_due = begun.elapsed() >= plan.time && queries.load(Ordering::Relaxed) >= plan.queries;
+                if is_due { rests() } else { Ok(false) }
+            };
+            while sampled.is_ok() && !stop.load(Ordering::Relaxed) {
+                match is_over() {
+                    Ok(false) => {}
+                    Ok(true) => break,
+                    Err(error) => {
+                        sampled = Err(error);
+                        break;
+                    }
+                }
                 std::thread::sleep(TICK);
                 if begun.elapsed() >= due {
                     sampled = sample(begun.elapsed());
@@ -261,6 +274,7 @@ struct Clock<'a> {
     begun: Instant,
     window: Duration,
     stop: &'a AtomicBool,
+    own_bytes: &'a AtomicU64,
 }
 
 impl Clock<'_> {
@@ -279,6 +293,8 @@ impl Clock<'_> {
             let Step { names, time } = step(number).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
             let window = (self.begun.elapsed().as_nanos() / self.window.as_nanos()) as usize;
             if windows.len() <= window {
+                let own_bytes = windows.last().into_iter().flat_map(Timings::values).map(Latencies::memory_bytes).sum();
+                self.own_bytes.fetch_add(own_bytes, Ordering::Relaxed);
                 windows.resize_with(window + 1, Timings::new);
             }
             for name in names {

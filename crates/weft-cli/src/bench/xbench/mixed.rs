@@ -4,12 +4,16 @@
 //!   table1   INSERT, UPDATE beside SQL3, SQL4, SQL5 until SQL3 ran 20,000 times: its quantiles
 //!            cost 5 s · greedy 5 s · off 5 s · cost 5 s · ...        each on its own database, the others rest
 //!   paced    the same, both clients with pauses: so many writes and reads in a second
-//!   fig9     as table1 for a time: the quantiles of each statement, writes/s and reads/s at once;
+//!   fig9     the same turns for a time: the quantiles of each statement, writes/s and reads/s at once;
 //!            then upserts beside the same queries: their quantiles and rates
 //! ```
 //!
+//! 1. What a turn starts it pays for: the mix goes on until no job runs.
+//! 2. Nobody saves pauses up while others have their turn (`weft_kernel::sched`'s patience).
+//!
 //! `--writes` and `--reads` choose among these (`--writes none --reads sql4`: SQL4 alone).
 
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::Settings;
@@ -26,6 +30,9 @@ use crate::latency::Latencies;
 /// Longer than any run: all latencies are in one window.
 const WINDOW: Duration = Duration::from_secs(1 << 30);
 
+/// Nobody asks here how much memory the latencies take.
+static OWN_BYTES: AtomicU64 = AtomicU64::new(0);
+
 /// SQL3 under the mix with each scheduler.
 pub(super) fn table1(settings: &Settings) -> Result<(), Failure> {
     tails(settings, "table1", Rates::default())
@@ -36,31 +43,41 @@ pub(super) fn paced(settings: &Settings) -> Result<(), Failure> {
     tails(settings, "paced", settings.rates)
 }
 
-/// All schedulers in turns, each on a database of its own, until each has run for its time and its number of queries:
-/// what the machine does meanwhile meets all of them.
+/// SQL3 under the mix with each scheduler, in turns.
 fn tails(settings: &Settings, experiment: &str, rates: Rates) -> Result<(), Failure> {
     let configurations = settings.schedulers()?;
-    let mut turns = Vec::new();
-    for configuration in &configurations {
-        let lines = Lines { experiment, configuration: &configuration.name, rows: settings.rows };
-        let (trial, mix) = started(settings, lines, configuration, settings.mix_shape())?;
-        trial.rest()?;
-        turns.push(Turn { configuration, lines, met: Met::new(&trial.database), trial, mix, ran: Ran::default() });
-    }
+    let mut turns = Turn::all(settings, experiment, configurations.iter(), settings.mix_shape())?;
     let queries = if settings.reads.contains(&Read::Sum) { settings.queries } else { 0 };
-    let plan = Plan { rates, time: settings.turn, ..plan(settings) };
     let is_over = |ran: &Ran| ran.time >= settings.time && ran.count(Read::Sum.name()) >= queries;
-    while !turns.iter().all(|turn| is_over(&turn.ran)) {
-        for turn in &mut turns {
-            turn.run(&plan)?;
-        }
-    }
+    take_turns(&mut turns, &Plan { rates, ..plan(settings) }, is_over)?;
     for Turn { lines, met, trial, mix, ran, .. } in turns {
         met.put(lines, &trial.database);
         put(lines, &ran, &Read::ALL.map(Read::name));
         put(lines, &ran, &Read::ALL.map(Read::beside_jobs_name));
         put(lines, &ran, &Read::ALL.map(Read::without_jobs_name));
         put_rates(lines, &ran, "mix");
+        finish(trial, &mix)?;
+    }
+    Ok(())
+}
+
+/// Every statement under the mix with the scheduler as it is, and without the forecast, in turns.
+pub(super) fn fig9(settings: &Settings) -> Result<(), Failure> {
+    let schedulers = settings.schedulers()?;
+    let compared = schedulers.iter().filter(|one| one.name != "off");
+    let mut turns = Turn::all(settings, "fig9", compared, Shape::SHORT)?;
+    let is_over = |ran: &Ran| ran.time >= settings.time;
+    take_turns(&mut turns, &plan(settings), is_over)?;
+    for turn in &mut turns {
+        turn.met.put(turn.lines, &turn.trial.database);
+        put(turn.lines, &turn.ran, &["insert", "update", "sql3", "sql4", "sql5"]);
+        put_rates(turn.lines, &turn.ran, "mix");
+        turn.ran = Ran::default();
+    }
+    take_turns(&mut turns, &Plan { writes: &[Write::Upsert], ..plan(settings) }, is_over)?;
+    for Turn { lines, trial, mix, ran, .. } in turns {
+        put(lines, &ran, &["upsert"]);
+        put_rates(lines, &ran, "upserts");
         finish(trial, &mix)?;
     }
     Ok(())
@@ -76,44 +93,58 @@ struct Turn<'a> {
     ran: Ran,
 }
 
-impl Turn<'_> {
-    /// Runs the mix for one turn; no job runs before or after it.
+impl<'a> Turn<'a> {
+    /// One for each configuration, loaded and at rest.
+    fn all(
+        settings: &Settings,
+        experiment: &'a str,
+        configurations: impl Iterator<Item = &'a Configuration>,
+        shape: Shape,
+    ) -> Result<Vec<Turn<'a>>, Failure> {
+        let one = |configuration: &'a Configuration| {
+            let lines = Lines { experiment, configuration: &configuration.name, rows: settings.rows };
+            let (trial, mix) = started(settings, lines, configuration, shape)?;
+            trial.rest()?;
+            let met = Met::new(&trial.database);
+            Ok(Turn { configuration, lines, met, trial, mix, ran: Ran::default() })
+        };
+        configurations.map(one).collect()
+    }
+
+    /// Runs the mix for one turn. No job runs before it; those that were started end within it, beside the mix.
     fn run(&mut self, plan: &Plan) -> Result<(), Failure> {
         let Turn { configuration, trial, mix, met, ran, .. } = self;
         trial.go_on(configuration)?;
-        ran.take(mix.run(plan, |_| {
+        let sample = |_| {
             met.sample(&trial.database);
             Ok(())
-        })?);
-        trial.rest()
+        };
+        ran.take(mix.run(plan, sample, || trial.rests())?);
+        Ok(())
     }
 }
 
-/// Every statement under the mix with the scheduler as it is, and without the forecast.
-pub(super) fn fig9(settings: &Settings) -> Result<(), Failure> {
-    for configuration in settings.schedulers()?.iter().filter(|one| one.name != "off") {
-        let lines = Lines { experiment: "fig9", configuration: &configuration.name, rows: settings.rows };
-        let (trial, mut mix) = started(settings, lines, configuration, Shape::SHORT)?;
-        let plan = plan(settings);
-        let ran = run(&mut mix, &plan, lines, &trial)?;
-        put(lines, &ran, &["insert", "update", "sql3", "sql4", "sql5"]);
-        put_rates(lines, &ran, "mix");
-        let ran = mix.run(&Plan { writes: &[Write::Upsert], ..plan }, |_| Ok(()))?;
-        put(lines, &ran, &["upsert"]);
-        put_rates(lines, &ran, "upserts");
-        finish(trial, &mix)?;
+/// All schedulers in turns, each on a database of its own, until each has had enough: what the machine does meanwhile
+/// meets all of them.
+fn take_turns(turns: &mut [Turn], plan: &Plan, is_over: impl Fn(&Ran) -> bool) -> Result<(), Failure> {
+    while !turns.iter().all(|turn| is_over(&turn.ran)) {
+        for turn in turns.iter_mut() {
+            turn.run(plan)?;
+        }
     }
     Ok(())
 }
 
+/// One turn.
 fn plan(settings: &Settings) -> Plan<'_> {
     Plan {
         writes: &settings.writes,
         rates: Rates::default(),
-        time: settings.time,
+        time: settings.turn,
         queries: 0,
         window: WINDOW,
         sample: met::SAMPLE,
+        own_bytes: &OWN_BYTES,
     }
 }
 
@@ -128,17 +159,6 @@ fn started(
     trial.settle()?;
     let mix = Mix::new(settings, &trial)?;
     Ok((trial, mix))
-}
-
-/// Runs the mix and prints what its queries met.
-fn run(mix: &mut Mix, plan: &Plan, lines: Lines, trial: &Trial) -> Result<Ran, Failure> {
-    let mut met = Met::new(&trial.database);
-    let ran = mix.run(plan, |_| {
-        met.sample(&trial.database);
-        Ok(())
-    })?;
-    met.put(lines, &trial.database);
-    Ok(ran)
 }
 
 fn finish(trial: Trial, mix: &Mix) -> Result<(), Failure> {

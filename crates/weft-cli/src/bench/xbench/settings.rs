@@ -38,6 +38,7 @@ const SWITCHES: &[&str] = &[
 ];
 
 /// All that an experiment may be told.
+#[derive(Clone)]
 pub(super) struct Settings {
     /// Where databases are made, each in a directory of its own.
     pub(super) dir: PathBuf,
@@ -60,7 +61,8 @@ pub(super) struct Settings {
     pub(super) turn: Duration,
     /// Bytes of the rows of table 1; 0: short strings.
     mix_row_bytes: u64,
-    /// How long updates are measured at most for one point of a figure; the rest is done in large transactions.
+    /// How long updates are measured at most for one point of a figure; the rest is done in large transactions. All are
+    /// measured with `--update-seconds 0`.
     pub(super) update_time_max: Duration,
     pub(super) soak_time: Duration,
     pub(super) window: Duration,
@@ -117,7 +119,7 @@ impl Settings {
             queries: words.number("--queries", QUERIES[quick])?,
             turn: seconds(words, "--turn-seconds", TURN_SECONDS[quick])?,
             mix_row_bytes: words.number("--mix-row-bytes", 0)?,
-            update_time_max: seconds(words, "--update-seconds", UPDATE_SECONDS[quick])?,
+            update_time_max: update_time_max(words, UPDATE_SECONDS[quick])?,
             soak_time: seconds(words, "--soak-seconds", SOAK_SECONDS[quick])?,
             window: seconds(words, "--window-seconds", WINDOW_SECONDS[quick])?,
             update_columns: words.number("--update-columns", 3)?,
@@ -215,21 +217,32 @@ impl Settings {
         names.iter().map(|name| Configuration::named(name, &self.switches, self.scheduler.as_deref())).collect()
     }
 
+    /// These settings with commits that do not wait for the log.
+    pub(super) fn asynchronous(&self) -> Settings {
+        Settings { durability: Durability::Async, ..self.clone() }
+    }
+
     /// How a database of a configuration is opened.
     pub(super) fn options(&self, configuration: &Configuration) -> Options {
         let mut options = self.memory_limit_bytes.map_or_else(Options::default, Options::with_memory_limit);
         options.durability = self.durability;
         if configuration.keeps_rows() {
-            // What is never converted is never freed, and a checkpoint would convert it.
-            options.row_memory_bytes = KEPT_BYTES;
+            // What is never converted is never freed, and a checkpoint would convert it. All of it must fit in half of
+            // the limit: with a part of it for the cache and one for queries that is all that there is.
+            options.row_memory_bytes = self.memory_limit_bytes.map_or(KEPT_BYTES, |limit| limit / 2);
             options.checkpoint_log_bytes = KEPT_BYTES;
         }
         options
     }
 }
 
-/// Memory and log of row tables that are never converted, at most.
+/// Log of row tables that are never converted, and their memory without a limit, at most.
 const KEPT_BYTES: u64 = 64 << 30;
+
+fn update_time_max(words: &mut Arguments, default: u64) -> Result<Duration, Failure> {
+    let time = seconds(words, "--update-seconds", default)?;
+    Ok(if time.is_zero() { Duration::MAX } else { time })
+}
 
 fn seconds(words: &mut Arguments, name: &str, default: u64) -> Result<Duration, Failure> {
     Ok(Duration::from_secs(words.number(name, default)?))

@@ -3,13 +3,21 @@
 //! ```text
 //!   INSERT a new key · UPDATE any · upsert any · DELETE the lowest key        beside SQL3, SQL4, SQL5
 //!   per window of 10 s    p99 of the queries, writes/s, reads/s, most resident memory, most bytes on disk
+//!                         and how fast the host is: a loop of additions, a sync of 4 KiB
 //!   at the end            VACUUM, checkpoint: the bytes that the live rows need
 //! ```
 //!
 //! The paper's mix only adds rows, and a table that grows makes its scans longer by itself; a DELETE per INSERT keeps
 //! the number of rows.
+//!
+//! 1. Resident memory is the process's without the clients' histograms, which grow with the number of windows.
+//! 2. The probe of the host runs once in a window, between two samples: a slow host is not a slow engine.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use weft_env::{Env, File, OpenMode};
 
 use super::Settings;
 use super::lines::Lines;
@@ -33,6 +41,43 @@ struct Peak {
     space_bytes: u64,
     log_bytes: u64,
     row_memory_bytes: u64,
+    spin: Duration,
+    sync: Duration,
+}
+
+/// How fast the host is.
+struct Probe {
+    file: Arc<dyn File>,
+}
+
+/// Additions of a probe: a millisecond or two.
+const SPINS: u64 = 2_000_000;
+/// Bytes that a probe writes and syncs.
+const SYNCED: [u8; 4096] = [7; 4096];
+
+impl Probe {
+    /// With a file beside the database's directory.
+    fn new(trial: &Trial) -> Result<Probe, Failure> {
+        let path = trial.dir.with_extension("probe");
+        let failed = |error| Failure::io(format!("cannot make {}", path.display()), &error);
+        let fs = Env::real().fs;
+        let file = fs.open(&path, OpenMode::CreateNew).map_err(failed)?;
+        fs.remove(&path).map_err(failed)?;
+        Ok(Probe { file })
+    }
+
+    fn spin(&self) -> Duration {
+        let begun = Instant::now();
+        std::hint::black_box((0..SPINS).fold(0_u64, |sum, number| std::hint::black_box(sum.wrapping_add(number))));
+        begun.elapsed()
+    }
+
+    fn sync(&self) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        let written = self.file.write_at(&SYNCED, 0).and_then(|()| self.file.sync_data());
+        written.map_err(|error| Failure::io("cannot sync the probe's file".to_owned(), &error))?;
+        Ok(begun.elapsed())
+    }
 }
 
 /// The mix, sampled every second.
@@ -44,6 +89,8 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     trial.settle()?;
     let mut mix = Mix::new(settings, &trial)?;
     let mut peaks: Vec<Peak> = Vec::new();
+    let own_bytes = AtomicU64::new(0);
+    let probe = Probe::new(&trial)?;
     let plan = Plan {
         writes: &WRITES,
         rates: Rates::default(),
@@ -51,14 +98,17 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
         queries: 0,
         window: settings.window,
         sample: SAMPLE,
+        own_bytes: &own_bytes,
     };
-    let ran = mix.run(&plan, |time| {
+    let sample = |time: Duration| {
         let window = (time.as_nanos() / settings.window.as_nanos()) as usize;
         if peaks.len() <= window {
             peaks.resize(window + 1, Peak::default());
+            peaks[window].probe(&probe)?;
         }
-        peaks[window].sample(&trial)
-    })?;
+        peaks[window].sample(&trial, own_bytes.load(Ordering::Relaxed))
+    };
+    let ran = mix.run(&plan, sample, || Ok(true))?;
     put(lines, &ran, &peaks, settings.window);
     let (count, sum) = mix.expected();
     trial.expect(count, sum)?;
@@ -75,9 +125,15 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 impl Peak {
-    fn sample(&mut self, trial: &Trial) -> Result<(), Failure> {
+    fn probe(&mut self, probe: &Probe) -> Result<(), Failure> {
+        self.spin = probe.spin();
+        self.sync = probe.sync()?;
+        Ok(())
+    }
+
+    fn sample(&mut self, trial: &Trial, own_bytes: u64) -> Result<(), Failure> {
         let status = trial.database.status();
-        self.resident_bytes = self.resident_bytes.max(process::resident_bytes()?);
+        self.resident_bytes = self.resident_bytes.max(process::resident_bytes()?.saturating_sub(own_bytes));
         self.space_bytes = self.space_bytes.max(directory_bytes(&trial.dir)?);
         self.log_bytes = self.log_bytes.max(status.log_bytes);
         self.row_memory_bytes = self.row_memory_bytes.max(status.row_memory_bytes);
@@ -100,6 +156,8 @@ fn put(lines: Lines, ran: &Ran, peaks: &[Peak], window: Duration) {
             }
         }
         let Some(peak) = peaks.get(number).filter(|peak| peak.resident_bytes > 0) else { continue };
+        lines.put(start_s, "host_spin", peak.spin.as_secs_f64() * 1e6, "us");
+        lines.put(start_s, "host_sync", peak.sync.as_secs_f64() * 1e6, "us");
         lines.put(start_s, "resident", peak.resident_bytes as f64, "bytes");
         lines.put(start_s, "space", peak.space_bytes as f64, "bytes");
         lines.put(start_s, "log", peak.log_bytes as f64, "bytes");

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   row 7 of table_1     col_0 = 7   col_1 = integer(7, 1) ... col_15   col_16 = string(7, 1) = "s6190" ... col_30
-//!   row of 4 KB          the strings are 268 hexadecimal digits of mix(7, 1,000 · k + j), k = 1, 2, ...
+//!   row of 4 KB          the strings are 268 letters of words, four by each mix(7, 1,000 · k + j), k = 1, 2, ...
+//!                        a word's number is the product of two bytes / 256: few are frequent, as in people's texts
 //!   scattered(0..N)      0..N in an order in which neighbours are far from each other; each number once
 //! ```
 //!
 //! `bench/synchrostore/data.py` has the same formulas.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
 use weft::Value;
@@ -24,6 +25,13 @@ const NARROW_BYTES: u64 = 8 + 4 * COLUMNS_EACH;
 
 /// About the bytes of a row of short strings.
 const SHORT_ROW_BYTES: u64 = NARROW_BYTES + 5 * COLUMNS_EACH;
+
+/// The 256 words that wide texts are made of, frequent ones first.
+fn words() -> &'static [&'static str] {
+    static WORDS: LazyLock<Vec<&'static str>> =
+        LazyLock::new(|| include_str!("../../../../../bench/words.txt").lines().collect());
+    &WORDS
+}
 
 /// How wide the rows of a table are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,11 +64,14 @@ impl Shape {
             return data::string(row, column);
         }
         let mut text = String::with_capacity(self.text_chars as usize + 16);
-        for word in 1.. {
+        for four in 1.. {
             if text.len() as u64 >= self.text_chars {
                 break;
             }
-            text.push_str(&format!("{:016x}", data::mix(row, 1_000 * word + column)));
+            for [left, right] in data::mix(row, 1_000 * four + column).to_be_bytes().as_chunks().0 {
+                text.push_str(words()[usize::from(*left) * usize::from(*right) / 256]);
+                text.push(' ');
+            }
         }
         text.truncate(self.text_chars as usize);
         text
@@ -138,7 +149,7 @@ mod tests {
         assert_eq!(places, SCATTERED, "synchrostore/data.py has the same numbers");
     }
 
-    const WIDE_7_3: &str = "c2f77189e10f0b83c49b";
+    const WIDE_7_3: &str = "hand some as a both ";
     const SCATTERED: [u64; 8] = [0, 44, 515, 728, 39, 654, 847, 31];
 
     #[test]

@@ -158,12 +158,16 @@ impl Trial {
 
     /// Starts no more jobs and waits until none runs.
     pub(super) fn rest(&self) -> Result<(), Failure> {
-        let mut session = self.database.session()?;
-        session.execute("SET scheduler = 'off'")?;
-        while self.number("SELECT count(*) FROM weft_jobs WHERE state = 'running'")? > 0 {
+        while !self.rests()? {
             std::thread::sleep(IDLE_TIME / 100);
         }
         Ok(())
+    }
+
+    /// Starts no more jobs; whether none runs.
+    pub(super) fn rests(&self) -> Result<bool, Failure> {
+        self.database.session()?.execute("SET scheduler = 'off'")?;
+        Ok(self.number("SELECT count(*) FROM weft_jobs WHERE state = 'running'")? == 0)
     }
 
     /// Lets the configuration's scheduler start jobs again.

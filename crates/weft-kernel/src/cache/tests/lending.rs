@@ -6,7 +6,7 @@ const CACHE: u64 = 320_000;
 
 fn parts(is_on: bool) -> (Arc<CachePool>, Arc<RowBudget>, Lending) {
     let (cache, budget) = (Arc::new(CachePool::new(CACHE)), Arc::new(RowBudget::new(ROWS)));
-    let lending = Lending::new(cache.clone(), budget.clone(), is_on);
+    let lending = Lending::new(cache.clone(), &budget, &Arc::default(), is_on);
     (cache, budget, lending)
 }
 

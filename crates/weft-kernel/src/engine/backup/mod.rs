@@ -50,6 +50,7 @@ pub use list::Backup;
 pub use restore::{backups, check_backup, restore};
 pub use take::BackupSummary;
 
+pub(super) use source::test_data_file;
 pub(super) use take::backup;
 
 pub(crate) use pins::FilePins;

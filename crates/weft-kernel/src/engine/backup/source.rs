@@ -115,7 +115,7 @@ fn files_of(changes: &[u8], files: &mut Vec<(TableId, FileId)>) -> Result<()> {
 }
 
 /// Tests every checksum of a copied data file. One of a table that is not in `tables` has that of the copy only.
-pub(super) fn test_data_file(
+pub(in crate::engine) fn test_data_file(
     core: &Core,
     tables: &BTreeMap<TableId, TableRef>,
     path: &Path,

@@ -74,8 +74,11 @@ impl Taking<'_> {
         // its cuts are (backup 1, 3).
         let log = self.core.log.keep();
         let pin = FilePin::all(&self.core.env, &self.core.services);
-        let manifest = self.core.manifest.snapshot()?;
+        let mut manifest = self.core.manifest.snapshot()?;
         let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
+        // The log names edits that came after the manifest's moment: the copy goes without them, as a crash before them
+        // would, and says so (ends 2).
+        manifest.raise_edits(self.core.manifest.edit_count().load(std::sync::atomic::Ordering::Acquire));
         self.tables = self.core.catalog.all().into_iter().map(|table| (table.def.id, table)).collect();
         BackupStep::Begun.reached();
         let content = self.copy_log(extent, &manifest)?;

@@ -133,11 +133,28 @@ fn an_asynchronous_commit_survives_a_full_disk_in_memory() {
 }
 
 #[test]
-fn a_job_that_fails_otherwise_stops_the_engine_with_its_reason() {
+fn a_job_that_fails_otherwise_stops_nobody_and_is_tried_again() {
     run(1, by_hand(), |simulation, engine| {
         put(&engine, "t", 1, 1).unwrap();
         engine.freeze().unwrap();
         simulation.faults().fail_sync("t1-", 1);
+        let error = engine.run_jobs().unwrap_err();
+        assert_eq!(error.code(), Code::Io);
+        assert!(error.message().contains("job Convert") && error.message().contains("\"t\""), "{error}");
+        assert_eq!((engine.status().poisoned, engine.status().jobs_resting), (None, 1));
+        put(&engine, "t", 1, 2).unwrap();
+        engine.run_jobs().unwrap();
+        assert_eq!(engine.status().jobs_resting, 0);
+        engine.close().unwrap();
+    });
+}
+
+#[test]
+fn a_failed_sync_of_the_manifest_stops_the_engine_with_its_reason() {
+    run(1, by_hand(), |simulation, engine| {
+        put(&engine, "t", 1, 1).unwrap();
+        engine.freeze().unwrap();
+        simulation.faults().fail_sync("MANIFEST", 1);
         let error = engine.run_jobs().unwrap_err();
         assert_eq!(error.code(), Code::Poisoned);
         assert!(error.message().contains("job Convert"), "{error}");
@@ -145,4 +162,73 @@ fn a_job_that_fails_otherwise_stops_the_engine_with_its_reason() {
         assert_eq!(again.message(), error.message(), "the first cause is kept");
         assert_eq!(engine.close().unwrap_err().code(), Code::Poisoned);
     });
+}
+
+/// Memory that cannot be carried to files is that of one table: others are not kept waiting for it.
+#[test]
+fn a_table_whose_memory_cannot_be_freed_is_refused_and_others_go_on() {
+    let options = EngineOptions { row_memory_bytes: 400_000, row_table_bytes: 20_000, ..by_hand() };
+    run(2, options, |simulation, engine| {
+        create(&engine, &["other"]).unwrap();
+        simulation.faults().refuse_opens("t1-");
+        engine.freeze().unwrap();
+        let mut refused = None;
+        for k in 0..20_000 {
+            match put(&engine, "t", k, k) {
+                Ok(_) => {}
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
+            if k % 100 == 0 {
+                engine.freeze().unwrap();
+                let _ = engine.run_jobs();
+            }
+        }
+        let error = refused.expect("it is refused at some point");
+        assert_eq!(error.code(), Code::OutOfMemory, "{error}");
+        assert!(error.message().contains("\"t\"") && error.message().contains("job Convert"), "{error}");
+        for k in 0..2000 {
+            put(&engine, "other", k, k).unwrap();
+            if k % 200 == 0 {
+                engine.freeze().unwrap();
+                let _ = engine.run_jobs();
+            }
+        }
+        simulation.faults().clear();
+        engine.run_jobs().unwrap();
+        put(&engine, "t", 30_000, 1).unwrap();
+        engine.checkpoint().unwrap();
+    });
+}
+
+#[test]
+fn a_large_transaction_that_meets_a_full_disk_lets_the_log_go() {
+    for seed in 0..10 {
+        let options = EngineOptions {
+            log_segment_bytes: 8192,
+            checkpoint_log_bytes: 16_384,
+            log_batch_bytes: 2000,
+            log_chunk_bytes: 500,
+            ..by_hand()
+        };
+        run(seed, options, |simulation, engine| {
+            put(&engine, "t", 1, 1).unwrap();
+            simulation.faults().fill_disk();
+            let mut txn = engine.begin().unwrap();
+            let t = txn.table("t").unwrap();
+            for k in 100..2000 {
+                txn.insert(&t, &crate::testing::row(&t, k, k)).unwrap();
+            }
+            assert_eq!(txn.commit().unwrap_err().code(), Code::DiskFull);
+            simulation.faults().set_capacity(None);
+            for k in 0..600 {
+                put(&engine, "t", k % 50, k).unwrap();
+            }
+            engine.checkpoint().unwrap();
+            let kept = engine.status().log_bytes;
+            assert!(kept <= 16_384, "{kept} bytes of log are kept");
+        });
+    }
 }

@@ -4,7 +4,14 @@
 use std::panic::catch_unwind;
 
 use super::crash::{lives, writers_and_readers};
+use super::retention::{
+    a_log_that_is_held_makes_no_table_freeze, an_index_under_construction_is_flushed_and_keeps_no_log,
+};
 use crate::fault::{Fault, plant};
+use crate::txn::tests::bounded::forgotten_commits_count_by_table;
+
+/// How many seeds a fault may take; tests without one fail at the first.
+const SEEDS: u64 = 60;
 
 fn caught(fault: Fault, seeds: u64, body: fn(u64)) -> bool {
     plant(Some(fault));
@@ -20,7 +27,12 @@ fn planted_faults_are_caught() {
     let crash_test: fn(u64) = |seed| {
         let _counts = lives(seed);
     };
-    let faults: [(Fault, fn(u64)); 6] = [
+    let faults: [(Fault, fn(u64)); 11] = [
+        (Fault::OverlookBuilding, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::ForgetBuildingCut, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::ListBuiltEarly, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::FreezeAlways, |_| a_log_that_is_held_makes_no_table_freeze()),
+        (Fault::ForgetCommits, |_| forgotten_commits_count_by_table()),
         (Fault::SkipLogSync, crash_test),
         (Fault::AckBeforeDurable, crash_test),
         (Fault::SkipManifestSync, crash_test),
@@ -29,6 +41,6 @@ fn planted_faults_are_caught() {
         (Fault::ForgetKeyLock, writers_and_readers),
     ];
     let missed: Vec<&str> =
-        faults.iter().filter(|(fault, body)| !caught(*fault, 60, *body)).map(|(fault, _)| fault.name()).collect();
+        faults.iter().filter(|(fault, body)| !caught(*fault, SEEDS, *body)).map(|(fault, _)| fault.name()).collect();
     assert!(missed.is_empty(), "not caught: {missed:?}");
 }

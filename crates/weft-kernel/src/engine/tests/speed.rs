@@ -61,6 +61,7 @@ fn speed_of_uncontended_locks() {
         follows: false,
         wait,
         cancel: None,
+        holds_slot: false,
         clock: &*clock,
         what: &|| String::new(),
     };
@@ -69,4 +70,102 @@ fn speed_of_uncontended_locks() {
         locks.acquire(LockName::key(weft_format::TableId(1), &i.to_be_bytes()), &request, &mut held).unwrap();
         locks.release(txn, &mut held);
     });
+}
+
+/// Runs `body` in so many threads for a second; how often it ran, per second.
+fn rate(clients: u64, body: impl Fn(u64, &std::sync::atomic::AtomicBool) -> u64 + Sync) -> u64 {
+    let (stop, barrier) = (std::sync::atomic::AtomicBool::new(false), std::sync::Barrier::new(clients as usize + 1));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|client| {
+                let (body, stop, barrier) = (&body, &stop, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    body(client, stop)
+                })
+            })
+            .collect();
+        barrier.wait();
+        let start = Instant::now();
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let elapsed = start.elapsed().as_secs_f64();
+        let count: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        (count as f64 / elapsed) as u64
+    })
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_a_hot_lock() {
+    use crate::lock::{ColumnSet, HeldLocks, LockMode, LockName, LockRequest, LockTable, Wait};
+    let clock = Env::real().clock;
+    for (kind, mode) in [
+        ("exclusive", LockMode::EXCLUSIVE),
+        ("of a column", LockMode::columns(ColumnSet::NONE, [1].into_iter().collect())),
+    ] {
+        for clients in [10, 100, 1000] {
+            let locks = LockTable::new();
+            let done = rate(clients, |client, stop| {
+                let (cancel, mut held) = (crate::CancelToken::new(), HeldLocks::default());
+                let mut count = 0;
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let txn = weft_format::TxnId(client + 1);
+                    let wait = Wait::AtMost(std::time::Duration::ZERO);
+                    let (clock, what) = (&*clock, &|| String::new());
+                    let request = LockRequest {
+                        txn,
+                        mode,
+                        follows: false,
+                        wait,
+                        cancel: Some(&cancel),
+                        holds_slot: false,
+                        clock,
+                        what,
+                    };
+                    locks.acquire(LockName::key(weft_format::TableId(1), b"hot"), &request, &mut held).unwrap();
+                    locks.release(txn, &mut held);
+                    count += 1;
+                }
+                count
+            });
+            println!("{clients} clients on one lock, {kind}: {done}/s");
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_a_hot_row() {
+    use crate::lock::{ColumnSet, LockMode};
+    for clients in [1, 10, 100, 1000] {
+        let scratch = Scratch::new("speed-hot");
+        let options = EngineOptions { log_segment_bytes: 16 << 20, row_memory_bytes: 4 << 30, ..by_hand() };
+        let engine = Engine::open(Env::real(), scratch.path(), vec![Arc::new(MemoryMethod)], options).unwrap();
+        create(&engine, &["t"]).unwrap();
+        crate::testing::put(&engine, "t", 1, 0).unwrap();
+        let of_v = LockMode::columns([1].into_iter().collect::<ColumnSet>(), [1].into_iter().collect());
+        let done = rate(clients, |_, stop| {
+            let mut count = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut txn = engine.begin_at(crate::IsolationLevel::ReadCommitted).unwrap();
+                txn.set_cancel(crate::CancelToken::new());
+                txn.set_lock_timeout(std::time::Duration::ZERO);
+                let t = txn.table("t").unwrap();
+                let add = |txn: &mut crate::Transaction| {
+                    txn.begin_statement(true)?;
+                    txn.refresh_snapshot()?;
+                    let before = txn.lock_only_row(&t, &key(&t, 1), of_v, txn.lock_wait())?.expect("the row is there");
+                    let weft_format::ValueRef::Int(v) = t.codec.get(&before, 1) else { panic!("not a number") };
+                    txn.update_columns(&t, &key(&t, 1), &row(&t, 1, v + 1), of_v)
+                };
+                while let Err(error) = add(&mut txn) {
+                    assert_eq!(error.code(), weft_format::Code::SerializationFailure, "{error}");
+                }
+                count += u64::from(txn.commit().is_ok());
+            }
+            count
+        });
+        println!("{clients} clients on one row: {done} commits/s");
+    }
 }

@@ -107,23 +107,31 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
     }
     let (manifest, mut recovered) = Manifest::open(env, dir).unwrap();
     let manifest = Arc::new(manifest.rewritten_above(2000));
-    manifest.connect(Hooks { flush: Box::new(|| Ok(())), fold: Box::new(|_, payloads| fold_payloads(payloads)) });
+    manifest.settle().unwrap();
+    manifest.connect(Hooks {
+        flush: Box::new(|| Ok(weft_format::Lsn(0))),
+        name_edits: Box::new(|| Ok(())),
+        fold: Box::new(|_, payloads| fold_payloads(payloads)),
+    });
     let cache = Arc::new(CachePool::new(cache_bytes));
     let names = env.fs.list(dir).unwrap();
     let files = names.iter().filter_map(|name| parse_file_name(name)).map(|(_, file)| file);
     let next_file = files.fold(recovered.file_max, FileId::max).next();
     let row_budget = Arc::new(RowBudget::new(1 << 30));
     let services = Services {
+        account: Arc::default(),
         dir: dir.to_owned(),
         manifest,
         cache: cache.clone(),
         block_cache: cache,
+        handles: weft_env::Handles::new(env.fs.clone(), 16),
         options: EngineOptions::default(),
         timeline: Arc::new(Timeline::new(recovered.cut_max)),
         load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), 2, SchedulerMode::Cost)),
         row_budget,
         next_file: AtomicU64::new(next_file.0),
         wake: Wake::default(),
+        poison: Default::default(),
         pins: crate::engine::FilePins::default(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())

@@ -1,3 +1,5 @@
+mod circles;
+
 use super::*;
 use weft_env::Env;
 use weft_format::TableId;
@@ -19,6 +21,7 @@ impl Locks {
             follows: false,
             wait: Wait::AtMost(Duration::from_millis(20)),
             cancel: None,
+            holds_slot: false,
             clock: &*self.clock,
             what: &|| "it".into(),
         };
@@ -65,6 +68,7 @@ fn two_upgrades_are_a_deadlock() {
         follows: false,
         wait: Wait::AtMost(Duration::ZERO),
         cancel: None,
+        holds_slot: false,
         clock: &*locks.clock,
         what: &|| "it".into(),
     };
@@ -100,6 +104,7 @@ fn waiters_are_served_in_order_and_none_is_forgotten() {
                     follows: false,
                     wait: Wait::AtMost(Duration::ZERO),
                     cancel: None,
+                    holds_slot: false,
                     clock: &*locks.clock,
                     what: &|| "it".into(),
                 };
@@ -161,6 +166,7 @@ fn who_never_waits_is_told_who_holds_the_lock() {
         follows: false,
         wait: Wait::Never,
         cancel: None,
+        holds_slot: false,
         clock: &*locks.clock,
         what: &|| "it".into(),
     };

@@ -109,7 +109,7 @@ fn a_block_inside_user_data_is_not_taken_for_one() {
         let lsn = log.durable_lsn().0 + 32 + 21 + 3;
         assert_eq!(lsn % 8, 0);
         let mut block = vec![0; layout::block_bytes(0)];
-        let header = layout::BlockHeader { lsn: Lsn(lsn), durable: Lsn(lsn), epoch: 1, payload_bytes: 0 };
+        let header = layout::BlockHeader { lsn: Lsn(lsn), edits: 0, epoch: 1, payload_bytes: 0 };
         header.encode(0, &mut block);
         let row = [&[0; 3][..], &block].concat();
         let ticket = log.append_waited(&Record::Commit { txn: TxnId(2), ts: Timestamp(2), changes: &row }).unwrap();

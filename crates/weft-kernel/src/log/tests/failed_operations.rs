@@ -67,3 +67,17 @@ fn failing(nth: u64, count: u64) {
         commit(&open(&env), 40, 500).unwrap();
     });
 }
+
+#[test]
+fn a_removal_that_failed_may_have_had_its_effect() {
+    let simulation = simulation(3);
+    run(&simulation, |env| {
+        let log = open(&env);
+        (1..=20).for_each(|ts| assert!(commit(&log, ts, 500).is_ok(), "commit {ts}"));
+        env.fs.remove(&dir().join(segment_name(Lsn(0)))).unwrap();
+        assert!(log.truncate_before(Timestamp(9)).unwrap() > 1, "the others go, too");
+        let (records, _) = read_all(&env).unwrap();
+        assert!(records.contains(&Owned::Commit(10, 10, payload(10, 500))));
+        assert_eq!(log.check().unwrap(), Vec::<String>::new());
+    });
+}

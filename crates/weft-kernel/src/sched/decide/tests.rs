@@ -2,6 +2,7 @@ use super::*;
 use crate::sched::forecast::{Lately, PlanForecast, RunningPlan, Stage, forecast};
 use crate::sched::phi::{OperatorKind, PhiSet};
 use crate::table::{JobKind, Price};
+use weft_format::TableId;
 
 fn offer(kind: JobKind, table: u32, cpu_ms: u64, dead_rows: u64) -> JobOffer {
     let memory_freed_bytes = if kind.frees_memory() { 4 << 20 } else { 0 };
@@ -40,7 +41,6 @@ impl Case {
             mode: self.mode,
             offers: &offered,
             running: &self.running,
-            paused: &[],
             debts: self.debts,
             forecast: &self.forecast,
         })
@@ -116,7 +116,6 @@ fn debt_makes_progress_certain() {
             Offered { offer: &always[1], waited_us: 31e6, expected_us: 7e4 },
         ],
         running: &[],
-        paused: &[],
         debts: Debts { memory: 0.4, log: 0.0 },
         forecast: &full().forecast,
     });

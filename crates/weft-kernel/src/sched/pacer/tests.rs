@@ -115,6 +115,29 @@ fn patience_ends_where_cores_are_never_idle_and_comes_back() {
 }
 
 #[test]
+fn patience_is_not_saved_up_while_another_scheduler_has_its_turn() {
+    let (clock, _, load, mut pacer) = load();
+    let paused_nanos = |pacer: &mut Pacer, turn_nanos: u64| {
+        let (begun, mut paused) = (clock.monotonic_nanos(), 0);
+        while clock.monotonic_nanos() - begun < turn_nanos {
+            paused += pause_after(&clock, pacer, MS / 2);
+        }
+        paused
+    };
+    let query = load.begin(plan_of(1e6));
+    let _waiting = query.waiting();
+    paused_nanos(&mut pacer, 20_000 * MS);
+    for _ in 0..3 {
+        load.set_mode(SchedulerMode::Off);
+        clock.advance(5_000 * MS);
+        load.set_mode(SchedulerMode::Cost);
+        let paused = paused_nanos(&mut pacer, 5_000 * MS);
+        let share = paused as f64 / (5_000 * MS) as f64;
+        assert!((0.11..0.14).contains(&share), "an eighth of its own turn: {share}");
+    }
+}
+
+#[test]
 fn beside_short_queries_without_end_a_conversion_works_half_of_its_time() {
     let (clock, _, load, _) = load();
     let _freeing = load.freeing();

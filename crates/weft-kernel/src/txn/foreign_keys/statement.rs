@@ -278,7 +278,7 @@ impl Transaction {
     }
 
     /// Calls `read` with a snapshot of everything published now.
-    pub(super) fn at_newest<T>(&self, read: impl FnOnce(Timestamp) -> Result<T>) -> Result<T> {
+    pub(in crate::txn) fn at_newest<T>(&self, read: impl FnOnce(Timestamp) -> Result<T>) -> Result<T> {
         let timeline = &self.core().timeline;
         let newest = timeline.register();
         let result = read(newest);
@@ -292,7 +292,7 @@ impl Transaction {
     }
 
     /// The row of a key as this transaction would leave it.
-    pub(super) fn current_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+    pub(in crate::txn) fn current_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
         match self.own_staged(t, key) {
             Some(staged) => self.row_of(t, key, staged),
             None if self.has_built(t) => self.committed_row(t, key),

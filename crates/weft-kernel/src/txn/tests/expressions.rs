@@ -401,7 +401,7 @@ fn random_histories_agree_with_a_map() {
 
 fn value_of(expr: &Expr, row: &[i64; 4]) -> Result<Value> {
     let values: Vec<Value> = row.iter().map(|&v| if v == 0 { Value::Null } else { Value::Int(v) }).collect();
-    expr.eval(&values, &EvalContext::NONE)
+    expr.eval(&values, &EvalContext::none())
 }
 
 fn evaluates(expr: &Expr, model: &BTreeMap<i64, [i64; 4]>, unique: bool) -> bool {

@@ -49,10 +49,14 @@ pub(super) fn jobs(engine: &Engine) -> Vec<Vec<Value>> {
             text(job.state.name()),
             job.started_micros.map_or(Value::Null, Value::Int),
             ms(job.duration_nanos),
-            ms(job.paused_nanos),
+            job.spent.map_or(Value::Null, |spent| ms(spent.paused_nanos)),
+            job.spent.map_or(Value::Null, |spent| ms(spent.thread_nanos)),
             Value::Float(job.price.cpu_us as f64 / 1e3),
+            job.spent.map_or(Value::Null, |spent| int(spent.read_bytes)),
             int(job.price.read_bytes),
+            job.spent.map_or(Value::Null, |spent| int(spent.written_bytes)),
             int(job.price.write_bytes),
+            int(job.price.memory_freed_bytes),
             text(job.reason),
         ]
     };

@@ -14,7 +14,7 @@ use crate::ddl::sequence::NewSequence;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
 use crate::parse::fold;
-use crate::row::{bind_check, bind_default, table_scope};
+use crate::row::{bind_check, bind_default, stored_default, table_scope};
 use crate::values::{array_of, value_at};
 
 /// Functions whose value differs from row to row.
@@ -66,6 +66,13 @@ impl Altering<'_> {
 
     /// Adds a column with what its default gives to the rows that are there.
     fn put_column(&mut self, ordinal: usize, column: Column, default: Option<String>) -> Result<()> {
+        let default = match default {
+            Some(text) => match stored_default(&text, &column, self.eval.local) {
+                Err(_) if is_volatile(&text) => Some(text),
+                stored => Some(stored?),
+            },
+            None => None,
+        };
         let bound = default.as_deref().map(|text| bind_default(text, &column)).transpose();
         let is_volatile = default.as_deref().is_some_and(is_volatile);
         let missing = match &bound {
@@ -172,8 +179,7 @@ impl Altering<'_> {
             }
             AlterColumnOperation::DropNotNull if is_identity => Err(of_identity()),
             AlterColumnOperation::SetDefault { value } => {
-                let text = value.to_string();
-                crate::ddl::create::check_default(self.txn, &text, &column)?;
+                let text = crate::ddl::create::check_default(self.txn, &value.to_string(), &column, self.eval.local)?;
                 self.alter(|def| {
                     def.defaults[ordinal] = Some(text);
                     Ok(())
@@ -264,8 +270,9 @@ impl Altering<'_> {
         schema.columns[ordinal].data_type = to;
         def.schema = Arc::new(schema);
         // What stands in the definition must fit the new type.
-        if let Some(default) = &def.defaults[ordinal] {
-            crate::ddl::create::check_default(self.txn, default, &def.schema.columns[ordinal]).map_err(|error| {
+        if let Some(default) = def.defaults[ordinal].take() {
+            let (column, local) = (&def.schema.columns[ordinal], self.eval.local);
+            let stored = crate::ddl::create::check_default(self.txn, &default, column, local).map_err(|error| {
                 if error.code() != Code::DatatypeMismatch {
                     return error;
                 }
@@ -276,6 +283,7 @@ impl Altering<'_> {
                 );
                 Error::new(Code::DatatypeMismatch, message)
             })?;
+            def.defaults[ordinal] = Some(stored);
         }
         let scope = table_scope(self.name(), &def.schema, crate::expr::Scope::empty());
         def.checks.iter().try_for_each(|(_, check)| bind_check(check, &scope).map(|_| ()))?;

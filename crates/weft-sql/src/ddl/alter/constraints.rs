@@ -15,7 +15,7 @@ use crate::ddl::create::{Building, free_check_name};
 use crate::ddl::foreign_keys::{NewForeignKey, resolve};
 use crate::notice::Notice;
 use crate::parse::fold;
-use crate::row::{bind_check, table_scope};
+use crate::row::{stored_check, table_scope};
 
 impl Altering<'_> {
     /// ADD CONSTRAINT
@@ -106,7 +106,7 @@ impl Altering<'_> {
         not_valid: bool,
     ) -> Result<()> {
         let scope = table_scope(self.name(), &self.table.def.schema, crate::expr::Scope::empty());
-        bind_check(&condition, &scope)?;
+        let condition = stored_check(&condition, &scope, self.eval.local)?;
         let name = match given {
             Some(name) if self.has_constraint(&name) => return Err(self.taken(&name)),
             Some(name) => name,

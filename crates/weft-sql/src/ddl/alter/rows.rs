@@ -31,6 +31,7 @@ pub(super) fn each_batch(
     let request = ScanRequest { view, projection, predicates, partition_count, batch_rows };
     for partition in &mut table.scan(request)?.partitions {
         while let Some(batch) = partition.next()? {
+            txn.check_goes_on()?;
             if !visit(batch)? {
                 return Ok(());
             }
@@ -85,6 +86,7 @@ pub(crate) fn rewrite(
     let arrow = new.schema.arrow(&columns);
     let mut batches = Vec::with_capacity(old.len());
     for batch in old {
+        txn.check_goes_on()?;
         let arrays = change(txn, &batch)?;
         let changed = RecordBatch::try_new(arrow.clone(), arrays);
         batches.push(changed.map_err(|error| Error::internal(format!("rows stored anew: {error}")))?);

@@ -136,7 +136,7 @@ fn many_locks_of_rows_become_one_of_the_table() {
     simulated(|env| {
         // An eighth is the locks of 512 rows, a third those of 1365.
         let options =
-            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 1 << 20, ..EngineOptions::default() };
+            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 768 << 10, ..EngineOptions::default() };
         let (engine, t) = table_in(open_with(&env, options));
         let insert = |k: i64| {
             let mut other = engine.begin().unwrap();
@@ -169,7 +169,7 @@ fn too_many_locks_of_rows_wait_for_the_table() {
     simulated(|env| {
         // A third is the locks of 682 rows.
         let options =
-            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 512 << 10, ..EngineOptions::default() };
+            EngineOptions { row_table_bytes: 64 << 10, row_memory_bytes: 384 << 10, ..EngineOptions::default() };
         let (engine, t) = table_in(open_with(&env, options));
         let mut other = engine.begin().unwrap();
         other.insert(&t, &row(&t, ROWS, 1)).unwrap();

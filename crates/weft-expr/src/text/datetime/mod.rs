@@ -1,12 +1,27 @@
-//! Dates and timestamps: the proleptic Gregorian calendar, ISO 8601 and what PostgreSQL makes of it.
+//! Dates and timestamps: the proleptic Gregorian calendar, and their texts.
+//!
+//! ```text
+//!   '2024-03-09 14:30:00+01'      ISO 8601, what programs write: read here, in one pass
+//!   'Sat Mar 9 14:30 2024 CET'    every other form of PostgreSQL's: tokens, words, decode
+//! ```
 //!
 //! The calendar arithmetic is Howard Hinnant's (days_from_civil, civil_from_days): eras of 400 years starting in March.
+
+mod decode;
+mod print;
+mod tokens;
+mod words;
+
+pub(crate) use print::{write_date, write_time, write_timestamp, write_timestamptz, write_xsd};
 
 use weft_format::{Code, DataType, Error, Result};
 
 use super::{shorten, type_name};
+use crate::style::Local;
+use decode::decode;
 
 const DAY_MICROS: i64 = 86_400_000_000;
+pub(crate) const DAY_SECONDS: i64 = 86_400;
 
 /// Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Year 0 is 1 BC.
 pub fn days_of(year: i64, month: u32, day: u32) -> i64 {
@@ -31,31 +46,79 @@ pub fn date_parts(days: i64) -> (i64, u32, u32) {
 }
 
 /// Reads a date; a time behind it is read and dropped, as PostgreSQL does.
-pub fn parse_date(text: &str) -> Result<i64> {
-    let mut reader = Reader::new(text, DataType::Date);
-    let days = reader.date()?;
-    reader.time_and_zone()?;
-    Ok(days)
+pub fn parse_date(text: &str, local: &Local) -> Result<i64> {
+    match Reader::new(text, DataType::Date).iso() {
+        Some((days, ..)) => Ok(days),
+        None => {
+            let decoded = decode(text, DataType::Date, local)?;
+            decoded.days.ok_or_else(|| Reader::new(text, DataType::Date).invalid())
+        }
+    }
 }
 
 /// Reads a timestamp without time zone; an offset is read and ignored, as PostgreSQL does.
-pub fn parse_timestamp(text: &str) -> Result<i64> {
-    let mut reader = Reader::new(text, DataType::Timestamp);
-    let days = reader.date()?;
-    let (micros, _) = reader.time_and_zone()?;
-    Ok(days * DAY_MICROS + micros)
+pub fn parse_timestamp(text: &str, local: &Local) -> Result<i64> {
+    match Reader::new(text, DataType::Timestamp).iso() {
+        Some((days, micros, _)) => Ok(days * DAY_MICROS + micros),
+        None => {
+            let decoded = decode(text, DataType::Timestamp, local)?;
+            let days = decoded.days.ok_or_else(|| Reader::new(text, DataType::Timestamp).invalid())?;
+            Ok(days * DAY_MICROS + decoded.micros)
+        }
+    }
 }
 
-/// Reads a timestamp with time zone; without an offset it is UTC.
-pub fn parse_timestamptz(text: &str) -> Result<i64> {
-    let mut reader = Reader::new(text, DataType::TimestampTz);
-    let days = reader.date()?;
-    let (micros, offset_seconds) = reader.time_and_zone()?;
-    Ok(days * DAY_MICROS + micros - offset_seconds * 1_000_000)
+/// Reads a timestamp with time zone; without one it is the session's.
+pub fn parse_timestamptz(text: &str, local: &Local) -> Result<i64> {
+    let (wall_micros, east_seconds) = match Reader::new(text, DataType::TimestampTz).iso() {
+        Some((days, micros, Some(east_seconds))) => (days * DAY_MICROS + micros, east_seconds),
+        Some((days, micros, None)) => {
+            let wall_micros = days * DAY_MICROS + micros;
+            (wall_micros, local.style.zone.at_wall(wall_micros.div_euclid(1_000_000)).east_seconds.into())
+        }
+        None => {
+            let decoded = decode(text, DataType::TimestampTz, local)?;
+            let days = decoded.days.ok_or_else(|| Reader::new(text, DataType::TimestampTz).invalid())?;
+            (days * DAY_MICROS + decoded.micros, decoded.east_seconds)
+        }
+    };
+    Ok(wall_micros - east_seconds * 1_000_000)
 }
 
-/// Reads a time of day: microseconds. A date before it and an offset behind it are read and dropped, as in PostgreSQL.
-pub fn parse_time(text: &str) -> Result<i64> {
+/// Whether a text means the same in every session: ISO 8601, with an offset where that counts.
+pub(super) fn is_absolute(text: &str, data_type: DataType) -> bool {
+    if data_type == DataType::Time {
+        return parse_clock(text).is_ok();
+    }
+    match Reader::new(text, data_type).iso() {
+        Some((.., east_seconds)) => data_type != DataType::TimestampTz || east_seconds.is_some(),
+        None => false,
+    }
+}
+
+/// Whether a text of a date or timestamp means the present day or moment: `now`, `today`, ...
+pub fn reads_present(text: &str) -> bool {
+    let is_present =
+        |word: &str| ["now", "today", "tomorrow", "yesterday"].iter().any(|present| word.eq_ignore_ascii_case(present));
+    text.split(|c: char| !c.is_ascii_alphabetic()).any(is_present)
+}
+
+fn out_of_range(text: &str) -> Error {
+    Error::new(Code::DatetimeOverflow, format!("date/time field value out of range: \"{}\"", shorten(text)))
+        .hint("dates lie in the years 0001 to 9999")
+}
+
+/// Reads a time of day: microseconds. A date before it and a zone behind it are read and dropped, as in PostgreSQL.
+pub fn parse_time(text: &str, local: &Local) -> Result<i64> {
+    parse_clock(text).or_else(|wrong| {
+        let decoded = decode(text, DataType::Time, local);
+        decoded
+            .map(|decoded| decoded.micros)
+            .map_err(|other| if other.code() == Code::InvalidParameterValue { other } else { wrong })
+    })
+}
+
+fn parse_clock(text: &str) -> Result<i64> {
     let mut reader = Reader::new(text, DataType::Time);
     if text.trim().eq_ignore_ascii_case("allballs") {
         return Ok(0);
@@ -109,9 +172,26 @@ impl<'a> Reader<'a> {
     }
 
     fn out_of_range(&self) -> Error {
-        let text = shorten(self.text);
-        Error::new(Code::DatetimeOverflow, format!("date/time field value out of range: \"{text}\""))
-            .hint("dates lie in the years 0001 to 9999")
+        out_of_range(self.text)
+    }
+
+    /// The whole text as ISO 8601: days, microseconds of the day, seconds east of UTC if it says so. None: another
+    /// form, or a wrong one.
+    fn iso(&mut self) -> Option<(i64, i64, Option<i64>)> {
+        let days = self.date().ok()?;
+        if self.rest.is_empty() {
+            return Some((days, 0, None));
+        }
+        if !self.take(b' ') && !self.take(b'T') {
+            return None;
+        }
+        let micros = self.time().ok()?;
+        while self.take(b' ') {}
+        if self.rest.is_empty() {
+            return Some((days, micros, None));
+        }
+        let east_seconds = self.zone().ok()?;
+        self.rest.is_empty().then_some((days, micros, Some(east_seconds)))
     }
 
     fn take(&mut self, byte: u8) -> bool {
@@ -134,15 +214,6 @@ impl<'a> Reader<'a> {
     }
 
     fn date(&mut self) -> Result<i64> {
-        let word = self.text.trim().trim_start_matches(['+', '-']);
-        if ["infinity", "now", "today", "tomorrow", "yesterday", "epoch", "allballs"]
-            .iter()
-            .any(|name| word.eq_ignore_ascii_case(name))
-        {
-            let name = type_name(self.data_type);
-            return Err(Error::new(Code::FeatureNotSupported, format!("type {name} does not take \"{word}\""))
-                .hint("write the date in full; current_date and now() give the present one"));
-        }
         let leading = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (year, month, day) = if leading == 8 {
             let packed = self.number(8, 8)?;
@@ -158,32 +229,10 @@ impl<'a> Reader<'a> {
             }
             (year, month, self.number(1, 2)?)
         };
-        if self.rest.to_ascii_uppercase().ends_with(b" BC") {
-            return Err(self.out_of_range());
-        }
         if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
             return Err(self.out_of_range());
         }
         Ok(days_of(year, month as u32, day as u32))
-    }
-
-    /// `[ T]HH:MM[:SS[.ffffff]]` and an offset, both optional: microseconds of the day, seconds east of UTC.
-    fn time_and_zone(&mut self) -> Result<(i64, i64)> {
-        if self.rest.is_empty() {
-            return Ok((0, 0));
-        }
-        let separated = self.take(b'T') || self.take(b't') || self.take(b' ');
-        while self.take(b' ') {}
-        if !separated {
-            return Err(self.invalid());
-        }
-        let mut micros = 0;
-        if self.rest.first().is_some_and(u8::is_ascii_digit) {
-            micros = self.time()?;
-        }
-        while self.take(b' ') {}
-        let offset = self.zone()?;
-        if self.rest.is_empty() { Ok((micros, offset)) } else { Err(self.invalid()) }
     }
 
     fn time(&mut self) -> Result<i64> {
@@ -252,7 +301,7 @@ impl<'a> Reader<'a> {
                 -1
             }
             (false, None) => return Ok(0),
-            (false, Some(_)) => return Err(self.unknown_zone()),
+            (false, Some(_)) => return Err(self.invalid()),
         };
         let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (hours, minutes) = if count == 4 {
@@ -267,14 +316,6 @@ impl<'a> Reader<'a> {
             return Err(self.out_of_range());
         }
         Ok(sign * (hours * 3600 + minutes * 60 + seconds))
-    }
-
-    fn unknown_zone(&self) -> Error {
-        if !self.rest[0].is_ascii_alphabetic() {
-            return self.invalid();
-        }
-        Error::new(Code::FeatureNotSupported, format!("time zone name in \"{}\" is not supported", shorten(self.text)))
-            .hint("write an offset like +01:00, or UTC")
     }
 }
 

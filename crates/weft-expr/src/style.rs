@@ -1,0 +1,211 @@
+//! What texts of dates, times and intervals mean to a session: its time zone, its styles, and the present.
+//!
+//! ```text
+//!   DateStyle      'ISO, MDY'            'SQL, DMY'             'Postgres, MDY'             'German, DMY'
+//!   written        2024-03-10 14:00+01   10/03/2024 14:00 CET   Sun Mar 10 14:00 2024 CET   10.03.2024 14:00 CET
+//!   '01/02/2024'   2 January             1 February             2 January                   1 February
+//!
+//!   IntervalStyle   postgres               postgres_verbose                    sql_standard     iso_8601
+//!   written         1 year 2 days 03:00    @ 1 year 2 days 3 hours             +1-0 +2 +3:00    P1Y2DT3H
+//! ```
+//!
+//! What an engine reads and writes for itself (the catalog, messages, dumps) has [`Local::fixed`]: ISO, UTC.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use crate::zone::Zone;
+
+/// How dates and timestamps are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs)]
+pub enum DateStyle {
+    #[default]
+    Iso,
+    Sql,
+    Postgres,
+    German,
+}
+
+/// What comes first in `01/02/2003`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs)]
+pub enum DateOrder {
+    #[default]
+    Mdy,
+    Dmy,
+    Ymd,
+}
+
+/// How intervals are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs)]
+pub enum IntervalStyle {
+    #[default]
+    Postgres,
+    PostgresVerbose,
+    SqlStandard,
+    Iso8601,
+}
+
+/// A session's zone and styles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Style {
+    /// `TimeZone`
+    pub zone: Zone,
+    /// The first word of `DateStyle`.
+    pub dates: DateStyle,
+    /// The second one.
+    pub order: DateOrder,
+    /// `IntervalStyle`
+    pub intervals: IntervalStyle,
+}
+
+/// A session's zone and styles, and its present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Zone and styles.
+    pub style: Style,
+    /// The transaction's time: microseconds since 1970 UTC.
+    pub now_micros: i64,
+}
+
+static FIXED: LazyLock<Local> = LazyLock::new(|| Local { style: Style::default(), now_micros: 0 });
+
+impl Default for Style {
+    fn default() -> Style {
+        Style {
+            zone: Zone::utc(),
+            dates: DateStyle::default(),
+            order: DateOrder::default(),
+            intervals: IntervalStyle::default(),
+        }
+    }
+}
+
+impl Local {
+    /// ISO, UTC, and no present: what does not depend on a session.
+    pub fn fixed() -> &'static Local {
+        &FIXED
+    }
+}
+
+impl fmt::Display for DateStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DateStyle::Iso => "ISO",
+            DateStyle::Sql => "SQL",
+            DateStyle::Postgres => "Postgres",
+            DateStyle::German => "German",
+        })
+    }
+}
+
+impl fmt::Display for DateOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DateOrder::Mdy => "MDY",
+            DateOrder::Dmy => "DMY",
+            DateOrder::Ymd => "YMD",
+        })
+    }
+}
+
+impl fmt::Display for IntervalStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IntervalStyle::Postgres => "postgres",
+            IntervalStyle::PostgresVerbose => "postgres_verbose",
+            IntervalStyle::SqlStandard => "sql_standard",
+            IntervalStyle::Iso8601 => "iso_8601",
+        })
+    }
+}
+
+impl Style {
+    /// The value of `DateStyle`.
+    pub fn date_style(&self) -> String {
+        format!("{}, {}", self.dates, self.order)
+    }
+
+    /// Takes the words of a `DateStyle`; what they do not say stays. The error says what is wrong.
+    pub fn set_date_style(&mut self, text: &str) -> Result<(), String> {
+        let (mut dates, mut order) = (None, None);
+        let mut german = false;
+        let mut conflict = false;
+        for word in text.split(',').map(|word| word.trim().trim_matches('"').to_ascii_lowercase()) {
+            let mut style = |found| conflict |= dates.replace(found).is_some_and(|known| known != found);
+            match word.as_str() {
+                "iso" => style(DateStyle::Iso),
+                "sql" => style(DateStyle::Sql),
+                "german" => {
+                    style(DateStyle::German);
+                    german = true;
+                }
+                word if word.starts_with("postgres") => style(DateStyle::Postgres),
+                "default" => {
+                    let default = Style::default();
+                    dates = dates.or(Some(default.dates));
+                    order = order.or(Some(default.order));
+                }
+                word => {
+                    let found = match word {
+                        "ymd" => DateOrder::Ymd,
+                        "dmy" => DateOrder::Dmy,
+                        "mdy" | "us" => DateOrder::Mdy,
+                        word if word.starts_with("euro") => DateOrder::Dmy,
+                        word if word.starts_with("noneuro") => DateOrder::Mdy,
+                        word => return Err(format!("Unrecognized key word: \"{word}\".")),
+                    };
+                    conflict |= order.replace(found).is_some_and(|known| known != found);
+                }
+            }
+        }
+        if conflict {
+            return Err("Conflicting \"datestyle\" specifications.".to_owned());
+        }
+        if german {
+            order = order.or(Some(DateOrder::Dmy));
+        }
+        self.dates = dates.unwrap_or(self.dates);
+        self.order = order.unwrap_or(self.order);
+        Ok(())
+    }
+
+    /// Takes an `IntervalStyle`; none when there is none of this name.
+    pub fn set_interval_style(&mut self, text: &str) -> Option<()> {
+        self.intervals = match text.to_ascii_lowercase().as_str() {
+            "postgres" => IntervalStyle::Postgres,
+            "postgres_verbose" => IntervalStyle::PostgresVerbose,
+            "sql_standard" => IntervalStyle::SqlStandard,
+            "iso_8601" => IntervalStyle::Iso8601,
+            _ => return None,
+        };
+        Some(())
+    }
+
+    /// Takes a `TimeZone` as SET has it: a name, a POSIX string, hours east of UTC, or `interval '...'`; none when
+    /// there is no such zone.
+    pub fn set_zone(&mut self, text: &str) -> Option<()> {
+        self.zone = match text.get(..8) {
+            Some(word) if word.eq_ignore_ascii_case("interval") => {
+                let literal = text[8..].trim().strip_prefix('\'')?.strip_suffix('\'')?;
+                let interval = crate::text::parse_interval(literal, self).ok()?;
+                zone_of_interval(interval)?
+            }
+            _ => match text.trim().parse::<f64>() {
+                Ok(hours) if hours.abs() <= 168.0 => Zone::fixed((hours * 3600.0) as i32),
+                Ok(_) => return None,
+                Err(_) => Zone::find(text)?,
+            },
+        };
+        Some(())
+    }
+}
+
+/// The zone so far east of UTC; none when the interval has months or days.
+pub fn zone_of_interval(interval: weft_format::Interval) -> Option<Zone> {
+    let seconds = interval.micros / 1_000_000;
+    (interval.months == 0 && interval.days == 0 && seconds.abs() <= 168 * 3600)
+        .then(|| Zone::fixed(i32::try_from(seconds).unwrap_or(0)))
+}

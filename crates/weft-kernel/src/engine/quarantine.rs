@@ -1,0 +1,153 @@
+//! Going on without files that cannot be read: parts are taken out of their tables, indexes are made again.
+//!
+//! ```text
+//!   open ─ test every data file ─ t12-7.col: block 4 fails its checksum
+//!     rename t12-7.col → quarantine/t12-7.col, directories synced                 kept for whoever can read more of it
+//!     manifest edit {table 12, removed [7]}                                       the table is what the others say
+//!   open again: redo finds the rows of other parts; what changed lost rows has nothing to change
+//!     DROP and CREATE of each index with a run that cannot be read, in one transaction      no row is lost by it
+//!     checkpoint, check
+//! ```
+//!
+//! 1. Nobody else has the directory: it is opened, and no job runs until the end.
+//! 2. The file is renamed before the edit: a crash between the two leaves a table that misses a file, which the next
+//!    call takes out; after the edit an unnamed file would be removed by the next open.
+//! 3. Entries of lost rows in indexes are outdated ones, as those of deleted rows: readers look at the row, merges drop
+//!    them.
+//!
+//! Crash: at any moment; the call is made again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_expr::text;
+use weft_format::{Code, Error, FileId, Result, Timestamp, Value};
+
+use super::backup::test_data_file;
+use super::core::{Core, method};
+use super::handle::Engine;
+use super::options::EngineOptions;
+use crate::catalog::{TableDef, TableRef};
+use crate::manifest::Edit;
+use crate::services::file_name;
+use crate::table::Method;
+
+/// The directory, in that of the database, where files are kept that were taken out.
+pub const QUARANTINE: &str = "quarantine";
+
+/// What was taken out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quarantined {
+    /// The table, or index.
+    pub name: String,
+    /// The file's name; none: an index, which was made again.
+    pub file: Option<String>,
+    /// What is wrong with it.
+    pub error: String,
+    /// Rows that were alive in it at the table's last job.
+    pub rows: u64,
+    /// The lowest and the highest key in it, when its footer can be read.
+    pub keys: Option<(String, String)>,
+}
+
+/// What was done, and what is wrong still.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QuarantineReport {
+    /// Files that were taken out, and indexes that were made again.
+    pub taken: Vec<Quarantined>,
+    /// What a check finds afterwards, one line each.
+    pub findings: Vec<String>,
+}
+
+/// Takes the files that cannot be read out of a database that nobody has open, and checks what is left.
+pub fn quarantine(
+    env: &Env,
+    dir: &Path,
+    methods: &[Arc<dyn Method>],
+    options: &EngineOptions,
+) -> Result<QuarantineReport> {
+    let options = EngineOptions { workers: 0, repairing: true, ..options.clone() };
+    let open = || Engine::open(env.clone(), dir, methods.to_vec(), options.clone());
+    let mut report = QuarantineReport::default();
+    let mut engine = open()?;
+    for (relation, file, error) in unreadable(&engine.core, false)? {
+        report.taken.push(take_out(&engine.core, &relation, file, &error)?);
+    }
+    if !report.taken.is_empty() {
+        // What is in memory is not what the manifest says any more.
+        drop(engine);
+        engine = open()?;
+    }
+    let mut broken: Vec<(TableRef, Error)> = Vec::new();
+    for (relation, _, error) in unreadable(&engine.core, true)? {
+        if broken.iter().all(|(known, _)| known.id() != relation.id()) {
+            broken.push((relation, error));
+        }
+    }
+    for (relation, error) in broken {
+        let mut txn = engine.begin()?;
+        txn.rebuild_index(&relation)?;
+        txn.commit()?;
+        let (name, error) = (relation.def.name.clone(), error.message().to_owned());
+        report.taken.push(Quarantined { name, file: None, error, rows: 0, keys: None });
+    }
+    engine.checkpoint()?;
+    report.findings = engine.check()?;
+    engine.close()?;
+    Ok(report)
+}
+
+/// The files of tables, or of indexes, that cannot be read, and why.
+fn unreadable(core: &Arc<Core>, of_indexes: bool) -> Result<Vec<(TableRef, FileId, Error)>> {
+    let alive = core.catalog.all().into_iter().filter(|relation| relation.drop_ts() == Timestamp::MAX);
+    let relations = alive.filter(|relation| relation.as_index.is_some() == of_indexes);
+    let tables = relations.map(|relation| (relation.id(), relation)).collect();
+    let mut found = Vec::new();
+    for (id, file) in core.manifest.files() {
+        let Err(error) = test_data_file(core, &tables, &core.services.file_path(id, file), id, file) else { continue };
+        match error.code() {
+            Code::DataCorrupted | Code::Io | Code::UndefinedFile => {
+                found.push((tables[&id].clone(), file, error));
+            }
+            _ => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Takes a part out of its table (quarantine 2).
+fn take_out(core: &Core, relation: &TableRef, file: FileId, error: &Error) -> Result<Quarantined> {
+    let (id, def) = (relation.id(), &relation.def);
+    let name = file_name(id, file);
+    let path = core.dir.join(&name);
+    let payloads = core.manifest.payloads(id);
+    let handle = core.env.fs.open(&path, weft_env::OpenMode::Read).ok();
+    let out = method(&core.methods, &def.method)?.take_out(def, &payloads, file, handle)?;
+    keep(core, &path, &core.dir.join(QUARANTINE).join(&name))?;
+    let cut = core.manifest.cut(id);
+    core.manifest.apply(Edit { table: id, cut, added: Vec::new(), removed: vec![file], payload: out.payload })?;
+    let (table, error) = (def.name.clone(), error.message().to_owned());
+    let keys = out.keys.map(|(low, high)| (key_text(def, &low), key_text(def, &high)));
+    Ok(Quarantined { name: table, file: Some(name), error, rows: out.rows, keys })
+}
+
+/// The values of a key, as statements write them.
+fn key_text(def: &TableDef, values: &[Value]) -> String {
+    let types = def.schema.key.iter().map(|&ordinal| def.schema.columns[ordinal].data_type);
+    let texts = values.iter().zip(types).map(|(value, data_type)| text::print(value.as_ref(), data_type));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Moves a file, if it is there, durably.
+fn keep(core: &Core, from: &Path, to: &Path) -> Result<()> {
+    let fs = &core.env.fs;
+    let failed = |error| Error::io(format_args!("moving {} to {}", from.display(), to.display()), &error);
+    if !fs.exists(from).map_err(failed)? {
+        return Ok(());
+    }
+    let kept = core.dir.join(QUARANTINE);
+    fs.create_dir_all(&kept).map_err(failed)?;
+    fs.rename(from, to).map_err(failed)?;
+    fs.sync_dir(&kept).and_then(|()| fs.sync_dir(&core.dir)).map_err(failed)
+}

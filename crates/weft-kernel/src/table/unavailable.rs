@@ -1,0 +1,188 @@
+//! A table that is there and cannot be opened: a file of it is damaged, missing or not readable. Every statement on it
+//! fails and says so; other tables know nothing of it.
+//!
+//! ```text
+//!   open    t12-7.col: footer fails its checksum    ─▶ t12 stands in the catalog, and answers "... t12-7.col ..."
+//!   redo    update k@41 needs block 3 of t12-7.col  ─▶ the same, from this change on
+//!   next open, with the file restored or taken out by `weft check --quarantine`: redo from the same cut
+//! ```
+//!
+//! 1. No answer is given without the part: rows would be missing in it.
+//! 2. The log is kept from the table's cut on when it has changes of the table, so the next open misses nothing.
+//! 3. Its files stay, and its manifest entry; a DROP removes both.
+//!
+//! Concurrency: immutable but for what redo notes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_array::RecordBatch;
+use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+
+use super::job::JobOffer;
+use super::method::{Maintain, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, VisitRow, Write};
+use super::scan::{ScanOutput, ScanRequest, TableStatistics};
+use super::status::{Damage, LayerStatus, PartStatus};
+use super::write_set::{Attachment, Change, Location, TableWrites};
+use crate::catalog::TableDef;
+
+/// See above.
+pub(crate) struct Unavailable {
+    context: TableContext,
+    cut: Timestamp,
+    files: Vec<FileId>,
+    error: Error,
+    /// The log has changes of the table behind its cut (unavailable 2).
+    has_changes: AtomicBool,
+    /// What was opened before redo met the damage: indexes look at it until the engine is closed.
+    _opened: Option<Arc<dyn Table>>,
+}
+
+impl Unavailable {
+    /// The table that could not be opened.
+    pub(crate) fn new(context: TableContext, recovered: &RecoveredTable, cause: &Error) -> Unavailable {
+        let error = told(&context.def, cause);
+        let (cut, files) = (recovered.cut, recovered.files.clone());
+        Unavailable { context, cut, files, error, has_changes: AtomicBool::new(false), _opened: None }
+    }
+
+    /// Of a table that was opened, and perhaps changed by redo already.
+    pub(crate) fn instead_of(self, opened: Arc<dyn Table>, has_changes: bool) -> Unavailable {
+        Unavailable { has_changes: AtomicBool::new(has_changes), _opened: Some(opened), ..self }
+    }
+
+    fn refused<T>(&self) -> Result<T> {
+        Err(self.error.clone())
+    }
+}
+
+/// What every statement on the table is told.
+fn told(def: &TableDef, cause: &Error) -> Error {
+    let message = format!("table {:?} cannot be used: {}", def.name, cause.message());
+    let hint = "restore the file from a backup and open the database again, or go on without it by \
+                `weft check --quarantine`";
+    Error::new(cause.code(), message).hint(hint)
+}
+
+impl Scan for Unavailable {
+    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
+        self.refused()
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        let ranges = vec![None; self.context.def.schema.columns.len()];
+        TableStatistics { row_count: 0, bytes: 0, ranges }
+    }
+}
+
+impl Write for Unavailable {
+    fn read(&self, _: &RowCodec, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
+        self.refused()
+    }
+
+    fn read_row(&self, _: &[u8], _: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        self.refused()
+    }
+
+    fn newest(&self, _: &[u8]) -> Result<Option<Newest>> {
+        self.refused()
+    }
+
+    /// So that every writer looks, and is refused.
+    fn takes_blind_writes(&self) -> bool {
+        false
+    }
+
+    fn may_have_changed(&self, _: &[u8], _: Timestamp) -> Result<bool> {
+        self.refused()
+    }
+
+    /// Nobody gets a row id: who wants one is refused.
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn build(&self, _: &[RecordBatch]) -> Result<Attachment> {
+        self.refused()
+    }
+
+    fn discard(&self, _: &Attachment) {}
+
+    fn install(&self, _: Timestamp, _: &TableWrites) -> Result<()> {
+        self.refused()
+    }
+}
+
+impl Replace for Unavailable {
+    fn bulk_bytes(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
+        vec![false; places.len()]
+    }
+
+    fn build_replacing(&self, _: &[RecordBatch]) -> Result<Attachment> {
+        self.refused()
+    }
+
+    fn built_row(&self, _: &Attachment, _: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        self.refused()
+    }
+
+    fn built_rows(&self, _: &Attachment, _: &mut VisitRow<'_>) -> Result<()> {
+        self.refused()
+    }
+}
+
+impl Maintain for Unavailable {
+    fn jobs(&self) -> Vec<JobOffer> {
+        Vec::new()
+    }
+
+    fn run(&self, _: &JobOffer) -> Result<()> {
+        Ok(())
+    }
+
+    fn freeze(&self) {}
+
+    fn durable_cut(&self) -> Timestamp {
+        if self.has_changes.load(Ordering::Acquire) { self.cut } else { Timestamp::MAX }
+    }
+
+    fn evolve(&self, _: &Arc<TableDef>) {}
+
+    fn drop_files(&self) {
+        let TableContext { env, services, def } = &self.context;
+        self.files.iter().for_each(|file| services.remove_file(&*env.fs, def.id, *file));
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        Ok(vec![self.error.to_string()])
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        vec![Damage { file: None, error: self.error.clone() }]
+    }
+
+    fn unavailable(&self) -> Option<&Error> {
+        Some(&self.error)
+    }
+
+    fn layers(&self) -> Vec<LayerStatus> {
+        Vec::new()
+    }
+
+    fn parts(&self) -> Vec<PartStatus> {
+        Vec::new()
+    }
+}
+
+impl Replay for Unavailable {
+    fn replay(&self, ts: Timestamp, _: &Change) -> Result<()> {
+        if ts > self.cut {
+            self.has_changes.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+}
