@@ -41,7 +41,7 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
        weft serve DIR [--config FILE] [--SETTING VALUE]...      weft serve --help lists the settings
        weft backup DIR DEST
        weft restore DEST DIR [--backup N] [--list] [--check]
-       weft dump DIR|URL [--schema-only | --data-only] [--table NAME]...
+       weft dump DIR|URL [--schema-only | --data-only] [--table NAME]... [--no-owner] [--no-privileges]
        weft check DIR [--quarantine]
        weft demo [--quick] [--dir DIR] [--data DIR] [--writers N] [--readers N] [--flights N] [--batch N] [--async]
                  [--seconds N] [--plain] [--kill-test N]

@@ -1,11 +1,16 @@
 //! From PostgreSQL by pg_dump into Weft, from there by `weft dump` into PostgreSQL and into Weft again: the same rows
-//! everywhere, and the same definitions in both dumps.
+//! everywhere, and the same definitions in both dumps. What each script of `tests/slt` leaves is the same after a dump
+//! was loaded.
 //!
 //! PostgreSQL's programs are those of the machine; where they are not installed it is told as skipped, and with
 //! `WEFT_CLIENTS=required` that is a failure.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
 
+#[path = "dump/scripts.rs"]
+mod scripts;
+
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -228,4 +233,130 @@ fn a_dump_keeps_the_options_of_tables_and_quotes_reserved_words() {
         assert!(before.lines().count() > 1, "{sql}: {before}");
         assert_eq!(of(&second), before, "{sql}");
     }
+}
+
+/// What a catalog says of all that users make, by names.
+const CATALOG: &[&str] = &[
+    "SELECT n.nspname, c.relname, c.relkind, m.amname, c.reloptions, pg_get_userbyid(c.relowner), c.relacl
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am m ON m.oid = c.relam
+     WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
+    "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attacl,
+     pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND c.oid >= 16384 ORDER BY 1, 2",
+    "SELECT conname, conrelid::regclass, contype, pg_get_constraintdef(oid) FROM pg_constraint ORDER BY 2, 1",
+    "SELECT schemaname, tablename, indexname, indexdef FROM pg_indexes WHERE schemaname <> 'pg_catalog' ORDER BY 1, 2, 3",
+    "SELECT schemaname, viewname, definition FROM pg_views
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2",
+    "SELECT schemaname, sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size,
+     last_value FROM pg_sequences ORDER BY 1, 2",
+    "SELECT c.relname, d.objsubid, d.description FROM pg_description d JOIN pg_class c ON c.oid = d.objoid ORDER BY 1, 2",
+    "SELECT nspname, pg_get_userbyid(nspowner), nspacl, obj_description(oid, 'pg_namespace') FROM pg_namespace ORDER BY 1",
+    "SELECT pg_get_userbyid(datdba), datacl FROM pg_database",
+    "SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication, rolbypassrls,
+     rolconnlimit, rolpassword, rolvaliduntil FROM pg_authid ORDER BY 1",
+    "SELECT pg_get_userbyid(roleid), pg_get_userbyid(member), admin_option, pg_get_userbyid(grantor)
+     FROM pg_auth_members ORDER BY 1, 2",
+    "SELECT pg_get_userbyid(defaclrole), defaclnamespace::regnamespace, defaclobjtype, defaclacl
+     FROM pg_default_acl ORDER BY 1, 2, 3",
+];
+
+/// What the queries of [`CATALOG`] print.
+fn catalog(dir: &Path) -> Vec<String> {
+    let ask = |sql: &&str| succeeds(weft().arg(dir).args(["--format", "csv", "-c", sql]));
+    CATALOG.iter().map(ask).collect()
+}
+
+/// A directory with what the statements leave; those that fail are passed over.
+fn left_by(dir: &Path, statements: &[scripts::Statement]) {
+    let database = weft::Database::open(dir).unwrap();
+    let mut sessions = BTreeMap::new();
+    for statement in statements {
+        let session = sessions.entry(statement.connection.clone()).or_insert_with(|| database.session().unwrap());
+        let _ = session.execute(&statement.sql);
+    }
+    drop(sessions);
+    database.close().unwrap();
+}
+
+#[test]
+fn what_each_script_leaves_is_the_same_after_a_dump_was_loaded() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/slt");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(scripts).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "slt"));
+    files.sort();
+    let only = std::env::var("WEFT_SLT").ok();
+    files.retain(|file| only.as_ref().is_none_or(|only| file.file_stem().unwrap() == only.as_str()));
+    assert!(!files.is_empty());
+    let (mut tables, mut wrong) = (0, Vec::new());
+    for file in &files {
+        let scratch = tempfile::tempdir().unwrap();
+        let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+        left_by(&first, &scripts::statements(file));
+        let dumped = succeeds(weft().arg("dump").arg(&first));
+        tables += dumped.matches("\nCREATE TABLE").count();
+        let script = scratch.path().join("dump.sql");
+        std::fs::write(&script, &dumped).unwrap();
+        let loaded = weft().arg(&second).arg("-f").arg(&script).output().unwrap();
+        let name = file.file_name().unwrap().to_string_lossy();
+        if !loaded.status.success() {
+            wrong.push(format!("{name}: {}", String::from_utf8_lossy(&loaded.stderr)));
+            continue;
+        }
+        let again = succeeds(weft().arg("dump").arg(&second));
+        let differs = dumped.lines().zip(again.lines()).find(|(before, after)| before != after);
+        if let Some((before, after)) = differs {
+            wrong.push(format!("{name}: dumped {before}\nand after it was loaded {after}"));
+        } else if dumped.len() != again.len() {
+            wrong.push(format!("{name}: {} bytes and {}", dumped.len(), again.len()));
+        }
+        for (sql, (before, after)) in CATALOG.iter().zip(catalog(&first).iter().zip(&catalog(&second))) {
+            if let Some((before, after)) = before.lines().zip(after.lines()).find(|(before, after)| before != after) {
+                wrong.push(format!("{name}: {sql}\n  {before}\n  {after}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(only.is_some() || tables > 100, "the scripts leave only {tables} tables");
+}
+
+#[test]
+fn roles_owners_and_grants_come_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+    fed(
+        weft().arg(&first),
+        "CREATE ROLE readers NOLOGIN; CREATE ROLE ann LOGIN PASSWORD 'secret' CREATEDB CONNECTION LIMIT 3;
+         CREATE ROLE \"Bob \"\"B\"\"\" LOGIN VALID UNTIL '2030-01-01 00:00:00+00';
+         GRANT readers TO ann WITH ADMIN OPTION; GRANT pg_read_all_data TO readers;
+         CREATE SCHEMA own AUTHORIZATION ann;
+         CREATE TABLE own.t (a serial PRIMARY KEY, b text, c integer GENERATED ALWAYS AS IDENTITY);
+         CREATE TABLE plain (a integer PRIMARY KEY); CREATE SEQUENCE numbers; CREATE VIEW v AS SELECT a FROM plain;
+         ALTER TABLE own.t OWNER TO ann; ALTER SEQUENCE numbers OWNER TO readers; ALTER VIEW v OWNER TO ann;
+         GRANT SELECT ON plain TO PUBLIC; GRANT INSERT, SELECT ON plain TO ann WITH GRANT OPTION;
+         SET SESSION AUTHORIZATION ann; GRANT SELECT ON plain TO \"Bob \"\"B\"\"\"; RESET SESSION AUTHORIZATION;
+         GRANT UPDATE (b), SELECT (b, a) ON own.t TO readers; GRANT USAGE ON numbers TO ann;
+         GRANT USAGE ON SCHEMA own TO readers; REVOKE ALL ON SCHEMA public FROM PUBLIC; REVOKE ALL ON v FROM ann;
+         ALTER DEFAULT PRIVILEGES FOR ROLE ann IN SCHEMA own GRANT SELECT ON TABLES TO readers;
+         ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO readers WITH GRANT OPTION;
+         CREATE INDEX by_b ON own.t (b); COMMENT ON INDEX own.by_b IS 'by b'; COMMENT ON INDEX plain_pkey IS 'key';",
+    );
+    let dumped = succeeds(weft().arg("dump").arg(&first));
+    fed(weft().arg(&second), &dumped);
+    assert_eq!(succeeds(weft().arg("dump").arg(&second)), dumped);
+    assert_eq!(catalog(&second), catalog(&first), "{dumped}");
+    for expected in [
+        "GRANT SELECT ON TABLE public.plain TO \"Bob \"\"B\"\"\";",
+        "SET SESSION AUTHORIZATION ann;",
+        "REVOKE ALL ON TABLE public.v FROM ann;",
+        "COMMENT ON INDEX public.plain_pkey IS 'key';",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE ann IN SCHEMA own GRANT SELECT ON TABLES TO readers;",
+    ] {
+        assert!(dumped.lines().any(|line| line == expected), "{expected}: {dumped}");
+    }
+    let plain = succeeds(weft().arg("dump").arg(&first).args(["--no-owner", "--no-privileges"]));
+    assert!(!["ROLE", "OWNER TO", "GRANT", "REVOKE"].iter().any(|word| plain.contains(word)), "{plain}");
+    let of_one = succeeds(weft().arg("dump").arg(&first).args(["--table", "plain", "--no-owner"]));
+    assert!(of_one.contains("GRANT INSERT, SELECT") || of_one.contains("WITH GRANT OPTION"), "{of_one}");
+    assert!(!of_one.contains("own.t") && !of_one.contains("CREATE ROLE"), "{of_one}");
 }

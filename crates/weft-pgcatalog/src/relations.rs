@@ -104,7 +104,7 @@ pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<R
         }
         "pg_stat_gssapi" | "pg_stat_ssl" => rows.add([("pid", Datum::Int(snapshot.backend))]),
         "pg_roles" | "pg_authid" | "pg_shadow" | "pg_auth_members" | "pg_group" | "pg_user" | "pg_database"
-        | "pg_namespace" | "pg_tablespace" | "pg_timezone_names" => {
+        | "pg_namespace" | "pg_tablespace" | "pg_timezone_names" | "pg_default_acl" => {
             roles::fill(relation.name, &mut rows, snapshot);
         }
         "pg_settings" | "pg_stat_activity" | "pg_stat_database" | "pg_locks" => {

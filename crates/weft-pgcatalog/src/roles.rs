@@ -1,12 +1,15 @@
 //! Roles, databases, schemas, tablespaces, settings, sessions.
 
 use crate::relations::Rows;
-use crate::rights::{Membership, OWNER, PREDEFINED, Role, Target};
+use crate::rights::{Kind, Membership, OWNER, PREDEFINED, Role, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, Snapshot};
 use crate::value::Datum;
 
 /// The number of the one database.
 pub(crate) const DATABASE: i64 = 5;
+
+/// Default privileges are numbered from here: below the numbers of users' objects, above those of the catalog's.
+const FIRST_DEFAULT: i64 = 16_000;
 
 /// Fills the relations of this family.
 pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
@@ -67,7 +70,27 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
             debug_assert!(snapshot.schemas.iter().any(|(oid, _)| *oid == PUBLIC), "public is always there");
         }
+        "pg_default_acl" => default_acls(rows, snapshot),
         _ => fill_server(name, rows),
+    }
+}
+
+/// What ALTER DEFAULT PRIVILEGES said.
+fn default_acls(rows: &mut Rows, snapshot: &Snapshot) {
+    for (at, (role, schema, kind, acl)) in snapshot.access.defaults.iter().enumerate() {
+        let kind = match kind {
+            Kind::Table => "r",
+            Kind::Sequence => "S",
+            Kind::Schema => "n",
+            Kind::Database | Kind::Column => continue,
+        };
+        rows.add([
+            ("oid", Datum::Int(FIRST_DEFAULT + at as i64)),
+            ("defaclrole", Datum::Int((*role).into())),
+            ("defaclnamespace", Datum::Int((*schema).into())),
+            ("defaclobjtype", Datum::text(kind)),
+            ("defaclacl", snapshot.acl_value(Some(acl))),
+        ]);
     }
 }
 

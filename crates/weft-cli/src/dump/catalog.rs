@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weft_server::client::Client;
 
+use super::rights::Statements;
 use crate::failure::Failure;
 
 /// A table, view or sequence.
@@ -15,8 +16,21 @@ pub(super) struct Relation {
     pub(super) plain_name: String,
     /// `r` table, `v` view, `S` sequence.
     pub(super) kind: char,
+    /// How a table stores its rows: the word behind USING.
+    pub(super) method: String,
     /// What its WITH says: names and values.
     pub(super) options: Vec<(String, String)>,
+}
+
+impl Relation {
+    /// What statements call one.
+    pub(super) fn word(&self) -> &'static str {
+        match self.kind {
+            'v' => "VIEW",
+            'S' => "SEQUENCE",
+            _ => "TABLE",
+        }
+    }
 }
 
 /// A column of a table.
@@ -69,11 +83,14 @@ pub(super) struct Catalog {
     pub(super) views: BTreeMap<u32, String>,
     /// COMMENT statements.
     pub(super) comments: Vec<String>,
+    /// Roles, owners and grants.
+    pub(super) rights: Statements,
 }
 
-type Row = Vec<Option<String>>;
+pub(super) type Row = Vec<Option<String>>;
 
-struct Reader<'a> {
+/// Who asks for parts of the catalog.
+pub(super) struct Reader<'a> {
     client: &'a mut Client,
     reserved: BTreeSet<&'static str>,
 }
@@ -119,7 +136,8 @@ impl Catalog {
             constraints: reader.constraints(&kept)?,
             indexes: reader.indexes(&kept)?,
             views: reader.views(&relations)?,
-            comments: reader.comments(&relations, only.is_empty())?,
+            comments: reader.comments(&relations, &kept, only.is_empty())?,
+            rights: Statements::read(&mut reader, &relations, only.is_empty())?,
             schemas,
             relations,
             sequences,
@@ -133,11 +151,12 @@ impl Catalog {
 }
 
 impl Reader<'_> {
-    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
         Ok(self.client.query(sql)?.pop().map(|result| result.rows).unwrap_or_default())
     }
 
-    fn quoted(&self, name: &str) -> String {
+    /// A name as SQL writes it: in quotes where it needs them.
+    pub(super) fn quoted(&self, name: &str) -> String {
         let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if plain && !self.reserved.contains(name) {
@@ -154,8 +173,8 @@ impl Reader<'_> {
 
     fn relations(&mut self) -> Result<Vec<Relation>, Failure> {
         let rows = self.rows(&format!(
-            "SELECT c.oid, n.nspname, c.relname, c.relkind, c.reloptions FROM pg_class c \
-             JOIN pg_namespace n ON n.oid = c.relnamespace \
+            "SELECT c.oid, n.nspname, c.relname, c.relkind, c.reloptions, m.amname FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am m ON m.oid = c.relam \
              WHERE {OWN} AND c.relkind IN ('r', 'v', 'S') ORDER BY c.oid"
         ))?;
         let relation = |row: &Row| Relation {
@@ -164,6 +183,7 @@ impl Reader<'_> {
             plain_name: text(row, 2),
             kind: text(row, 3).chars().next().unwrap_or(' '),
             options: elements(&text(row, 4)).iter().filter_map(|option| pair(option)).collect(),
+            method: text(row, 5),
         };
         Ok(rows.iter().map(relation).collect())
     }
@@ -262,24 +282,31 @@ impl Reader<'_> {
         Ok(sequences)
     }
 
-    fn comments(&mut self, relations: &[Relation], whole: bool) -> Result<Vec<String>, Failure> {
+    fn comments(&mut self, relations: &[Relation], kept: &BTreeSet<u32>, whole: bool) -> Result<Vec<String>, Failure> {
         let rows = self.rows(
             "SELECT d.objoid, d.objsubid, d.description, a.attname FROM pg_description d \
              LEFT JOIN pg_attribute a ON a.attrelid = d.objoid AND a.attnum = d.objsubid ORDER BY d.objoid, d.objsubid",
         )?;
         let schemas = self.rows(&format!("SELECT n.oid, n.nspname FROM pg_namespace n WHERE {OWN}"))?;
+        let indexes = self.rows(
+            "SELECT c.oid, n.nspname, c.relname, i.indrelid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid \
+             JOIN pg_namespace n ON n.oid = c.relnamespace",
+        )?;
         let mut comments = Vec::new();
         for row in &rows {
             let (oid, sub, said) = (number(row, 0), number(row, 1), literal(&text(row, 2)));
             if let Some(relation) = relations.iter().find(|relation| relation.oid == oid) {
-                let (name, kind) = (&relation.name, relation.kind);
-                let what = match kind {
-                    _ if sub > 0 => format!("COLUMN {name}.{}", self.quoted(&text(row, 3))),
-                    'v' => format!("VIEW {name}"),
-                    'S' => format!("SEQUENCE {name}"),
-                    _ => format!("TABLE {name}"),
+                let name = &relation.name;
+                let what = match sub {
+                    0 => format!("{} {name}", relation.word()),
+                    _ => format!("COLUMN {name}.{}", self.quoted(&text(row, 3))),
                 };
                 comments.push(format!("COMMENT ON {what} IS {said};"));
+            } else if let Some(index) = indexes.iter().find(|index| number(index, 0) == oid) {
+                if kept.contains(&number(index, 3)) {
+                    let (schema, name) = (self.quoted(&text(index, 1)), self.quoted(&text(index, 2)));
+                    comments.push(format!("COMMENT ON INDEX {schema}.{name} IS {said};"));
+                }
             } else if let Some(schema) = schemas.iter().find(|schema| whole && number(schema, 0) == oid) {
                 comments.push(format!("COMMENT ON SCHEMA {} IS {said};", self.quoted(&text(schema, 1))));
             }
@@ -295,7 +322,7 @@ fn pair(option: &str) -> Option<(String, String)> {
 }
 
 /// The elements of an array of texts, as PostgreSQL prints it: `{a=1,"b=x y","c=say \"hi\""}`.
-fn elements(array: &str) -> Vec<String> {
+pub(super) fn elements(array: &str) -> Vec<String> {
     let inner = array.strip_prefix('{').and_then(|array| array.strip_suffix('}')).unwrap_or_default();
     let mut elements = Vec::new();
     let (mut element, mut is_quoted, mut letters) = (String::new(), false, inner.chars());
@@ -319,11 +346,11 @@ pub(super) fn literal(text: &str) -> String {
     if text.contains('\\') { format!(" E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
-fn text(row: &Row, column: usize) -> String {
+pub(super) fn text(row: &Row, column: usize) -> String {
     row.get(column).cloned().flatten().unwrap_or_default()
 }
 
-fn number(row: &Row, column: usize) -> u32 {
+pub(super) fn number(row: &Row, column: usize) -> u32 {
     text(row, column).parse().unwrap_or(0)
 }
 

@@ -1,22 +1,25 @@
 //! `weft dump DIR | URL`: a database as SQL, which psql loads into PostgreSQL and `weft` loads back.
 //!
 //! ```text
-//!   schemas ─ sequences ─ tables (columns, CHECKs, primary keys) ─ views ─ rows by COPY ─ where sequences are
-//!   ─ unique constraints ─ indexes ─ foreign keys ─ comments
+//!   roles ─ schemas ─ sequences ─ tables (columns, CHECKs, primary keys) ─ views ─ rows by COPY ─ where sequences are
+//!   ─ unique constraints ─ indexes ─ foreign keys ─ comments ─ owners ─ grants
 //! ```
 //!
 //! | module | what |
 //! |---|---|
 //! | `catalog` | what there is, read by one transaction |
+//! | `rights` | roles, owners and grants, as statements |
 //! | `script` | the statements |
 //!
 //! 1. All is read at one snapshot: rows, definitions, comments. Where sequences are is read then, too, but they are in
 //!    no snapshot: their numbers may be ahead of the rows, never behind.
 //! 2. Every name is written with its schema.
 //!
-//! Roles and grants are not in it: `script::Script::write` has the place for them, before the schemas and at the end.
+//! 3. Roles are those of the directory, so they are in it, with what their passwords are tested with; `--no-owner`
+//!    leaves them and the owners out, `--no-privileges` the grants. A dump without both loads where the roles are not.
 
 mod catalog;
+mod rights;
 mod script;
 
 use std::io::{BufWriter, Write};
@@ -32,19 +35,21 @@ use crate::shell::connect;
 use catalog::Catalog;
 use script::{Script, Wanted};
 
-/// Runs `weft dump DIR | URL [--schema-only | --data-only] [--table NAME]...`.
+/// Runs `weft dump DIR | URL [--schema-only | --data-only] [--table NAME]...
+/// [--no-owner] [--no-privileges]`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let (schema_only, data_only) = (arguments.flag("--schema-only"), arguments.flag("--data-only"));
     if schema_only && data_only {
         return Err(Failure::Usage("--schema-only and --data-only leave nothing".to_owned()));
     }
+    let (owners, grants) = (!arguments.flag("--no-owner"), !arguments.flag("--no-privileges"));
     let mut tables = Vec::new();
     while let Some(table) = arguments.option("--table")? {
         tables.push(table);
     }
     let place = arguments.word().ok_or_else(|| Failure::Usage("dump needs a directory or an URL".to_owned()))?;
     arguments.finish()?;
-    let wanted = Wanted { definitions: !data_only, rows: !schema_only, tables };
+    let wanted = Wanted { definitions: !data_only, rows: !schema_only, owners, grants, tables };
     if weft_server::client::Target::is_url(&place) {
         return write(&mut connect(&place)?, wanted);
     }

@@ -12,6 +12,10 @@ use crate::failure::Failure;
 pub(super) struct Wanted {
     pub(super) definitions: bool,
     pub(super) rows: bool,
+    /// Roles, and whom objects belong to.
+    pub(super) owners: bool,
+    /// Who may what.
+    pub(super) grants: bool,
     /// Only these tables; empty: all.
     pub(super) tables: Vec<String>,
 }
@@ -42,6 +46,9 @@ impl Script<'_> {
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         self.lines(&["--", "-- Dump of a Weft database", "--", "", HEAD])?;
         if self.wanted.definitions {
+            if self.wanted.owners {
+                self.statements(&self.catalog.rights.roles)?;
+            }
             for schema in &self.catalog.schemas {
                 self.line(&format!("CREATE SCHEMA {schema};"))?;
             }
@@ -59,11 +66,19 @@ impl Script<'_> {
                 self.line(&format!("{index};"))?;
             }
             self.constraints(&['f'])?;
-            for comment in &self.catalog.comments {
-                self.line(comment)?;
+            self.statements(&self.catalog.comments)?;
+            if self.wanted.owners {
+                self.statements(&self.catalog.rights.owners)?;
+            }
+            if self.wanted.grants {
+                self.statements(&self.catalog.rights.grants)?;
             }
         }
         Ok(())
+    }
+
+    fn statements(&mut self, statements: &[String]) -> Result<(), Failure> {
+        statements.iter().try_for_each(|statement| self.line(statement))
     }
 
     fn line(&mut self, line: &str) -> Result<(), Failure> {
@@ -100,8 +115,8 @@ impl Script<'_> {
                     parts.push(format!("CONSTRAINT {} {}", constraint.name, constraint.definition));
                 }
             }
-            let with = with(table);
-            self.line(&format!("\nCREATE TABLE {} (\n    {}\n){with};", table.name, parts.join(",\n    ")))?;
+            let tail = format!("{}{}", using(table), with(table));
+            self.line(&format!("\nCREATE TABLE {} (\n    {}\n){tail};", table.name, parts.join(",\n    ")))?;
         }
         for sequence in &self.catalog.sequences {
             let name = self.catalog.name_of(sequence.relation);
@@ -205,6 +220,14 @@ impl Script<'_> {
             self.line(&format!("ALTER TABLE ONLY {table} ADD CONSTRAINT {name} {definition};"))?;
         }
         Ok(())
+    }
+}
+
+/// USING, for a table that is not stored as tables are when nothing is said: PostgreSQL knows none of these methods.
+fn using(table: &Relation) -> String {
+    match table.method.as_str() {
+        "" | "heap" | "column" => String::new(),
+        method => format!(" USING {method}"),
     }
 }
 
