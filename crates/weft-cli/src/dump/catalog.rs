@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_server::client::Client;
-
-use super::rights::Statements;
+use super::reader::{Reader, Row, elements, literal, number, text};
 use crate::failure::Failure;
 
 /// A table, view or sequence.
@@ -83,38 +81,13 @@ pub(super) struct Catalog {
     pub(super) views: BTreeMap<u32, String>,
     /// COMMENT statements.
     pub(super) comments: Vec<String>,
-    /// Roles, owners and grants.
-    pub(super) rights: Statements,
 }
-
-pub(super) type Row = Vec<Option<String>>;
-
-/// Who asks for parts of the catalog.
-pub(super) struct Reader<'a> {
-    client: &'a mut Client,
-    reserved: BTreeSet<&'static str>,
-}
-
-/// PostgreSQL's words that are names only in quotes.
-const RESERVED: &str = "\
-    all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both \
-    case cast char character check coalesce collate collation column concurrently constraint create cross \
-    current_catalog current_date current_role current_schema current_time current_timestamp current_user dec \
-    decimal default deferrable desc distinct do else end except exists extract false fetch float for foreign \
-    freeze from full grant greatest group grouping having ilike in initially inner inout int integer intersect \
-    interval into is isnull join lateral leading least left like limit localtime localtimestamp national natural \
-    nchar none normalize not notnull null nullif numeric offset on only or order out outer overlaps overlay \
-    placing position precision primary real references returning right row select session_user setof similar \
-    smallint some substring symmetric table tablesample then time timestamp to trailing treat trim true union \
-    unique user using values varchar variadic verbose when where window with xmlattributes xmlconcat xmlelement \
-    xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable";
 
 const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
 
 impl Catalog {
     /// Reads all, or only tables with these names (`t` or `schema.t`) and what goes with them.
-    pub(super) fn read(client: &mut Client, only: &[String]) -> Result<Catalog, Failure> {
-        let mut reader = Reader { client, reserved: RESERVED.split_whitespace().collect() };
+    pub(super) fn read(reader: &mut Reader<'_>, only: &[String]) -> Result<Catalog, Failure> {
         let mut relations = reader.relations()?;
         let mut sequences = reader.sequences(&relations)?;
         let mut schemas = reader.schemas()?;
@@ -137,7 +110,6 @@ impl Catalog {
             indexes: reader.indexes(&kept)?,
             views: reader.views(&relations)?,
             comments: reader.comments(&relations, &kept, only.is_empty())?,
-            rights: Statements::read(&mut reader, &relations, only.is_empty())?,
             schemas,
             relations,
             sequences,
@@ -151,21 +123,6 @@ impl Catalog {
 }
 
 impl Reader<'_> {
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
-        Ok(self.client.query(sql)?.pop().map(|result| result.rows).unwrap_or_default())
-    }
-
-    /// A name as SQL writes it: in quotes where it needs them.
-    pub(super) fn quoted(&self, name: &str) -> String {
-        let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        if plain && !self.reserved.contains(name) {
-            name.to_owned()
-        } else {
-            format!("\"{}\"", name.replace('"', "\"\""))
-        }
-    }
-
     fn schemas(&mut self) -> Result<Vec<String>, Failure> {
         let rows = self.rows(&format!("SELECT n.nspname FROM pg_namespace n WHERE {OWN} ORDER BY n.oid"))?;
         Ok(rows.iter().map(|row| text(row, 0)).filter(|name| name != "public").map(|name| self.quoted(&name)).collect())
@@ -321,48 +278,12 @@ fn pair(option: &str) -> Option<(String, String)> {
     Some((name.to_owned(), value.to_owned()))
 }
 
-/// The elements of an array of texts, as PostgreSQL prints it: `{a=1,"b=x y","c=say \"hi\""}`.
-pub(super) fn elements(array: &str) -> Vec<String> {
-    let inner = array.strip_prefix('{').and_then(|array| array.strip_suffix('}')).unwrap_or_default();
-    let mut elements = Vec::new();
-    let (mut element, mut is_quoted, mut letters) = (String::new(), false, inner.chars());
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => element.extend(letters.next()),
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => elements.push(std::mem::take(&mut element)),
-            _ => element.push(letter),
-        }
-    }
-    if !inner.is_empty() {
-        elements.push(element);
-    }
-    elements
-}
-
-/// A text in quotes.
-pub(super) fn literal(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    if text.contains('\\') { format!(" E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
-}
-
-pub(super) fn text(row: &Row, column: usize) -> String {
-    row.get(column).cloned().flatten().unwrap_or_default()
-}
-
-pub(super) fn number(row: &Row, column: usize) -> u32 {
-    text(row, column).parse().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn arrays_are_read_as_they_are_printed() {
-        assert!(elements("").is_empty() && elements("{}").is_empty());
-        assert_eq!(elements("{a=1}"), ["a=1"]);
-        assert_eq!(elements(r#"{a=1,"b=x, y","c=say \"hi\" \\"}"#), ["a=1", "b=x, y", r#"c=say "hi" \"#]);
+    fn an_option_ends_at_its_first_sign() {
         assert_eq!(pair("b=x=y"), Some(("b".to_owned(), "x=y".to_owned())));
     }
 }

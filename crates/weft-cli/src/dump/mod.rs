@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `catalog` | what there is, read by one transaction |
+//! | `reader` | questions, and what answers are made of |
 //! | `rights` | roles, owners and grants, as statements |
 //! | `script` | the statements |
 //!
@@ -19,6 +20,7 @@
 //!    leaves them and the owners out, `--no-privileges` the grants. A dump without both loads where the roles are not.
 
 mod catalog;
+mod reader;
 mod rights;
 mod script;
 
@@ -33,6 +35,8 @@ use crate::backup::{Opened, open_or_connect};
 use crate::failure::Failure;
 use crate::shell::connect;
 use catalog::Catalog;
+use reader::Reader;
+use rights::Statements;
 use script::{Script, Wanted};
 
 /// Runs `weft dump DIR | URL [--schema-only | --data-only] [--table NAME]...
@@ -78,10 +82,12 @@ fn write(client: &mut Client, wanted: Wanted) -> Result<(), Failure> {
     // New sessions may begin in any zone and style; a dump is the same in all.
     client
         .query("SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres'")?;
-    let catalog = Catalog::read(client, &wanted.tables)?;
+    let mut reader = Reader::new(client);
+    let catalog = Catalog::read(&mut reader, &wanted.tables)?;
+    let rights = Statements::read(&mut reader, &catalog.relations, wanted.tables.is_empty())?;
     let out = std::io::stdout().lock();
     let mut out = BufWriter::with_capacity(1 << 20, out);
-    Script { client, catalog: &catalog, wanted: &wanted, out: &mut out }.write()?;
+    Script { client, catalog: &catalog, rights: &rights, wanted: &wanted, out: &mut out }.write()?;
     out.flush().map_err(|error| Failure::io("cannot write the dump", &error))?;
     client.query("COMMIT")?;
     Ok(())

@@ -15,7 +15,8 @@
 
 use std::collections::BTreeMap;
 
-use super::catalog::{Reader, Relation, Row, literal, number, text};
+use super::catalog::Relation;
+use super::reader::{Reader, Row, elements, literal, number, text};
 use crate::failure::Failure;
 
 /// The number of the role that a database begins with.
@@ -257,7 +258,7 @@ fn roles(reader: &mut Reader<'_>) -> Result<Vec<String>, Failure> {
 
 /// A list of rights as it is printed: `{bob=ar*/ann,=r/ann}`.
 fn items(acl: &str) -> Vec<Item> {
-    super::catalog::elements(acl).iter().filter_map(|item| one(item)).collect()
+    elements(acl).iter().filter_map(|item| one(item)).collect()
 }
 
 fn one(item: &str) -> Option<Item> {

@@ -5,7 +5,9 @@ use std::io::Write;
 
 use weft_server::client::{Client, ClientError};
 
-use super::catalog::{Catalog, Column, Relation, Sequence, literal};
+use super::catalog::{Catalog, Column, Relation, Sequence};
+use super::reader::literal;
+use super::rights::Statements;
 use crate::failure::Failure;
 
 /// What is to be in it.
@@ -24,6 +26,7 @@ pub(super) struct Wanted {
 pub(super) struct Script<'a> {
     pub(super) client: &'a mut Client,
     pub(super) catalog: &'a Catalog,
+    pub(super) rights: &'a Statements,
     pub(super) wanted: &'a Wanted,
     pub(super) out: &'a mut dyn Write,
 }
@@ -47,7 +50,7 @@ impl Script<'_> {
         self.lines(&["--", "-- Dump of a Weft database", "--", "", HEAD])?;
         if self.wanted.definitions {
             if self.wanted.owners {
-                self.statements(&self.catalog.rights.roles)?;
+                self.statements(&self.rights.roles)?;
             }
             for schema in &self.catalog.schemas {
                 self.line(&format!("CREATE SCHEMA {schema};"))?;
@@ -68,10 +71,10 @@ impl Script<'_> {
             self.constraints(&['f'])?;
             self.statements(&self.catalog.comments)?;
             if self.wanted.owners {
-                self.statements(&self.catalog.rights.owners)?;
+                self.statements(&self.rights.owners)?;
             }
             if self.wanted.grants {
-                self.statements(&self.catalog.rights.grants)?;
+                self.statements(&self.rights.grants)?;
             }
         }
         Ok(())
