@@ -343,3 +343,13 @@ pub fn coerce_param(value: &Value, to: DataType, index: usize, local: &Local) ->
         _ => Err(mismatch()),
     }
 }
+
+/// Whether PostgreSQL calls a cast immutable.
+pub(crate) fn is_immutable_cast(from: DataType, to: DataType) -> bool {
+    let is_datetime = |t| {
+        matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
+            || matches!(t, DataType::Array(_))
+    };
+    let crosses = |a: DataType, b: DataType| is_datetime(a) && (b.is_text() || (b != a && a == DataType::TimestampTz));
+    !crosses(from, to) && !crosses(to, from)
+}

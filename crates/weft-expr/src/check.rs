@@ -16,6 +16,7 @@ use weft_format::{DataType, Value};
 
 use crate::arithmetic::ArithmeticOp;
 use crate::cast::is_castable;
+use crate::cast::is_immutable_cast;
 use crate::functions::Function;
 use crate::text::{fits_integer, pow10};
 use crate::tree::{Expr, Node};
@@ -198,16 +199,6 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
 /// Whether a cast between two types depends on the session's zone or styles.
 pub fn crosses_session(from: DataType, to: DataType) -> bool {
     !is_immutable_cast(from, to)
-}
-
-/// Whether PostgreSQL calls a cast immutable.
-pub(crate) fn is_immutable_cast(from: DataType, to: DataType) -> bool {
-    let is_datetime = |t| {
-        matches!(t, DataType::Date | DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)
-            || matches!(t, DataType::Array(_))
-    };
-    let crosses = |a: DataType, b: DataType| is_datetime(a) && (b.is_text() || (b != a && a == DataType::TimestampTz));
-    !crosses(from, to) && !crosses(to, from)
 }
 
 /// Whether a cast gives a value for every value.

@@ -31,6 +31,7 @@ mod arithmetic;
 mod cast;
 mod check;
 mod codec;
+mod days;
 mod eval;
 mod functions;
 pub mod json;

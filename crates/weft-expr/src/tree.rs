@@ -13,8 +13,8 @@ use weft_env::Rng;
 use weft_format::{CompareOp, DataType, Result, Value};
 
 use crate::arithmetic::ArithmeticOp;
+use crate::cast::is_immutable_cast;
 use crate::cast::{cast, check_assignable};
-use crate::check::is_immutable_cast;
 use crate::functions::Function;
 use crate::routines::Routine;
 use crate::style::Local;

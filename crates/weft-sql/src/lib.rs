@@ -35,6 +35,7 @@ mod row;
 mod session;
 mod settings;
 mod values;
+mod version;
 
 pub use binding::{Attended, Binding, CancelToken, Tables};
 pub use column::{ColumnEngine, ColumnOptions, HeldMemory};
@@ -44,6 +45,7 @@ pub use notice::{Notice, Severity};
 pub use outcome::{Outcome, OutputColumn, Rows, Tag};
 pub use row::{Projection, RowDefault, ShapeCache, TableShape};
 pub use session::{Client, CopyFormat, Prepared, Session};
-pub use settings::{EngineChoice, SERVER_VERSION, SERVER_VERSION_NUM, Settings};
+pub use settings::{EngineChoice, Settings};
 pub use values::{array_of, value_at, value_ref_at};
+pub use version::{SERVER_VERSION, SERVER_VERSION_NUM};
 pub use weft_expr::{Local, Style, text};

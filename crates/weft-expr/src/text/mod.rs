@@ -22,13 +22,15 @@ mod datetime;
 mod interval;
 mod number;
 mod print;
+mod set_zone;
 mod uuid;
 
+pub use crate::days::{date_parts, days_of};
 pub use array::{parse_array, write_array};
 pub use bytes::{decode, encode, parse_bytes, write_hex};
 use datetime::is_absolute;
-pub(crate) use datetime::{DAY_SECONDS, write_xsd};
-pub use datetime::{date_parts, days_of, parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};
+pub(crate) use datetime::write_xsd;
+pub use datetime::{parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};
 pub use interval::{parse_interval, write_interval};
 pub use number::{
     NUMERIC_DEFAULT, decimal_overflow, fits_integer, parse_decimal, parse_float, parse_integer, pow10, rescale,

@@ -26,7 +26,7 @@ mod tzif;
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::text::{DAY_SECONDS, date_parts, days_of};
+use crate::days::{DAY_SECONDS, date_parts, days_of};
 use posix::Tail;
 
 pub use abbreviations::{ABBREVIATIONS, Abbreviation, Meaning};

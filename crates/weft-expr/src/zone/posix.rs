@@ -9,7 +9,7 @@
 //! Without rules those of the United States since 2007 are taken.
 
 use super::Kind;
-use crate::text::{DAY_SECONDS, date_parts, days_of};
+use crate::days::{DAY_SECONDS, date_parts, days_of};
 
 /// The rules of a zone that says none.
 const DEFAULT_RULES: &str = "M3.2.0,M11.1.0";

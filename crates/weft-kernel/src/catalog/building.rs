@@ -20,10 +20,9 @@
 use std::collections::BTreeMap;
 
 use weft_env::sync::RwLock;
-use weft_format::{TableId, Timestamp};
+use weft_format::TableId;
 
-use super::versions::{Catalog, TableRef};
-use crate::fault::{Fault, active};
+use super::relation::TableRef;
 
 /// The indexes under construction, by id.
 #[derive(Default)]
@@ -70,26 +69,5 @@ impl Buildings {
         let buildings = self.0.read();
         let alive = buildings.values().filter(|building| !building.given_up);
         alive.map(|building| building.relation.clone()).collect()
-    }
-}
-
-impl Catalog {
-    /// What jobs work on: tables and indexes that are alive, those under construction too. By id, but for one that is
-    /// just being committed, which may come twice.
-    pub(crate) fn maintained(&self) -> Vec<TableRef> {
-        // First: one that leaves meanwhile is in the catalog by then (buildings 1).
-        let building = if active(Fault::OverlookBuilding) { Vec::new() } else { self.buildings.alive() };
-        let mut maintained = self.all();
-        maintained.retain(|table| table.drop_ts() == Timestamp::MAX);
-        let is_new = |table: &TableRef| maintained.iter().all(|known| known.id() != table.id());
-        let building: Vec<TableRef> = building.into_iter().filter(is_new).collect();
-        maintained.extend(building);
-        maintained
-    }
-
-    /// The one of these with an id.
-    pub(crate) fn maintained_by_id(&self, id: TableId) -> Option<TableRef> {
-        let building = self.buildings.alive().into_iter().find(|relation| relation.id() == id);
-        building.or_else(|| self.by_id(id).map(|entry| entry.table).filter(|table| table.drop_ts() == Timestamp::MAX))
     }
 }

@@ -25,15 +25,17 @@ mod building;
 mod codec;
 mod def;
 mod objects;
+mod relation;
 mod sequence;
 mod versions;
 
 pub use codec::{decode_def, encode_def};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, TableDef};
 pub use objects::{Object, ObjectKind, SchemaId};
+pub use relation::TableRef;
 pub use sequence::{SequenceOptions, SequenceValue};
-pub use versions::TableRef;
 
 pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};
+pub(crate) use relation::TableShared;
 pub(crate) use sequence::Sequence;
-pub(crate) use versions::{Catalog, TableShared};
+pub(crate) use versions::Catalog;

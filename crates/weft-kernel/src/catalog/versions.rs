@@ -1,249 +1,20 @@
-//! The versions of tables, by name and by id, and what a statement holds of a table.
+//! The versions of tables, by name and by id.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::sync::RwLock;
-use weft_format::key::KeyCodec;
-use weft_format::row::RowCodec;
-use weft_format::{Result, TableId, Timestamp, Value};
+use weft_format::{TableId, Timestamp};
 
 use super::building::Buildings;
 use super::codec::CatalogImage;
 use super::def::TableDef;
 use super::objects::{Object, Objects, SchemaId};
+use super::relation::TableRef;
 use super::sequence::Sequences;
 use crate::fault::{Fault, active};
-use crate::index::{Index, scan_by_index};
-use crate::lock::ColumnSet;
-use crate::table::{ExprTest, ScanOutput, ScanRequest, Table};
-
-/// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
-#[derive(Clone)]
-pub struct TableRef {
-    /// Name, schema, options.
-    pub def: Arc<TableDef>,
-    /// Scans and point reads.
-    pub table: Arc<dyn Table>,
-    /// Rows of the table.
-    pub codec: Arc<RowCodec>,
-    /// Keys of the table.
-    pub keys: Arc<KeyCodec>,
-    /// What all references to one table share.
-    pub(crate) shared: Arc<TableShared>,
-    /// What the relation is when it is an index.
-    pub(crate) as_index: Option<Arc<Index>>,
-}
-
-/// The mutable state of a table that the kernel keeps.
-pub(crate) struct TableShared {
-    /// The indexes that installations feed, those under construction too.
-    indexes: RwLock<Arc<[TableRef]>>,
-    /// The tables with foreign keys to this one, by id.
-    referencing: RwLock<Arc<[TableId]>>,
-    /// Whether there is one; looked at for each row that is staged.
-    is_referenced: AtomicBool,
-    /// The next hidden row id.
-    next_row_id: AtomicI64,
-    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
-    drop_ts: AtomicU64,
-    /// The version of the newest schema that is committed.
-    schema_version: AtomicU32,
-}
-
-impl TableRef {
-    /// A reference to a table that is alive.
-    pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
-        let codec = Arc::new(RowCodec::new(&def.schema));
-        let keys = Arc::new(KeyCodec::new(&def.schema));
-        let shared = Arc::new(TableShared {
-            indexes: RwLock::new(Arc::new([])),
-            referencing: RwLock::new(Arc::new([])),
-            is_referenced: AtomicBool::new(false),
-            next_row_id: AtomicI64::new(1),
-            drop_ts: AtomicU64::new(Timestamp::MAX.0),
-            schema_version: AtomicU32::new(def.schema.version),
-        });
-        TableRef { def, table, codec, keys, shared, as_index: None }
-    }
-
-    /// The same table under a later definition.
-    pub(crate) fn with_def(&self, def: Arc<TableDef>) -> TableRef {
-        let codec = Arc::new(RowCodec::new(&def.schema));
-        TableRef { def, codec, ..self.clone() }
-    }
-
-    /// The table as it would be under another definition: to plan with, not to write.
-    pub fn redefined(&self, def: TableDef) -> TableRef {
-        self.with_def(Arc::new(def))
-    }
-
-    /// The version of the newest schema that is committed: another than that of `def` when the table was altered since.
-    pub(crate) fn committed_version(&self) -> u32 {
-        self.shared.schema_version.load(Ordering::Acquire)
-    }
-
-    /// A reference to an index, a relation of its own.
-    pub(crate) fn of_index(def: Arc<TableDef>, index: Arc<Index>) -> TableRef {
-        TableRef { as_index: Some(index.clone()), ..TableRef::new(def, index) }
-    }
-
-    /// The indexes of a table, by id. Which of them a snapshot may use [`Index::is_usable`] tells.
-    pub fn indexes(&self) -> Arc<[Arc<Index>]> {
-        let relations = self.index_relations();
-        relations.iter().filter_map(|relation| relation.as_index.clone()).collect()
-    }
-
-    /// The indexes of a table as relations.
-    pub(crate) fn index_relations(&self) -> Arc<[TableRef]> {
-        self.shared.indexes.read().clone()
-    }
-
-    /// The tables with foreign keys to this one, itself perhaps among them; by id.
-    pub(crate) fn referencing(&self) -> Arc<[TableId]> {
-        self.shared.referencing.read().clone()
-    }
-
-    /// Whether tables have foreign keys to this one. Who holds the table's lock knows them all.
-    pub(crate) fn is_referenced(&self) -> bool {
-        self.shared.is_referenced.load(Ordering::Acquire)
-    }
-
-    /// From now on installations feed this index.
-    pub(crate) fn add_index(&self, index: TableRef) {
-        let mut indexes = self.shared.indexes.write();
-        let mut all: Vec<TableRef> = indexes.to_vec();
-        all.push(index);
-        all.sort_by_key(TableRef::id);
-        *indexes = all.into();
-    }
-
-    /// Starts a scan, and notes it where the reader's transaction wants to know.
-    pub fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
-        self.scan_known(request, &[])
-    }
-
-    /// As [`TableRef::scan`], of which the caller wants only the rows for which these are true, too. It tests them
-    /// itself: the scan may return others.
-    pub fn scan_known(&self, request: ScanRequest, known: &[ExprTest]) -> Result<ScanOutput> {
-        if let Some(reads) = &request.view.reads {
-            reads.note_scan(self.def.id, &request.predicates, &request.projection);
-        }
-        match scan_by_index(self, &request, known)? {
-            Some(output) => Ok(output),
-            None => self.table.scan(&self.def.schema, request),
-        }
-    }
-
-    /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index
-    /// on an expression that may fail and foreign key over several columns that these belong to all columns, for it is
-    /// tested for the row as it will be, whoever writes the others.
-    pub fn columns_tested(&self, writes: ColumnSet) -> ColumnSet {
-        let own = self.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
-        columns_beside(own, writes).union(self.columns_indexed_together(writes))
-    }
-
-    /// The part of [`TableRef::columns_tested`] that indexes ask for.
-    pub(crate) fn columns_indexed_together(&self, writes: ColumnSet) -> ColumnSet {
-        let relations = self.index_relations();
-        let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
-        let is_forgotten = |index: &Index| active(Fault::ForgetExpressionColumns) && is_on_expression(index);
-        let is_tested = |index: &&Arc<Index>| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
-        let indexes = relations.iter().filter_map(|relation| relation.as_index.as_ref());
-        columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
-    }
-
-    /// Reads some columns of a row visible at a timestamp; see [`Write::read`](crate::table::Write::read).
-    pub fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
-        self.table.read(&self.codec, key, read_ts, columns, values)
-    }
-
-    /// The table's id.
-    pub fn id(&self) -> TableId {
-        self.def.id
-    }
-
-    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
-    pub(crate) fn drop_ts(&self) -> Timestamp {
-        Timestamp(self.shared.drop_ts.load(Ordering::Acquire))
-    }
-
-    /// Takes `count` hidden row ids; returns the first.
-    pub(crate) fn take_row_ids(&self, count: u64) -> i64 {
-        let count = i64::try_from(count).expect("fewer rows than i64::MAX are written at once");
-        self.shared.next_row_id.fetch_add(count, Ordering::Relaxed)
-    }
-
-    /// Hands out no row id that another table has handed out, whose rows this one takes over.
-    pub(crate) fn go_on_with_row_ids_of(&self, other: &TableRef) {
-        let next = other.shared.next_row_id.load(Ordering::Relaxed);
-        self.shared.next_row_id.fetch_max(next, Ordering::Relaxed);
-    }
-
-    /// Goes on behind the greatest row id that the table holds; called once, after redo.
-    pub(crate) fn recover_row_ids(&self) -> Result<()> {
-        if !self.def.schema.hidden_row_id {
-            return Ok(());
-        }
-        if let Some(key) = self.table.greatest_key()?
-            && let [Value::Int(last)] = self.keys.decode(&key)?[..]
-        {
-            self.shared.next_row_id.fetch_max(last.saturating_add(1), Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
-/// Of the lists of several columns that have one that is written, all columns.
-fn columns_beside<'a>(lists: impl Iterator<Item = &'a [usize]>, writes: ColumnSet) -> ColumnSet {
-    let several = lists.filter(|columns| columns.len() > 1);
-    let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
-    sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
-}
-
-impl TableShared {
-    /// An index has another definition.
-    fn replace_index(&self, index: &TableRef) {
-        let mut indexes = self.indexes.write();
-        *indexes = indexes.iter().map(|known| if known.id() == index.id() { index } else { known }.clone()).collect();
-    }
-
-    /// Installations no longer feed this index.
-    pub(crate) fn remove_index(&self, id: TableId) {
-        let mut indexes = self.indexes.write();
-        if indexes.iter().any(|index| index.id() == id) {
-            *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();
-        }
-    }
-}
-
-impl TableShared {
-    fn link(&self, child: TableId) {
-        let mut referencing = self.referencing.write();
-        if !referencing.contains(&child) {
-            let mut all = referencing.to_vec();
-            all.push(child);
-            all.sort_unstable();
-            *referencing = all.into();
-            self.is_referenced.store(true, Ordering::Release);
-        }
-    }
-
-    fn unlink(&self, child: TableId) {
-        let mut referencing = self.referencing.write();
-        if referencing.contains(&child) {
-            *referencing = referencing.iter().filter(|&&other| other != child).copied().collect();
-            self.is_referenced.store(!referencing.is_empty(), Ordering::Release);
-        }
-    }
-}
-
-impl std::fmt::Debug for TableRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TableRef({} {})", self.def.id, self.def.name)
-    }
-}
+use crate::table::Table;
 
 /// One definition of a table, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]
@@ -393,7 +164,7 @@ impl Catalog {
         {
             owner.table.shared.replace_index(&table);
         }
-        table.shared.schema_version.store(def.schema.version, Ordering::Release);
+        table.shared.commit_schema(def.schema.version);
         let entry = Entry { table, create_ts: ts, end_ts: Timestamp::MAX };
         state.add_name(ts, &entry);
         state.by_id.entry(def.id).or_default().push(entry);
@@ -426,7 +197,7 @@ impl Catalog {
         let mut state = self.state.write();
         let entry = state.newest_of(id).expect("a table that is dropped was created");
         assert_eq!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is dropped twice (catalog 1)");
-        entry.table.shared.drop_ts.store(ts.0, Ordering::Release);
+        entry.table.shared.drop_at(ts);
         if let Some(index) = &entry.table.as_index
             && let Some(owner) = state.newest_of(index.table())
         {
@@ -511,6 +282,25 @@ impl Catalog {
         let mut state = self.state.write();
         assert!(cut >= state.durable_cut, "catalog cuts do not go back");
         state.durable_cut = cut;
+    }
+
+    /// What jobs work on: tables and indexes that are alive, those under construction too. By id, but for one that is
+    /// just being committed, which may come twice.
+    pub(crate) fn maintained(&self) -> Vec<TableRef> {
+        // First: one that leaves meanwhile is in the catalog by then (buildings 1).
+        let building = if active(Fault::OverlookBuilding) { Vec::new() } else { self.buildings.alive() };
+        let mut maintained = self.all();
+        maintained.retain(|table| table.drop_ts() == Timestamp::MAX);
+        let is_new = |table: &TableRef| maintained.iter().all(|known| known.id() != table.id());
+        let building: Vec<TableRef> = building.into_iter().filter(is_new).collect();
+        maintained.extend(building);
+        maintained
+    }
+
+    /// The one of these with an id.
+    pub(crate) fn maintained_by_id(&self, id: TableId) -> Option<TableRef> {
+        let building = self.buildings.alive().into_iter().find(|relation| relation.id() == id);
+        building.or_else(|| self.by_id(id).map(|entry| entry.table).filter(|table| table.drop_ts() == Timestamp::MAX))
     }
 }
 

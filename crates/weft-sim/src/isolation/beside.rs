@@ -23,9 +23,6 @@ use crate::checker::Generator;
 use crate::random::Random;
 use crate::replace::placed_where;
 
-/// The unique index.
-pub(super) const TAG_INDEX: &str = "registers_tag";
-
 /// So many tags there are: fewer than rows that want one.
 const TAGS: u64 = 4;
 

@@ -6,11 +6,12 @@ use weft_kernel::index::NewIndex;
 use weft_kernel::table::ScanRequest;
 use weft_kernel::{ColumnSet, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
 
-use super::beside::TAG_INDEX;
 use crate::arrays::value_at;
 
 const LISTS: &str = "lists";
 pub(super) const REGISTERS: &str = "registers";
+/// The unique index.
+pub(super) const TAG_INDEX: &str = "registers_tag";
 
 /// How often a statement at READ COMMITTED starts again.
 const RESTARTS_MAX: u32 = 1000;

@@ -183,7 +183,7 @@ pub const SETTINGS: &[Definition] = &[
     setting(
         "server_version",
         Text,
-        crate::settings::SERVER_VERSION,
+        crate::version::SERVER_VERSION,
         Fixed,
         "PostgreSQL's version whose dialect this is",
     ),

@@ -25,7 +25,7 @@ use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::row::predicate_text;
 use crate::session::views::columns_of;
-use crate::settings::SERVER_VERSION;
+use crate::version::SERVER_VERSION;
 
 /// Whether a statement is a query of the catalog.
 pub(super) fn is_of_catalog(statement: &Statement) -> bool {

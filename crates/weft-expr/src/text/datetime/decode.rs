@@ -7,11 +7,12 @@
 //!
 //! 1. Each part of a date is said once; what is said twice is no date.
 
+use weft_format::interval::DAY_MICROS;
 use weft_format::{Code, DataType, Error, Result};
 
 use super::tokens::{Field, Shape, fields};
 use super::words::{Label, Word, word};
-use super::{DAY_MICROS, DAY_SECONDS, date_parts, days_in_month, days_of};
+use crate::days::{DAY_SECONDS, date_parts, days_in_month, days_of};
 use crate::style::{DateOrder, Local};
 use crate::text::{shorten, type_name};
 use crate::zone::{Abbreviation, Meaning, Zone};

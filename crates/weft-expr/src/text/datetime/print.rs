@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{DAY_MICROS, date_parts};
+use weft_format::interval::DAY_MICROS;
+
+use crate::days::date_parts;
 use crate::style::{DateOrder, DateStyle, Style};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
