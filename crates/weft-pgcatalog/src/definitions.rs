@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use weft_format::DataType;
 
-use crate::snapshot::{Constraint, Index, Snapshot, Table, quoted};
+use crate::snapshot::{Constraint, Index, Sequence, Snapshot, Table, quoted};
 use crate::types::{format_type, type_of};
 
 fn columns(table: Option<&Table>, numbers: &[i64]) -> String {
@@ -116,17 +116,41 @@ pub(crate) fn check_condition(table: &Table, at: usize) -> String {
     format!("({})", unwrapped(&table.checks[at].1))
 }
 
-/// A DEFAULT as PostgreSQL shows it: a text says its type.
-pub(crate) fn default_text(data_type: DataType, default: &str) -> String {
+/// A DEFAULT as PostgreSQL shows it: a text says its type, a sequence its schema where that is not searched.
+pub(crate) fn default_text(snapshot: &Snapshot, data_type: DataType, default: &str) -> String {
     let text = default.trim();
+    if let Some(sequence) = sequence_of(snapshot, text) {
+        return format!("nextval('{}'::regclass)", relation_name(snapshot, sequence).replace('\'', "''"));
+    }
+    let own_type = format_type(type_of(data_type).0, None);
+    let text = match text.rsplit_once("::") {
+        Some((literal, to)) if literal.ends_with('\'') && to.eq_ignore_ascii_case(&own_type) => literal,
+        _ => text,
+    };
     let is_text = text.len() > 1 && text.starts_with('\'') && text.ends_with('\'');
     if !is_text || text[1..text.len() - 1].replace("''", "").contains('\'') {
         return default.to_owned();
     }
     match data_type {
         DataType::Char(_) => format!("{text}::bpchar"),
-        other => format!("{text}::{}", format_type(type_of(other).0, None)),
+        _ => format!("{text}::{own_type}"),
     }
+}
+
+/// The sequence whose next number a DEFAULT is: `nextval('s.t_id_seq'::regclass)`; a name without schema is of `public`.
+fn sequence_of(snapshot: &Snapshot, default: &str) -> Option<u32> {
+    let end = default.len().checked_sub("'::regclass)".len())?;
+    let (head, tail) = (default.get(..9)?, default.get(end..)?);
+    if !head.eq_ignore_ascii_case("nextval('") || !tail.eq_ignore_ascii_case("'::regclass)") {
+        return None;
+    }
+    let name = default.get(9..end)?.replace("''", "'");
+    let is_it = |sequence: &&Sequence| {
+        let plain = quoted(&sequence.name);
+        let is_public = sequence.schema == crate::snapshot::PUBLIC;
+        is_public && plain == name || format!("{}.{plain}", quoted(snapshot.schema_name(sequence.schema))) == name
+    };
+    snapshot.sequences.iter().find(is_it).map(|sequence| sequence.oid)
 }
 
 /// A condition without parentheses around all of it.

@@ -331,7 +331,7 @@ fn defaults(rows: &mut Rows, snapshot: &Snapshot) {
                 ("oid", int(Snapshot::default_oid(table.oid, number))),
                 ("adrelid", int(table.oid)),
                 ("adnum", int(number)),
-                ("adbin", text(default_text(column.data_type, default))),
+                ("adbin", text(default_text(snapshot, column.data_type, default))),
             ]);
         }
     }

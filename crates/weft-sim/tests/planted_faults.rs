@@ -23,9 +23,12 @@ const LAYER_SEEDS: u64 = 6;
 /// How many seeds of the isolation plan.
 const ISOLATION_SEEDS: u64 = 100;
 
-/// The tests of the kernel's index module catch those of its storage, weft-tables' of the account the one of that.
+/// The tests of the kernel's index module catch those of its storage, weft-tables' of the account and of troubles those
+/// of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
-    fault.name().starts_with("Index") || fault == Fault::ForgetFooterCharge
+    use Fault::{ForgetFooterCharge, NoPause, OfferDamaged, PoisonOnJobError, SwitchUnguarded};
+    fault.name().starts_with("Index")
+        || matches!(fault, ForgetFooterCharge | PoisonOnJobError | NoPause | OfferDamaged | SwitchUnguarded)
 }
 
 /// What must notice a fault.

@@ -82,6 +82,7 @@ fn write(client: &mut Client, wanted: Wanted) -> Result<(), Failure> {
     // New sessions may begin in any zone and style; a dump is the same in all.
     client
         .query("SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres'")?;
+    client.query("SET LOCAL search_path = ''")?;
     let mut reader = Reader::new(client);
     let catalog = Catalog::read(&mut reader, &wanted.tables)?;
     let rights = Statements::read(&mut reader, &catalog.relations, wanted.tables.is_empty())?;

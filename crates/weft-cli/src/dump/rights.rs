@@ -1,11 +1,12 @@
 //! Roles, owners and grants as statements.
 //!
 //! ```text
-//!   t  owner bob, {bob=arwdDxt/bob,ann=ar*/bob}       ALTER TABLE t OWNER TO bob;
-//!                                                     REVOKE ALL ON TABLE t FROM PUBLIC; REVOKE ALL ON TABLE t FROM bob;
-//!                                                     GRANT INSERT, SELECT, ... ON TABLE t TO bob;
-//!                                                     GRANT INSERT ON TABLE t TO ann;
-//!                                                     GRANT SELECT ON TABLE t TO ann WITH GRANT OPTION;
+//!   t  owner bob, {bob=arwdDxt/bob,ann=ar*/bob}     ALTER TABLE t OWNER TO bob;
+//!                                                   REVOKE ALL ON TABLE t FROM PUBLIC;
+//!                                                   REVOKE ALL ON TABLE t FROM bob;
+//!                                                   GRANT INSERT, SELECT, ... ON TABLE t TO bob;
+//!                                                   GRANT INSERT ON TABLE t TO ann;
+//!                                                   GRANT SELECT ON TABLE t TO ann WITH GRANT OPTION;
 //! ```
 //!
 //! 1. What belongs to the first superuser is not said to: it belongs to who runs the dump. Its password is not in it.
@@ -119,12 +120,15 @@ impl Statements {
              WHERE c.relkind = 'S' AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0",
         )?;
         let sql = "SELECT c.oid, c.relowner, pg_get_userbyid(c.relowner), c.relacl FROM pg_class c ORDER BY c.oid";
-        for row in reader.rows(sql)? {
-            let oid = number(&row, 0);
-            let Some(relation) = relations.iter().find(|relation| relation.oid == oid) else { continue };
-            let owner = reader.quoted(&text(&row, 2));
+        let owned = reader.rows(sql)?;
+        // By kind, as they are made: numbers say in which order that was, and a loaded dump has others.
+        let of_kind = |kind: char| relations.iter().filter(move |relation| relation.kind == kind);
+        for relation in ['r', 'v', 'S'].into_iter().flat_map(of_kind) {
+            let oid = relation.oid;
+            let Some(row) = owned.iter().find(|row| number(row, 0) == oid) else { continue };
+            let owner = reader.quoted(&text(row, 2));
             let follows = of_columns.iter().any(|sequence| number(sequence, 0) == oid);
-            if number(&row, 1) != FIRST_SUPERUSER && !follows {
+            if number(row, 1) != FIRST_SUPERUSER && !follows {
                 self.owners.push(format!("ALTER {} {} OWNER TO {owner};", relation.word(), relation.name));
             }
             // Rights on views are rights on tables.
