@@ -1,5 +1,5 @@
-//! `weft check --quarantine`, as whom a disk let down uses it: what is damaged is told, taken out and kept, and everything
-//! else is there.
+//! `weft check --quarantine`, as whom a disk let down uses it: what is damaged is told, taken out and kept, and
+//! everything else is there.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types, reason = "a test starts programs")]
 

@@ -137,7 +137,8 @@ pub(crate) fn default_text(snapshot: &Snapshot, data_type: DataType, default: &s
     }
 }
 
-/// The sequence whose next number a DEFAULT is: `nextval('s.t_id_seq'::regclass)`; a name without schema is of `public`.
+/// The sequence whose next number a DEFAULT is: `nextval('s.t_id_seq'::regclass)`. A name without schema is of
+/// `public`.
 fn sequence_of(snapshot: &Snapshot, default: &str) -> Option<u32> {
     let end = default.len().checked_sub("'::regclass)".len())?;
     let (head, tail) = (default.get(..9)?, default.get(end..)?);

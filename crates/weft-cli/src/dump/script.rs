@@ -200,6 +200,8 @@ impl Script<'_> {
 
     fn sequence_values(&mut self) -> Result<(), Failure> {
         self.line("")?;
+        // In an order that does not depend on when each was made.
+        let mut statements = Vec::new();
         for sequence in &self.catalog.sequences {
             let Some(last) = &sequence.last else { continue };
             let name = match (&sequence.owner, self.catalog.name_of(sequence.relation)) {
@@ -211,9 +213,10 @@ impl Script<'_> {
                 (_, Some(name)) => literal(name),
                 (_, None) => continue,
             };
-            self.line(&format!("SELECT pg_catalog.setval({name}, {last}, true);"))?;
+            statements.push(format!("SELECT pg_catalog.setval({name}, {last}, true);"));
         }
-        Ok(())
+        statements.sort_unstable();
+        self.statements(&statements)
     }
 
     fn constraints(&mut self, kinds: &[char]) -> Result<(), Failure> {
