@@ -9,7 +9,7 @@
 //! [`Step::ALL`] was reached and that the machine crashed right after it.
 //!
 //! A [`Moment`] is what others may run into and the disk knows nothing of: the middle of an installation, a way taken
-//! under a lock. Only tests count moments, or do something in one ([`on_moment`]), and in a simulation others come
+//! under a lock. Only tests count moments, or do something in one (`on_moment`), and in a simulation others come
 //! then; in the program [`passed`] is nothing.
 
 macro_rules! steps {

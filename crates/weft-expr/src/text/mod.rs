@@ -13,8 +13,8 @@
 //! 1. `parse(print_as(v, t, style), t) == v` for every value of every type and every style, but for moments that a
 //!    clock shows twice and that the style tells apart by an abbreviation only.
 //! 2. Dates lie in the years 0001 to 9999; `infinity` is refused, not approximated.
-//! 3. What depends on the session says so: it takes a [`Local`] or its [`Style`](crate::style::Style). [`print`] and
-//!    [`write`] are the engine's own text: ISO, UTC.
+//! 3. What depends on the session says so: it takes a [`Local`] or its [`Style`](crate::style::Style). [`print()`] and
+//!    [`write()`] are the engine's own text: ISO, UTC.
 
 mod array;
 mod bytes;

@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// Begins a transaction at an isolation level. When all slots are taken it waits for one in order, and fails with
-    /// [`Code::TooManyTransactions`](weft_format::Code::TooManyTransactions) in the end.
+    /// [`Code::TooManyTransactions`] in the end.
     #[inline]
     pub fn begin_at(self: &Arc<Self>, level: IsolationLevel) -> Result<Transaction> {
         self.core.check_open()?;
