@@ -12,7 +12,8 @@
 //! 3. A file keeps its name and its bytes for as long as somebody has a [`File`] of this cache: file numbers are never
 //!    used again, and a part's file is removed after its last reader let go. So opening it again finds the same file.
 //! 4. The system's own limit may be reached by others (sockets, the log): then half of the handles are closed, and the
-//!    file is tried again until none is left to close.
+//!    file is tried again until none is left to close. So does who opens other files ([`GivingWay`]): a handle that
+//!    nobody reads keeps no log from going on.
 //!
 //! Concurrency: a hit takes the file's own slot lock for reading, no lock that others want. A miss takes the lock of
 //! the ring to make room, then opens with no lock held, then takes ring and slot one after the other. Handles are
@@ -106,6 +107,11 @@ impl Handles {
         Arc::new(lazy)
     }
 
+    /// The file system that it opens files of, for all that is not read through it (handles 4).
+    pub fn giving_way(self: &Arc<Handles>) -> Arc<dyn Fs> {
+        Arc::new(GivingWay::new(self.fs.clone(), self.clone()))
+    }
+
     /// What it has and did.
     pub fn counters(&self) -> HandleCounters {
         HandleCounters {
@@ -131,23 +137,28 @@ impl Handles {
     #[cold]
     fn open_slot(&self, slot: &Arc<Slot>) -> io::Result<Arc<dyn File>> {
         self.make_room();
+        match self.with_room(|| self.fs.open(&slot.path, OpenMode::Read)) {
+            Ok(handle) => {
+                self.opened.fetch_add(1, Ordering::Relaxed);
+                Ok(self.keep(slot, handle))
+            }
+            Err(error) => {
+                self.ring.lock().opening -= 1;
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens something, again when there is no handle left in the system and some were closed here.
+    fn with_room<T>(&self, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
         loop {
-            match self.fs.open(&slot.path, OpenMode::Read) {
-                Ok(handle) => {
-                    self.opened.fetch_add(1, Ordering::Relaxed);
-                    return Ok(self.keep(slot, handle));
-                }
-                Err(error) if is_out_of_handles(&error) => {
-                    self.refused.fetch_add(1, Ordering::Relaxed);
-                    if !self.close_half() {
-                        self.ring.lock().opening -= 1;
-                        return Err(error);
-                    }
-                }
-                Err(error) => {
-                    self.ring.lock().opening -= 1;
-                    return Err(error);
-                }
+            let opened = open();
+            if !opened.as_ref().is_err_and(is_out_of_handles) {
+                return opened;
+            }
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            if !self.close_half() {
+                return opened;
             }
         }
     }
@@ -276,9 +287,13 @@ fn read_only(path: &Path) -> io::Error {
 }
 
 /// Whether the process, or the system, has no handle left.
-fn is_out_of_handles(error: &io::Error) -> bool {
+pub fn is_out_of_handles(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
+
+mod giving_way;
+
+pub use giving_way::GivingWay;
 
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ mod traffic;
 pub use clock::Clock;
 pub use freed::{keep_little_freed_memory, return_freed_memory};
 pub use fs::{DirLock, File, Fs, OpenMode};
-pub use handles::{HandleCounters, Handles};
+pub use handles::{GivingWay, HandleCounters, Handles, is_out_of_handles};
 pub use limits::raise_open_files;
 pub use rng::Rng;
 pub use socket::{have_ended, keep_asking, receive_arrived};

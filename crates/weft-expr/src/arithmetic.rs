@@ -102,10 +102,8 @@ fn integers(op: ArithmeticOp, a: i64, b: i64, result: DataType) -> Result<i64> {
         (Some(v), DataType::SmallInt) if i16::try_from(v).is_ok() => Ok(v),
         (Some(v), DataType::Integer) if i32::try_from(v).is_ok() => Ok(v),
         (Some(v), DataType::BigInt) => Ok(v),
-        (Some(v), DataType::Date) if (FIRST_DAY..=LAST_DAY).contains(&v) => Ok(v),
-        (_, DataType::Date) => {
-            Err(Error::new(Code::DatetimeOverflow, "date out of range").hint("dates lie in the years 0001 to 9999"))
-        }
+        (Some(v), DataType::Date) => date_in_range(v),
+        (None, DataType::Date) => Err(date_range()),
         _ => Err(out_of_range(result)),
     }
 }
@@ -114,12 +112,21 @@ fn integers(op: ArithmeticOp, a: i64, b: i64, result: DataType) -> Result<i64> {
 const FIRST_DAY: i64 = -719_162;
 const LAST_DAY: i64 = 2_932_896;
 
+/// The day, or an error when no date is so many days from 1970-01-01.
+pub(crate) fn date_in_range(days: i64) -> Result<i64> {
+    if (FIRST_DAY..=LAST_DAY).contains(&days) { Ok(days) } else { Err(date_range()) }
+}
+
+fn date_range() -> Error {
+    Error::new(Code::DatetimeOverflow, "date out of range").hint("dates lie in the years 0001 to 9999")
+}
+
 fn floats(op: ArithmeticOp, a: f64, b: f64, result: DataType) -> Result<f64> {
     let exact = match op {
         ArithmeticOp::Add => a + b,
         ArithmeticOp::Subtract => a - b,
         ArithmeticOp::Multiply => a * b,
-        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 => return Err(division_by_zero()),
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 && !a.is_nan() => return Err(division_by_zero()),
         ArithmeticOp::Divide => a / b,
         ArithmeticOp::Modulo => a % b,
     };
@@ -127,7 +134,12 @@ fn floats(op: ArithmeticOp, a: f64, b: f64, result: DataType) -> Result<f64> {
     if value.is_infinite() && a.is_finite() && b.is_finite() {
         return Err(Error::new(Code::NumericOutOfRange, "value out of range: overflow"));
     }
-    Ok(value)
+    let may_underflow = matches!(op, ArithmeticOp::Multiply | ArithmeticOp::Divide);
+    if value == 0.0 && may_underflow && a != 0.0 && b != 0.0 && !b.is_infinite() {
+        return Err(Error::new(Code::NumericOutOfRange, "value out of range: underflow"));
+    }
+    // The processor's own NaN has a sign, which would sort below all numbers.
+    Ok(if value.is_nan() { f64::NAN } else { value })
 }
 
 fn decimals(op: ArithmeticOp, (a, s1): (i128, u8), (b, s2): (i128, u8), result: DataType) -> Result<i128> {

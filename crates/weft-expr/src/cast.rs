@@ -255,7 +255,11 @@ fn cast_to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> R
             let digits = if from == DataType::Real { 5 } else { 14 };
             return parse_decimal(&format!("{v:.digits$e}"), precision, scale).map(Value::Decimal);
         }
-        Value::Float(v) => return Err(Error::new(Code::NumericOutOfRange, format!("cannot convert {v} to numeric"))),
+        Value::Float(v) => {
+            let name = text::print(Value::Float(*v).as_ref(), DataType::DoublePrecision);
+            let error = Error::new(Code::FeatureNotSupported, format!("numeric cannot hold \"{name}\""));
+            return Err(error.hint("keep it as double precision"));
+        }
         _ => return Err(no_cast(from, DataType::Numeric { precision, scale })),
     };
     if number.unsigned_abs() >= text::pow10(precision).unsigned_abs() {

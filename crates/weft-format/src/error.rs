@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+/// No handle is left in the process, or in the system.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// What the caller can do about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -97,6 +101,9 @@ codes! {
     UntranslatableCharacter Invalid "22P05" "A character cannot be stored.";
     ArraySubscript Invalid "2202E" "An array has the wrong number of elements or dimensions.";
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
+    LogarithmArgument Invalid "2201E" "A logarithm of zero or of a negative number.";
+    PowerArgument Invalid "2201F" "A root of a negative number, or a power that there is not.";
+    Substring Invalid "22011" "The length of a substring is negative.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
     InvalidRowCount Invalid "2201W" "LIMIT is negative.";
     InvalidRowOffset Invalid "2201X" "OFFSET is negative.";
@@ -178,6 +185,9 @@ impl Error {
         let (code, hint) = match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 (Code::DiskFull, "free space on the device and try again")
+            }
+            _ if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                (Code::Io, "no handle for a file is left: raise `ulimit -n`, or let fewer clients in")
             }
             std::io::ErrorKind::NotFound => (Code::UndefinedFile, "check that the file is there"),
             _ => (Code::Io, "check what is at that path, its permissions and the device"),

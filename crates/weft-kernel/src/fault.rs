@@ -69,6 +69,14 @@ faults! {
     ForgetEntry "An update does not add the entry of its row to an index.";
     ForgetPredicateColumns "An update that brings a row into a partial index by its predicate alone adds no entry.";
     ForgetExpressionColumns "Writers of some columns of an index's expression let others write the rest.";
+    CutUnfed "The log goes that an index was not fed from, as its table cannot be used.";
+    ForgetUnopened "The log is not kept for an index that cannot be opened.";
+    UniqueBeforeFollowed "Own rows are tested for a value before the commits that they follow are published.";
+    QuarantineAtOnce "What cannot be read once, or for want of rights, is taken out of its table.";
+    KeepIdleHandles "Who finds no handle left fails, while files are open that nobody reads.";
+    LeavePanicked "The files of a job that panicked stay.";
+    HouseStopsAtError "An error in the work between jobs ends it.";
+    CloseUnsealed "A close that a table's job fails leaves the end of the log open.";
     ForgetRedoEntry "Redo does not add entries to indexes.";
     SkipValueLock "The lock of a value in a unique index is not taken.";
     UniqueLookAtMaximum "Rows with a value of a unique index are looked at while they are being installed.";
@@ -86,13 +94,18 @@ faults! {
     OverlookBuilding "Jobs and the log overlook indexes under construction.";
     ForgetBuildingCut "The log goes that an index under construction has not in files.";
     ListBuiltEarly "A job lists what an index was built from before the commit that names it.";
+    FreezeAgain "Short row memory makes every table freeze at each look, whatever has the memory.";
     FreezeAlways "A long log makes every table freeze, whatever holds it.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
     IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";
+    IndexAsksOldHorizon "A merge of an index asks for rows at a horizon that has moved on since.";
     PoisonOnJobError "A job that fails stops the engine.";
     NoPause "A job that failed is tried again at once.";
     OfferDamaged "Jobs that read a damaged file are offered again at once.";
+    StopAtInstall "A commit that cannot be installed for a file that cannot be read stops the engine.";
+    ReadOnce "A read that fails while a commit is installed is not tried again.";
+    ForgetGivenUp "A table that a commit could not be installed in is used as if nothing had been.";
     SwitchUnguarded "A panic between a durable edit and the switch to it stops nothing.";
     IndexFilterForgets "A filter of an index lacks a value.";
 }

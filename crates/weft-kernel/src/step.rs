@@ -121,6 +121,7 @@ steps! {
     Followed "follow: a row of a commit that is not published";
     Rebased "commit: columns of others taken over";
     TableLocked "replace: the table locked in place of rows";
+    KeepAsked "index merge: the horizon read, the row not yet";
 }
 
 impl BackupStep {

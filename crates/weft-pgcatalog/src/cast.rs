@@ -162,7 +162,8 @@ fn fits(number: i64, to: &Type) -> bool {
     }
 }
 
-fn missing(text: &str, reg: &Type) -> Error {
+/// The error about a name that no object has.
+pub(crate) fn missing(text: &str, reg: &Type) -> Error {
     let (code, what) = match reg {
         Type::RegClass => (Code::UndefinedTable, "relation"),
         Type::RegNamespace => (Code::UndefinedSchema, "schema"),

@@ -255,6 +255,25 @@ fn is_named(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a constant is computed when the query comes to it. One with a name of regclass and its like in quotes is
+/// not:
+/// such a name is looked up when the query is read.
+pub fn is_computed_late(expr: &Expr) -> bool {
+    struct Names;
+    impl Visitor for Names {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            let is_name = match expr {
+                Expr::Function(call) => functions::TAKING_REGCLASS.contains(&last_part(&call.name).as_str()),
+                Expr::Cast { data_type, .. } => is_reg(data_type),
+                _ => false,
+            };
+            if is_name { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    Visit::visit(expr, &mut Names).is_continue()
+}
+
 /// Whether a constant is of the session only: no relation of the catalog is read for it.
 pub fn is_of_session(expr: &Expr) -> bool {
     struct Reads;

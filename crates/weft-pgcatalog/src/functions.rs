@@ -7,15 +7,15 @@
 
 use std::sync::Arc;
 
-use weft_format::{DataType, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value};
 
-use crate::cast::{object_named, split_name, text_of};
+use crate::cast::{missing, object_named, text_of};
 use crate::definitions::{constraint_definition, index_definition, index_part, unwrapped};
 use crate::monitor;
 use crate::privileges;
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
-use crate::snapshot::{Request, Snapshot, quoted};
+use crate::snapshot::{Index, Request, Sequence, Snapshot, quoted};
 use crate::types::format_type;
 use crate::value::{Datum, Type};
 
@@ -43,6 +43,16 @@ impl Arguments<'_> {
             other => other.int(),
         };
         number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
+    }
+
+    /// The same; a name must be that of a relation.
+    pub(crate) fn known_relation(&self, at: usize) -> Result<u32> {
+        match self.values.get(at) {
+            Some(Datum::Text(text)) if object_named(self.snapshot, text, &Type::RegClass).is_none() => {
+                Err(missing(text, &Type::RegClass))
+            }
+            _ => Ok(self.relation(at)),
+        }
     }
 }
 
@@ -108,6 +118,10 @@ pub(crate) const OF_SESSION: &[&str] = &[
     "user",
     "version",
 ];
+
+/// Functions whose argument is a regclass, so that a name in quotes is looked up when the query is read.
+pub(crate) const TAKING_REGCLASS: &[&str] =
+    &["pg_indexes_size", "pg_relation_size", "pg_table_size", "pg_total_relation_size"];
 
 /// Functions that need neither catalog nor session: queries of tables call them, too.
 const PLAIN: &[&str] = &[
@@ -317,7 +331,7 @@ static FUNCTIONS: &[Function] = &[
         known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint, pretty)))
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
-        let oid = call.relation(0);
+        let oid = call.known_relation(0)?;
         known(call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| format!(" {};", view.query)))
     }),
     function("pg_get_partkeydef", (1, 1), text, null),
@@ -367,10 +381,10 @@ static FUNCTIONS: &[Function] = &[
     function("pg_relation_is_updatable", (2, 2), int4, |call| {
         Ok(Datum::Int(if call.snapshot.table(call.relation(0)).is_some() { 28 } else { 0 }))
     }),
-    function("pg_table_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, false)))),
-    function("pg_relation_size", (1, 2), int8, |call| Ok(Datum::Int(size(call, false)))),
-    function("pg_total_relation_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, true)))),
-    function("pg_indexes_size", (1, 1), int8, |call| Ok(Datum::Int(size(call, true) - size(call, false)))),
+    function("pg_table_size", (1, 1), int8, |call| size(call, |own, _| own)),
+    function("pg_relation_size", (1, 2), int8, |call| size(call, |own, _| own)),
+    function("pg_total_relation_size", (1, 1), int8, |call| size(call, u64::saturating_add)),
+    function("pg_indexes_size", (1, 1), int8, |call| size(call, |_, indexes| indexes)),
     function("pg_database_size", (1, 1), int8, |call| {
         let (tables, indexes) = (call.snapshot.tables.iter(), call.snapshot.indexes.iter());
         let all = tables.map(|table| table.bytes).chain(indexes.map(|index| index.bytes)).sum::<u64>();
@@ -465,10 +479,10 @@ static FUNCTIONS: &[Function] = &[
     function("acldefault", (2, 2), texts, privileges::acldefault),
     set(function("pg_options_to_table", (1, 1), options, nothing)),
     function("quote_ident", (1, 1), text, |call| Ok(Datum::text(quoted(&call.text(0))))),
-    function("quote_literal", (1, 1), text, |call| Ok(Datum::text(format!("'{}'", call.text(0).replace('\'', "''"))))),
+    function("quote_literal", (1, 1), text, |call| Ok(Datum::text(literal(&call.text(0))))),
     lenient(function("quote_nullable", (1, 1), text, |call| match call.values[0] {
         Datum::Null => Ok(Datum::text("NULL")),
-        _ => Ok(Datum::text(format!("'{}'", call.text(0).replace('\'', "''")))),
+        _ => Ok(Datum::text(literal(&call.text(0)))),
     })),
     function("to_regclass", (1, 1), |_| Type::RegClass, |call| Ok(named(call, &Type::RegClass))),
     function("to_regtype", (1, 1), |_| Type::RegType, |call| Ok(named(call, &Type::RegType))),
@@ -483,7 +497,7 @@ static FUNCTIONS: &[Function] = &[
             (false, true) => Ok(Datum::Null),
             (false, false) => {
                 let message = format!("unrecognized configuration parameter \"{name}\"");
-                Err(weft_format::Error::new(weft_format::Code::UndefinedObject, message))
+                Err(Error::new(Code::UndefinedObject, message))
             }
         }
     }),
@@ -586,23 +600,34 @@ fn indexdef(call: &Arguments<'_>) -> Result<Datum> {
     }
 }
 
+/// The sequence of a column: the table is a name as SQL writes it, the column its name as it is.
 fn serial_sequence(call: &Arguments<'_>) -> Result<Datum> {
-    let (table, column) = (call.relation(0), split_name(&call.text(1)).1);
-    let number = call.snapshot.table(table).and_then(|table| table.columns.iter().position(|c| c.name == column));
-    let owner = number.map(|at| (table, at as i64 + 1));
-    let is_it = |sequence: &&crate::snapshot::Sequence| {
-        sequence.owner.map(|(table, column, _)| (table, column)) == owner && owner.is_some()
+    let (oid, column) = (call.known_relation(0)?, call.text(1));
+    let Some(table) = call.snapshot.table(oid) else { return Ok(Datum::Null) };
+    let number = table.columns.iter().position(|known| known.name == column && !known.dropped);
+    let number = number.ok_or_else(|| {
+        let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+        Error::new(Code::UndefinedColumn, message)
+    })?;
+    let is_it = |sequence: &&Sequence| {
+        sequence.owner.is_some_and(|(table, column, _)| (table, column) == (oid, number as i64 + 1))
     };
     let found = call.snapshot.sequences.iter().find(is_it);
     known(found.map(|s| format!("{}.{}", quoted(call.snapshot.schema_name(s.schema)), quoted(&s.name))))
 }
 
-/// Bytes of a relation; with those of its indexes.
-fn size(call: &Arguments<'_>, with_indexes: bool) -> i64 {
-    let oid = call.relation(0);
-    let table = call.snapshot.table(oid).map_or(0, |table| table.bytes);
-    let indexes = call.snapshot.indexes.iter().filter(|i| i.oid == oid || with_indexes && i.table == oid);
-    i64::try_from(table + indexes.map(|index| index.bytes).sum::<u64>()).unwrap_or(i64::MAX)
+/// Bytes of a relation: what is chosen of its own and those of its indexes; NULL when there is none of the number.
+fn size(call: &Arguments<'_>, chosen: fn(u64, u64) -> u64) -> Result<Datum> {
+    let oid = call.known_relation(0)?;
+    if call.snapshot.relation(oid).is_none() {
+        return Ok(Datum::Null);
+    }
+    let indexes = |wanted: &dyn Fn(&Index) -> bool| -> u64 {
+        call.snapshot.indexes.iter().filter(|index| wanted(index)).map(|index| index.bytes).sum()
+    };
+    let own = call.snapshot.table(oid).map_or_else(|| indexes(&|index| index.oid == oid), |table| table.bytes);
+    let bytes = chosen(own, indexes(&|index| index.table == oid));
+    Ok(Datum::Int(i64::try_from(bytes).unwrap_or(i64::MAX)))
 }
 
 fn size_text(bytes: i64) -> String {
@@ -626,7 +651,7 @@ fn series(call: &Arguments<'_>) -> Result<Datum> {
     let step = if call.values.len() > 2 { call.int(2) } else { 1 };
     if step == 0 {
         let message = "step size cannot equal zero";
-        return Err(weft_format::Error::new(weft_format::Code::InvalidParameterValue, message));
+        return Err(Error::new(Code::InvalidParameterValue, message));
     }
     let mut all = Vec::new();
     let mut at = from;
@@ -657,11 +682,18 @@ fn formatted(call: &Arguments<'_>) -> Result<Datum> {
         next += 1;
         match kind {
             'I' => out.push_str(&quoted(&argument)),
-            'L' => out.push_str(&format!("'{}'", argument.replace('\'', "''"))),
+            'L' if call.values.get(next - 1).is_some_and(Datum::is_null) => out.push_str("NULL"),
+            'L' => out.push_str(&literal(&argument)),
             _ => out.push_str(&argument),
         }
     }
     Ok(Datum::text(out))
+}
+
+/// A text in quotes; one with a backslash as `E'...'`, which is read alike whatever standard_conforming_strings says.
+fn literal(text: &str) -> String {
+    let escaped = text.replace('\'', "''");
+    if text.contains('\\') { format!("E'{}'", escaped.replace('\\', "\\\\")) } else { format!("'{escaped}'") }
 }
 
 fn substring(call: &Arguments<'_>) -> Result<Datum> {

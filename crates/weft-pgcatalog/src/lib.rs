@@ -43,7 +43,7 @@ mod tree;
 mod types;
 mod value;
 
-pub use classify::{Kind, classify, is_constant, is_of_session};
+pub use classify::{Kind, classify, is_computed_late, is_constant, is_of_session};
 pub use plan::CatalogQuery;
 pub use snapshot::{
     Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,

@@ -116,7 +116,7 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                     ("increment_by", step),
                     ("cycle", Datum::Bool(sequence.cycle)),
                     ("cache_size", cache),
-                    ("last_value", sequence.last.map_or(Datum::Null, int)),
+                    ("last_value", sequence.last().map_or(Datum::Null, int)),
                 ]);
             }
         }

@@ -14,6 +14,7 @@ use crate::functions::{
 use crate::pattern::Pattern;
 use crate::relations::{self, rows_of};
 use crate::roles::setting;
+use crate::snapshot::Sequence;
 use crate::value::{Datum, Type};
 
 /// The functions, found after those of `functions`.
@@ -35,8 +36,19 @@ pub(crate) static SERVER: &[Function] = &[
     function("pg_sequence_last_value", (1, 1), int8, |call| {
         let oid = call.relation(0);
         let found = call.snapshot.sequences.iter().find(|sequence| sequence.oid == oid);
-        Ok(found.and_then(|sequence| sequence.last).map_or(Datum::Null, Datum::Int))
+        Ok(found.and_then(Sequence::last).map_or(Datum::Null, Datum::Int))
     }),
+    set(function("pg_get_sequence_data", (1, 1), sequence_data, |call| {
+        let oid = call.relation(0);
+        let found = call.snapshot.sequences.iter().filter(|sequence| sequence.oid == oid);
+        let row = |at: &Sequence| Datum::list(vec![Datum::Int(at.value), Datum::Bool(at.is_called)]);
+        Ok(Datum::list(found.map(row).collect()))
+    })),
+    set(function("weft_view_reads", (1, 1), oid, |call| {
+        let oid = call.relation(0);
+        let read = call.snapshot.views.iter().filter(|view| view.oid == oid).flat_map(|view| &view.reads);
+        Ok(Datum::list(read.map(|oid| Datum::Int((*oid).into())).collect()))
+    })),
     function("pg_relation_filenode", (1, 1), oid, |call| Ok(Datum::Int(call.relation(0).into()))),
     function("pg_describe_object", (3, 3), text, null),
     function("age", (1, 1), int4, zero),
@@ -76,6 +88,10 @@ fn rows(call: &Arguments<'_>, relation: &str) -> Result<Datum> {
 fn extensions(_: &[Type]) -> Type {
     let fields = [("name", Type::Name), ("default_version", Type::Text), ("comment", Type::Text)];
     Type::Record(fields.into_iter().map(|(name, data_type)| (name.to_owned(), data_type)).collect())
+}
+
+fn sequence_data(_: &[Type]) -> Type {
+    Type::Record(vec![("last_value".to_owned(), Type::Int8), ("is_called".to_owned(), Type::Bool)].into())
 }
 
 fn keywords(_: &[Type]) -> Type {

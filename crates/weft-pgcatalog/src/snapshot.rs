@@ -274,6 +274,8 @@ pub struct View {
     pub columns: Vec<(String, DataType)>,
     /// Its text.
     pub query: String,
+    /// The numbers of the relations that it reads.
+    pub reads: Vec<u32>,
 }
 
 /// A sequence.
@@ -291,10 +293,19 @@ pub struct Sequence {
     pub bounds: [i64; 5],
     /// Whether it begins anew.
     pub cycle: bool,
-    /// The last number, when one was given.
-    pub last: Option<i64>,
+    /// The number that it is at.
+    pub value: i64,
+    /// Whether that number was given already; else it is the next one.
+    pub is_called: bool,
     /// The column that it belongs to: table and column number, and whether that is an identity column.
     pub owner: Option<(u32, i64, bool)>,
+}
+
+impl Sequence {
+    /// The last number, when one was given.
+    pub(crate) fn last(&self) -> Option<i64> {
+        self.is_called.then_some(self.value)
+    }
 }
 
 /// The type of a number in `pg_constraint`.

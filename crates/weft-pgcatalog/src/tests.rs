@@ -12,6 +12,20 @@ fn column(name: &str, data_type: DataType, not_null: bool) -> Column {
     Column { name: name.into(), data_type, not_null, dropped: false, default: None, identity: None }
 }
 
+fn sequence(oid: u32, name: &str, (value, is_called): (i64, bool)) -> Sequence {
+    Sequence {
+        oid,
+        schema: PUBLIC,
+        name: name.into(),
+        data_type: DataType::BigInt,
+        bounds: [1, 1, i64::MAX, 1, 1],
+        cycle: false,
+        value,
+        is_called,
+        owner: None,
+    }
+}
+
 fn snapshot() -> Snapshot {
     let money = DataType::Numeric { precision: 12, scale: 2 };
     let customers = Table {
@@ -94,7 +108,12 @@ fn snapshot() -> Snapshot {
             name: "big".into(),
             columns: vec![("id".into(), DataType::Integer)],
             query: "SELECT id FROM customers".into(),
+            reads: vec![16_387],
         }],
+        sequences: vec![
+            Sequence { owner: Some((16_387, 1, false)), ..sequence(16_410, "customers_id_seq", (7, true)) },
+            sequence(16_411, "numbers", (42, false)),
+        ],
         comments: [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into(),
         access: std::sync::Arc::new(Access { roles: vec![weft], ..Access::default() }),
         settings: vec![
@@ -324,6 +343,12 @@ fn constants_are_told_from_what_is_asked_of_the_catalog() {
         Err(error) => panic!("{error}"),
     };
     assert!(of_session("version()") && of_session("current_user") && of_session("quote_ident(current_database())"));
+    let late = |sql: &str| match Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap().parse_expr() {
+        Ok(expr) => is_constant(&expr) && is_computed_late(&expr),
+        Err(error) => panic!("{error}"),
+    };
+    assert!(late("current_setting('nope')") && late("has_table_privilege('t', 'SELECT')"));
+    assert!(!late("'t'::regclass::text") && !late("pg_relation_size('t')"));
     assert!(!of_session("'t'::regclass") && !of_session("pg_relation_size('t')") && !of_session("lower('A')"));
 }
 
@@ -347,6 +372,40 @@ fn an_expression_beside_a_relation_is_right_or_refused() {
     assert_eq!(code("sum(0.1)"), "0A000");
     assert_eq!(code("1.505::numeric(10,2)"), "0A000");
     assert_eq!(code(&format!("'{}cc' ~ '^((a|aa)+b|a+cc)$'", "a".repeat(54))), "54001");
+}
+
+#[test]
+fn what_is_named_is_there_and_what_is_numbered_may_be_gone() {
+    let code = |sql: &str| run(sql).unwrap_err().code().sqlstate();
+    for function in ["pg_relation_size", "pg_table_size", "pg_total_relation_size", "pg_indexes_size"] {
+        assert_eq!(code(&format!("SELECT {function}('nope')")), "42P01", "{function}");
+        assert_eq!(rows(&format!("SELECT {function}(99999), {function}('customers')")), ["NULL|0"], "{function}");
+    }
+    assert_eq!(code("SELECT pg_get_viewdef('nope')"), "42P01");
+    assert_eq!(rows("SELECT pg_get_viewdef(99999), pg_get_viewdef('big')"), ["NULL| SELECT id FROM customers;"]);
+    assert_eq!(code("SELECT pg_get_serial_sequence('nope', 'id')"), "42P01");
+    assert_eq!(code("SELECT pg_get_serial_sequence('customers', 'ID')"), "42703");
+    assert_eq!(code("SELECT pg_get_serial_sequence('customers', '\"id\"')"), "42703");
+    let found = rows("SELECT pg_get_serial_sequence('customers', 'id'), pg_get_serial_sequence('customers', 'name')");
+    assert_eq!(found, ["public.customers_id_seq|NULL"]);
+}
+
+#[test]
+fn a_backslash_in_a_quoted_literal_is_doubled() {
+    assert_eq!(rows(r"SELECT quote_literal(E'a\\b''c'), quote_literal('it''s')"), [r"E'a\\b''c'|'it''s'"]);
+    assert_eq!(rows(r"SELECT quote_nullable(E'a\\b'), quote_nullable(NULL)"), [r"E'a\\b'|NULL"]);
+    assert_eq!(rows(r"SELECT format('%L %L', E'a\\b', NULL), version() IS NULL"), [r"E'a\\b' NULL|f"]);
+}
+
+#[test]
+fn a_sequence_tells_where_it_is_and_a_view_what_it_reads() {
+    let sequences = "SELECT c.relname, s.last_value, s.is_called FROM pg_class c, pg_get_sequence_data(c.oid) s \
+                     WHERE c.relkind = 'S' ORDER BY 1";
+    assert_eq!(rows(sequences), ["customers_id_seq|7|t", "numbers|42|f"]);
+    let last = "SELECT sequencename, last_value FROM pg_sequences ORDER BY 1";
+    assert_eq!(rows(last), ["customers_id_seq|7", "numbers|NULL"]);
+    let views = "SELECT c.relname, r FROM pg_class c, weft_view_reads(c.oid) r WHERE c.relkind = 'v'";
+    assert_eq!(rows(&format!("{views} AND c.oid >= 16384")), ["big|16387"]);
 }
 
 /// What psql 15, SQLAlchemy 2, npgsql and pgbench send. What pgjdbc, DBeaver, pgAdmin, Metabase and Grafana ask stands

@@ -96,9 +96,15 @@ impl Campaign {
 
 /// Runs one seed until the machine crashed `crashes` times and the state was verified after the last.
 pub fn run_seed(seed: u64, crashes: u64, record_trace: bool) -> Report {
+    run_scenario(Scenario::seeded(seed), crashes, record_trace)
+}
+
+/// Runs a scenario as [`run_seed`] does.
+pub fn run_scenario(scenario: Scenario, crashes: u64, record_trace: bool) -> Report {
+    let seed = scenario.seed;
     let simulation = Simulation::new(SimOptions { record_trace, ..SimOptions::seeded(seed) });
     let mut seed_run = SeedRun {
-        scenario: Scenario::seeded(seed),
+        scenario,
         history: Arc::new(History::default()),
         random: Random::new(seed, 11),
         round_operations: 300,

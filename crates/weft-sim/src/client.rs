@@ -20,9 +20,6 @@ use crate::work::{Work, is_expected, key_of};
 /// No transaction has this number.
 const NOBODY: i64 = 1 << 60;
 
-/// One transaction of so many is over the table of members.
-const MEMBERS_EVERY: u64 = 4;
-
 /// What becomes of a transaction whose statements went well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
@@ -75,7 +72,7 @@ impl Client {
         let mut work = Work::begin(&engine, &history, durability)?;
         let then = match self.random.below(24) {
             // All clients at about the same time.
-            _ if number % MEMBERS_EVERY == MEMBERS_EVERY - 1 => self.members(&mut work)?,
+            _ if (number + 1).is_multiple_of(self.scenario.members_every) => self.members(&mut work)?,
             0 => self.schema_change(&mut work)?,
             1 => self.bulk(&mut work)?,
             2 => self.long(&mut work)?,

@@ -50,7 +50,7 @@ mod work;
 
 pub use backups::{BackupCounts, BackupLedger, COPIES, back_up_with_faults};
 pub use building::build_beside_writers;
-pub use campaign::{Campaign, Report, run_seed};
+pub use campaign::{Campaign, Report, run_scenario, run_seed};
 pub use completeness::completeness;
 pub use damage::{Damaged, damage, names_the_damage};
 pub use history::{Counts, History};

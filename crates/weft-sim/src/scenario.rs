@@ -20,6 +20,8 @@ pub struct Scenario {
     pub readers: usize,
     /// Transactions per client and round.
     pub transactions: u64,
+    /// One transaction of so many is over the table of members.
+    pub members_every: u64,
     /// Percent of transactions that commit asynchronously.
     pub async_percent: u64,
     /// Errors that clients may meet besides conflicts: those of injected faults.
@@ -54,8 +56,15 @@ impl Scenario {
             clients: 4 + random.below(2) as usize,
             readers: 1 + random.below(2) as usize,
             transactions: 8 + random.below(12),
+            members_every: 4,
             async_percent: random.pick(&[0, 0, 30, 100]),
             tolerated: Vec::new(),
         }
+    }
+
+    /// The scenario of a seed in which all transactions are over members: a unique index beside writers of other
+    /// columns and bulk statements, at every moment.
+    pub fn of_members(seed: u64) -> Scenario {
+        Scenario { members_every: 1, ..Scenario::seeded(seed) }
     }
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use weft_kernel::step::{Moment, moments_passed};
-use weft_sim::{Campaign, Counts, run_seed};
+use weft_sim::{Campaign, Counts, Scenario, run_scenario, run_seed};
 
 fn setting(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -57,12 +57,26 @@ fn no_crash_loses_invents_or_tears_a_transaction() {
     let moments = moments_passed();
     println!("{moments:?}");
     // Rare ones; tests of their own come to them.
-    let is_rare = |moment| matches!(moment, Moment::UniqueGone | Moment::UniqueFollowed);
+    let is_rare = |moment| matches!(moment, Moment::UniqueGone | Moment::UniqueFollowed | Moment::KeepAsked);
     let missed = moments.iter().filter(|&&(moment, count)| count == 0 && !is_rare(moment));
     let missed: Vec<_> = missed.map(|(moment, _)| moment.name()).collect();
     assert!(missed.is_empty(), "these moments never came: {missed:?}");
     let missed = report.missed_steps();
     assert!(missed.is_empty(), "these steps were not reached or not crashed after: {missed:?}");
+}
+
+#[test]
+fn unique_values_stay_unique_beside_bulk_statements_and_crashes() {
+    let seeds = seeds() / 4;
+    let (mut refused, mut in_bulk) = (0, 0);
+    for seed in 0..seeds {
+        let report = run_scenario(Scenario::of_members(seed), 12, false);
+        assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+        refused += report.counts.values_refused;
+        in_bulk += report.counts.members_in_bulk;
+    }
+    println!("{refused} values refused, {in_bulk} bulk statements beside them");
+    assert!(refused > seeds && in_bulk > seeds, "{refused} values refused, {in_bulk} bulk statements beside them");
 }
 
 #[test]

@@ -296,3 +296,46 @@ fn jobs_in_trouble_stop_nobody() {
     }
     println!("{failed} statements failed");
 }
+
+/// Bits that flip on their way and reads that fail, a few at a time, under clients and jobs: who reads is told, jobs
+/// rest and are tried again, a commit that is in the log is installed, nothing stops.
+#[test]
+fn reads_that_fail_beside_clients_and_jobs_stop_nobody() {
+    /// Fewer in a row than a commit tries to read.
+    const IN_A_ROW: u64 = 6;
+    let mut failed = 0;
+    for seed in 0..seeds() * 2 {
+        let mut machine = Machine::filled(seed);
+        let options = machine.scenario.options.clone();
+        // No reader of the round, which tolerates no error at all; and what is read comes from the disk.
+        (machine.scenario.readers, machine.scenario.options.cache_bytes) = (0, 0);
+        machine.scenario.tolerated = vec![Code::DataCorrupted, Code::Io];
+        let bursts: Vec<(u64, u64)> =
+            (0..12).map(|_| (1 + machine.random.below(IN_A_ROW), machine.random.below(1500))).collect();
+        let before = machine.history.counts();
+        machine.run_finished(move |simulation| {
+            let env = simulation.env();
+            for (reads, pause_micros) in bursts {
+                let faults = simulation.faults();
+                faults.clear();
+                if seed % 2 == 0 {
+                    faults.flip_bits(".col", reads)
+                } else {
+                    faults.fail_reads(".col", reads)
+                }
+                env.clock.sleep(Duration::from_micros(pause_micros));
+            }
+        });
+        failed += machine.history.counts().faulted - before.faulted;
+        assert!(!machine.history.is_poisoned(), "seed {seed}: the engine stopped");
+        if machine.random.chance(50) {
+            machine.simulation.power_off();
+        }
+        machine.scenario.tolerated.clear();
+        machine.scenario.options = options;
+        assert_eq!(machine.reopen(true), RunEnd::Finished, "seed {seed}");
+        machine.run_finished(|_| ());
+    }
+    println!("{failed} statements failed");
+    assert!(failed > 0, "no statement met one");
+}

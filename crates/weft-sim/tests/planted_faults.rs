@@ -11,7 +11,7 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::fault::{Fault, plant};
 use weft_sim::checker::Level;
 use weft_sim::isolation::Plan;
-use weft_sim::{Damaged, build_beside_writers, completeness, damage, promises, run_seed};
+use weft_sim::{Damaged, Scenario, build_beside_writers, completeness, damage, promises, run_scenario, run_seed};
 use weft_tables::column_method;
 use weft_tables::testing::layers;
 
@@ -23,12 +23,18 @@ const LAYER_SEEDS: u64 = 6;
 /// How many seeds of the isolation plan.
 const ISOLATION_SEEDS: u64 = 100;
 
-/// The tests of the kernel's index module catch those of its storage, weft-tables' of the account and of troubles those
-/// of these.
+/// The tests of the kernel's index module catch those of its storage, those of its engine a storm of freezes,
+/// weft-tables' of the account and of troubles those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
-    use Fault::{ForgetFooterCharge, NoPause, OfferDamaged, PoisonOnJobError, SwitchUnguarded};
+    use Fault::{
+        ForgetFooterCharge, ForgetGivenUp, NoPause, OfferDamaged, PoisonOnJobError, ReadOnce, StopAtInstall,
+        SwitchUnguarded,
+    };
+    let of_troubles =
+        [PoisonOnJobError, NoPause, OfferDamaged, SwitchUnguarded, StopAtInstall, ForgetGivenUp, ReadOnce];
     fault.name().starts_with("Index")
-        || matches!(fault, ForgetFooterCharge | PoisonOnJobError | NoPause | OfferDamaged | SwitchUnguarded)
+        || matches!(fault, ForgetFooterCharge | Fault::FreezeAgain)
+        || of_troubles.contains(&fault)
 }
 
 /// What must notice a fault.
@@ -63,9 +69,11 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         }
         // Each of them by itself.
         SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),
-        SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint | UniqueLookAtMaximum => {
+        SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint => {
             first_anomaly(Some(Level::RepeatableRead))
         }
+        // Both of them, each by itself.
+        UniqueLookAtMaximum => first_anomaly(Some(Level::RepeatableRead)).and_then(|_| first_failure_of_members(SEEDS)),
         Fault::SkipManifestEndCheck
         | Fault::CutLogUnnamed
         | Fault::ForgetChunkedFailure
@@ -109,6 +117,14 @@ fn first_of(seeds: u64, plan: impl Fn(u64) -> Plan) -> Option<(u64, String)> {
     })
 }
 
+/// The first seed of the campaign whose transactions are all over members that fails, and what it says.
+fn first_failure_of_members(seeds: u64) -> Option<(u64, String)> {
+    (0..seeds).find_map(|seed| {
+        let report = run_scenario(Scenario::of_members(seed), CRASHES, false);
+        report.failures.into_iter().next().map(|failure| (seed, failure))
+    })
+}
+
 /// The first seed of the campaign that fails, and what it says.
 fn first_failure(seeds: u64) -> Option<(u64, String)> {
     (0..seeds)
@@ -120,6 +136,7 @@ fn every_planted_fault_is_caught() {
     let only = std::env::var("WEFT_SIM_FAULT").ok();
     if only.is_none() {
         assert_eq!(first_failure(4), None, "nothing fails without a fault");
+        assert_eq!(first_failure_of_members(4), None, "unique values stay unique without a fault");
         assert_eq!(first_failure_of_layers().map(|(seed, _)| seed), None, "layers are kept without a fault");
         assert_eq!(promises(), Ok(()), "promises are kept without a fault");
         assert_eq!(completeness(), Ok(()), "promises about the ends of the log are kept without a fault");

@@ -48,7 +48,7 @@ pub struct Settings {
     pub isolation: IsolationLevel,
     /// The time zone, and how dates, times and intervals are read and written.
     pub style: Style,
-    /// What was set of settings without effect.
+    /// What was set of settings that change nothing.
     pub others: BTreeMap<&'static str, String>,
     /// What the client calls itself.
     pub application_name: String,
@@ -77,6 +77,12 @@ pub struct Settings {
 /// The search path of a new session.
 pub(crate) const SEARCH_PATH: &str = "\"$user\", public";
 
+/// So far east or west of UTC no zone is: a week.
+const ZONE_SECONDS_END: i32 = 168 * 3600;
+
+/// The moment at which a zone is looked at, seconds since 1970.
+const YEAR_2000: i64 = 946_684_800;
+
 /// The user of an embedded database, and what that is called.
 pub(crate) const USER: &str = "weft";
 
@@ -91,6 +97,7 @@ impl Settings {
             "timezone" => self.style.zone.name().to_owned(),
             "default_transaction_isolation" => self.isolation.to_string(),
             "default_transaction_read_only" => on_off(self.read_only).into(),
+            "extra_float_digits" => self.others.get(name).map_or("1", String::as_str).to_owned(),
             "durability" => match self.durability {
                 Durability::Full => "full".into(),
                 Durability::Async => "async".into(),
@@ -137,6 +144,14 @@ impl Settings {
             }
             "search_path" => self.search_path = value.into(),
             "timezone" | "datestyle" | "intervalstyle" => self.set_style(name, value)?,
+            "extra_float_digits" => {
+                let digits = word.parse().ok().filter(|digits: &i64| (1..=3).contains(digits));
+                let digits = digits.ok_or_else(|| bad("1, 2, 3: floats are written with all their digits"))?;
+                match digits {
+                    1 => drop(self.others.remove("extra_float_digits")),
+                    digits => drop(self.others.insert("extra_float_digits", digits.to_string())),
+                }
+            }
             "default_transaction_isolation" => {
                 let allowed = "read committed, repeatable read, serializable";
                 self.isolation = parse_isolation(&word).ok_or_else(|| bad(allowed))?;
@@ -186,7 +201,20 @@ impl Settings {
         match name {
             "timezone" => {
                 let hint = "a name like Europe/Berlin (pg_timezone_names), or hours east of UTC";
-                self.style.set_zone(value).ok_or_else(|| invalid("TimeZone", value).hint(hint))
+                let mut style = self.style.clone();
+                style.set_zone(value).ok_or_else(|| invalid("TimeZone", value).hint(hint))?;
+                let east_seconds = style.zone.at(YEAR_2000).east_seconds;
+                if east_seconds.abs() >= ZONE_SECONDS_END {
+                    let error = invalid("TimeZone", value).detail("UTC timezone offset is out of range.");
+                    return Err(error.hint(hint));
+                }
+                if east_seconds % 60 != 0 && is_zone_name(value) {
+                    let message = format!("time zone \"{value}\" appears to use leap seconds");
+                    let error = Error::new(Code::InvalidParameterValue, message);
+                    return Err(error.detail("PostgreSQL does not support leap seconds.").hint(hint));
+                }
+                self.style = style;
+                Ok(())
             }
             "datestyle" => {
                 let set = self.style.set_date_style(value);
@@ -222,15 +250,31 @@ impl Settings {
     pub fn all(&self) -> Vec<(String, String, String)> {
         let value = |known: &Definition| {
             let value = self.get(known.name).expect("every setting has a value");
-            (known.name.into(), value, known.meaning.into())
+            (shown_name(known.name).into(), value, known.meaning.into())
         };
         let mut all: Vec<(String, String, String)> = SETTINGS.iter().map(value).collect();
         all.extend(ACCEPTED.iter().map(|known| {
             let value = self.others.get(known.name).unwrap_or(&known.default).clone();
             (known.name.into(), value, known.meaning.into())
         }));
-        all.sort();
+        all.sort_by_key(|(name, ..)| name.to_lowercase());
         all
+    }
+}
+
+/// Whether a time zone is given by a name, not by hours or an interval.
+fn is_zone_name(text: &str) -> bool {
+    let is_interval = text.get(..8).is_some_and(|word| word.eq_ignore_ascii_case("interval"));
+    !is_interval && text.trim().parse::<f64>().is_err()
+}
+
+/// A setting's name as PostgreSQL writes it: a few have capitals.
+pub(crate) fn shown_name(name: &str) -> &str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        name => name,
     }
 }
 
@@ -255,7 +299,6 @@ fn set_fixed(name: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> 
     }
     let same = match name {
         "client_encoding" | "server_encoding" => matches!(word, "utf8" | "utf-8" | "unicode"),
-        "extra_float_digits" => matches!(word, "1" | "2" | "3"),
         _ => word == value.to_lowercase(),
     };
     if same { Ok(()) } else { Err(bad(value)) }
@@ -334,12 +377,35 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_told_as_they_were_set() {
+        let mut s = settings();
+        s.set("extra_float_digits", "3").unwrap();
+        assert_eq!(s.get("extra_float_digits").unwrap(), "3");
+        s.reset("extra_float_digits", &settings()).unwrap();
+        assert_eq!(s.get("extra_float_digits").unwrap(), "1");
+        for (zone, shown) in
+            [("167", "<+167>-167"), ("05:30", "05:30"), ("interval '00:00:30'", "<+00:00:30>-00:00:30")]
+        {
+            s.set("timezone", zone).unwrap();
+            assert_eq!(s.get("timezone").unwrap(), shown);
+        }
+        let names: Vec<String> = s.all().into_iter().map(|(name, ..)| name).collect();
+        assert!(["DateStyle", "IntervalStyle", "TimeZone"].iter().all(|name| names.iter().any(|known| known == name)));
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         let mut s = settings();
         for (name, value, code) in [
             ("engine", "gpu", Code::InvalidParameterValue),
             ("client_min_messages", "loud", Code::InvalidParameterValue),
             ("timezone", "Europe/Atlantis", Code::InvalidParameterValue),
+            ("timezone", "168", Code::InvalidParameterValue),
+            ("timezone", "-168", Code::InvalidParameterValue),
+            ("timezone", "15:59:59", Code::InvalidParameterValue),
+            ("timezone", "default", Code::InvalidParameterValue),
+            ("extra_float_digits", "4", Code::InvalidParameterValue),
+            ("extra_float_digits", "0", Code::InvalidParameterValue),
             ("client_encoding", "latin1", Code::InvalidParameterValue),
             ("default_transaction_isolation", "snapshot", Code::InvalidParameterValue),
             ("memory_limit", "1GB", Code::InvalidParameterValue),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Column, DataType, Result, Schema, Value, ValueRef};
@@ -15,6 +16,13 @@ use weft_kernel::index::NewIndex;
 use weft_kernel::sched::JobState;
 use weft_kernel::{Engine, EngineOptions, NewTable};
 use weft_tables::column_method;
+
+#[path = "troubles/files_back.rs"]
+mod files_back;
+#[path = "troubles/handles.rs"]
+mod handles;
+#[path = "troubles/quarantine.rs"]
+mod quarantine;
 
 const DIR: &str = "db";
 /// Names the fault that is planted in this process.
@@ -130,36 +138,6 @@ fn assert_good_goes_on(engine: &Arc<Engine>) {
     put(engine, "good", [1], 100).unwrap();
     assert_eq!(get(engine, "good", 1).unwrap(), Some(100));
     assert_eq!(engine.status().poisoned, None);
-}
-
-#[test]
-fn more_files_than_handles() {
-    let simulation = machine(1);
-    run(&simulation, by_hand(), |simulation, env, engine| {
-        engine.close().unwrap();
-        drop(engine);
-        simulation.faults().set_open_files_max(Some(24));
-        let names: Vec<String> = (0..40).map(|n| format!("t{n}")).collect();
-        for round in 0..2 {
-            let engine = open(env, by_hand()).unwrap();
-            for (n, name) in names.iter().enumerate() {
-                if round == 0 {
-                    create(&engine, name, true);
-                }
-                put(&engine, name, 0..5, n as i64 + round).unwrap();
-            }
-            engine.checkpoint().unwrap();
-            engine.run_jobs().unwrap();
-            for (n, name) in names.iter().enumerate() {
-                assert_eq!(get(&engine, name, 3).unwrap(), Some(n as i64 + round));
-            }
-            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
-            let (handles, count) = (engine.status().handles, env.fs.list(Path::new(DIR)).unwrap().len());
-            assert!(handles.open <= handles.limit && count > 80, "{handles:?}, {count} files");
-            engine.close().unwrap();
-        }
-        assert!(simulation.faults().open_files().1 <= 24);
-    });
 }
 
 #[test]
@@ -389,50 +367,81 @@ fn a_table_that_cannot_be_opened_is_the_only_one_that_fails() {
     }
 }
 
-/// What `weft check --quarantine` does.
-#[test]
-fn quarantine_takes_out_what_cannot_be_read_and_says_what_is_lost() {
-    for (seed, bit) in [(20, 8 * 100), (21, u64::MAX)] {
-        let simulation = machine(seed);
-        run(&simulation, by_hand(), move |simulation, env, engine| {
-            filled(&engine);
-            put(&engine, "bad", [0, PARTS], 70).unwrap();
-            put(&engine, "bad", [5000], 71).unwrap();
-            let bad = files(env, &engine, "bad");
-            let index = engine.indexes().into_iter().find(|(_, index)| &*index.name() == "good_v").unwrap().1.id();
-            let runs: Vec<String> = env.fs.list(Path::new(DIR)).unwrap();
-            let run_name = runs.into_iter().find(|name| name.starts_with(&format!("t{index}-"))).unwrap();
-            drop(engine);
-            for file in [&bad[0], &Path::new(DIR).join(run_name)] {
-                let len = env.fs.open(file, weft_env::OpenMode::Read).unwrap().len().unwrap();
-                simulation.faults().damage(file, bit.min((len - 40) * 8)).unwrap();
-            }
-            let report = weft_kernel::quarantine(env, Path::new(DIR), &[column_method()], &by_hand()).unwrap();
-            assert_eq!(report.findings, Vec::<String>::new(), "{report:?}");
-            let [part, index] = &report.taken[..] else { panic!("{report:?}") };
-            assert_eq!((&part.name[..], part.rows, index.rows), ("bad", PART_ROWS as u64, 0), "{report:?}");
-            let range = (bit != u64::MAX).then(|| ("0".to_owned(), ((PART_ROWS - 1) * PARTS).to_string()));
-            assert_eq!((&index.name[..], &part.keys), ("good_v", &range), "{report:?}");
-            let name = part.file.clone().unwrap();
-            assert!(bad[0].ends_with(&name) && env.fs.exists(&Path::new("db/quarantine").join(&name)).unwrap());
-            let engine = open(env, by_hand()).unwrap();
-            // Rows of round 0 are lost but for those written since, which the log has; nothing else is.
-            let found = [0, PARTS, 2 * PARTS, 1, 5000].map(|k| get(&engine, "bad", k).unwrap());
-            assert_eq!(found[2..], [None, Some(1), Some(71)]);
-            assert!(found[..2].iter().all(|row| matches!(row, None | Some(70))), "{found:?}");
-            for k in 0..PART_ROWS * PARTS {
-                assert_eq!(get(&engine, "good", k).unwrap(), Some(k % PARTS));
-            }
-            assert_good_goes_on(&engine);
-            engine.run_jobs().unwrap();
-            assert_eq!(engine.check().unwrap(), Vec::<String>::new());
-            let again = {
-                drop(engine);
-                weft_kernel::quarantine(env, Path::new(DIR), &[column_method()], &by_hand()).unwrap()
-            };
-            assert_eq!(again, weft_kernel::QuarantineReport::default());
-        });
+/// Commits an update of both tables whose old versions were merged elsewhere meanwhile, so that installing it reads
+/// files of table bad, while so many of these reads fail.
+fn commit_among_failing_reads(engine: &Arc<Engine>, simulation: &Simulation, reads: u64) -> Result<()> {
+    let mut txn = engine.begin()?;
+    for name in ["bad", "good"] {
+        let t = txn.table(name)?;
+        let key = t.keys.encode([ValueRef::Int(1)]);
+        assert!(txn.get_for_update(&t, &key)?.is_some());
+        txn.update(&t, &key, &t.codec.encode([ValueRef::Int(1), ValueRef::Int(90)]))?;
     }
+    let id = engine.tables().iter().find(|t| t.def.name == "bad").unwrap().def.id;
+    engine.run_jobs()?;
+    simulation.faults().fail_reads(&format!("t{id}-"), reads);
+    txn.commit().map(|_| ())
+}
+
+#[test]
+fn reads_that_fail_for_a_moment_while_a_commit_is_installed_are_tried_again() {
+    let simulation = machine(12);
+    run(&simulation, by_hand(), |simulation, _, engine| {
+        filled(&engine);
+        commit_among_failing_reads(&engine, simulation, 3).unwrap();
+        simulation.faults().clear();
+        assert_eq!((get(&engine, "bad", 1).unwrap(), get(&engine, "good", 1).unwrap()), (Some(90), Some(90)));
+        assert_good_goes_on(&engine);
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_commit_that_cannot_be_installed_is_the_trouble_of_its_table() {
+    let simulation = machine(13);
+    let options = || EngineOptions { checkpoint_log_bytes: 1 << 16, ..by_hand() };
+    run(&simulation, options(), |simulation, _, engine| {
+        filled(&engine);
+        let before = engine.begin().unwrap();
+        let old = before.table("bad").unwrap();
+        let mut late = engine.begin().unwrap();
+        let t = late.table("bad").unwrap();
+        late.insert(&t, &t.codec.encode([ValueRef::Int(8000), ValueRef::Int(1)])).unwrap();
+        commit_among_failing_reads(&engine, simulation, u64::MAX).unwrap();
+        simulation.faults().clear();
+        assert_eq!(get(&engine, "good", 1).unwrap(), Some(90), "the commit is there");
+        assert_good_goes_on(&engine);
+        // Nobody takes half of it for the table, and nothing is built on it.
+        for error in [
+            get(&engine, "bad", 1).unwrap_err(),
+            get(&engine, "bad", 2).unwrap_err(),
+            put(&engine, "bad", [9000], 1).unwrap_err(),
+            late.commit().unwrap_err(),
+        ] {
+            assert!(error.message().contains("\"bad\"") && error.hint_text().unwrap().contains("open"), "{error}");
+        }
+        let mut values = Vec::new();
+        assert!(before.get(&old, &old.keys.encode([ValueRef::Int(1)]), &[1], &mut values).unwrap());
+        assert_eq!(values, [Value::Int(1)], "a snapshot of before is whole");
+        drop(before);
+        assert!(engine.damaged_files().iter().any(|file| file.name == "bad"));
+        assert!(engine.check().unwrap().iter().any(|line| line.contains("\"bad\"")));
+        // Other tables' jobs and checkpoints go on; what the table misses stays in the log.
+        for round in 0..40 {
+            put(&engine, "good", 6000..6100, round).unwrap();
+            engine.freeze().unwrap();
+            engine.run_jobs().unwrap();
+        }
+        engine.checkpoint().unwrap();
+        engine.close().unwrap();
+    });
+    run(&simulation, options(), |_, _, engine| {
+        assert_eq!((get(&engine, "bad", 1).unwrap(), get(&engine, "bad", 2).unwrap()), (Some(90), Some(2)));
+        assert_eq!((get(&engine, "bad", 8000).unwrap(), get(&engine, "bad", 9000).unwrap()), (None, None));
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+        put(&engine, "bad", [9000], 1).unwrap();
+        assert_good_goes_on(&engine);
+    });
 }
 
 /// The faults of this file's subject, each in a process of its own, and the tests that must fail with them.
@@ -444,6 +453,14 @@ fn planted_faults_are_caught() {
         ("PoisonOnJobError", "jobs_that_cannot_open_files_rest_and_are_tried_again"),
         ("NoPause", "jobs_that_cannot_open_files_rest_and_are_tried_again"),
         ("OfferDamaged", "a_damaged_block_keeps_only_its_own_part_from_jobs"),
+        ("StopAtInstall", "a_commit_that_cannot_be_installed_is_the_trouble_of_its_table"),
+        ("ForgetGivenUp", "a_commit_that_cannot_be_installed_is_the_trouble_of_its_table"),
+        ("ReadOnce", "reads_that_fail_for_a_moment_while_a_commit_is_installed_are_tried_again"),
+        ("CutUnfed", "files_back::an_index_has_the_rows_of_the_time_when_its_table_was_not_there"),
+        ("ForgetUnopened", "files_back::an_index_has_the_rows_of_the_time_when_it_was_not_there"),
+        ("QuarantineAtOnce", "quarantine::files_that_cannot_be_read_for_another_reason_stay"),
+        ("QuarantineAtOnce", "quarantine::files_that_cannot_be_read_for_a_moment_stay"),
+        ("KeepIdleHandles", "handles::handles_that_others_have_stop_no_commit"),
         ("SwitchUnguarded", "panics::a_panic_between_the_edit_and_the_switch_stops_the_engine"),
     ];
     for (fault, test) in cases {

@@ -35,6 +35,8 @@ impl Relation {
 pub(super) struct Column {
     /// Quoted where that is needed.
     pub(super) name: String,
+    /// As it is.
+    pub(super) plain_name: String,
     pub(super) type_name: String,
     pub(super) not_null: bool,
     /// `a` always, `d` by default; none: no identity.
@@ -61,10 +63,28 @@ pub(super) struct Sequence {
     pub(super) max: String,
     pub(super) cache: String,
     pub(super) cycles: bool,
-    /// The last number given; none: none yet.
-    pub(super) last: Option<String>,
-    /// The column that it goes with: table and column, and whether as its identity.
-    pub(super) owner: Option<(u32, String, bool)>,
+    /// The number that it is at, and whether that was given already.
+    pub(super) place: Option<(String, bool)>,
+    pub(super) owner: Option<Owner>,
+}
+
+/// The column that a sequence goes with.
+pub(super) struct Owner {
+    pub(super) table: u32,
+    /// As it is, without quotes.
+    pub(super) column: String,
+    /// Whether as its identity.
+    pub(super) is_identity: bool,
+}
+
+/// A view.
+pub(super) struct View {
+    pub(super) relation: u32,
+    /// The names of its columns, quoted where that is needed.
+    pub(super) columns: Vec<String>,
+    pub(super) query: String,
+    /// The relations that it reads.
+    pub(super) reads: Vec<u32>,
 }
 
 /// Everything but the rows.
@@ -77,8 +97,8 @@ pub(super) struct Catalog {
     /// CREATE INDEX statements, by table.
     pub(super) indexes: Vec<String>,
     pub(super) sequences: Vec<Sequence>,
-    /// By view: its query.
-    pub(super) views: BTreeMap<u32, String>,
+    /// Those that read others after those.
+    pub(super) views: Vec<View>,
     /// COMMENT statements.
     pub(super) comments: Vec<String>,
 }
@@ -98,7 +118,7 @@ impl Catalog {
             if tables.is_empty() {
                 return Err(Failure::Other(format!("there is no table {}", only.join(", "))));
             }
-            sequences.retain(|sequence| sequence.owner.as_ref().is_some_and(|(table, ..)| tables.contains(table)));
+            sequences.retain(|sequence| sequence.owner.as_ref().is_some_and(|owner| tables.contains(&owner.table)));
             let owned: BTreeSet<u32> = sequences.iter().map(|sequence| sequence.relation).collect();
             relations.retain(|relation| tables.contains(&relation.oid) || owned.contains(&relation.oid));
             schemas.clear();
@@ -108,7 +128,7 @@ impl Catalog {
             columns: reader.columns()?,
             constraints: reader.constraints(&kept)?,
             indexes: reader.indexes(&kept)?,
-            views: reader.views(&relations)?,
+            views: reader.views(&kept)?,
             comments: reader.comments(&relations, &kept, only.is_empty())?,
             schemas,
             relations,
@@ -157,6 +177,7 @@ impl Reader<'_> {
         for row in &rows {
             columns.entry(number(row, 0)).or_default().push(Column {
                 name: self.quoted(&text(row, 1)),
+                plain_name: text(row, 1),
                 type_name: text(row, 2),
                 not_null: text(row, 3) == "t",
                 identity: text(row, 4).chars().next(),
@@ -190,14 +211,31 @@ impl Reader<'_> {
         Ok(rows.iter().filter(is_own).map(|row| text(row, 1)).collect())
     }
 
-    fn views(&mut self, relations: &[Relation]) -> Result<BTreeMap<u32, String>, Failure> {
-        let mut views = BTreeMap::new();
-        for view in relations.iter().filter(|relation| relation.kind == 'v') {
-            let rows = self.rows(&format!("SELECT pg_get_viewdef({}::oid)", view.oid))?;
-            let query = rows.first().map(|row| text(row, 0)).unwrap_or_default();
-            views.insert(view.oid, query.trim().trim_end_matches(';').to_owned());
-        }
-        Ok(views)
+    fn views(&mut self, kept: &BTreeSet<u32>) -> Result<Vec<View>, Failure> {
+        let rows = self.rows(&format!(
+            "SELECT c.oid, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE {OWN} AND c.relkind = 'v' ORDER BY c.oid"
+        ))?;
+        let columns = self.rows(&format!(
+            "SELECT a.attrelid, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE {OWN} AND c.relkind = 'v' AND a.attnum > 0 ORDER BY a.attrelid, a.attnum"
+        ))?;
+        let reads = self
+            .rows("SELECT c.oid, r FROM pg_class c, weft_view_reads(c.oid) r WHERE c.relkind = 'v' ORDER BY c.oid")?;
+        let of = |rows: &[Row], view: u32| -> Vec<Row> {
+            rows.iter().filter(|row| number(row, 0) == view).cloned().collect()
+        };
+        let view = |row: &Row| {
+            let relation = number(row, 0);
+            View {
+                relation,
+                columns: of(&columns, relation).iter().map(|column| self.quoted(&text(column, 1))).collect(),
+                query: text(row, 1).trim().trim_end_matches(';').to_owned(),
+                reads: of(&reads, relation).iter().map(|read| number(read, 1)).collect(),
+            }
+        };
+        Ok(in_order(rows.iter().map(view).filter(|view| kept.contains(&view.relation)).collect()))
     }
 
     fn sequences(&mut self, relations: &[Relation]) -> Result<Vec<Sequence>, Failure> {
@@ -211,8 +249,8 @@ impl Reader<'_> {
              JOIN pg_class c ON c.oid = d.objid WHERE c.relkind = 'S' AND d.deptype IN ('a', 'i')",
         )?;
         let places = self.rows(
-            "SELECT c.oid, s.last_value FROM pg_sequences s JOIN pg_namespace n ON n.nspname = s.schemaname \
-             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.sequencename",
+            "SELECT c.oid, s.last_value, s.is_called FROM pg_class c, pg_get_sequence_data(c.oid) s \
+             WHERE c.relkind = 'S'",
         )?;
         let mut sequences = Vec::new();
         for row in &rows {
@@ -221,7 +259,7 @@ impl Reader<'_> {
                 continue;
             }
             let place = places.iter().find(|place| number(place, 0) == relation);
-            let place = place.and_then(|place| place.get(1).cloned().flatten());
+            let place = place.map(|place| (text(place, 1), text(place, 2) == "t"));
             let owner = owners.iter().find(|owner| number(owner, 0) == relation);
             sequences.push(Sequence {
                 relation,
@@ -232,8 +270,12 @@ impl Reader<'_> {
                 max: text(row, 5),
                 cache: text(row, 6),
                 cycles: text(row, 7) == "t",
-                last: place,
-                owner: owner.map(|owner| (number(owner, 1), self.quoted(&text(owner, 2)), text(owner, 3) == "i")),
+                place,
+                owner: owner.map(|owner| Owner {
+                    table: number(owner, 1),
+                    column: text(owner, 2),
+                    is_identity: text(owner, 3) == "i",
+                }),
             });
         }
         Ok(sequences)
@@ -272,6 +314,17 @@ impl Reader<'_> {
     }
 }
 
+/// Views in an order in which they can be made: one that reads others comes after those. There is no circle of views.
+fn in_order(mut left: Vec<View>) -> Vec<View> {
+    let mut views = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let waits = |view: &View| left.iter().any(|other| view.reads.contains(&other.relation));
+        let at = left.iter().position(|view| !waits(view)).unwrap_or(0);
+        views.push(left.remove(at));
+    }
+    views
+}
+
 /// An option of a table.
 fn pair(option: &str) -> Option<(String, String)> {
     let (name, value) = option.split_once('=')?;
@@ -281,6 +334,18 @@ fn pair(option: &str) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_view_comes_after_those_that_it_reads() {
+        let view = |relation, reads: &[u32]| View {
+            relation,
+            columns: Vec::new(),
+            query: String::new(),
+            reads: reads.to_vec(),
+        };
+        let ordered = in_order(vec![view(1, &[9, 3]), view(2, &[]), view(3, &[4, 9]), view(4, &[2])]);
+        assert_eq!(ordered.iter().map(|view| view.relation).collect::<Vec<_>>(), [2, 4, 3, 1]);
+    }
 
     #[test]
     fn an_option_ends_at_its_first_sign() {

@@ -1,11 +1,10 @@
 //! The statements of a dump, in an order in which they can be run.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use weft_server::client::{Client, ClientError};
 
-use super::catalog::{Catalog, Column, Relation, Sequence};
+use super::catalog::{Catalog, Column, Owner, Relation, Sequence};
 use super::reader::literal;
 use super::rights::Statements;
 use crate::failure::Failure;
@@ -99,7 +98,7 @@ impl Script<'_> {
     /// Sequences of their own and those of defaults; an identity brings its own.
     fn sequences(&mut self) -> Result<(), Failure> {
         for sequence in &self.catalog.sequences {
-            let is_identity = sequence.owner.as_ref().is_some_and(|(.., identity)| *identity);
+            let is_identity = sequence.owner.as_ref().is_some_and(|owner| owner.is_identity);
             let Some(name) = self.catalog.name_of(sequence.relation).filter(|_| !is_identity) else { continue };
             self.line(&format!("\nCREATE SEQUENCE {name} AS {} {};", sequence.type_name, options(sequence)))?;
         }
@@ -123,8 +122,9 @@ impl Script<'_> {
         }
         for sequence in &self.catalog.sequences {
             let name = self.catalog.name_of(sequence.relation);
-            if let (Some(name), Some((table, column, false))) = (name, &sequence.owner)
-                && let Some(table) = self.catalog.name_of(*table)
+            if let (Some(name), Some(owner)) = (name, &sequence.owner)
+                && !owner.is_identity
+                && let (Some(table), Some(column)) = (self.catalog.name_of(owner.table), self.column_of(owner))
             {
                 self.line(&format!("ALTER SEQUENCE {name} OWNED BY {table}.{column};"))?;
             }
@@ -132,11 +132,18 @@ impl Script<'_> {
         Ok(())
     }
 
+    /// The name of the column that a sequence goes with, quoted where that is needed.
+    fn column_of(&self, owner: &Owner) -> Option<&str> {
+        let mut columns = self.catalog.columns.get(&owner.table)?.iter();
+        columns.find(|column| column.plain_name == owner.column).map(|column| column.name.as_str())
+    }
+
     fn column(&self, table: &Relation, column: &Column) -> String {
         let mut text = format!("{} {}", column.name, column.type_name);
         if let Some(identity) = column.identity {
             let of_column = |sequence: &&Sequence| {
-                sequence.owner.as_ref().is_some_and(|(owner, name, _)| *owner == table.oid && *name == column.name)
+                let owner = sequence.owner.as_ref();
+                owner.is_some_and(|owner| owner.table == table.oid && owner.column == column.plain_name)
             };
             let options =
                 self.catalog.sequences.iter().find(of_column).map(|sequence| format!(" ({})", options(sequence)));
@@ -151,20 +158,13 @@ impl Script<'_> {
         text
     }
 
-    /// Those that name others after those.
+    /// With the names of their columns, which their queries need not have.
     fn views(&mut self) -> Result<(), Failure> {
-        let mut left: Vec<&Relation> = self.catalog.relations.iter().filter(|relation| relation.kind == 'v').collect();
-        while !left.is_empty() {
-            let names: BTreeSet<&str> = left.iter().map(|view| view.plain_name.as_str()).collect();
-            let is_free = |view: &&Relation| {
-                let query = &self.catalog.views[&view.oid];
-                let words = query.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                !words.filter(|word| *word != view.plain_name).any(|word| names.contains(word))
-            };
-            // Views cannot be in a circle; a column with the name of a view may look like one.
-            let at = left.iter().position(is_free).unwrap_or(0);
-            let view = left.remove(at);
-            self.line(&format!("\nCREATE VIEW {} AS\n{};", view.name, self.catalog.views[&view.oid]))?;
+        for view in &self.catalog.views {
+            let Some(name) = self.catalog.name_of(view.relation) else { continue };
+            let columns = view.columns.join(", ");
+            let columns = if columns.is_empty() { columns } else { format!(" ({columns})") };
+            self.line(&format!("\nCREATE VIEW {name}{columns} AS\n{};", view.query))?;
         }
         Ok(())
     }
@@ -203,17 +203,19 @@ impl Script<'_> {
         // In an order that does not depend on when each was made.
         let mut statements = Vec::new();
         for sequence in &self.catalog.sequences {
-            let Some(last) = &sequence.last else { continue };
+            let Some((at, is_called)) = &sequence.place else { continue };
+            if !is_called && *at == sequence.start {
+                continue;
+            }
             let name = match (&sequence.owner, self.catalog.name_of(sequence.relation)) {
-                (Some((table, column, true)), _) => {
-                    let Some(table) = self.catalog.name_of(*table) else { continue };
-                    let column = column.trim_matches('"').replace("\"\"", "\"");
-                    format!("pg_catalog.pg_get_serial_sequence({}, {})", literal(table), literal(&column))
+                (Some(owner), _) if owner.is_identity => {
+                    let Some(table) = self.catalog.name_of(owner.table) else { continue };
+                    format!("pg_catalog.pg_get_serial_sequence({}, {})", literal(table), literal(&owner.column))
                 }
                 (_, Some(name)) => literal(name),
                 (_, None) => continue,
             };
-            statements.push(format!("SELECT pg_catalog.setval({name}, {last}, true);"));
+            statements.push(format!("SELECT pg_catalog.setval({name}, {at}, {is_called});"));
         }
         statements.sort_unstable();
         self.statements(&statements)

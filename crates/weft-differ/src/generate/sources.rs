@@ -11,6 +11,12 @@ impl Generator<'_> {
     /// FROM, and what it brings in sight.
     pub(super) fn source(&mut self, depth: usize) -> (Node, Frame) {
         if depth == 0 || self.random.chance(40) {
+            // Alone it needs no name of its own; a query around it may have the same table.
+            if self.random.chance(15) {
+                let place = self.any_table();
+                let name = self.tables[place].name.clone();
+                return self.table_as(place, &name);
+            }
             return self.relation(depth);
         }
         match self.random.below(10) {
@@ -66,7 +72,8 @@ impl Generator<'_> {
         let leaves: Vec<Expr> = table.columns.iter().map(column).collect();
         // The rows of a table that was made without a key have their numbers, too.
         let unique = Some(vec![leaves[0].clone()]);
-        let node = Node::new(Role::Source, parts![format!("{} AS {alias}", table.name)]);
+        let text = if table.name == alias { alias.to_owned() } else { format!("{} AS {alias}", table.name) };
+        let node = Node::new(Role::Source, parts![text]);
         (node, Frame { leaves, unique })
     }
 

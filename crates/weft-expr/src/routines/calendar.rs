@@ -5,17 +5,20 @@
 //!   timestamptz '2024-07-01 16:00Z' AT TIME ZONE 'America/New_York'    WallIn     2024-07-01 12:00
 //!   date_trunc('day', timestamptz '2024-07-01 03:00Z')  in New York    Trunc      2024-06-30 00:00 there
 //!   extract(timezone_hour FROM timestamptz ...)         in New York    Part       -4
+//!   extract(epoch FROM interval '1 year')                              Part       31557600: 365.25 days
+//!   make_timestamptz(2024, 1, 1, 0, 0, 0, '+03')                       MakeTimestamp   2023-12-31 21:00 UTC
 //! ```
 //!
 //! Fields, units and errors are PostgreSQL's (`timestamp.c`).
 
 use weft_format::interval::DAY_MICROS;
-use weft_format::{Code, DataType, Error, Result, Value};
+use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
 use super::times::timestamp_range;
 use super::{Routine, Signature};
+use crate::days::days_in_month;
 use crate::style::{Local, zone_of_interval};
-use crate::text::{date_parts, days_of, print, shorten, type_name};
+use crate::text::{date_parts, days_of, offset_seconds, print, shorten, type_name};
 use crate::types::as_numeric;
 use crate::zone::{Abbreviation, Meaning, Zone};
 
@@ -50,11 +53,14 @@ pub(super) fn call(signature: &Signature, args: &[Value], local: &Local) -> Resu
                 _ => (*micros, None),
             };
             let found = Unit::find(unit).ok_or_else(|| unknown(unit, first))?;
-            let part = part(found, wall, east).ok_or_else(|| {
-                let message = format!("unit \"{}\" not supported for type {}", shorten(unit), type_name(first));
-                Error::new(Code::FeatureNotSupported, message)
-            })?;
-            part.value(signature.result)
+            part(found, wall, east).ok_or_else(|| unsupported(unit, first))?.value(signature.result)
+        }
+        (R::Part, [Value::Text(unit), Value::Interval(interval)]) => {
+            let found = Unit::find(unit).ok_or_else(|| unknown(unit, first))?;
+            if found == Unit::Epoch && signature.result == DataType::DoublePrecision {
+                return Ok(Value::Float(interval_seconds(*interval)));
+            }
+            interval_part(found, *interval).ok_or_else(|| unsupported(unit, first))?.value(signature.result)
         }
         (R::ToTimestamp, [Value::Float(seconds)]) => {
             let micros = (seconds * 1e6).round_ties_even();
@@ -69,6 +75,9 @@ pub(super) fn call(signature: &Signature, args: &[Value], local: &Local) -> Resu
             Value::Int(micros)
         }
         (R::MakeTimestamp, args) => Value::Int(make(args, signature.result, local)?),
+        (R::MakeDate, [Value::Int(year), Value::Int(month), Value::Int(day)]) => {
+            Value::Int(date_of(*year, *month, *day)?)
+        }
         (routine, args) => unreachable!("{routine:?} was found for its types, not {args:?}"),
     })
 }
@@ -229,6 +238,11 @@ fn unknown(unit: &str, data_type: DataType) -> Error {
     Error::new(Code::InvalidParameterValue, message)
 }
 
+fn unsupported(unit: &str, data_type: DataType) -> Error {
+    let message = format!("unit \"{}\" not supported for type {}", shorten(unit), type_name(data_type));
+    Error::new(Code::FeatureNotSupported, message)
+}
+
 /// Cut to a unit, by the clock that shows it.
 fn trunc(unit: Unit, wall: i64) -> Result<i64> {
     use Unit as U;
@@ -327,6 +341,68 @@ fn part(unit: Unit, wall: i64, east: Option<i64>) -> Option<Part> {
     })
 }
 
+/// The field of an interval; none: it has no such field. Months make years of twelve, and of 365.25 days; hours make no
+/// days.
+fn interval_part(unit: Unit, interval: Interval) -> Option<Part> {
+    use Unit as U;
+    let Interval { months, days, micros } = interval;
+    let (years, month) = (i64::from(months / 12), i64::from(months % 12));
+    let in_minute = micros % 60_000_000;
+    let whole = |number: i64| Part { number: number.into(), scale: 0 };
+    Some(match unit {
+        U::Microseconds => whole(in_minute),
+        U::Milliseconds => Part { number: in_minute.into(), scale: 3 },
+        U::Second => Part { number: in_minute.into(), scale: 6 },
+        U::Minute => whole(micros / 60_000_000 % 60),
+        U::Hour => whole(micros / HOUR_MICROS),
+        U::Day => whole(days.into()),
+        U::Month => whole(month),
+        U::Quarter => whole(month / 3 + 1),
+        U::Year => whole(years),
+        U::Decade => whole(years / 10),
+        U::Century => whole(years / 100),
+        U::Millennium => whole(years / 1000),
+        U::Epoch => {
+            let quarter_days = i128::from(years) * 1461 + i128::from(month * 30 + i64::from(days)) * 4;
+            Part { number: quarter_days * i128::from(DAY_MICROS / 4) + i128::from(micros), scale: 6 }
+        }
+        _ => return None,
+    })
+}
+
+/// The seconds of an interval, added up as PostgreSQL does where it has no numeric.
+fn interval_seconds(interval: Interval) -> f64 {
+    let (years, months) = (interval.months / 12, interval.months % 12);
+    let of_years = interval.micros as f64 / 1e6 + 365.25 * 86_400.0 * f64::from(years);
+    of_years + 30.0 * 86_400.0 * f64::from(months) + 86_400.0 * f64::from(interval.days)
+}
+
+/// The place of `make_timestamptz`: a number is as in texts of timestamps, east of UTC, and has a sign.
+fn place_of_text(place: &Value) -> Result<Place> {
+    let Value::Text(text) = place else { return Place::of(place) };
+    let wrong = |message: String| Err(Error::new(Code::InvalidParameterValue, message));
+    match text.as_bytes().first() {
+        Some(b'0'..=b'9') => {
+            let message = format!("invalid input syntax for type numeric time zone: \"{}\"", shorten(text));
+            wrong(message).map_err(|error| error.hint("write + or - before it"))
+        }
+        Some(b'+' | b'-') => match offset_seconds(text) {
+            Some(east) => Ok(Place::East(east)),
+            None => wrong(format!("numeric time zone \"{}\" out of range", shorten(text))),
+        },
+        _ => Place::of(place),
+    }
+}
+
+/// The day of a year, month and day.
+fn date_of(year: i64, month: i64, day: i64) -> Result<i64> {
+    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=days_in_month(year, month)).contains(&day) {
+        let message = format!("date field value out of range: {year}-{month:02}-{day:02}");
+        return Err(Error::new(Code::DatetimeOverflow, message).hint("dates lie in the years 0001 to 9999"));
+    }
+    Ok(days_of(year, month as u32, day as u32))
+}
+
 /// A timestamp of its parts: year, month, day, hour, minute, seconds and perhaps a zone.
 fn make(args: &[Value], result: DataType, local: &Local) -> Result<i64> {
     let int = |at: usize| match args.get(at) {
@@ -334,15 +410,7 @@ fn make(args: &[Value], result: DataType, local: &Local) -> Result<i64> {
         other => unreachable!("the part is an integer, not {other:?}"),
     };
     let Some(Value::Float(seconds)) = args.get(5) else { unreachable!("seconds are a float, not {:?}", args.get(5)) };
-    let (year, month, day, hour, minute) = (int(0), int(1), int(2), int(3), int(4));
-    let in_month = |month: i64| {
-        let (next_year, next) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-        days_of(next_year, next as u32, 1) - days_of(year, month as u32, 1)
-    };
-    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=in_month(month)).contains(&day) {
-        let message = format!("date field value out of range: {year}-{month:02}-{day:02}");
-        return Err(Error::new(Code::DatetimeOverflow, message).hint("dates lie in the years 0001 to 9999"));
-    }
+    let (days, hour, minute) = (date_of(int(0), int(1), int(2))?, int(3), int(4));
     let micros = (seconds * 1e6).round_ties_even();
     let in_day = (hour * 60 + minute) * 60_000_000 + micros as i64;
     let is_clock = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
@@ -350,10 +418,10 @@ fn make(args: &[Value], result: DataType, local: &Local) -> Result<i64> {
         let message = format!("time field value out of range: {hour}:{minute:02}:{seconds:02}");
         return Err(Error::new(Code::DatetimeOverflow, message));
     }
-    let wall = days_of(year, month as u32, day as u32) * DAY_MICROS + in_day;
+    let wall = days * DAY_MICROS + in_day;
     match (result, args.get(6)) {
         (DataType::Timestamp, _) => Ok(wall),
-        (_, Some(place)) => moment_in(&Place::of(place)?, wall),
+        (_, Some(place)) => moment_in(&place_of_text(place)?, wall),
         (_, None) => local.style.zone.moment_of(wall).ok_or_else(timestamp_range),
     }
 }

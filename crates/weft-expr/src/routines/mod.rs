@@ -32,6 +32,8 @@ use crate::style::Local;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Routine {
+    /// `integer # integer`: bits that one of them has.
+    IntegerXor,
     RandomUuid,
     Encode,
     Decode,
@@ -42,6 +44,10 @@ pub enum Routine {
     TimeMinusInterval,
     TimeMinusTime,
     DatePlusTime,
+    /// `date + integer`
+    DatePlusDays,
+    /// `date - integer`
+    DateMinusDays,
     TimestampPlusInterval,
     TimestampMinusInterval,
     TimestampMinusTimestamp,
@@ -59,6 +65,7 @@ pub enum Routine {
     ToTimestamp,
     /// `make_timestamp(year, month, day, hour, minute, seconds)`, `make_timestamptz(... [, zone])`
     MakeTimestamp,
+    MakeDate,
     IntervalPlus,
     IntervalMinus,
     IntervalTimes,
@@ -177,6 +184,10 @@ pub fn call(signature: &Signature, args: &[Value], local: &Local, random: &dyn F
         return Ok(Value::Null);
     }
     match signature.routine {
+        R::IntegerXor => match args {
+            [Value::Int(a), Value::Int(b)] => Ok(Value::Int(a ^ b)),
+            _ => unreachable!("the arguments were cast to an integer type"),
+        },
         R::RandomUuid => Ok(Value::Uuid(crate::text::random_uuid(random(), random()))),
         R::Encode | R::Decode | R::BytesLength | R::BytesSubstring | R::BytesConcat => {
             bytes::call(signature.routine, args)
@@ -185,6 +196,8 @@ pub fn call(signature: &Signature, args: &[Value], local: &Local, random: &dyn F
         | R::TimeMinusInterval
         | R::TimeMinusTime
         | R::DatePlusTime
+        | R::DatePlusDays
+        | R::DateMinusDays
         | R::TimestampPlusInterval
         | R::TimestampMinusInterval
         | R::TimestampMinusTimestamp
@@ -194,7 +207,7 @@ pub fn call(signature: &Signature, args: &[Value], local: &Local, random: &dyn F
         | R::IntervalTimes
         | R::IntervalDivide
         | R::IntervalNegate => times::call(signature, args, local),
-        R::MomentIn | R::WallIn | R::Trunc | R::Part | R::ToTimestamp | R::MakeTimestamp => {
+        R::MomentIn | R::WallIn | R::Trunc | R::Part | R::ToTimestamp | R::MakeTimestamp | R::MakeDate => {
             calendar::call(signature, args, local)
         }
         R::JsonGet

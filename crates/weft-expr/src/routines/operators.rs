@@ -53,6 +53,14 @@ fn others(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option
         ("/", Some(Interval), divisor) if divisor.is_none_or(is_number) => {
             signature(R::IntervalDivide, Interval, DoublePrecision, Interval)
         }
+        ("#", a, b) => {
+            let common = match (a, b) {
+                (Some(a), Some(b)) => common_type(a, b),
+                (known, other) => known.or(other),
+            };
+            let common = common.filter(|common| is_integer(*common))?;
+            signature(R::IntegerXor, common, common, common)
+        }
         _ => None,
     }
 }

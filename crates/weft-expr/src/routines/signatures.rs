@@ -49,7 +49,8 @@ fn others(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
     })
 }
 
-/// AT TIME ZONE, which is `timezone(zone, value)`, and what reads or makes parts of timestamps with time zone.
+/// AT TIME ZONE, which is `timezone(zone, value)`, and what reads parts of timestamps with time zone and intervals, or
+/// makes dates and timestamps of theirs.
 fn calendar(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
     use DataType::{Date, DoublePrecision, Integer, Interval, Text, Timestamp, TimestampTz};
     use Routine as R;
@@ -76,8 +77,14 @@ fn calendar(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         ("date_part", [unit, Some(TimestampTz)]) if is_text(*unit) => {
             Signature::new(R::Part, [Text, TimestampTz], DoublePrecision)
         }
+        ("date_part", [unit, Some(Interval)]) if is_text(*unit) => {
+            Signature::new(R::Part, [Text, Interval], DoublePrecision)
+        }
         ("to_timestamp", [seconds]) if is_number(seconds) => {
             Signature::new(R::ToTimestamp, [DoublePrecision], TimestampTz)
+        }
+        ("make_date", [year, month, day]) if is_int(*year) && is_int(*month) && is_int(*day) => {
+            Signature::new(R::MakeDate, [Integer, Integer, Integer], Date)
         }
         ("make_timestamp" | "make_timestamptz", [parts @ .., seconds])
             if parts.len() == 5 && parts.iter().all(|part| is_int(*part)) && is_number(seconds) =>

@@ -43,8 +43,100 @@ fn operators_of_times_and_intervals() {
         let signature = by_operator(sign, Some(left), Some(right)).unwrap();
         assert_eq!(run(&signature, &[a, b]), wanted, "{a} {sign} {b}");
     }
+    for (routine, date, days, wanted) in [
+        (Routine::DatePlusDays, "2024-02-28", "2", "2024-03-01"),
+        (Routine::DateMinusDays, "2024-03-01", "1", "2024-02-29"),
+        (Routine::DatePlusDays, "9999-12-31", "1", "22008"),
+        (Routine::DateMinusDays, "1970-01-01", "-2147483648", "22008"),
+    ] {
+        let signature = Signature::new(routine, [DataType::Date, DataType::Integer], DataType::Date);
+        assert_eq!(run(&signature, &[date, days]), wanted, "{routine:?}");
+    }
+    let xor = by_operator("#", Some(DataType::SmallInt), Some(DataType::Integer)).unwrap();
+    assert_eq!((run(&xor, &["12", "10"]), run(&xor, &["NULL", "1"])), ("6".into(), "NULL".into()));
+    assert_eq!(xor.result, DataType::Integer);
+    assert!(by_operator("#", Some(DataType::Text), None).is_none());
     let age = by_name("age", &[Some(Timestamp), Some(Timestamp)]).unwrap();
     assert_eq!(run(&age, &["2001-04-10", "1957-06-13"]), "43 years 9 mons 27 days");
+}
+
+/// Each beside PostgreSQL 15's answer: of `extract`, then of `date_part`.
+#[test]
+fn parts_of_intervals() {
+    use DataType::{DoublePrecision, Interval, Text};
+    for (unit, interval, wanted, as_float) in [
+        ("epoch", "1 year", "31557600.000000", "31557600"),
+        ("epoch", "2 years", "63115200.000000", "63115200"),
+        ("epoch", "14 mons 3 days 04:05:06.789", "37015506.789000", "37015506.789000005"),
+        ("epoch", "-25 mons", "-65707200.000000", "-65707200"),
+        ("epoch", "11 mons -1 days", "28425600.000000", "28425600"),
+        ("epoch", "178956970 years 7 mons", "5647452494616000.000000", "5.647452494616e+15"),
+        ("second", "-00:00:06.789", "-6.789000", "-6.789"),
+        ("milliseconds", "00:01:06.789", "6789.000", "6789"),
+        ("microseconds", "00:01:06.789", "6789000", "6789000"),
+        ("minute", "-04:05:06", "-5", "-5"),
+        ("hour", "100:00:00.5", "100", "100"),
+        ("day", "25:00", "0", "0"),
+        ("day", "1 mon 40 days", "40", "40"),
+        ("month", "-25 mons", "-1", "-1"),
+        ("quarter", "-11 mons", "-2", "-2"),
+        ("quarter", "11 mons", "4", "4"),
+        ("year", "-25 mons", "-2", "-2"),
+        ("decade", "-15 years", "-1", "-1"),
+        ("century", "-1200 years", "-12", "-12"),
+        ("millennium", "1999 years", "1", "1"),
+        ("dow", "1 day", "0A000", "0A000"),
+        ("timezone", "1 day", "0A000", "0A000"),
+        ("fortnight", "1 day", "22023", "22023"),
+    ] {
+        let result = part_type(unit).unwrap_or(DoublePrecision);
+        let extract = Signature::new(Routine::Part, [Text, Interval], result);
+        assert_eq!(run(&extract, &[unit, interval]), wanted, "extract({unit} from {interval})");
+        let date_part = by_name("date_part", &[None, Some(Interval)]).unwrap();
+        assert_eq!(run(&date_part, &[unit, interval]), as_float, "date_part({unit}, {interval})");
+    }
+}
+
+#[test]
+fn dates_and_timestamps_of_their_parts() {
+    use DataType::{DoublePrecision, Integer, Text};
+    let date = by_name("make_date", &[Some(Integer), Some(Integer), None]).unwrap();
+    for (parts, wanted) in [
+        (["2024", "2", "29"], "2024-02-29"),
+        (["9999", "12", "31"], "9999-12-31"),
+        (["1", "1", "1"], "0001-01-01"),
+        (["2023", "2", "29"], "22008"),
+        (["2024", "13", "1"], "22008"),
+        (["2024", "1", "0"], "22008"),
+        (["0", "1", "1"], "22008"),
+        (["NULL", "13", "1"], "NULL"),
+        // PostgreSQL: 0044-03-15 BC and 10000-01-01.
+        (["-44", "3", "15"], "22008"),
+        (["10000", "1", "1"], "22008"),
+    ] {
+        assert_eq!(run(&date, &parts), wanted, "{parts:?}");
+    }
+    let types = [Some(Integer), Some(Integer), Some(Integer), Some(Integer), Some(Integer), Some(DoublePrecision)];
+    let moment = by_name("make_timestamptz", &[&types[..], &[Some(Text)]].concat()).unwrap();
+    for (place, wanted) in [
+        ("+03", "2023-12-31 21:00:00+00"),
+        ("+3", "2023-12-31 21:00:00+00"),
+        ("-05:30", "2024-01-01 05:30:00+00"),
+        ("+0330", "2023-12-31 20:30:00+00"),
+        ("+03:30:15", "2023-12-31 20:29:45+00"),
+        ("+15:59", "2023-12-31 08:01:00+00"),
+        ("EST", "2024-01-01 05:00:00+00"),
+        ("Europe/Berlin", "2023-12-31 23:00:00+00"),
+        ("UTC+3", "2024-01-01 03:00:00+00"),
+        ("3", "22023"),
+        ("1:30", "22023"),
+        ("+16", "22023"),
+        ("+03:60", "22023"),
+        ("-x", "22023"),
+        ("nowhere", "22023"),
+    ] {
+        assert_eq!(run(&moment, &["2024", "1", "1", "0", "0", "0", place]), wanted, "{place}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use weft_format::interval::{DAY_MICROS, MONTH_DAYS};
 use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
 use super::{Routine, Signature};
-use crate::arithmetic::division_by_zero;
+use crate::arithmetic::{date_in_range, division_by_zero};
 use crate::style::Local;
 use crate::text::{date_parts, days_of};
 use crate::zone::Zone;
@@ -32,6 +32,8 @@ pub(super) fn call(signature: &Signature, args: &[Value], local: &Local) -> Resu
         (R::DatePlusTime, [Value::Int(date), Value::Int(time)]) => Value::Int(
             date.checked_mul(DAY_MICROS).and_then(|days| days.checked_add(*time)).ok_or_else(timestamp_range)?,
         ),
+        (R::DatePlusDays, [Value::Int(date), Value::Int(days)]) => Value::Int(date_in_range(date + days)?),
+        (R::DateMinusDays, [Value::Int(date), Value::Int(days)]) => Value::Int(date_in_range(date - days)?),
         (R::TimestampPlusInterval, [Value::Int(timestamp), Value::Interval(v)]) => Value::Int(later(*timestamp, *v)?),
         (R::TimestampMinusInterval, [Value::Int(timestamp), Value::Interval(v)]) => {
             Value::Int(later(*timestamp, negate(*v)?)?)

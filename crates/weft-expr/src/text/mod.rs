@@ -29,6 +29,7 @@ pub use crate::days::{date_parts, days_of};
 pub use array::{parse_array, write_array};
 pub use bytes::{decode, encode, parse_bytes, write_hex};
 use datetime::is_absolute;
+pub(crate) use datetime::offset_seconds;
 pub(crate) use datetime::write_xsd;
 pub use datetime::{parse_date, parse_time, parse_timestamp, parse_timestamptz, reads_present};
 pub use interval::{parse_interval, write_interval};

@@ -53,6 +53,19 @@ fn intervals_read_and_print_as_in_postgresql() {
 }
 
 #[test]
+fn times_of_day_read_as_in_postgresql() {
+    let mut wrong = Vec::new();
+    for line in lines(include_str!("golden/times.txt")) {
+        let [text, wanted] = line[..] else { panic!("{line:?}") };
+        let got = answer(text, DataType::Time, Local::fixed());
+        if got != wanted {
+            wrong.push(format!("{text}: {got}, PostgreSQL: {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
 fn the_present_is_the_transactions() {
     // 2024-03-10 03:30 UTC is the evening of the 9th in New York.
     let mut local = local("America/New_York", "ISO, MDY", "postgres");

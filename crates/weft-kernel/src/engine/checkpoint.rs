@@ -1,6 +1,7 @@
 //! Checkpoints, and the housekeeping between them: freeze, convert, write the catalog, drop what was dropped, cut the
 //! log.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
@@ -14,6 +15,8 @@ use crate::step::{Step, reached};
 
 /// How often a checkpoint looks for a conversion that is not offered yet, with a millisecond between.
 const TRIES_MAX: u32 = 10_000;
+/// Tables freeze again when row memory has grown by this part of its limit since they did.
+const GROWN_PART: u64 = 16;
 
 impl Core {
     /// Freezes what is in the memory of every table.
@@ -203,7 +206,7 @@ impl Core {
         if matches!(ran, Ran::Job | Ran::Busy) {
             return Ok(false);
         }
-        let budget = &self.services.row_budget;
+        let is_short = self.is_memory_short_again();
         if self.log.bytes() > log_limit {
             // Row tables that fill slowly hold the whole log: make those convert that hold its beginning. When it would
             // not go with everything in files, something else has it: a backup, a transaction that is not decided.
@@ -215,13 +218,31 @@ impl Core {
                 self.freeze_where(|cut| cut < published && !self.log.can_truncate(cut));
             }
             self.write_catalog()?;
-        } else if budget.used_bytes() > budget.limit_bytes() / 4 * 3 {
+        } else if is_short {
             self.freeze_all();
         } else {
             return Ok(false);
         }
         // What was told to wait is looked at when there is room, or when a freeze rings.
         Ok(ran == Ran::Nothing && self.runner.has_work(self))
+    }
+}
+
+impl Core {
+    /// Whether row memory is used beyond three quarters, and a freeze could give some of it back: as long as what is
+    /// used has not grown since the last one, something else than tables has it, and their few rows are left to
+    /// gather. The caller holds `checkpointing`.
+    fn is_memory_short_again(&self) -> bool {
+        let budget = &self.services.row_budget;
+        let (used, limit) = (budget.used_bytes(), budget.limit_bytes());
+        if used <= limit / 4 * 3 {
+            self.least_since_freeze.store(0, Ordering::Relaxed);
+            return false;
+        }
+        let least = self.least_since_freeze.load(Ordering::Relaxed).min(used);
+        let is_due = least == 0 || used - least >= limit / GROWN_PART || active(Fault::FreezeAgain);
+        self.least_since_freeze.store(if is_due { used } else { least }, Ordering::Relaxed);
+        is_due
     }
 }
 

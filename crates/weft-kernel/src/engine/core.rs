@@ -11,6 +11,7 @@ use weft_format::{Code, Error, Result, TxnId};
 
 use super::options::EngineOptions;
 use super::poison::Poison;
+use super::redo::LostFile;
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::Help;
@@ -58,11 +59,16 @@ pub(crate) struct Core {
     /// Long queries.
     pub(crate) query_slots: Arc<Pool>,
     pub(crate) async_commits: AsyncCommits,
+    /// The least row memory that was used since tables were frozen for want of it, bytes; 0 when there was enough
+    /// since.
+    pub(super) least_since_freeze: AtomicU64,
     pub(crate) closed: AtomicBool,
     /// Tells the threads to end.
     pub(crate) stop: AtomicBool,
     pub(crate) next_txn: AtomicU64,
     pub(crate) dir_lock: Mutex<Option<Box<dyn DirLock>>>,
+    /// Files that the log names and that could not be read, when the engine was opened to take such files out.
+    pub(super) lost: Vec<LostFile>,
 }
 
 impl Core {

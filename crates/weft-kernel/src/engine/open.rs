@@ -15,12 +15,13 @@ use super::core::{Core, Methods, method};
 use super::ends::Named;
 use super::options::EngineOptions;
 use super::poison::Poison;
-use super::redo::Redo;
+use super::redo::{LostFile, Redo};
 use super::threads::AsyncCommits;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, TableRef};
+use crate::fault::{Fault, active};
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, read_log};
 use crate::manifest::{Hooks, Manifest, RecoveredManifest};
@@ -35,9 +36,10 @@ const LOCK_FILE: &str = "LOCK";
 
 /// Opens or creates the database in a directory and recovers it.
 pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Core> {
-    options.check()?;
     let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
+    options.check()?;
     let dir_lock = lock_dir(&env, dir, &options)?;
+    let (env, handles) = with_handles(env, &options);
     let (manifest, recovered) = Manifest::open(&env, dir)?;
     let manifest = Arc::new(manifest.rewritten_above(options.manifest_bytes));
     reached(Step::RecoveryManifestRead);
@@ -50,7 +52,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         manifest: manifest.clone(),
         cache: cache.clone(),
         block_cache: cache.clone(),
-        handles: Handles::new(env.fs.clone(), options.open_files(&*env.fs)),
+        handles,
         options: options.clone(),
         timeline: timeline.clone(),
         load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(&env, &options), options.scheduler)),
@@ -63,16 +65,14 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     });
     let catalog = Arc::new(Catalog::new());
     catalog.raise_next_id(recovered.table_max.0 + 1);
-    let (end, attached) = recover(&env, &methods, &services, &catalog, recovered)?;
+    let Recovered { end, attached, lost } = recover(&env, &methods, &services, &catalog, recovered)?;
     manifest.settle()?;
     timeline.recover_to(end.last_timestamp);
     reached(Step::RecoveryLogReplayed);
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
     reached(Step::RecoveryLogContinued);
     manifest.connect(hooks(&log, &methods, &catalog));
-    forget_dropped(&manifest, &catalog)?;
-    remove_orphans(&env, dir, &names, &manifest, &attached)?;
-    reached(Step::RecoveryOrphansRemoved);
+    clean_up((&env, dir, &names), &manifest, &catalog, &attached)?;
     catalog.all().iter().try_for_each(TableRef::recover_row_ids)?;
     let (lending, [commits, read_sets]) = share_memory(&services, &cache);
     Ok(Core {
@@ -98,11 +98,20 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),
         async_commits: AsyncCommits::default(),
+        least_since_freeze: AtomicU64::new(0),
         closed: AtomicBool::new(false),
         stop: AtomicBool::new(false),
         next_txn: AtomicU64::new(1),
         dir_lock: Mutex::new(Some(dir_lock)),
+        lost,
     })
+}
+
+/// The cache of handles; log, manifest and files that are written come before files that are read now and then.
+fn with_handles(env: Env, options: &EngineOptions) -> (Env, Arc<Handles>) {
+    let handles = Handles::new(env.fs.clone(), options.open_files(&*env.fs));
+    let env = if active(Fault::KeepIdleHandles) { env } else { Env { fs: handles.giving_way(), ..env } };
+    (env, handles)
 }
 
 /// What an opening that failed would have said of the ends of the log and the manifest, had it come so far: what is
@@ -123,6 +132,13 @@ fn share_memory(services: &Services, cache: &Arc<CachePool>) -> (Lending, [Arc<B
 
 type Attached = std::collections::BTreeSet<FileId>;
 
+/// What redo has found, beside tables.
+struct Recovered {
+    end: LogEnd,
+    attached: Attached,
+    lost: Vec<LostFile>,
+}
+
 /// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed.
 fn recover(
     env: &Env,
@@ -130,12 +146,12 @@ fn recover(
     services: &Arc<Services>,
     catalog: &Catalog,
     manifest: RecoveredManifest,
-) -> Result<(LogEnd, Attached)> {
+) -> Result<Recovered> {
     let named = Named::from(&manifest);
-    let (end, attached) = redo(env, methods, services, catalog, manifest.tables)
+    let recovered = redo(env, methods, services, catalog, manifest.tables)
         .map_err(|error| incomplete(env, &services.dir, &named).unwrap_or(error))?;
-    named.check(&end)?;
-    Ok((end, attached))
+    named.check(&recovered.end)?;
+    Ok(recovered)
 }
 
 fn redo(
@@ -144,7 +160,7 @@ fn redo(
     services: &Arc<Services>,
     catalog: &Catalog,
     tables: BTreeMap<TableId, crate::table::RecoveredTable>,
-) -> Result<(LogEnd, Attached)> {
+) -> Result<Recovered> {
     let mut redo = Redo {
         env,
         methods,
@@ -154,10 +170,11 @@ fn redo(
         opened: BTreeMap::new(),
         changed: BTreeMap::new(),
         attached: Attached::new(),
+        lost: Vec::new(),
     };
     redo.open_catalog()?;
     let end = redo.run()?;
-    Ok((end, redo.attached))
+    Ok(Recovered { end, attached: redo.attached, lost: redo.lost })
 }
 
 pub(super) fn create_dir(env: &Env, dir: &Path) -> Result<()> {
@@ -232,6 +249,19 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
             method(&methods, &entry.table.def.method)?.fold(payloads)
         }),
     }
+}
+
+/// Removes what nobody has any more.
+fn clean_up(
+    (env, dir, names): (&Env, &Path, &[String]),
+    manifest: &Manifest,
+    catalog: &Catalog,
+    attached: &Attached,
+) -> Result<()> {
+    forget_dropped(manifest, catalog)?;
+    remove_orphans(env, dir, names, manifest, attached)?;
+    reached(Step::RecoveryOrphansRemoved);
+    Ok(())
 }
 
 /// Forgets tables whose drop the catalog has behind it, as a crash came between the two, and indexes whose making did

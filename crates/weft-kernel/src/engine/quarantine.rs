@@ -4,6 +4,7 @@
 //!   open ─ test every data file ─ t12-7.col: block 4 fails its checksum
 //!     rename t12-7.col → quarantine/t12-7.col, directories synced                 kept for whoever can read more of it
 //!     manifest edit {table 12, removed [7]}                                       the table is what the others say
+//!   a file that only the log names: redo goes on without it, and the checkpoint leaves that part of the log behind
 //!   open again: redo finds the rows of other parts; what changed lost rows has nothing to change
 //!     DROP and CREATE of each index with a run that cannot be read, in one transaction      no row is lost by it
 //!     checkpoint, check
@@ -14,24 +15,28 @@
 //!    call takes out; after the edit an unnamed file would be removed by the next open.
 //! 3. Entries of lost rows in indexes are outdated ones, as those of deleted rows: readers look at the row, merges drop
 //!    them.
+//! 4. A file is taken out when it is damaged or gone, or when the disk does not give it for half a second. When rights,
+//!    handles or memory are missing, all files stay where they are and the call says so.
 //!
 //! Crash: at any moment; the call is made again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use weft_env::Env;
 use weft_expr::text;
-use weft_format::{Code, Error, FileId, Result, Timestamp, Value};
+use weft_format::{Error, FileId, Result, TableId, Timestamp, Value};
 
 use super::backup::test_data_file;
-use super::core::{Core, method};
+use super::core::{Core, Methods, method};
 use super::handle::Engine;
 use super::options::EngineOptions;
 use crate::catalog::{TableDef, TableRef};
+use crate::fault::{Fault, active};
 use crate::manifest::Edit;
-use crate::services::file_name;
-use crate::table::Method;
+use crate::services::{Services, file_name};
+use crate::table::{Method, concerns_files, read_again};
 
 /// The directory, in that of the database, where files are kept that were taken out.
 pub const QUARANTINE: &str = "quarantine";
@@ -71,21 +76,24 @@ pub fn quarantine(
     let open = || Engine::open(env.clone(), dir, methods.to_vec(), options.clone());
     let mut report = QuarantineReport::default();
     let mut engine = open()?;
-    for (relation, file, error) in unreadable(&engine.core, false)? {
+    // All of them, before the first is taken out: when something else than a file is to blame nothing is.
+    let found = unreadable(&engine.core)?;
+    let (of_indexes, of_tables): (Vec<_>, Vec<_>) = found.into_iter().partition(|(t, ..)| t.as_index.is_some());
+    for (relation, file, error) in of_tables {
         report.taken.push(take_out(&engine.core, &relation, file, &error)?);
     }
-    if !report.taken.is_empty() {
-        // What is in memory is not what the manifest says any more.
+    if !report.taken.is_empty() || engine.core.catalog.all().iter().any(|relation| engine.core.is_unavailable(relation))
+    {
+        // What is in memory is not what the manifest says any more, or what could be read when it was opened.
         drop(engine);
         engine = open()?;
     }
-    let mut broken: Vec<(TableRef, Error)> = Vec::new();
-    for (relation, _, error) in unreadable(&engine.core, true)? {
-        if broken.iter().all(|(known, _)| known.id() != relation.id()) {
-            broken.push((relation, error));
-        }
+    let mut broken: BTreeMap<TableId, Error> = BTreeMap::new();
+    for (relation, _, error) in of_indexes {
+        broken.entry(relation.id()).or_insert(error);
     }
-    for (relation, error) in broken {
+    for (id, error) in broken {
+        let Some(relation) = engine.core.catalog.by_id(id).map(|entry| entry.table) else { continue };
         let mut txn = engine.begin()?;
         txn.rebuild_index(&relation)?;
         txn.commit()?;
@@ -98,22 +106,38 @@ pub fn quarantine(
     Ok(report)
 }
 
-/// The files of tables, or of indexes, that cannot be read, and why.
-fn unreadable(core: &Arc<Core>, of_indexes: bool) -> Result<Vec<(TableRef, FileId, Error)>> {
+/// The files of tables and indexes that cannot be read, however often it is tried, and why. An error when it is not the
+/// file that keeps it from being read (quarantine 4).
+fn unreadable(core: &Arc<Core>) -> Result<Vec<(TableRef, FileId, Error)>> {
     let alive = core.catalog.all().into_iter().filter(|relation| relation.drop_ts() == Timestamp::MAX);
-    let relations = alive.filter(|relation| relation.as_index.is_some() == of_indexes);
-    let tables = relations.map(|relation| (relation.id(), relation)).collect();
+    let tables: BTreeMap<TableId, TableRef> = alive.map(|relation| (relation.id(), relation)).collect();
     let mut found = Vec::new();
     for (id, file) in core.manifest.files() {
-        let Err(error) = test_data_file(core, &tables, &core.services.file_path(id, file), id, file) else { continue };
-        match error.code() {
-            Code::DataCorrupted | Code::Io | Code::UndefinedFile => {
-                found.push((tables[&id].clone(), file, error));
-            }
-            _ => return Err(error),
+        let Some(relation) = tables.get(&id) else { continue };
+        let path = core.services.file_path(id, file);
+        let Err(error) = test_again((&core.env, &core.services, &core.methods), relation, &path, file) else {
+            continue;
+        };
+        if !concerns_files(&error) {
+            return Err(error);
         }
+        found.push((relation.clone(), file, error));
     }
+    // Those that no edit names yet.
+    let lost = core.lost.iter().filter_map(|lost| Some((tables.get(&lost.relation)?.clone(), lost.file, &lost.error)));
+    found.extend(lost.map(|(relation, file, error)| (relation, file, error.clone())));
     Ok(found)
+}
+
+/// Tests a data file; one that cannot be read is tried for half a second, for its rows are lost by the answer.
+pub(super) fn test_again(
+    (env, services, methods): (&Env, &Arc<Services>, &Methods),
+    owner: &TableRef,
+    path: &Path,
+    file: FileId,
+) -> Result<()> {
+    let test = || test_data_file((env, services, methods), owner, path, file);
+    if active(Fault::QuarantineAtOnce) { test() } else { read_again(&*env.clock, test) }
 }
 
 /// Takes a part out of its table (quarantine 2).
@@ -126,7 +150,10 @@ fn take_out(core: &Core, relation: &TableRef, file: FileId, error: &Error) -> Re
     let out = method(&core.methods, &def.method)?.take_out(def, &payloads, file, handle)?;
     keep(core, &path, &core.dir.join(QUARANTINE).join(&name))?;
     let cut = core.manifest.cut(id);
-    core.manifest.apply(Edit { table: id, cut, added: Vec::new(), removed: vec![file], payload: out.payload })?;
+    let is_listed = core.manifest.files().contains(&(id, file));
+    if is_listed {
+        core.manifest.apply(Edit { table: id, cut, added: Vec::new(), removed: vec![file], payload: out.payload })?;
+    }
     let (table, error) = (def.name.clone(), error.message().to_owned());
     let keys = out.keys.map(|(low, high)| (key_text(def, &low), key_text(def, &high)));
     Ok(Quarantined { name: table, file: Some(name), error, rows: out.rows, keys })

@@ -9,15 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::{Code, Error, FileId, Result, TableId, Timestamp, TxnId};
+use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
 use super::core::{Methods, method};
+use super::quarantine::test_again;
 use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::services::Services;
-use crate::table::{Change, RecoveredTable, Table, TableContext, Unavailable};
+use crate::table::{Change, RecoveredTable, Table, TableContext, Unavailable, concerns_files};
 
 /// Recovery's state.
 pub(super) struct Redo<'a> {
@@ -33,6 +34,15 @@ pub(super) struct Redo<'a> {
     pub(super) changed: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
     /// Files that attach records name: they are no orphans although no manifest edit names them yet.
     pub(super) attached: BTreeSet<FileId>,
+    /// Of these, those that cannot be read, when files are being taken out: the tables go on without them.
+    pub(super) lost: Vec<LostFile>,
+}
+
+/// A file that the log names and that cannot be read.
+pub(super) struct LostFile {
+    pub(super) relation: TableId,
+    pub(super) file: FileId,
+    pub(super) error: Error,
 }
 
 impl Redo<'_> {
@@ -93,11 +103,14 @@ impl Redo<'_> {
             return Ok(());
         }
         for (id, keys) in std::mem::take(&mut self.changed) {
-            let Some(entry) = self.catalog.by_id(id).filter(|entry| entry.table.table.unavailable().is_none()) else {
+            let Some(entry) = self.catalog.by_id(id).filter(|entry| entry.table.drop_ts() == Timestamp::MAX) else {
                 continue;
             };
             let indexes = entry.table.indexes();
-            if indexes.is_empty() || entry.table.drop_ts() != Timestamp::MAX {
+            let last = keys.values().max().copied().unwrap_or_default();
+            let leave_unfed = || indexes.iter().for_each(|index| index.store().leave_unfed(last));
+            if entry.table.table.unavailable().is_some() {
+                leave_unfed();
                 continue;
             }
             for (key, ts) in keys {
@@ -112,8 +125,9 @@ impl Redo<'_> {
                 let (newest, row) = match found {
                     Ok(Some(found)) => found,
                     Ok(None) => continue,
-                    Err(error) if stays_in_its_table(&error) => {
+                    Err(error) if concerns_files(&error) => {
                         self.give_up(id, &error, true);
+                        leave_unfed();
                         break;
                     }
                     Err(error) => return Err(error),
@@ -212,13 +226,34 @@ impl Redo<'_> {
             Change::Attach(..) => {}
             Change::Delete { .. } | Change::Clear { .. } => {}
         }
-        match table.table.replay(ts, change) {
-            Err(error) if stays_in_its_table(&error) => {
+        let readable = self.without_lost(ts, table, change)?;
+        match table.table.replay(ts, readable.as_ref().unwrap_or(change)) {
+            Err(error) if concerns_files(&error) => {
                 self.give_up(id, &error, true);
                 Ok(())
             }
             replayed => replayed,
         }
+    }
+
+    /// While files are being taken out: the change without those of its files that cannot be read; none when it has
+    /// none of these. The rows of a large update have the values of before it then.
+    fn without_lost(&mut self, ts: Timestamp, table: &TableRef, change: &Change) -> Result<Option<Change>> {
+        let id = table.id();
+        let Change::Attach(files, payload) = change else { return Ok(None) };
+        if !self.services.options.repairing || ts <= self.services.manifest.cut(id) {
+            return Ok(None);
+        }
+        let mut readable = Vec::new();
+        for &file in files {
+            let path = self.services.file_path(id, file);
+            match test_again((self.env, self.services, self.methods), table, &path, file) {
+                Ok(()) => readable.push(file),
+                Err(error) if concerns_files(&error) => self.lost.push(LostFile { relation: id, file, error }),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(Change::Attach(readable, payload.clone())))
     }
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
@@ -291,13 +326,13 @@ impl Redo<'_> {
                     owner.table.add_index(relation.clone());
                     Ok(relation)
                 }
-                Err(error) if stays_in_its_table(&error) => {
+                Err(error) if concerns_files(&error) => {
                     // Nobody would test what it keeps unique; an index that is not unique is missed by no answer.
                     if def.options.contains_key("unique") && !self.services.options.repairing {
                         self.give_up(owner.table.id(), &error, false);
                     }
                     let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.table)?;
-                    let table = Arc::new(Unavailable::new(context, &recovered, &error));
+                    let table = Arc::new(Unavailable::new(context, &recovered, &error).keeping_log());
                     // What it is of what; nobody feeds or reads it.
                     Ok(TableRef { table, ..TableRef::of_index(def, empty) })
                 }
@@ -308,17 +343,12 @@ impl Redo<'_> {
         let known = RecoveredTable { cut: recovered.cut, files: recovered.files.clone(), payloads: Vec::new() };
         let table: Arc<dyn Table> = match method.open(context.clone(), recovered) {
             Ok(table) => table,
-            Err(error) if stays_in_its_table(&error) => Arc::new(Unavailable::new(context, &known, &error)),
+            Err(error) if concerns_files(&error) => Arc::new(Unavailable::new(context, &known, &error)),
             Err(error) => return Err(error),
         };
         self.opened.insert(def.id, known);
         Ok(TableRef::new(def, table))
     }
-}
-
-/// Whether an error is about the files of one table: damaged, missing, or not readable.
-fn stays_in_its_table(error: &Error) -> bool {
-    matches!(error.code(), Code::DataCorrupted | Code::Io | Code::UndefinedFile)
 }
 
 fn unknown_table(ts: Timestamp, id: TableId) -> Error {

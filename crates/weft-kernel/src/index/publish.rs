@@ -133,7 +133,7 @@ impl IndexStore {
             memory.entry_count() > 0 && written.is_none_or(|written| written.number != memory.number)
         };
         let lowest = layout.memories().filter(open).map(|memory| memory.from()).min();
-        (lowest.unwrap_or(published).max(self.cut()), layout)
+        (lowest.unwrap_or(published).min(self.cut_max()).max(self.cut()), layout)
     }
 
     fn borders(&self, ranges: &[Range], own: Option<&Arc<[u8]>>) -> Vec<Arc<[u8]>> {

@@ -17,7 +17,8 @@
 //! adds or reads waits for it. One flush at a time, oldest memory first; merges of different ranges beside each other
 //! and beside it.
 //!
-//! Crash: memories are gone, redo adds their entries again from the log behind the cut; listed files are whole.
+//! Crash: memories are gone, redo adds their entries again from the log behind the cut; listed files are whole. Where
+//! redo cannot read the table the log stays from the cut on, whatever the table's own cut is.
 //!
 //! Source: SG-ColBase, sections 3 and 5; DESIGN section 5 (Indexes).
 
@@ -51,6 +52,10 @@ pub struct IndexStore {
     pub(super) editing: Mutex<()>,
     /// Changes under the edit lock.
     cut: AtomicU64,
+    /// The cut stays at or below it: the table was given up behind it.
+    cut_max: AtomicU64,
+    /// Redo could not feed it: its table cannot be used, and neither can it until the next open.
+    is_unfed: AtomicBool,
     pub(super) flushing: AtomicBool,
     /// Where ranges begin that are being merged: nobody else merges or splits them.
     pub(super) merging: Mutex<BTreeSet<Arc<[u8]>>>,
@@ -78,6 +83,8 @@ impl IndexStore {
             layout: RwLock::new(Arc::new(Layout::new(Arc::new(active), Vec::new(), ranges))),
             editing: Mutex::new(()),
             cut: AtomicU64::new(recovered.cut.0),
+            cut_max: AtomicU64::new(u64::MAX),
+            is_unfed: AtomicBool::new(false),
             flushing: AtomicBool::new(false),
             merging: Mutex::new(BTreeSet::new()),
             built: Mutex::new(BTreeMap::new()),
@@ -172,10 +179,30 @@ impl IndexStore {
         if self.is_dropped() {
             return Timestamp::MAX;
         }
+        if self.is_unfed.load(Ordering::Acquire) {
+            return self.cut();
+        }
         let memories = layout.memories().filter(|memory| memory.entry_count() > 0).map(|memory| memory.from());
         let runs = layout.runs();
         let unlisted = runs.values().filter(|run| !run.is_listed()).map(|run| Timestamp(run.attached_at().0 - 1));
         memories.chain(unlisted).min().map_or(Timestamp::MAX, |lowest| lowest.max(self.cut()))
+    }
+
+    /// Redo could not read the rows of its table, which the log changes up to this timestamp: the next open feeds it.
+    pub(crate) fn leave_unfed(&self, last: Timestamp) {
+        if last > self.cut() && !active(Fault::CutUnfed) {
+            self.is_unfed.store(true, Ordering::Release);
+        }
+    }
+
+    /// The cut stays before a commit that is not published yet: the next open feeds the index from there on.
+    pub(crate) fn hold_cut_before(&self, ts: Timestamp) {
+        self.cut_max.fetch_min(ts.0 - 1, Ordering::AcqRel);
+    }
+
+    /// Up to where the cut may go.
+    pub(super) fn cut_max(&self) -> Timestamp {
+        Timestamp(self.cut_max.load(Ordering::Acquire))
     }
 
     /// Gives its memory back, of an index that no snapshot has seen or will see.

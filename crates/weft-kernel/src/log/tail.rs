@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
 
 use super::batch::Batch;
 use super::layout::{
@@ -229,5 +229,7 @@ fn fatal(doing: &str, start: Lsn, error: &std::io::Error) -> Failure {
 
 /// The log is as it was before.
 fn clean(doing: String, error: &std::io::Error) -> Failure {
-    Failure::Clean(Error::io(doing, error).hint("free space on the device and run the transaction again"))
+    let error = Error::io(doing, error);
+    let is_full = error.code() == Code::DiskFull;
+    Failure::Clean(if is_full { error.hint("free space on the device and run the transaction again") } else { error })
 }

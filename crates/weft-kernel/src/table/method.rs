@@ -66,8 +66,8 @@ pub trait Write: Send + Sync {
     /// Takes back files that [`Write::build`] made and no commit record names.
     fn discard(&self, attachment: &Attachment);
     /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp
-    /// order, before `ts` is published. Must not fail (what can fail was done before the commit record); an I/O error
-    /// while the old version is looked for again is returned and poisons the engine.
+    /// order, before `ts` is published. Must not fail (what can fail was done before the commit record), but for an
+    /// error of a file in which the old version is looked for again, after which [`Maintain::give_up`] is called.
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
 }
 
@@ -117,7 +117,14 @@ pub trait Maintain: Send + Sync {
     fn damage(&self) -> Vec<Damage> {
         Vec::new()
     }
-    /// Why no statement can use the table, when a file of it could not be opened.
+    /// From here on the table answers with this error whoever reads as of `ts` or later, or writes: its files could not
+    /// be read when the commit of `ts` was installed. Called before that is published, and after it for later commits
+    /// that meet the same. Nothing of `ts` or later goes to files any more; [`Maintain::durable_cut`] keeps the log,
+    /// and the next open redoes it. False when the method knows no such thing: then the engine stops.
+    fn give_up(&self, _ts: Timestamp, _error: &Error) -> bool {
+        false
+    }
+    /// Why no statement can use the table, when a file of it could not be opened, or when it was given up.
     fn unavailable(&self) -> Option<&Error> {
         None
     }

@@ -13,6 +13,7 @@
 
 mod job;
 mod method;
+mod read_again;
 mod replaced;
 mod scan;
 mod status;
@@ -23,11 +24,13 @@ pub use job::{JobKind, JobOffer, Price};
 pub use method::{
     Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, VisitRow, Write,
 };
+pub(crate) use read_again::concerns_files;
+pub use read_again::read_again;
 pub use replaced::Replaced;
 pub use scan::{
     ExprTest, LOCATION, LOCATION_NAME, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
     TableStatistics, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
-pub(crate) use unavailable::Unavailable;
+pub(crate) use unavailable::{Unavailable, told_at_commit};
 pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};

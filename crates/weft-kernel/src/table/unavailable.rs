@@ -8,7 +8,8 @@
 //! ```
 //!
 //! 1. No answer is given without the part: rows would be missing in it.
-//! 2. The log is kept from the table's cut on when it has changes of the table, so the next open misses nothing.
+//! 2. The log is kept from the table's cut on when it has changes of the table, so the next open misses nothing; for an
+//!    index from its cut on, since its table is written meanwhile.
 //! 3. Its files stay, and its manifest entry; a DROP removes both.
 //!
 //! Concurrency: immutable but for what redo notes.
@@ -25,6 +26,7 @@ use super::scan::{ScanOutput, ScanRequest, TableStatistics};
 use super::status::{Damage, LayerStatus, PartStatus};
 use super::write_set::{Attachment, Change, Location, TableWrites};
 use crate::catalog::TableDef;
+use crate::fault::{Fault, active};
 
 /// See above.
 pub(crate) struct Unavailable {
@@ -51,6 +53,12 @@ impl Unavailable {
         Unavailable { has_changes: AtomicBool::new(has_changes), _opened: Some(opened), ..self }
     }
 
+    /// An index: its table is written without it, so it will need the log from its cut on.
+    pub(crate) fn keeping_log(self) -> Unavailable {
+        let has_changes = AtomicBool::new(!active(Fault::ForgetUnopened));
+        Unavailable { has_changes, ..self }
+    }
+
     fn refused<T>(&self) -> Result<T> {
         Err(self.error.clone())
     }
@@ -61,6 +69,15 @@ fn told(def: &TableDef, cause: &Error) -> Error {
     let message = format!("table {:?} cannot be used: {}", def.name, cause.message());
     let hint = "restore the file from a backup and open the database again, or go on without it by \
                 `weft check --quarantine`";
+    Error::new(cause.code(), message).hint(hint)
+}
+
+/// What statements on a table are told from a commit on that could not be installed there.
+pub(crate) fn told_at_commit(def: &TableDef, ts: Timestamp, cause: &Error) -> Error {
+    let message =
+        format!("table {:?} cannot be used: commit {ts} could not be installed: {}", def.name, cause.message());
+    let hint = "the log has the commit: see to the disk, or restore the file from a backup, and open the database again; \
+                or go on without the file by `weft check --quarantine`";
     Error::new(cause.code(), message).hint(hint)
 }
 

@@ -5,7 +5,8 @@
 //!
 //!   fails before the latch     rolled back; an Abort record voids the chunks
 //!   fails in the log           rolled back; 42 is void
-//!   fails at install           in the log but not in memory: the engine stops, reopening finds it
+//!   fails at install           a file cannot be read: that table is given up until the next open, which finds it
+//!                              else: in the log but not in memory: the engine stops, reopening finds it
 //! ```
 
 use std::sync::atomic::AtomicBool;
@@ -16,12 +17,12 @@ use super::ddl::OwnDdl;
 use super::journal::TableState;
 use super::recent::{Behind, COMMIT_BYTES, CommittedWrites, TableCommit};
 use super::transaction::Transaction;
-use crate::catalog::{encode_def, encode_object};
+use crate::catalog::{TableRef, encode_def, encode_object};
 use crate::engine::{Core, Durability};
 use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
 use crate::step::{Step, reached};
-use crate::table::Base;
+use crate::table::{Base, concerns_files, read_again, told_at_commit};
 
 /// How often validation starts again outside of the latch for the commits that came meanwhile.
 const VALIDATION_ROUNDS: usize = 4;
@@ -56,6 +57,7 @@ impl Transaction {
             self.settle_followed()?;
         }
         self.check_at_commit()?;
+        self.check_usable()?;
         self.charge(1)?;
         let engine = self.engine.clone();
         let core = &engine.core;
@@ -209,7 +211,18 @@ impl Transaction {
         if self.has_mixed() && !fault::active(Fault::InstallUnordered) {
             core.timeline.wait_published(Timestamp(ts.0 - 1))?;
         }
-        self.rebase(Timestamp::MAX)
+        for state in &mut self.journal.tables {
+            let rebased = read_again(&*core.env.clock, || Transaction::rebase_table(state, Timestamp::MAX));
+            rebased.or_else(|error| give_up(&state.table, ts, error))?;
+        }
+        Ok(())
+    }
+
+    /// Fails when a table that was written to was given up since: who has held a row of the commit that could not be
+    /// installed has released it after that.
+    fn check_usable(&self) -> Result<()> {
+        let written = self.journal.tables.iter().filter(|state| !state.writes.is_empty());
+        written.filter_map(|state| state.table.table.unavailable()).next().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Encodes the write set; all but the last piece go to the log as chunks.
@@ -291,7 +304,7 @@ impl Transaction {
         let core = &self.engine.core;
         for state in &self.journal.tables {
             if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {
-                state.table.table.install(ts, &state.writes)?;
+                state.table.table.install(ts, &state.writes).or_else(|error| give_up(&state.table, ts, error))?;
                 for relation in state.table.index_relations().iter() {
                     if let Some(index) = &relation.as_index {
                         index.install_rows(ts, &state.writes);
@@ -348,6 +361,18 @@ impl Transaction {
         });
         drops.collect()
     }
+}
+
+/// A commit that is in the log cannot become part of a table, whose files cannot be read: that is the trouble of this
+/// table, which is left out from here on, with the log for the next open. Anything else stops the engine.
+fn give_up(table: &TableRef, ts: Timestamp, error: Error) -> Result<()> {
+    let stays = concerns_files(&error) && !fault::active(Fault::StopAtInstall);
+    if !stays {
+        return Err(error);
+    }
+    // What indexes get from here on may not be all, of rows that are put together from several commits.
+    table.indexes().iter().for_each(|index| index.store().hold_cut_before(ts));
+    if table.table.give_up(ts, &told_at_commit(&table.def, ts, &error)) { Ok(()) } else { Err(error) }
 }
 
 /// A serializable transaction cannot stand behind those that committed beside it.

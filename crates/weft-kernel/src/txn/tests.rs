@@ -9,7 +9,7 @@ mod indexes;
 mod levels;
 mod partial;
 mod speculation;
-mod unique;
+pub(crate) mod unique;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
 use super::ddl::OwnDdl;
 use super::follow::Followed;
-use super::journal::{Journal, Mark};
+use super::journal::{Journal, Mark, TableState};
 use super::level::IsolationLevel;
 use super::reads::ReadSet;
 use super::speculation::Speculation;
@@ -256,21 +256,22 @@ impl Transaction {
     /// Puts the columns that this transaction wrote onto the rows as they are at `ts`, where others have committed
     /// other columns of them meanwhile.
     pub(super) fn rebase(&mut self, ts: Timestamp) -> Result<()> {
-        if fault::active(Fault::ForgetRebase) {
+        self.journal.tables.iter_mut().try_for_each(|state| Transaction::rebase_table(state, ts))
+    }
+
+    /// The same of one table; doing it again is harmless. A table that was given up has no rows to look at.
+    pub(super) fn rebase_table(state: &mut TableState, ts: Timestamp) -> Result<()> {
+        let table = &state.table;
+        let is_due = state.writes.rows.values().any(Staged::is_partial) && table.table.unavailable().is_none();
+        if !is_due || fault::active(Fault::ForgetRebase) {
             return Ok(());
         }
-        for state in &mut self.journal.tables {
-            if !state.writes.rows.values().any(Staged::is_partial) {
-                continue;
-            }
-            let table = &state.table;
-            for (key, staged) in &mut Arc::make_mut(&mut state.writes).rows {
-                if let (Base::Version(..), Some(row)) = (staged.base, &staged.row)
-                    && let Some(onto) = table.table.read_row(key, ts)?
-                {
-                    passed(Moment::Rebased);
-                    staged.row = Some(overlay(&table.codec, &onto, row, &staged.columns));
-                }
+        for (key, staged) in &mut Arc::make_mut(&mut state.writes).rows {
+            if let (Base::Version(..), Some(row)) = (staged.base, &staged.row)
+                && let Some(onto) = table.table.read_row(key, ts)?
+            {
+                passed(Moment::Rebased);
+                staged.row = Some(overlay(&table.codec, &onto, row, &staged.columns));
             }
         }
         Ok(())

@@ -90,10 +90,14 @@ impl Transaction {
             self.lock(lock, LockMode::EXCLUSIVE, self.lock_wait(), &what)?;
         }
         let same = |row: &[u8]| index.has_row_by(row, value, &mut Vec::with_capacity(value.len()));
-        let own = self.own_values.get(&(index.id(), value.into()));
-        for other in own.into_iter().flatten().filter(|other| ***other != *key) {
+        let noted = self.own_values.get(&(index.id(), value.into())).into_iter().flatten();
+        let own: Vec<Vec<u8>> = noted.filter(|other| ***other != *key).map(|other| other.to_vec()).collect();
+        if !active(Fault::UniqueBeforeFollowed) {
+            self.settle_own(t, &own)?;
+        }
+        for other in own {
             // What is noted may have been rolled back since.
-            if self.own_row(t, other)?.is_some() && self.current_row(t, other)?.is_some_and(|row| same(&row)) {
+            if self.own_row(t, &other)?.is_some() && self.current_row(t, &other)?.is_some_and(|row| same(&row)) {
                 return Err(duplicate_value(t, index, row));
             }
         }

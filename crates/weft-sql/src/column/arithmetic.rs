@@ -3,13 +3,15 @@
 //! ```text
 //!   9223372036854775807 + 1    22003, not -9223372036854775808
 //!   1.5e0 / 0                  22012, not Infinity
+//!   1e308::float8 * 10         22003, not Infinity; of infinities it is one
+//!   inf - inf                  NaN, the positive one: that of the processor sorts below all numbers
 //!   2.5e0::integer             2 (rounded to even), 3.5e0::integer 4; the engine's cast would cut
 //! ```
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Datum};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
 use arrow::error::ArrowError;
@@ -84,13 +86,59 @@ impl ScalarUDFImpl for Checked {
             return datafusion::common::internal_err!("{} takes two arguments", self.name());
         };
         match self.op {
-            Operator::Plus => apply(left, right, numeric::add),
-            Operator::Minus => apply(left, right, numeric::sub),
-            Operator::Multiply => apply(left, right, numeric::mul),
-            Operator::Divide => apply(left, right, |l, r| nonzero(r).and_then(|()| numeric::div(l, r))),
+            Operator::Plus => apply(left, right, |l, r| settled(self.op, l, r, numeric::add(l, r)?)),
+            Operator::Minus => apply(left, right, |l, r| settled(self.op, l, r, numeric::sub(l, r)?)),
+            Operator::Multiply => apply(left, right, |l, r| settled(self.op, l, r, numeric::mul(l, r)?)),
+            Operator::Divide => apply(left, right, |l, r| settled(self.op, l, r, numeric::div(l, r)?)),
             _ => apply(left, right, |l, r| nonzero(r).and_then(|()| numeric::rem(l, r))),
         }
     }
+}
+
+/// Results of float arithmetic as PostgreSQL's: an error where they overflow, underflow or are divided by zero, one
+/// NaN.
+fn settled(op: Operator, left: &dyn Datum, right: &dyn Datum, out: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match out.data_type() {
+        ArrowType::Float64 => settled_floats::<Float64Type>(op, left, right, out),
+        ArrowType::Float32 => settled_floats::<Float32Type>(op, left, right, out),
+        _ => Ok(out),
+    }
+}
+
+fn settled_floats<T>(op: Operator, left: &dyn Datum, right: &dyn Datum, out: ArrayRef) -> Result<ArrayRef, ArrowError>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Into<f64> + From<f32>,
+{
+    let may_underflow = matches!(op, Operator::Multiply | Operator::Divide);
+    let results = out.as_primitive::<T>();
+    let is_plain = |value: f64| value.is_finite() && (value != 0.0 || !may_underflow);
+    if results.values().iter().all(|value| is_plain((*value).into())) {
+        return Ok(out);
+    }
+    let operand = |side: &dyn Datum, row: usize| -> f64 {
+        let (array, is_scalar) = side.get();
+        array.as_primitive::<T>().value(if is_scalar { 0 } else { row }).into()
+    };
+    let one = |row: usize| {
+        let result = results.value(row);
+        let wide: f64 = result.into();
+        if is_plain(wide) {
+            return Ok(result);
+        }
+        let (a, b) = (operand(left, row), operand(right, row));
+        if op == Operator::Divide && b == 0.0 && !a.is_nan() {
+            return Err(ArrowError::DivideByZero);
+        }
+        let is_lost = wide == 0.0 && a != 0.0 && b != 0.0 && !b.is_infinite();
+        if wide.is_infinite() && a.is_finite() && b.is_finite() || is_lost {
+            let what = if is_lost { "underflow" } else { "overflow" };
+            return Err(ArrowError::ArithmeticOverflow(what.into()));
+        }
+        Ok(if wide.is_nan() { f32::NAN.into() } else { result })
+    };
+    let settled = (0..results.len()).map(|row| if results.is_null(row) { Ok(None) } else { one(row).map(Some) });
+    Ok(Arc::new(settled.collect::<Result<PrimitiveArray<T>, ArrowError>>()?))
 }
 
 /// An error if a float divisor is zero; the integer and decimal kernels see it themselves.

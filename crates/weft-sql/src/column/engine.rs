@@ -12,6 +12,7 @@
 //! worker threads. All state is shared and immutable.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +25,7 @@ use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::planner::SqlToRel;
-use sqlparser::ast::{Query, Statement};
+use sqlparser::ast::{Query, Statement, Value, ValueWithSpan, Visit, Visitor};
 use tokio::runtime::{Handle, Runtime};
 use weft_env::Clock;
 use weft_expr::Local;
@@ -57,6 +58,9 @@ use crate::outcome::OutputColumn;
 /// How long a query waits for the memory of its first attempt, at most.
 const RELEASE_WAIT: Duration = Duration::from_millis(1);
 const RELEASE_WAITS_MAX: u32 = 200;
+
+/// The highest number of a parameter.
+const PARAMETERS_MAX: usize = 65_535;
 
 /// The column engine of one database.
 pub struct ColumnEngine {
@@ -129,12 +133,13 @@ impl ColumnEngine {
             rewrite(&mut query)?;
             let state = Arc::new(state_for(&self.state, local));
             let context = PlanningContext::new(&state, tables, target);
+            let asked = parameters_of(&query);
             let plan = SqlToRel::new_with_options(&context, parser_options())
                 .sql_statement_to_plan(Statement::Query(Box::new(query)))
                 .map_err(|error| unwrap(error, text))?;
             let reads_views = context.reads_views();
             let used = context.into_used();
-            self.finish_prepare(plan, used, reads_views, (state, text))
+            self.finish_prepare(plan, used, (reads_views, asked), (state, text))
         })
     }
 
@@ -142,12 +147,14 @@ impl ColumnEngine {
         &self,
         plan: LogicalPlan,
         tables: Vec<TableRef>,
-        reads_views: bool,
+        (reads_views, asked): (bool, usize),
         (state, text): (Arc<SessionState>, &str),
     ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap(error, text);
         let plan = typed_params(plan).map_err(wrong)?;
-        let params = parameters(&plan).map_err(wrong)?;
+        let mut params = parameters(&plan).map_err(wrong)?;
+        // Those of a WITH query that nothing names are not in the plan.
+        params.resize(params.len().max(asked), None);
         let written = Arc::clone(plan.schema());
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
         let analysed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {}).map_err(wrong)?;
@@ -416,6 +423,24 @@ fn first_word(text: &str) -> &str {
 }
 
 /// The types of `$1`, `$2`, ... in order; a number that does not come up has no type.
+/// The highest number of a parameter in a query.
+fn parameters_of(query: &Query) -> usize {
+    struct Highest(usize);
+    impl Visitor for Highest {
+        type Break = ();
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+            if let Value::Placeholder(name) = &value.value {
+                let number = name.trim_start_matches('$').parse().unwrap_or(0);
+                self.0 = self.0.max(if number <= PARAMETERS_MAX { number } else { 0 });
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut highest = Highest(0);
+    let _ = Visit::visit(query, &mut highest);
+    highest.0
+}
+
 fn parameters(plan: &LogicalPlan) -> datafusion::common::Result<Vec<Option<ArrowType>>> {
     let mut types = Vec::new();
     for (name, data_type) in plan.get_parameter_types()? {
@@ -423,7 +448,7 @@ fn parameters(plan: &LogicalPlan) -> datafusion::common::Result<Vec<Option<Arrow
             .trim_start_matches('$')
             .parse()
             .ok()
-            .filter(|n| (1..=65_535).contains(n))
+            .filter(|n| (1..=PARAMETERS_MAX).contains(n))
             .ok_or_else(|| DataFusionError::Plan(format!("parameter {name} is not a placeholder $1 to $65535")))?;
         if types.len() < number {
             types.resize(number, None);

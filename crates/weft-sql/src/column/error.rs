@@ -14,6 +14,8 @@ use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use weft_format::{Code, Error};
 
+use super::names::MARKER;
+
 /// A Weft error, wrapped so that it passes through the query engine.
 pub(crate) fn wrap(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
@@ -126,6 +128,10 @@ fn schema(error: &SchemaError) -> Error {
     match error {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let name = field.flat_name();
+            // Names that the planner gave: it lost the way between a subquery and the query around it.
+            if name.contains(MARKER) || name.contains("__correlated_sq") || name.contains("__scalar_sq") {
+                return lost_subquery();
+            }
             if let Some(table) = &field.relation
                 && !valid_fields.iter().any(|known| known.relation.as_ref().is_some_and(|r| r.table() == table.table()))
             {
@@ -151,6 +157,11 @@ fn schema(error: &SchemaError) -> Error {
     }
 }
 
+fn lost_subquery() -> Error {
+    Error::new(Code::FeatureNotSupported, "a subquery that refers to the outer query is not supported here")
+        .hint("write a join")
+}
+
 fn not_implemented(message: &str) -> Error {
     Error::new(Code::FeatureNotSupported, first_line(message))
 }
@@ -163,6 +174,16 @@ fn first_line(message: &str) -> &str {
 fn plan(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
+    // What the engine's own rules cannot plan.
+    let unplanned =
+        ["does not satisfy order requirements", "require unique expression names", "a mixed of outer references"];
+    if unplanned.iter().any(|words| has(words)) {
+        return not_implemented(message);
+    }
+    let lost = ["correlated scalar subquery can only be used", "single expression required"];
+    if lost.iter().any(|words| has(words)) {
+        return lost_subquery();
+    }
     let code = if has("could not be resolved from available columns")
         || has("must appear in the group by clause")
         || has("aggregate function calls cannot be nested")
@@ -236,8 +257,24 @@ fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
     let read = quoted(message);
-    let code = if has("divide by zero") || has("division by zero") {
+    let code = if has("this feature is not implemented") || has("order by expressions must appear in argument list") {
+        return not_implemented(message);
+    } else if has("divide by zero") || has("division by zero") {
         return Error::new(Code::DivisionByZero, "division by zero");
+    } else if has("square root of a negative number") {
+        return Error::new(Code::PowerArgument, "cannot take square root of a negative number");
+    } else if has("field position must not be zero") {
+        return Error::new(Code::InvalidParameterValue, "field position must not be zero");
+    } else if has("to value of decimal")
+        && ["nan", "infinity", "-infinity", "inf", "-inf"].contains(&read.to_lowercase().trim())
+    {
+        return Error::new(Code::FeatureNotSupported, format!("numeric cannot hold \"{read}\""));
+    } else if has("negative count not allowed") {
+        return Error::new(Code::Substring, "negative substring length not allowed");
+    } else if has("invalid unicode scalar value") {
+        return Error::new(Code::ProgramLimit, "requested character not valid for encoding");
+    } else if has("month value") || has("day value") || has("unable to parse date from") {
+        return Error::new(Code::DatetimeOverflow, format!("date field value out of range: {}", first_line(message)));
     } else if has("more than one row") {
         return Error::new(Code::CardinalityViolation, "a subquery used as an expression returned more than one row");
     } else if has("overflow") || has("out of range") || has("too large to store") || has("can't cast value") {

@@ -249,6 +249,46 @@ impl ScalarUDFImpl for OneRow {
     }
 }
 
+/// `maybe(value)`: the value, which may be NULL: that of a subquery that may have no rows, though its column is never
+/// NULL. The engine takes what it reads for what it gives.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Maybe {
+    signature: Signature,
+}
+
+impl Maybe {
+    /// The function.
+    pub(super) fn function() -> Arc<ScalarUDF> {
+        use std::sync::LazyLock;
+        static MAYBE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+            Arc::new(ScalarUDF::new_from_impl(Maybe { signature: Signature::any(1, Volatility::Immutable) }))
+        });
+        Arc::clone(&MAYBE)
+    }
+}
+
+impl ScalarUDFImpl for Maybe {
+    fn name(&self) -> &str {
+        "maybe"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
+        Ok(types[0].clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(Arc::new(args.arg_fields[0].as_ref().clone().with_nullable(true)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(args.args[0].clone())
+    }
+}
+
 /// `kept(condition, column)`: the condition, which is evaluated where the column is there.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kept {

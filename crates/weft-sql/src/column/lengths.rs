@@ -1,6 +1,8 @@
-//! Functions that make text of any length from a number, within bounds.
+//! Functions whose arguments are tested before the engine computes them.
 //!
 //! ```text
+//!   chr(0), make_date(0, 1, 1)     no letter, no year: 54000, 22008
+//!   ln(0)                          2201E
 //!   lpad('x', 2147483647, 'y')     would fill 2 GB, letter by letter, deaf to cancellation: 54000
 //!   repeat(name, 1000000000)       of 1,000 rows: a terabyte; the sum over a batch counts: 54000
 //! ```
@@ -9,10 +11,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, cast::AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as ArrowType, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type};
 use datafusion::common::Result;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 use weft_format::{Code, Error};
 
@@ -24,12 +27,13 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// The function, with its bound when it is one of those.
 pub(super) fn bounded(function: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     match function.name() {
-        "repeat" | "lpad" | "rpad" => Arc::new(ScalarUDF::from(Bounded { inner: function })),
+        "coalesce" | "greatest" | "least" | "power" | "exp" | "repeat" | "lpad" | "rpad" | "chr" | "make_date"
+        | "ln" | "log" | "log10" | "log2" => Arc::new(ScalarUDF::from(Bounded { inner: function })),
         _ => function,
     }
 }
 
-/// A function whose second argument says how long the result is.
+/// A function with a test of its arguments.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Bounded {
     inner: Arc<ScalarUDF>,
@@ -57,10 +61,45 @@ impl ScalarUDFImpl for Bounded {
     }
 
     fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
-        self.inner.coerce_types(types)
+        match (self.inner.coerce_types(types), self.name()) {
+            (Err(error), "coalesce" | "greatest" | "least") => with_constants(types).ok_or(error),
+            (coerced, _) => coerced,
+        }
+    }
+
+    fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        self.inner.inner().simplify(args, context)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.inner.short_circuits()
+    }
+
+    fn conditional_arguments<'a>(&self, args: &'a [Expr]) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        self.inner.conditional_arguments(args)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match self.name() {
+            "chr" if any_first(&args, |code| code < 0.0)? => {
+                return Err(wrap(Error::new(Code::InvalidParameterValue, "character number must be positive")));
+            }
+            "ln" | "log" | "log10" | "log2" if any_last(&args, |number| number == 0.0)? => {
+                return Err(wrap(Error::new(Code::LogarithmArgument, "cannot take logarithm of zero")));
+            }
+            "ln" | "log" | "log10" | "log2" if any_last(&args, |number| number < 0.0)? => {
+                return Err(wrap(Error::new(Code::LogarithmArgument, "cannot take logarithm of a negative number")));
+            }
+            "chr" if any_first(&args, |code| code == 0.0)? => {
+                return Err(wrap(Error::new(Code::ProgramLimit, "null character not permitted")));
+            }
+            "make_date" if any_first(&args, |year| year == 0.0)? => {
+                return Err(wrap(Error::new(Code::DatetimeOverflow, "date field value out of range: year 0")));
+            }
+            "power" | "exp" => return floating(self.inner.invoke_with_args(args.clone())?, &args),
+            "repeat" | "lpad" | "rpad" => {}
+            _ => return self.inner.invoke_with_args(args),
+        }
         let bytes = result_bytes(self.name(), &args)?;
         if bytes > TEXT_BYTES_MAX {
             let message = format!("{}() would make {bytes} bytes of text, more than {TEXT_BYTES_MAX}", self.name());
@@ -68,6 +107,59 @@ impl ScalarUDFImpl for Bounded {
         }
         self.inner.invoke_with_args(args)
     }
+}
+
+/// The type of arguments of which some may be constants in quotes, which are cast to it later.
+fn with_constants(types: &[ArrowType]) -> Option<Vec<ArrowType>> {
+    let is_open = |arrow: &&ArrowType| !matches!(arrow, ArrowType::Utf8 | ArrowType::Null);
+    let known = types.iter().find(is_open)?;
+    types.iter().filter(is_open).all(|other| other == known).then(|| vec![known.clone(); types.len()])
+}
+
+/// What floats there is a result of: else 2201F, or 22003 where it is out of range.
+fn floating(result: ColumnarValue, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let made = result.to_array(args.number_rows)?;
+    let ArrowType::Float64 = made.data_type() else { return Ok(result) };
+    let arrays =
+        args.args.iter().map(|arg| cast(&arg.to_array(args.number_rows)?, &ArrowType::Float64).map_err(Into::into));
+    let arrays = arrays.collect::<Result<Vec<_>>>()?;
+    let numbers: Vec<_> = arrays.iter().map(|array| array.as_primitive::<Float64Type>()).collect();
+    let made = made.as_primitive::<Float64Type>();
+    for row in (0..made.len()).filter(|row| made.is_valid(*row)) {
+        let value = made.value(row);
+        let at = |place: usize| numbers.get(place).map_or(0.0, |array| array.value(row));
+        let (base, exponent) = (at(0), at(1));
+        let is_power = numbers.len() == 2;
+        if is_power && base == 0.0 && exponent < 0.0 {
+            return Err(wrap(Error::new(Code::PowerArgument, "zero raised to a negative power is undefined")));
+        }
+        if is_power && base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
+            let message = "a negative number raised to a non-integer power yields a complex result";
+            return Err(wrap(Error::new(Code::PowerArgument, message)));
+        }
+        if value.is_infinite() && base.is_finite() && exponent.is_finite() {
+            return Err(wrap(Error::new(Code::NumericOutOfRange, "value out of range: overflow")));
+        }
+    }
+    Ok(result)
+}
+
+/// Whether the first argument is such a number in a row in which no argument is NULL.
+fn any_first(args: &ScalarFunctionArgs, is_it: impl Fn(f64) -> bool) -> Result<bool> {
+    any_argument(args, 0, is_it)
+}
+
+/// The same of the last argument.
+fn any_last(args: &ScalarFunctionArgs, is_it: impl Fn(f64) -> bool) -> Result<bool> {
+    any_argument(args, args.args.len().saturating_sub(1), is_it)
+}
+
+fn any_argument(args: &ScalarFunctionArgs, place: usize, is_it: impl Fn(f64) -> bool) -> Result<bool> {
+    let arrays = args.args.iter().map(|arg| arg.to_array(args.number_rows)).collect::<Result<Vec<_>>>()?;
+    let Some(array) = arrays.get(place) else { return Ok(false) };
+    let numbers = cast(array, &ArrowType::Float64)?;
+    let numbers = numbers.as_primitive::<Float64Type>();
+    Ok((0..numbers.len()).any(|row| is_it(numbers.value(row)) && arrays.iter().all(|array| array.is_valid(row))))
 }
 
 /// An upper bound of what the call makes, but for the length of single letters.

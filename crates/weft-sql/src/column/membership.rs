@@ -25,18 +25,22 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue};
 use datafusion::functions_aggregate::count::count;
-use datafusion::functions_aggregate::min_max::{max, min};
 use datafusion::logical_expr::expr::{Case, Exists, InSubquery, ScalarFunction, SetComparison, SetQuantifier};
 use datafusion::logical_expr::logical_plan::{FetchType, Filter, Projection, SkipType, Subquery};
 use datafusion::logical_expr::{
     BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit, not,
 };
-use weft_format::{Code, Error};
+use weft_format::{Code, DataType, Error};
 
+use super::apart::kept_apart;
 use super::correlation::{Asked, check, has_subquery, is_correlated, is_volatile, refused, subquery_of};
 use super::error::wrap;
-use super::functions::OneRow;
+use super::extremes::{max, min};
+use super::functions::{Maybe, OneRow};
 use super::names::MARKER;
+use super::operators::operand_type;
+use super::routines::comparable;
+use super::types::field_type;
 
 /// Where an expression stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,7 +72,7 @@ impl Rewriter<'_> {
         if !has_subquery(&expr) {
             return Ok(expr);
         }
-        match expr {
+        match kept_apart(expr, &self.schema, self.made)? {
             Expr::Not(inner) => self.negated(*inner, place),
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) if place == Place::Conjunct => {
                 Ok(self.rewrite(*left, place)?.and(self.rewrite(*right, place)?))
@@ -140,10 +144,20 @@ impl Rewriter<'_> {
     fn any(&self, test: Test, place: Place) -> Result<Expr> {
         let test = Test { subquery: subquery(unnamed(&test.subquery.subquery)?.0), ..test };
         let plan = Arc::clone(&test.subquery.subquery);
-        let [_] = &plan.schema().fields()[..] else {
+        let [field] = &plan.schema().fields()[..] else {
             let message = format!("subquery must return only one column, not {}", plan.schema().fields().len());
             return Err(wrap(Error::new(Code::SyntaxError, message)));
         };
+        // Constants in quotes and NULL take the other's type.
+        if let (Some(left), false) = (operand_type(&test.left, &self.schema), is_open(&plan))
+            && weft_expr::common_type(left, field_type(field)).is_none()
+        {
+            let [left, right] = [left, field_type(field)].map(weft_expr::text::type_name);
+            let message = format!("operator does not exist: {left} {} {right}", test.op);
+            return Err(wrap(
+                Error::new(Code::UndefinedFunction, message).hint("cast one side to the type of the other"),
+            ));
+        }
         let correlated = is_correlated(&plan);
         if correlated {
             match one_row(&plan)? {
@@ -173,7 +187,8 @@ impl Rewriter<'_> {
             OneRowOf::When(condition) => (without_condition(plan)?, Some(condition)),
             _ => (plan.as_ref().clone(), None),
         };
-        let compared = binary_expr(test.left, test.op, scalar(value)?);
+        let data_type = field_type(value.schema().field(0));
+        let compared = ordered(test.left, test.op, scalar(value)?, data_type);
         let compared = if test.negated { not(compared) } else { compared };
         Ok(match condition {
             Some(condition) => case(vec![(scalar(condition)?.is_true(), compared)], lit(test.negated)),
@@ -245,7 +260,7 @@ impl Rewriter<'_> {
                 other => Transformed::no(other),
             })
         })?;
-        let compared = binary_expr(left.data, test.op, column_of(plan));
+        let compared = ordered(left.data, test.op, column_of(plan), field_type(plan.schema().field(0)));
         let compared = wider.map_or(compared.clone(), |wider| wider(compared));
         LogicalPlanBuilder::from(plan.as_ref().clone()).filter(compared)?.build()
     }
@@ -257,15 +272,18 @@ impl Rewriter<'_> {
         if !is_correlated(plan) {
             check(plan, Asked::Value)?;
             if !is_volatile(plan) {
-                return Ok(Expr::ScalarSubquery(of));
+                return Ok(nullable(of));
             }
             // The engine computes equal subqueries once.
             let number = self.made.get();
             self.made.set(number + 1);
             let named = LogicalPlanBuilder::from(plan.as_ref().clone()).alias(format!("{MARKER}once{number}"))?;
-            return Ok(Expr::ScalarSubquery(subquery(named.build()?)));
+            return Ok(nullable(subquery(named.build()?)));
         }
         let [_] = &plan.schema().fields()[..] else { return Ok(Expr::ScalarSubquery(of)) };
+        if let Some(value) = of_no_table(plan)? {
+            return Ok(value);
+        }
         if is_single_row(plan) {
             return scalar(plan.as_ref().clone());
         }
@@ -278,6 +296,27 @@ impl Rewriter<'_> {
         };
         let args = vec![aggregated(max(column_of(plan)))?, aggregated(count(lit(1_i64)))?];
         Ok(Expr::ScalarFunction(ScalarFunction::new_udf(OneRow::function(), args)))
+    }
+}
+
+/// A comparison; arrays are put in order by their bytes.
+fn ordered(left: Expr, op: Operator, right: Expr, data_type: DataType) -> Expr {
+    let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
+    if is_equality || !matches!(data_type, DataType::Array(_)) {
+        return binary_expr(left, op, right);
+    }
+    binary_expr(comparable(left, data_type), op, comparable(right, data_type))
+}
+
+/// Whether the column of a plan may be a constant without a type.
+fn is_open(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => projection.expr.iter().any(|expr| {
+            let expr = expr.clone().unalias();
+            matches!(expr, Expr::Literal(ScalarValue::Null, _) | Expr::Placeholder(_))
+        }),
+        LogicalPlan::TableScan(_) | LogicalPlan::Aggregate(_) => false,
+        other => other.inputs().is_empty() || other.inputs().into_iter().any(is_open),
     }
 }
 
@@ -328,10 +367,44 @@ fn subquery(plan: LogicalPlan) -> Subquery {
     Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Default::default() }
 }
 
+/// A subquery as a value, which is NULL when it has no row.
+pub(super) fn nullable(of: Subquery) -> Expr {
+    let value = Expr::ScalarSubquery(of);
+    Expr::ScalarFunction(ScalarFunction::new_udf(Maybe::function(), vec![value]))
+}
+
 fn scalar(plan: LogicalPlan) -> Result<Expr> {
     let plan = unnamed(&plan)?.0;
     check(&plan, Asked::Value)?;
-    Ok(Expr::ScalarSubquery(subquery(plan)))
+    Ok(nullable(subquery(plan)))
+}
+
+/// `(SELECT value WHERE condition)` as a CASE: the engine takes a constant behind its join for one in every row.
+fn of_no_table(plan: &LogicalPlan) -> Result<Option<Expr>> {
+    let (value, input) = match plan {
+        LogicalPlan::SubqueryAlias(alias) => return of_no_table(&alias.input),
+        LogicalPlan::Projection(projection) => match &projection.expr[..] {
+            [value] => (value.clone().unalias(), &projection.input),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let LogicalPlan::Filter(filter) = &**input else { return Ok(None) };
+    let is_one_row = matches!(&*filter.input, LogicalPlan::EmptyRelation(empty) if empty.produce_one_row);
+    let is_once = value.is_volatile() || filter.predicate.is_volatile();
+    if !is_one_row || is_once || has_subquery(&value) || has_subquery(&filter.predicate) {
+        return Ok(None);
+    }
+    let inner = |expr: Expr| {
+        expr.transform_up(|expr| {
+            Ok(match expr {
+                Expr::OuterReferenceColumn(_, column) => Transformed::yes(Expr::Column(column)),
+                other => Transformed::no(other),
+            })
+        })
+    };
+    let null = Expr::Literal(ScalarValue::Null, None);
+    Ok(Some(case(vec![(inner(filter.predicate.clone())?.data, inner(value)?.data)], null)))
 }
 
 /// Whether a plan has more rows than that, or not.
@@ -352,6 +425,7 @@ fn unnamed(plan: &LogicalPlan) -> Result<(LogicalPlan, Renamed)> {
         return as_it_is();
     }
     let made = match plan {
+        LogicalPlan::SubqueryAlias(alias) if matches!(*alias.input, LogicalPlan::TableScan(_)) => return as_it_is(),
         LogicalPlan::SubqueryAlias(alias) => unnamed(&alias.input)?.0,
         LogicalPlan::Projection(projection) => {
             let (input, renamed) = unnamed(&projection.input)?;

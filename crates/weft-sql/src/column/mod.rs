@@ -4,7 +4,7 @@
 //!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
 //!     names       result columns named as PostgreSQL does; what is refused before planning
 //!     provider    tables and functions for the planner ── pushdown (WHERE → scan)
-//!     wildcard, rewrite    syntax that the planner gets wrong
+//!     wildcard, using, rewrite    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, collected    the memory of queries: shares, what operators do not account for, results
@@ -16,15 +16,19 @@
 //! its own hooks for DML are never reached (they lose conditions).
 
 mod aliases;
+mod apart;
 mod arithmetic;
 mod array_bytes;
+mod averages;
 mod belonging;
 mod collected;
 mod conditions;
 mod correlation;
+mod distinct_on;
 mod engine;
 mod error;
 mod explain;
+mod extremes;
 mod forecast;
 mod functions;
 mod gather;
@@ -41,6 +45,7 @@ mod provider;
 mod pushdown;
 mod rewrite;
 mod routines;
+mod row_values;
 mod scan;
 mod semantics;
 mod setup;
@@ -49,8 +54,10 @@ mod stop;
 mod stream;
 mod subqueries;
 mod templates;
+mod typed_values;
 mod types;
 mod unified;
+mod using;
 mod views;
 mod wildcard;
 mod windows;

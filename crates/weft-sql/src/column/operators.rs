@@ -10,15 +10,15 @@
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::Placeholder;
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
+use datafusion::logical_expr::expr::{Placeholder, WindowFunction, WindowFunctionParams};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, GetFieldAccess, Operator, binary_expr, cast};
 use sqlparser::ast::BinaryOperator;
 use weft_expr::routines::{Routine, Signature, by_operator};
 use weft_format::{CompareOp, DataType};
 
 use super::rewrite::compare_op;
-use super::routines::{bound, cast_to, is_native, span};
+use super::routines::{bound, cast_to, comparable, is_native};
 use super::semantics::read_as;
 use super::types::{field_of, field_type, output_type};
 use crate::expr::open;
@@ -33,6 +33,7 @@ impl ExprPlanner for WeftOperators {
         if matches!(raw.op, BinaryOperator::And | BinaryOperator::Or) {
             return Ok(PlannerResult::Original(raw));
         }
+        let raw = RawBinaryExpr { op: raw.op, left: narrowed(raw.left), right: narrowed(raw.right) };
         let raw = match routine(raw, schema)? {
             PlannerResult::Original(raw) => typed(raw, schema),
             planned => return Ok(planned),
@@ -49,11 +50,9 @@ impl ExprPlanner for WeftOperators {
             (ArrowType::Date32, ArrowType::Date32) if op == Operator::Minus => {
                 cast(binary_expr(days(raw.left), op, days(raw.right)), ArrowType::Int32)
             }
-            (ArrowType::Date32, integer) if integer.is_integer() => {
-                cast(binary_expr(days(raw.left), op, cast(raw.right, ArrowType::Int32)), ArrowType::Date32)
-            }
+            (ArrowType::Date32, integer) if integer.is_integer() => moved(raw.left, op, raw.right),
             (integer, ArrowType::Date32) if integer.is_integer() && op == Operator::Plus => {
-                cast(binary_expr(days(raw.right), op, cast(raw.left, ArrowType::Int32)), ArrowType::Date32)
+                moved(raw.right, op, raw.left)
             }
             (ArrowType::Date32, ArrowType::Interval(_)) if !whole_days(&raw.right) => {
                 binary_expr(midnight(raw.left), op, raw.right)
@@ -90,6 +89,31 @@ impl ExprPlanner for WeftOperators {
         })
     }
 
+    /// Functions that number rows give bigint, `ntile` integer: the engine's unsigned types become numerics.
+    fn plan_window(&self, mut raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        if let Some(first) = raw.args.first_mut() {
+            *first = narrowed(std::mem::take(first));
+        }
+        let to = match raw.func_def.name() {
+            "row_number" | "rank" | "dense_rank" => ArrowType::Int64,
+            "ntile" => ArrowType::Int32,
+            _ => return Ok(PlannerResult::Original(raw)),
+        };
+        let window = WindowFunction {
+            fun: raw.func_def,
+            params: WindowFunctionParams {
+                args: raw.args,
+                partition_by: raw.partition_by,
+                order_by: raw.order_by,
+                window_frame: raw.window_frame,
+                filter: raw.filter,
+                null_treatment: raw.null_treatment,
+                distinct: raw.distinct,
+            },
+        };
+        Ok(PlannerResult::Planned(cast(Expr::WindowFunction(Box::new(window)), to)))
+    }
+
     /// `ARRAY[1, 2]`: the elements meet in one type.
     fn plan_array_literal(&self, exprs: Vec<Expr>, schema: &DFSchema) -> Result<PlannerResult<Vec<Expr>>> {
         let mut element: Option<DataType> = None;
@@ -122,6 +146,17 @@ pub(super) fn operand_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
         // Its field has a name, which is as long as the whole expression; its type is enough.
         Expr::BinaryExpr(_) => expr.get_type(schema).ok().map(|data_type| output_type(&data_type)),
         other => other.to_field(schema).ok().map(|(_, field)| field_type(&field)),
+    }
+}
+
+/// An integer constant that fits integer as one: the planner takes every integer for a bigint.
+pub(super) fn narrowed(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), metadata) => match i32::try_from(value) {
+            Ok(narrow) => Expr::Literal(ScalarValue::Int32(Some(narrow)), metadata),
+            Err(_) => Expr::Literal(ScalarValue::Int64(Some(value)), metadata),
+        },
+        other => other,
     }
 }
 
@@ -179,7 +214,8 @@ fn routine(raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBin
     Ok(PlannerResult::Planned(bound(signature, vec![left, right])))
 }
 
-/// A comparison in which one side has a type of ours: an untyped side takes it; intervals compare by their spans.
+/// A comparison in which one side has a type of ours: an untyped side takes it; intervals compare by their spans,
+/// arrays by their bytes.
 fn compared(raw: RawBinaryExpr, left: Option<DataType>, right: Option<DataType>) -> PlannerResult<RawBinaryExpr> {
     let Some(special) = [left, right].into_iter().flatten().find(|data_type| is_special(*data_type)) else {
         return PlannerResult::Original(raw);
@@ -199,8 +235,10 @@ fn compared(raw: RawBinaryExpr, left: Option<DataType>, right: Option<DataType>)
     };
     let RawBinaryExpr { op, left: left_expr, right: right_expr } = raw;
     let (mut left_expr, mut right_expr) = (typed(left_expr, left), typed(right_expr, right));
-    if to == DataType::Interval {
-        (left_expr, right_expr) = (span(left_expr), span(right_expr));
+    // Whether arrays are equal the engine knows, and scans and indexes with it.
+    let is_equality = matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
+    if to == DataType::Interval || !is_equality {
+        (left_expr, right_expr) = (comparable(left_expr, to), comparable(right_expr, to));
     }
     match operator(&op) {
         Some(operator) => PlannerResult::Planned(binary_expr(left_expr, operator, right_expr)),
@@ -241,6 +279,13 @@ fn beside(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
         _ => false,
     };
     if double { cast(expr, ArrowType::Float64) } else { read_as(expr, other, schema) }
+}
+
+/// A date so many days later or earlier, or 22008.
+fn moved(date: Expr, op: Operator, by: Expr) -> Expr {
+    let routine = if op == Operator::Minus { Routine::DateMinusDays } else { Routine::DatePlusDays };
+    let args = vec![DataType::Date, DataType::Integer];
+    bound(Signature { routine, args, result: DataType::Date }, vec![date, by])
 }
 
 fn days(date: Expr) -> Expr {

@@ -14,16 +14,19 @@
 //! | `string_agg(x, ',')` | `CAST(string_agg(x, ',') AS text)`: its own type is that of jsonb here |
 //! | `x AT TIME ZONE z`, `extract(f FROM x)` | `timezone(z, x)`, `extract('f', x)` |
 //! | `current_date` | `CAST(now() AS date)` |
+//! | `SELECT 1 ... HAVING true` | `SELECT 1 ... HAVING (true) AND count(*) >= 0`: one group |
+//! | `(a, b) = (c, d)`, `VALUES (DATE '...'), ('...')` | see `row_values`, `typed_values` |
+//! | `DISTINCT ON (1)` | see `distinct_on` |
 //! | `SELECT generate_series(1, 3)` | `SELECT unnest(generate_series(1, 3))` |
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, LimitClause, Query, SelectItem, SetExpr,
-    SetOperator, SetQuantifier, Statement, TableFactor, TimezoneInfo, Value, Values, Visit, VisitMut, Visitor,
-    VisitorMut,
+    ArrayElemTypeDef, BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
+    Interval, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor,
+    TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -31,6 +34,7 @@ use weft_format::{Code, CompareOp, Error, Result};
 
 use super::names::{MARKER, column_name, folded};
 use super::routines::{LIST_PREFIX, quantified_name};
+use super::{distinct_on, row_values, typed_values};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -51,7 +55,17 @@ impl VisitorMut for Rewriter {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        match body(&mut query.body).and_then(|()| limits(query)) {
+        if let Some(with) = query.with.as_mut().filter(|with| with.recursive) {
+            with.cte_tables.iter_mut().for_each(|cte| write_start(&mut cte.query.body));
+        }
+        match distinct_on::write_out(query).and_then(|()| body(&mut query.body)).and_then(|()| limits(query)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        match grouped(select) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -77,7 +91,7 @@ impl VisitorMut for Rewriter {
                     format: None,
                 }
             }
-            "generate_series" => *expr = called("unnest", expr.clone()),
+            "generate_series" => *expr = called("unnest", narrowed_series(expr.clone())),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -86,6 +100,9 @@ impl VisitorMut for Rewriter {
 
 impl Rewriter {
     fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        if written_or_refused(expr)? {
+            return Ok(());
+        }
         match expr {
             Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if !matches!(**right, Expr::Subquery(_)) => {
                 *expr = quantified(expr)?;
@@ -112,6 +129,7 @@ impl Rewriter {
                 *expr = call("substr", args);
             }
             Expr::Interval(interval) => {
+                check_fields(interval)?;
                 if let Some(cast) = interval_cast(interval) {
                     *expr = cast;
                 }
@@ -155,6 +173,48 @@ impl Rewriter {
     }
 }
 
+/// Rows, casts to varchar(n), and what is not supported; whether the expression was written anew.
+fn written_or_refused(expr: &mut Expr) -> Result<bool> {
+    if let Some(written) = row_values::written_out(expr)? {
+        *expr = written;
+        return Ok(true);
+    }
+    match expr {
+        Expr::SimilarTo { .. } => {
+            return Err(Error::new(Code::FeatureNotSupported, "SIMILAR TO is not supported")
+                .hint("write a regular expression: x ~ '^(...)$'"));
+        }
+        Expr::Cast { expr: of, data_type, .. } => {
+            if let Some(length) = varchar_length(data_type) {
+                let text = typed_values::cast((**of).clone(), SqlType::Text);
+                let length = Expr::value(Value::Number(length.to_string(), false));
+                let kept = call("left", vec![text, length]);
+                *expr = typed_values::cast(kept, SqlType::Varchar(None));
+            }
+        }
+        Expr::Function(function) if matches!(function.args, FunctionArguments::Subquery(_)) => {
+            let message = format!("{}(SELECT ...) is not supported", function.name);
+            return Err(Error::new(Code::FeatureNotSupported, message)
+                .hint("write an aggregate in a subquery: (SELECT array_agg(...) ...)"));
+        }
+        _ => {}
+    }
+    Ok(false)
+}
+
+/// The n of varchar(n).
+fn varchar_length(data_type: &SqlType) -> Option<u64> {
+    match data_type {
+        SqlType::Varchar(Some(length))
+        | SqlType::CharacterVarying(Some(length))
+        | SqlType::CharVarying(Some(length)) => match length {
+            CharacterLength::IntegerLength { length, .. } => Some(*length),
+            CharacterLength::Max => None,
+        },
+        _ => None,
+    }
+}
+
 fn extract(field: &DateTimeField, of: &Expr) -> Expr {
     let field = field.to_string().trim_matches(['\'', '"']).to_lowercase();
     call("extract", vec![Expr::Value(Value::SingleQuotedString(field).into()), of.clone()])
@@ -186,6 +246,22 @@ fn is_set(name: &str) -> bool {
 
 fn is_json_aggregate(name: &str) -> bool {
     ["jsonb_agg", "json_agg"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// The array of a series, whose elements the engine gives as bigints: of integers if its constants are some.
+fn narrowed_series(series: Expr) -> Expr {
+    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &series else { return series };
+    let is_integer = |arg: &FunctionArg| {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) = arg else { return false };
+        let number = if let Expr::UnaryOp { op: UnaryOperator::Minus, expr } = arg { expr } else { arg };
+        matches!(number, Expr::Value(value)
+            if matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok()))
+    };
+    if !list.args.iter().all(is_integer) {
+        return series;
+    }
+    let data_type = SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(SqlType::Int(None)), None));
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(series), data_type, array: false, format: None }
 }
 
 /// A function of one argument.
@@ -233,6 +309,25 @@ pub(crate) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
     })
 }
 
+/// Fields behind an interval say what its text means: of a number alone that is known here.
+pub(crate) fn check_fields(interval: &Interval) -> Result<()> {
+    let text = match &*interval.value {
+        Expr::Value(value) => value.value.clone().into_string().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let is_plain = match (&interval.leading_field, &interval.last_field) {
+        (None, _) => true,
+        (Some(_), None) => text.trim().parse::<f64>().is_ok(),
+        (Some(DateTimeField::Year), Some(DateTimeField::Month)) => text.contains('-'),
+        (Some(_), Some(_)) => false,
+    };
+    if is_plain {
+        return Ok(());
+    }
+    Err(Error::new(Code::FeatureNotSupported, format!("fields behind the interval '{text}' are not supported"))
+        .hint("say the units in the text: INTERVAL '1 day 2 hours'"))
+}
+
 /// `INTERVAL '1' DAY` and `INTERVAL '1 day'` as a cast of the text; none when there is no text.
 pub(crate) fn interval_cast(interval: &Interval) -> Option<Expr> {
     let Expr::Value(value) = &*interval.value else { return None };
@@ -277,12 +372,60 @@ fn body(expr: &mut SetExpr) -> Result<()> {
                 *expr = numbered(left, *op, right)?;
             }
         }
-        SetExpr::Values(values) if values.rows.iter().flat_map(|row| &row.content).any(has_query) => {
-            *expr = selects(values)?;
+        SetExpr::Values(values) => {
+            typed_values::write_types(values);
+            if values.rows.iter().flat_map(|row| &row.content).any(has_query) {
+                *expr = selects(values)?;
+            }
         }
         _ => {}
     }
     Ok(())
+}
+
+/// HAVING without GROUP BY makes one group, which the planner knows by an aggregate; sets of groups have columns only.
+fn grouped(select: &mut Select) -> Result<()> {
+    let GroupByExpr::Expressions(groups, _) = &select.group_by else { return Ok(()) };
+    let sets = groups.iter().filter_map(|group| match group {
+        Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => Some(sets),
+        _ => None,
+    });
+    let is_column = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    if let Some(other) = sets.flatten().flatten().find(|expr| !is_column(expr)) {
+        let message = format!("an expression ({other}) within ROLLUP, CUBE or GROUPING SETS is not supported");
+        return Err(Error::new(Code::FeatureNotSupported, message)
+            .hint("name the expression in a subquery, and group by that column"));
+    }
+    if groups.is_empty()
+        && let Some(having) = select.having.take()
+    {
+        let having = Expr::Nested(Box::new(having));
+        let always = parsed("SELECT count(*) >= 0")?;
+        let SetExpr::Select(always) = *always.body else { return Err(Error::internal("no SELECT")) };
+        let Some(SelectItem::UnnamedExpr(always)) = always.projection.into_iter().next() else {
+            return Err(Error::internal("no expression"));
+        };
+        let (left, op, right) = (Box::new(having), BinaryOperator::And, Box::new(always));
+        select.having = Some(Expr::BinaryOp { left, op, right });
+    }
+    Ok(())
+}
+
+/// The integers of the rows that a recursive query starts with are integers: the planner, which takes them for bigints,
+/// keeps the types of the first rows.
+fn write_start(body: &mut SetExpr) {
+    match body {
+        SetExpr::SetOperation { left, .. } => write_start(left),
+        SetExpr::Select(select) => {
+            for item in &mut select.projection {
+                let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else { continue };
+                if typed_values::is_integer(expr) {
+                    *expr = typed_values::cast(expr.clone(), SqlType::Integer(None));
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// EXCEPT ALL and INTERSECT ALL: the n-th of equal rows is a row of its own.
@@ -407,7 +550,7 @@ fn double(text: &str) -> Expr {
     }
 }
 
-fn parsed(sql: &str) -> Result<Query> {
+pub(super) fn parsed(sql: &str) -> Result<Query> {
     let parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql);
     match parsed.map(|statements| statements.into_iter().next()) {
         Ok(Some(Statement::Query(query))) => Ok(*query),
@@ -417,7 +560,7 @@ fn parsed(sql: &str) -> Result<Query> {
 }
 
 /// Puts `inner` where the derived table `name` stands.
-fn put(query: &mut Query, name: &str, inner: Query) -> Result<()> {
+pub(super) fn put(query: &mut Query, name: &str, inner: Query) -> Result<()> {
     struct Place<'a> {
         name: &'a str,
         inner: Option<Query>,
@@ -463,10 +606,10 @@ mod tests {
 
     #[test]
     fn values_with_a_subquery_become_selects() {
-        let wanted = "SELECT (SELECT 1) AS \"column1\", 2 AS \"column2\" UNION ALL \
-                      SELECT 3 AS \"column1\", 4 AS \"column2\"";
-        assert_eq!(rewritten("VALUES ((SELECT 1), 2), (3, 4)"), wanted);
-        assert_eq!(rewritten("VALUES (1, 2)"), "VALUES (1, 2)");
+        let wanted = "SELECT (SELECT 1) AS \"column1\", 2.5 AS \"column2\" UNION ALL \
+                      SELECT 3.5 AS \"column1\", 4.5 AS \"column2\"";
+        assert_eq!(rewritten("VALUES ((SELECT 1), 2.5), (3.5, 4.5)"), wanted);
+        assert_eq!(rewritten("VALUES (1.5, 2)"), "VALUES (1.5, CAST(2 AS INTEGER))");
     }
 
     #[test]

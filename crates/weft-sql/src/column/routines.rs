@@ -32,7 +32,7 @@ use weft_format::{DataType, Value};
 
 use super::error::wrap;
 use super::local::local_of;
-use super::operators::{operand_type, with_type};
+use super::operators::{narrowed, operand_type, with_type};
 use super::types::{field_of, field_type, scalar_of, value_of};
 use crate::values::{array_of, value_at};
 
@@ -53,6 +53,7 @@ const NAMES: &[&str] = &[
     "to_timestamp",
     "make_timestamp",
     "make_timestamptz",
+    "make_date",
     "to_json",
     "to_jsonb",
     "json_typeof",
@@ -171,14 +172,25 @@ pub(super) fn depends_on_session(call: &ScalarFunction, node: &LogicalPlan) -> R
             signature.routine.depends_on_session(&signature.args)
                 || types.iter().zip(&signature.args).any(|(from, to)| reads(from, *to))
         }
-        Call::Span | Call::Other(_) => false,
+        Call::Span | Call::ArrayBytes | Call::Other(_) => false,
     })
 }
 
-/// What intervals are ordered by.
-pub(super) fn span(expr: Expr) -> Expr {
-    let function = Function::new("span", How::Span, &(Arc::new(NoRng) as Arc<dyn Rng>));
+/// What values of a type are compared and ordered by: the span of an interval, the bytes of an array (the engine has no
+/// order of arrays with NULL), else the value.
+pub(super) fn comparable(expr: Expr, data_type: DataType) -> Expr {
+    let (name, how) = match data_type {
+        DataType::Interval => ("span", How::Span),
+        DataType::Array(_) => ("array_bytes", How::ArrayBytes),
+        _ => return expr,
+    };
+    let function = Function::new(name, how, &(Arc::new(NoRng) as Arc<dyn Rng>));
     Arc::new(ScalarUDF::from(function)).call(vec![expr])
+}
+
+/// Whether [`comparable`] changes expressions of a type.
+pub(super) fn is_compared_by_key(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Interval | DataType::Array(_))
 }
 
 /// For functions that ask for no random bits.
@@ -197,6 +209,7 @@ enum How {
     Bound(routines::Signature),
     Cast(DataType),
     Span,
+    ArrayBytes,
 }
 
 struct Function {
@@ -232,6 +245,7 @@ enum Call {
     Routine(routines::Signature),
     Cast(DataType),
     Span,
+    ArrayBytes,
     Other(Arc<ScalarUDF>),
 }
 
@@ -246,6 +260,7 @@ impl Function {
             How::Bound(signature) => return Ok(Call::Routine(signature.clone())),
             How::Cast(to) => return Ok(Call::Cast(*to)),
             How::Span => return Ok(Call::Span),
+            How::ArrayBytes => return Ok(Call::ArrayBytes),
             How::Named { other } => other,
         };
         let given: Vec<Option<DataType>> = types.iter().map(open_type).collect();
@@ -309,6 +324,7 @@ impl ScalarUDFImpl for Function {
             Call::Routine(signature) => Ok(signature.result.arrow()),
             Call::Cast(to) => Ok(to.arrow()),
             Call::Span => Ok(ArrowType::Decimal128(38, 0)),
+            Call::ArrayBytes => Ok(DataType::Bytea.arrow()),
             Call::Other(other) => other.return_type(types),
         }
     }
@@ -340,6 +356,10 @@ impl ScalarUDFImpl for Function {
                     _ => Ok(Value::Null),
                 })
             }
+            Call::ArrayBytes => computed(&args, &given, &given, DataType::Bytea, |values| match &values[0] {
+                Value::Array(array) => Ok(Value::Bytes(array.as_bytes().into())),
+                _ => Ok(Value::Null),
+            }),
             Call::Routine(signature) => {
                 let random = || self.rng.next_u64();
                 let wanted = signature.args.clone();
@@ -382,8 +402,10 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
         return Ok(None);
     }
     let types = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<_>>>()?;
-    if let ("extract", [field, _], [_, ArrowType::Timestamp(_, Some(_))]) = (&*function.name, args, &*types) {
-        return part(field, args).map(Some);
+    if let ("extract", [field, _], [_, of]) = (&*function.name, args, &*types)
+        && let Some(of @ (DataType::TimestampTz | DataType::Interval)) = open_type(of)
+    {
+        return part(field, of, args).map(Some);
     }
     Ok(match function.call(&types)? {
         Call::Other(other) => Some(other.call(args.to_vec())),
@@ -392,18 +414,21 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
             let is_literal = matches!(array, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
             is_literal.then(|| func.call(vec![value.clone(), cast_to(array.clone(), signature.args[1])]))
         }
+        // Constants are integers, as in PostgreSQL.
+        Call::Routine(_) if args.iter().any(|arg| narrowed(arg.clone()) != *arg) => {
+            Some(func.call(args.iter().cloned().map(narrowed).collect()))
+        }
         _ => None,
     })
 }
 
-/// `extract(field FROM timestamptz)`: the field decides the type.
-fn part(field: &Expr, args: &[Expr]) -> Result<Expr> {
+/// `extract(field FROM timestamptz)`, or from an interval: the field decides the type.
+fn part(field: &Expr, of: DataType, args: &[Expr]) -> Result<Expr> {
     let Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _) = field else {
         return plan_err!("the field of EXTRACT is a word");
     };
     let result = routines::part_type(name).unwrap_or(DataType::DoublePrecision);
-    let signature =
-        routines::Signature { routine: Routine::Part, args: vec![DataType::Text, DataType::TimestampTz], result };
+    let signature = routines::Signature { routine: Routine::Part, args: vec![DataType::Text, of], result };
     Ok(bound(signature, args.to_vec()))
 }
 

@@ -13,20 +13,25 @@ use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, Between, Cast, InList, ScalarFunction};
+use datafusion::functions::unicode::expr_fn::left;
+use datafusion::logical_expr::expr::{AggregateFunction, Between, Cast, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    binary_expr, cast, lit, not,
+};
 use datafusion::optimizer::AnalyzerRule;
 
+use weft_expr::Local;
 use weft_expr::routines::{Routine, Signature};
-use weft_format::DataType;
+use weft_format::{DataType, Value};
 
 use super::arithmetic::{Checked, RoundEven};
 use super::error::wrap;
 use super::local::local_of;
 use super::operators::{is_special, operand_type, with_type};
-use super::routines::{bound, cast_present, cast_to, is_time, settled, span, typed_call};
+use super::routines::{bound, cast_present, cast_to, comparable, is_compared_by_key, is_time, settled, typed_call};
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_union, unified_values};
 use crate::expr::open;
@@ -58,18 +63,18 @@ impl AnalyzerRule for PostgresTypes {
         if is_recursive(&plan)? {
             return Ok(plan);
         }
-        rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(sorted_by_span).map(|sorted| sorted.data)
+        rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
     }
 }
 
-/// ORDER BY of an interval is by its span.
-fn sorted_by_span(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+/// ORDER BY of an interval is by its span, of an array by its bytes.
+fn sorted_by_key(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let LogicalPlan::Sort(mut sort) = plan else { return Ok(Transformed::no(plan)) };
     let schema = sort.input.schema();
     let mut changed = false;
     for key in &mut sort.expr {
-        if operand_type(&key.expr, schema) == Some(DataType::Interval) {
-            key.expr = span(key.expr.clone());
+        if let Some(data_type) = operand_type(&key.expr, schema).filter(|t| is_compared_by_key(*t)) {
+            key.expr = comparable(key.expr.clone(), data_type);
             changed = true;
         }
     }
@@ -91,7 +96,12 @@ impl AnalyzerRule for CheckedArithmetic {
 }
 
 fn is_recursive(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| Ok(matches!(node, LogicalPlan::RecursiveQuery(_))))
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::RecursiveQuery(_));
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
 }
 
 fn rewrite_plan(
@@ -153,8 +163,8 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 [item] => Box::new(read_as_float(*expr, std::iter::once(item), schema)),
                 _ => expr,
             };
-            let list = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
-            Transformed::yes(Expr::InList(InList { expr, list, negated }))
+            let list: Vec<Expr> = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
+            Transformed::yes(member(expr, list, negated))
         }
         Expr::Between(Between { expr, negated, low, high }) => {
             let expr = Box::new(read_as_float(*expr, [&*low, &*high].into_iter(), schema));
@@ -185,33 +195,109 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             if !weft_expr::is_castable(given, to) {
                 return Err(wrap(weft_expr::no_cast(given, to)));
             }
+            if let (false, Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _)) =
+                (is_time(to), &*expr)
+            {
+                // It is wrong even where it is not reached.
+                weft_expr::cast(Value::Text(text.as_str().into()), DataType::Text, to, Local::fixed()).map_err(wrap)?;
+            }
             // A text of a column may say the present.
             let may_say = given.is_text() && is_time(to) && from.is_some();
             Transformed::yes(if may_say { cast_present(*expr, to) } else { cast_to(*expr, to) })
         }
         Expr::InList(InList { expr, list, negated }) if operand_type(&expr, schema).is_some_and(is_special) => {
             let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
-            let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
+            // Whether arrays are equal the engine knows.
+            let comparable = |expr: Expr| if to == DataType::Interval { comparable(expr, to) } else { expr };
             let list = list.into_iter().map(|item| comparable(as_type(item, to, schema))).collect();
             Transformed::yes(Expr::InList(InList { expr: Box::new(comparable(*expr)), list, negated }))
         }
         Expr::Between(Between { expr, negated, low, high }) if operand_type(&expr, schema).is_some_and(is_special) => {
             let to = open(operand_type(&expr, schema).unwrap_or(DataType::Text));
-            let comparable = |expr: Expr| if to == DataType::Interval { span(expr) } else { expr };
-            let low = Box::new(comparable(as_type(*low, to, schema)));
-            let high = Box::new(comparable(as_type(*high, to, schema)));
-            Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr)), negated, low, high }))
+            let low = Box::new(comparable(as_type(*low, to, schema), to));
+            let high = Box::new(comparable(as_type(*high, to, schema), to));
+            Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr, to)), negated, low, high }))
         }
+        Expr::ScalarFunction(call) if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
+        Expr::ScalarFunction(call) if call.func.name() == "to_hex" && call.args.len() == 1 => hex(call, schema),
         Expr::ScalarFunction(ScalarFunction { func, args }) => match settled(&func, &args, schema)? {
             Some(settled) => Transformed::yes(settled),
             None => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
         },
+        Expr::BinaryExpr(binary) if matches!(binary.op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom) => {
+            distinct(binary, schema)
+        }
+        Expr::WindowFunction(window) => keyed_window(window, schema),
         Expr::Negative(inner) if operand_type(&inner, schema) == Some(DataType::Interval) => {
             let (routine, args) = (Routine::IntervalNegate, vec![DataType::Interval]);
             Transformed::yes(bound(Signature { routine, args, result: DataType::Interval }, vec![*inner]))
         }
         other => Transformed::no(other),
     })
+}
+
+/// IS [NOT] DISTINCT FROM of types of ours.
+fn distinct(binary: BinaryExpr, schema: &DFSchema) -> Transformed<Expr> {
+    let BinaryExpr { left, op, right } = binary;
+    let special = [&left, &right].into_iter().find_map(|side| operand_type(side, schema).filter(|t| is_special(*t)));
+    let Some(to) = special.map(open) else {
+        return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }));
+    };
+    let span = |expr: Expr| if to == DataType::Interval { comparable(expr, to) } else { expr };
+    let [left, right] = [*left, *right].map(|side| Box::new(span(as_type(side, to, schema))));
+    Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+}
+
+fn concatenated(call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let ScalarFunction { func, mut args } = call;
+    // They take values as these are shown: t and f.
+    for arg in &mut args {
+        let given = operand_type(arg, schema).filter(|given| !given.is_text());
+        let Some(given) = given.filter(|_| !matches!(arg, Expr::Placeholder(_))) else { continue };
+        let text = cast_to(arg.clone(), DataType::Text);
+        *arg = if given == DataType::Boolean { left(text, lit(1_i64)) } else { text };
+    }
+    Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
+}
+
+fn hex(call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let ScalarFunction { func, mut args } = call;
+    // Negative integers have 32 bits, not 64.
+    if operand_type(&args[0], schema).is_some_and(|given| given == DataType::Integer) {
+        let wide = cast(args.remove(0), ArrowType::Int64);
+        args.push(binary_expr(wide, Operator::BitwiseAnd, lit(0xFFFF_FFFF_i64)));
+    }
+    Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
+}
+
+/// A window ordered by what is compared by another value, or over whose values the engine has no RANGE: of rows between
+/// the ends and peers, GROUPS are the same.
+fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transformed<Expr> {
+    let params = &mut window.params;
+    let has_offset = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    let frame = &params.window_frame;
+    let is_range = frame.units == WindowFrameUnits::Range;
+    if is_range && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound)) {
+        return Transformed::no(Expr::WindowFunction(window));
+    }
+    let mut changed = false;
+    for key in &mut params.order_by {
+        let Some(data_type) = operand_type(&key.expr, schema) else { continue };
+        if is_compared_by_key(data_type) {
+            key.expr = comparable(key.expr.clone(), data_type);
+            changed = true;
+        }
+        let has_range = !matches!(data_type, DataType::Uuid | DataType::Bytea | DataType::Array(_));
+        if is_range && !has_range && params.window_frame.units == WindowFrameUnits::Range {
+            let WindowFrame { start_bound, end_bound, .. } = params.window_frame.clone();
+            params.window_frame = WindowFrame::new_bounds(WindowFrameUnits::Groups, start_bound, end_bound);
+            changed = true;
+        }
+    }
+    Transformed::new(Expr::WindowFunction(window), changed, TreeNodeRecursion::Continue)
 }
 
 /// Gives parameters that are arguments of routines, cast to a type of ours, or a LIMIT or OFFSET their types.
@@ -258,6 +344,18 @@ fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
         None if matches!(item, Expr::Placeholder(_)) => item,
         _ => cast_to(item, to),
     }
+}
+
+/// Lists of other things than constants are comparisons: the engine takes the sets of two lists for disjoint when their
+/// expressions are other ones.
+fn member(expr: Box<Expr>, list: Vec<Expr>, negated: bool) -> Expr {
+    let is_constant = |item: &Expr| item.column_refs().is_empty() && !item.contains_outer();
+    if list.is_empty() || list.iter().all(is_constant) {
+        return Expr::InList(InList { expr, list, negated });
+    }
+    let any = list.into_iter().map(|item| (*expr).clone().eq(item)).reduce(Expr::or);
+    let any = any.unwrap_or_else(|| lit(false));
+    if negated { not(any) } else { any }
 }
 
 fn is_comparison(op: Operator) -> bool {
@@ -320,6 +418,13 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             None => Transformed::no(Expr::BinaryExpr(binary)),
         },
+        // As the engine computes them; it says otherwise whether they may be NULL.
+        Expr::IsTrue(of) => Transformed::yes(binary_expr(*of, Operator::IsNotDistinctFrom, lit(true))),
+        Expr::IsNotTrue(of) => Transformed::yes(binary_expr(*of, Operator::IsDistinctFrom, lit(true))),
+        Expr::IsFalse(of) => Transformed::yes(binary_expr(*of, Operator::IsNotDistinctFrom, lit(false))),
+        Expr::IsNotFalse(of) => Transformed::yes(binary_expr(*of, Operator::IsDistinctFrom, lit(false))),
+        Expr::IsUnknown(of) => Transformed::yes(Expr::IsNull(of)),
+        Expr::IsNotUnknown(of) => Transformed::yes(Expr::IsNotNull(of)),
         Expr::Negative(inner) => match inner.get_type(schema) {
             Ok(data_type) if data_type.is_signed_integer() => {
                 let zero = Expr::Literal(ScalarValue::new_zero(&data_type)?, None);
@@ -335,6 +440,14 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let read = if is_text && !is_literal { cast_present(*expr, to) } else { cast_to(*expr, to) };
             let is_same = field_of("", to).data_type() == field.data_type();
             Transformed::yes(if is_same { read } else { Expr::Cast(Cast { expr: Box::new(read), field }) })
+        }
+        Expr::Cast(Cast { expr, field }) if is_text(field.data_type()) && is_shown_otherwise(&expr, schema) => {
+            let text = cast_to(*expr, DataType::Text);
+            let is_same = DataType::Text.arrow() == *field.data_type();
+            Transformed::yes(if is_same { text } else { Expr::Cast(Cast { expr: Box::new(text), field }) })
+        }
+        Expr::Cast(Cast { expr, field }) if is_numeric(field.data_type()) && is_float(&expr, schema) => {
+            Transformed::yes(cast_to(*expr, output_type(field.data_type())))
         }
         Expr::Cast(Cast { expr, field }) if field.data_type().is_integer() => match expr.get_type(schema) {
             Ok(ArrowType::Float32 | ArrowType::Float64) if !is_rounded(&expr) => {
@@ -373,6 +486,27 @@ fn is_session_cast(from: DataType, to: DataType) -> bool {
         || (from != to && is_time(from) && is_time(to) && [from, to].contains(&DataType::TimestampTz))
 }
 
+/// A float is cast to a numeric through its 15 significant digits, and to a text as it is shown: the engine would scale
+/// it as a float, and show 1 as 1.0.
+fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(expr.get_type(schema), Ok(ArrowType::Float32 | ArrowType::Float64))
+        && !matches!(expr, Expr::Placeholder(_))
+}
+
+/// Whether the engine shows values of this type otherwise: floats, intervals, arrays.
+fn is_shown_otherwise(expr: &Expr, schema: &DFSchema) -> bool {
+    is_float(expr, schema)
+        || matches!(expr.get_type(schema), Ok(ArrowType::Interval(_) | ArrowType::Duration(_) | ArrowType::List(_)))
+}
+
+fn is_text(arrow: &ArrowType) -> bool {
+    matches!(arrow, ArrowType::Utf8 | ArrowType::Utf8View)
+}
+
+fn is_numeric(arrow: &ArrowType) -> bool {
+    matches!(arrow, ArrowType::Decimal128(..))
+}
+
 fn is_rounded(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(function) if function.func.name() == "round_even")
 }
@@ -393,6 +527,5 @@ fn checked_operator(
 ) -> Option<std::sync::Arc<datafusion::logical_expr::ScalarUDF>> {
     let (left, right) = (type_of(&binary.left, schema)?, type_of(&binary.right, schema)?);
     let integers = left.is_integer() && matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply);
-    let floats = left.is_floating() && matches!(binary.op, Operator::Divide | Operator::Modulo);
-    if left == right && (integers || floats) { Checked::of(binary.op) } else { None }
+    if left == right && (integers || left.is_floating()) { Checked::of(binary.op) } else { None }
 }

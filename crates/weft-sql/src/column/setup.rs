@@ -19,6 +19,8 @@ use datafusion::sql::planner::ParserOptions;
 use weft_env::Rng;
 use weft_kernel::cache::Lending;
 
+use super::averages;
+use super::extremes;
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
@@ -139,6 +141,11 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     if let Some(variance) = state.aggregate_functions().get("var") {
         aggregates.push(Arc::new((**variance).clone().with_aliases(["variance"])));
     }
+    if let Some(every) = state.aggregate_functions().get("bool_and") {
+        aggregates.push(Arc::new((**every).clone().with_aliases(["every"])));
+    }
+    aggregates.extend(extremes::functions());
+    aggregates.push(averages::function());
     state = SessionStateBuilder::new_from_existing(state)
         .with_expr_planners(planners)
         .with_scalar_functions(scalars)

@@ -10,9 +10,11 @@
 //!
 //! 1. Every rewrite keeps the name of an output column.
 //! 2. The engine knows subqueries with outer columns in conditions and result columns only: elsewhere they move there.
-//! 3. A condition that reads no column is pushed below an aggregate by the engine, though an aggregate without
-//!    GROUP BY, or with an empty grouping set, has a row for no rows: `kept` has it read a column (apache/datafusion
-//!    25519).
+//! 3. A condition that reads no column, or comes to be a constant, is pushed below an aggregate by the engine, though
+//!    an
+//!    aggregate without GROUP BY, or with an empty grouping set, has a row for no rows (apache/datafusion 25519). A
+//!    limit
+//!    that no result reaches is in the way; of a subquery that becomes a join, `kept` has the condition read a column.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -23,15 +25,15 @@ use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Projection};
+use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::belonging::{check_belonging, check_join_condition};
 use super::correlation::{has_subquery, is_correlated, refused, subquery_of};
 use super::functions::Kept;
-use super::membership::{Place, Rewriter};
+use super::membership::{Place, Rewriter, nullable};
 use super::names::MARKER;
 
 /// Subqueries as conditions and values; conditions on aggregates.
@@ -45,8 +47,10 @@ impl AnalyzerRule for Subqueries {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let made = Cell::new(0);
-        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?;
-        Ok(rewritten.data)
+        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?.data;
+        let has_conditions =
+            rewritten.exists(|plan| Ok(matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_))))?;
+        if has_conditions { barred(rewritten) } else { Ok(rewritten) }
     }
 }
 
@@ -59,6 +63,13 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     if has_some {
         check_belonging(&plan)?;
     }
+    if let LogicalPlan::Join(Join { right, .. }) = &plan
+        && let LogicalPlan::Subquery(Subquery { subquery, .. }) = unaliased(right)
+        && is_correlated(subquery)
+        && has_distinct(subquery)
+    {
+        return refused("below DISTINCT of LATERAL");
+    }
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
     }
@@ -66,7 +77,7 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     match plan {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
             let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
-            kept(predicate, input)
+            kept(without_distinct(predicate)?, input)
         }
         plan if !has_some => Ok(Transformed::no(plan)),
         LogicalPlan::Join(join) => on_conditions(join, made).map(Transformed::yes),
@@ -82,6 +93,35 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
             rewritten.map_data(LogicalPlan::recompute_schema)
         }
     }
+}
+
+fn unaliased(plan: &LogicalPlan) -> &LogicalPlan {
+    match plan {
+        LogicalPlan::SubqueryAlias(alias) => unaliased(&alias.input),
+        other => other,
+    }
+}
+
+/// Whether rows that are distinct in the query are repeated when the engine lifts its conditions.
+fn has_distinct(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Distinct(_)) || plan.inputs().into_iter().any(has_distinct)
+}
+
+/// IS [NOT] DISTINCT FROM between a subquery and the query around it, written out: the engine's joins on it lose rows
+/// with NULL.
+fn without_distinct(predicate: Expr) -> Result<Expr> {
+    let written = predicate.transform_up(|expr| {
+        let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return Ok(Transformed::no(expr)) };
+        let is_it = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
+        if !is_it || !(left.contains_outer() || right.contains_outer()) {
+            return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+        }
+        let (a, b) = (*left, *right);
+        let both = a.clone().is_null().and(b.clone().is_null());
+        let same = a.eq(b).is_true().or(both);
+        Ok(Transformed::yes(if op == Operator::IsDistinctFrom { not(same) } else { same }))
+    })?;
+    Ok(written.data)
 }
 
 fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, made: &Cell<u32>) -> Result<LogicalPlan> {
@@ -136,9 +176,13 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
         let replaced = expr.transform_down(|expr| {
-            let is_plain =
-                |expr: &Expr| matches!(expr, Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery));
-            if subquery_of(&expr).is_none() || is_plain(&expr) {
+            let expr = match expr {
+                Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery) => {
+                    return Ok(Transformed::new(nullable(subquery), true, TreeNodeRecursion::Jump));
+                }
+                other => other,
+            };
+            if subquery_of(&expr).is_none() {
                 return Ok(Transformed::no(expr));
             }
             let column = format!("{MARKER}sub{}", rewriter.made.replace(rewriter.made.get() + 1));
@@ -154,6 +198,30 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
         return Ok(plan);
     }
     LogicalPlanBuilder::from(plan).project(written.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
+}
+
+/// Invariant 3, but for subqueries that refer to the query around them.
+fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let barred = plan.transform_up(|plan| {
+        let plan = plan.map_expressions(|expr| {
+            expr.transform_up(|expr| match expr {
+                Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery) => {
+                    let plan = Arc::new(barred(subquery.subquery.as_ref().clone())?);
+                    Ok(Transformed::yes(Expr::ScalarSubquery(Subquery { subquery: plan, ..subquery })))
+                }
+                other => Ok(Transformed::no(other)),
+            })
+        })?;
+        let has_empty_set = matches!(&plan.data, LogicalPlan::Aggregate(_)) && has_empty_set(&plan.data);
+        Ok(match has_empty_set {
+            true => {
+                let (fetch, input) = (Some(Box::new(lit(i64::MAX))), Arc::new(plan.data));
+                Transformed::yes(LogicalPlan::Limit(Limit { skip: None, fetch, input }))
+            }
+            false => plan,
+        })
+    })?;
+    Ok(barred.data)
 }
 
 /// Invariant 3.

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! 1. The joined columns come first, each once, then the rest of the left side, then the rest of the right side.
-//! 2. The planner takes a joined column from one side only, which is wrong for rows that only the other side has:
-//!    RIGHT and FULL joins with USING or NATURAL are refused.
+//! 2. The joins themselves are written out in [`using`](super::using), where all columns of FROM are known. Where they
+//!    are not, the planner takes a joined column from the left side: RIGHT and FULL joins are refused then.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +18,7 @@ use weft_format::{Code, Error, Result};
 
 use super::aliases;
 use super::names::{column_name, folded};
+use super::using;
 use crate::binding::Tables;
 
 /// Writes out the wildcards that stand over joins with USING.
@@ -30,15 +31,19 @@ pub(crate) fn expand_wildcards(query: &mut Query, tables: &dyn Tables) -> Result
 
 /// A column of FROM.
 #[derive(Clone)]
-struct Field {
-    table: Option<Ident>,
-    name: String,
+pub(super) struct Field {
+    pub(super) table: Option<Ident>,
+    pub(super) name: String,
+    /// Joined by its name.
+    pub(super) is_merged: bool,
+    /// What it is, when it is no column of a relation.
+    pub(super) value: Option<Expr>,
 }
 
-struct Expander<'a> {
+pub(super) struct Expander<'a> {
     tables: &'a dyn Tables,
     /// The WITH clauses in sight, innermost last.
-    with: Vec<Option<With>>,
+    pub(super) with: Vec<Option<With>>,
 }
 
 impl VisitorMut for Expander<'_> {
@@ -46,7 +51,7 @@ impl VisitorMut for Expander<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.with.push(query.with.clone());
-        match self.check_order(query) {
+        match self.check_order(query).and_then(|()| using::order_by(self, query)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -95,17 +100,18 @@ impl Expander<'_> {
     }
 
     fn expand(&mut self, select: &mut Select) -> Result<()> {
-        let mut merges = false;
-        for from in &select.from {
-            merges |= merges_columns(from)?;
-        }
-        if !merges || !select.projection.iter().any(is_plain_wildcard) {
+        if !select.from.iter().any(merges_columns) {
             return Ok(());
         }
-        let fields = self.fields_of(&select.from).ok_or_else(|| {
-            Error::new(Code::FeatureNotSupported, "SELECT * over this JOIN ... USING is not supported")
-                .hint("name the columns, or write ON instead of USING")
-        })?;
+        let Some(fields) = self.fields_of(&select.from) else {
+            select.from.iter().try_for_each(check_kinds)?;
+            if !select.projection.iter().any(is_plain_wildcard) {
+                return Ok(());
+            }
+            let message = "SELECT * over this JOIN ... USING is not supported";
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(error.hint("name the columns, or write ON instead of USING"));
+        };
         let mut items = Vec::with_capacity(fields.len());
         for item in std::mem::take(&mut select.projection) {
             if is_plain_wildcard(&item) {
@@ -115,10 +121,10 @@ impl Expander<'_> {
             }
         }
         select.projection = items;
-        Ok(())
+        using::write_out(self, select, &fields)
     }
 
-    fn fields_of(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
+    pub(super) fn fields_of(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
         let mut fields = Vec::new();
         for table in from {
             fields.extend(self.joined_fields(table)?);
@@ -131,27 +137,12 @@ impl Expander<'_> {
         let mut left = self.factor_fields(&table.relation)?;
         for join in &table.joins {
             let right = self.factor_fields(&join.relation)?;
-            let merged: Vec<String> = match constraint(join)? {
-                JoinConstraint::Using(names) => {
-                    names.iter().map(|name| name.0.last()?.as_ident().map(folded)).collect::<Option<_>>()?
-                }
-                JoinConstraint::Natural => {
-                    let names = left.iter().map(|field| field.name.clone());
-                    names.filter(|name| right.iter().any(|field| field.name == *name)).collect()
-                }
-                JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
-            };
-            let mut all = Vec::with_capacity(left.len() + right.len());
-            for name in &merged {
-                all.push(left.iter().find(|field| field.name == *name)?.clone());
-            }
-            all.extend(left.into_iter().chain(right).filter(|field| !merged.contains(&field.name)));
-            left = all;
+            left = using::joined(join, left, right)?.0;
         }
         Some(left)
     }
 
-    fn factor_fields(&mut self, factor: &TableFactor) -> Option<Vec<Field>> {
+    pub(super) fn factor_fields(&mut self, factor: &TableFactor) -> Option<Vec<Field>> {
         let (names, alias, table) = match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let folded = crate::parse::table_name(name).ok()?;
@@ -170,7 +161,7 @@ impl Expander<'_> {
         };
         let table = alias.as_ref().map(|alias| alias.name.clone()).or(table);
         let names = renamed(names, alias.as_ref())?;
-        Some(names.into_iter().map(|name| Field { table: table.clone(), name }).collect())
+        Some(names.into_iter().map(|name| Field::of(table.clone(), name)).collect())
     }
 
     /// The columns of a WITH query of this name; none when there is no such query.
@@ -219,12 +210,28 @@ impl Expander<'_> {
 }
 
 impl Field {
-    fn item(&self) -> SelectItem {
+    fn of(table: Option<Ident>, name: String) -> Field {
+        Field { table, name, is_merged: false, value: None }
+    }
+
+    /// What it is in an expression.
+    pub(super) fn expr(&self) -> Expr {
         let name = Ident::with_quote('"', &self.name);
-        SelectItem::UnnamedExpr(match &self.table {
-            Some(table) => Expr::CompoundIdentifier(vec![table.clone(), name]),
-            None => Expr::Identifier(name),
-        })
+        match (&self.value, &self.table) {
+            (Some(value), _) => value.clone(),
+            (None, Some(table)) => Expr::CompoundIdentifier(vec![table.clone(), name]),
+            (None, None) => Expr::Identifier(name),
+        }
+    }
+
+    /// It as a result column.
+    pub(super) fn item(&self) -> SelectItem {
+        let expr = self.expr();
+        if self.value.is_some() {
+            SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', &self.name) }
+        } else {
+            SelectItem::UnnamedExpr(expr)
+        }
     }
 }
 
@@ -235,7 +242,7 @@ fn renamed(mut names: Vec<String>, alias: Option<&TableAlias>) -> Option<Vec<Str
     Some(names)
 }
 
-fn is_plain_wildcard(item: &SelectItem) -> bool {
+pub(super) fn is_plain_wildcard(item: &SelectItem) -> bool {
     match item {
         SelectItem::Wildcard(options) => {
             options.opt_ilike.is_none()
@@ -248,7 +255,7 @@ fn is_plain_wildcard(item: &SelectItem) -> bool {
     }
 }
 
-fn constraint(join: &Join) -> Option<&JoinConstraint> {
+pub(super) fn constraint(join: &Join) -> Option<&JoinConstraint> {
     Some(match &join.join_operator {
         JoinOperator::Join(constraint)
         | JoinOperator::Inner(constraint)
@@ -262,25 +269,31 @@ fn constraint(join: &Join) -> Option<&JoinConstraint> {
     })
 }
 
-/// Whether columns are joined by name; an error when they cannot be (invariant 2).
-fn merges_columns(table: &TableWithJoins) -> Result<bool> {
-    let mut merges = match &table.relation {
-        TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins)?,
+/// Whether columns are joined by name.
+fn merges_columns(table: &TableWithJoins) -> bool {
+    let by_name = |join: &Join| matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural));
+    let inside = |factor: &TableFactor| match factor {
+        TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins),
         _ => false,
     };
-    for join in &table.joins {
-        if let TableFactor::NestedJoin { table_with_joins, .. } = &join.relation {
-            merges |= merges_columns(table_with_joins)?;
-        }
-        if !matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural)) {
-            continue;
-        }
-        merges = true;
-        use JoinOperator::{FullOuter, Right, RightOuter};
-        if matches!(join.join_operator, Right(_) | RightOuter(_) | FullOuter(_)) {
-            let message = "RIGHT and FULL joins with USING or NATURAL are not supported";
-            return Err(Error::new(Code::FeatureNotSupported, message).hint("write ON, and coalesce(a.k, b.k) for k"));
+    inside(&table.relation) || table.joins.iter().any(|join| by_name(join) || inside(&join.relation))
+}
+
+/// An error when columns are joined by name that the planner takes from the wrong side (invariant 2).
+fn check_kinds(table: &TableWithJoins) -> Result<()> {
+    use JoinOperator::{FullOuter, Right, RightOuter};
+    let relations = std::iter::once(&table.relation).chain(table.joins.iter().map(|join| &join.relation));
+    for relation in relations {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = relation {
+            check_kinds(table_with_joins)?;
         }
     }
-    Ok(merges)
+    let by_name = |join: &Join| matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural));
+    let is_refused =
+        |join: &Join| by_name(join) && matches!(join.join_operator, Right(_) | RightOuter(_) | FullOuter(_));
+    if table.joins.iter().any(is_refused) {
+        let message = "RIGHT and FULL joins with USING or NATURAL are not supported with this FROM";
+        return Err(Error::new(Code::FeatureNotSupported, message).hint("write ON, and coalesce(a.k, b.k) for k"));
+    }
+    Ok(())
 }

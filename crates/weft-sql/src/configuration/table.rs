@@ -119,7 +119,13 @@ pub const SETTINGS: &[Definition] = &[
         Session,
         "Which engine runs statements; a forced one that cannot is an error",
     ),
-    setting("extra_float_digits", Text, "1", Fixed, "Floats are written with the digits that read back the same"),
+    setting(
+        "extra_float_digits",
+        Count(1, 3),
+        "1",
+        Session,
+        "Floats are written with the digits that read back the same",
+    ),
     setting(
         "idle_in_transaction_session_timeout",
         Ms,

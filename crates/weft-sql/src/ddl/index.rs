@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint};
 use sqlparser::tokenizer::Span;
+use weft_expr::Local;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::NewIndex;
 use weft_kernel::{TableRef, Transaction};
@@ -14,12 +15,13 @@ use crate::row::{TableShape, index_predicate};
 /// The most columns of an index, as in PostgreSQL.
 const INDEX_COLUMNS_MAX: usize = 32;
 
-/// The index that a CREATE INDEX asks for; `is_taken` says whether a table or an index has a name.
+/// The index that a CREATE INDEX of a session asks for; `is_taken` says whether a table or an index has a name.
 pub(crate) fn new_index(
     create: &CreateIndex,
     method: Option<&str>,
     table: &TableRef,
     source: &str,
+    local: &Local,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<NewIndex> {
     refuse_clauses(create, method)?;
@@ -38,7 +40,7 @@ pub(crate) fn new_index(
     }
     check_width(create.columns.len() + include.len())?;
     let predicate = match &create.predicate {
-        Some(selection) => index_predicate(selection, table, source)?,
+        Some(selection) => index_predicate(selection, table, source, local)?,
         None => Vec::new(),
     };
     let name = match &create.name {

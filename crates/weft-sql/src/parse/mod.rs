@@ -16,6 +16,7 @@ mod names;
 mod own;
 mod position;
 mod rights;
+mod subqueries;
 mod tokens;
 mod values;
 
@@ -90,6 +91,10 @@ fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
 
 fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
+    // It would be a function's name.
+    if let Some(error) = tokens::symmetric(source, statement) {
+        return Err(error);
+    }
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);
     }
@@ -104,9 +109,13 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     let (tokens, overriding) = own::take_overriding(tokens);
     let tokens = own::order_identity_options(own::without_freeze(tokens));
     let (tokens, taken) = conflict::take_conflict(tokens);
+    let tokens = subqueries::written_plainly(tokens);
     let mut parser = parser(&tokens);
-    let mut tree = parser.parse_statement().map_err(|error| syntax_error(source, &parser, error))?;
-    expect_end(source, &parser)?;
+    let mut tree = parser
+        .parse_statement()
+        .map_err(|error| syntax_error(source, &parser, error))
+        .and_then(|tree| expect_end(source, &parser).map(|()| tree))
+        .map_err(|error| tokens::unknown_clause(source, &tokens).unwrap_or(error))?;
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
     conflict::put_conflict(
         &mut tree,

@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP ROLE, and who is a member of whom.
 
+use weft_expr::Local;
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 use weft_pgcatalog::rights::{Access, Membership, OWNER, Role, Target, predefined};
@@ -19,6 +20,8 @@ pub(crate) struct Who<'a> {
     pub(crate) session: u32,
     pub(crate) database: &'a str,
     pub(crate) notices: &'a mut Vec<Notice>,
+    /// The session's zone and styles.
+    pub(crate) local: &'a Local,
 }
 
 pub(super) fn denied(message: impl Into<String>) -> Error {
@@ -80,7 +83,7 @@ fn apply(who: &mut Who<'_>, role: &mut Role, options: &[RoleOption]) -> Result<(
             RoleOption::ConnectionLimit(limit) => role.connection_limit = *limit,
             RoleOption::ValidUntil(text) if text.eq_ignore_ascii_case("infinity") => role.valid_until = None,
             RoleOption::ValidUntil(text) => {
-                role.valid_until = Some(weft_expr::text::parse_timestamptz(text, weft_expr::Local::fixed())?);
+                role.valid_until = Some(weft_expr::text::parse_timestamptz(text, who.local)?);
             }
             RoleOption::InRole(_) | RoleOption::Members(..) => {}
         }

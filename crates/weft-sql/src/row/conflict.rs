@@ -64,7 +64,7 @@ impl Conflict {
         let known = match rows {
             Some(rows) => {
                 planner.binder.bind_condition(rows, &shape.scope(shape.name()))?;
-                known_predicates(rows, shape, shape.name(), &mut planner.binder)?
+                known_predicates(rows, shape, shape.name(), planner)?
             }
             None => Vec::new(),
         };

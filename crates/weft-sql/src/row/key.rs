@@ -19,7 +19,7 @@ use super::plan::{Planner, RowContext};
 use super::predicate::known_predicates;
 use super::shape::key_value;
 use crate::binding::Tables;
-use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
+use crate::expr::{BindError, BindResult, EvalContext, Expr};
 
 /// The keys that a WHERE clause names.
 pub(super) enum Keys {
@@ -59,7 +59,7 @@ impl Conditions {
         selection: Option<&SqlExpr>,
         shape: &TableShape,
         table: &str,
-        binder: &mut Binder<'_>,
+        planner: &mut Planner<'_>,
     ) -> BindResult<Conditions> {
         let mut parts = Vec::new();
         if let Some(selection) = selection {
@@ -67,15 +67,15 @@ impl Conditions {
         }
         let known = match selection {
             Some(selection) if shape.table.indexes().iter().any(|index| index.is_partial()) => {
-                known_predicates(selection, shape, table, binder)?
+                known_predicates(selection, shape, table, planner)?
             }
             _ => Vec::new(),
         };
         let scope = shape.scope(table);
         let mut conjuncts = Vec::with_capacity(parts.len());
         for part in parts {
-            let tests = part_tests(part, shape, table, binder)?;
-            let bound = binder.bind_condition(part, &scope)?;
+            let tests = part_tests(part, shape, table, &mut planner.binder)?;
+            let bound = planner.binder.bind_condition(part, &scope)?;
             conjuncts.push(Conjunct { text: part.to_string(), tests, bound });
         }
         Ok(Conditions { conjuncts, known })
@@ -90,7 +90,7 @@ impl KeyClause {
         table: &str,
         planner: &mut Planner<'_>,
     ) -> BindResult<KeyClause> {
-        let conditions = Conditions::bind(selection, shape, table, &mut planner.binder)?;
+        let conditions = Conditions::bind(selection, shape, table, planner)?;
         KeyClause::choose(conditions, shape, planner.tables, None)
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{FromTable, ObjectName, Statement, TableAlias, TableFactor, TableWithJoins};
+use weft_expr::Local;
 use weft_format::{DataType, Result};
 use weft_kernel::{TableRef, Transaction};
 
@@ -23,6 +24,8 @@ pub(crate) struct RowPlan {
     pub(crate) columns: Arc<[OutputColumn]>,
     /// The types of its parameters.
     pub(crate) param_types: Vec<DataType>,
+    /// Whether it was chosen by what a text means to sessions of one style.
+    pub(crate) reads_session: bool,
     action: Action,
 }
 
@@ -61,8 +64,9 @@ pub(crate) fn plan(
     tables: &dyn Tables,
     shapes: &ShapeCache,
     source: &str,
+    local: &Local,
 ) -> BindResult<RowPlan> {
-    let mut planner = Planner { tables, shapes, binder: Binder::new(source) };
+    let mut planner = Planner::new(tables, shapes, source, local);
     let (action, columns) = match statement {
         Statement::Query(query) => planner.select(query)?,
         Statement::Insert(insert) => {
@@ -82,7 +86,7 @@ pub(crate) fn plan(
         }
         _ => return Err(BindError::Unsupported("this statement".into())),
     };
-    Ok(RowPlan { columns, param_types: planner.binder.param_types(), action })
+    Ok(planner.done(columns, action))
 }
 
 /// Plans the writing half of an INSERT from a query, whose columns and parameter types are known.
@@ -92,12 +96,13 @@ pub(crate) fn plan_query_insert(
     tables: &dyn Tables,
     shapes: &ShapeCache,
     source: &str,
+    local: &Local,
 ) -> Result<RowPlan> {
-    let mut planner = Planner { tables, shapes, binder: Binder::new(source) };
+    let mut planner = Planner::new(tables, shapes, source, local);
     planner.binder.params = query.param_types().to_vec();
     let insert = Insert::plan(insert, Some(query.columns().as_ref()), &mut planner)?;
     let columns = insert.columns();
-    Ok(RowPlan { columns, param_types: planner.binder.param_types(), action: Action::Insert(insert) })
+    Ok(planner.done(columns, Action::Insert(insert)))
 }
 
 impl RowPlan {
@@ -166,6 +171,20 @@ pub(super) struct Planner<'a> {
     pub(super) tables: &'a dyn Tables,
     pub(super) shapes: &'a ShapeCache,
     pub(super) binder: Binder<'a>,
+    /// The session that asks.
+    pub(super) local: &'a Local,
+    /// Whether the plan is good for sessions of its style only.
+    pub(super) reads_session: bool,
+}
+
+impl<'a> Planner<'a> {
+    fn new(tables: &'a dyn Tables, shapes: &'a ShapeCache, source: &'a str, local: &'a Local) -> Planner<'a> {
+        Planner { tables, shapes, binder: Binder::new(source), local, reads_session: false }
+    }
+
+    fn done(self, columns: Arc<[OutputColumn]>, action: Action) -> RowPlan {
+        RowPlan { columns, param_types: self.binder.param_types(), reads_session: self.reads_session, action }
+    }
 }
 
 impl Planner<'_> {

@@ -8,22 +8,42 @@
 //! ```
 //!
 //! 1. A row satisfies the condition exactly when it satisfies all of the predicates; both treat NULL as not satisfied.
+//! 2. An index keeps values: what `'01/02/2024'` meant in the session that made it. The same text of a query is read in
+//!    the query's session; a plan that was chosen by it is for sessions of that style only.
 
 use sqlparser::ast::{BinaryOperator, Expr as SqlExpr, UnaryOperator, Value as SqlValue};
+use weft_expr::{Local, Node};
 use weft_format::{Code, CompareOp, DataType, Error, Predicate, Result, Value};
 use weft_kernel::TableRef;
 
 use super::TableShape;
 use super::condition::{column_ordinal, exact_constant, flipped, split};
+use super::plan::Planner;
 use super::shape::key_value;
 use crate::ddl::sequence::quoted;
-use crate::expr::{BindError, BindResult, Binder, EvalContext};
+use crate::expr::{BindError, BindResult, Binder, Definer, EvalContext, Expr};
 use crate::text;
 
-/// The predicates of a partial index's WHERE; what they cannot say is refused.
-pub(crate) fn index_predicate(selection: &SqlExpr, table: &TableRef, source: &str) -> Result<Vec<Predicate>> {
+/// Reads the constants of a condition.
+struct Constants<'b, 's> {
+    binder: &'b mut Binder<'s>,
+    local: &'b Local,
+    /// Whether they are kept for all sessions.
+    is_stored: bool,
+    /// Whether one means something else in sessions of another style.
+    reads_session: bool,
+}
+
+/// The predicates of a partial index's WHERE, as the session that makes it reads them; what they cannot say is refused.
+pub(crate) fn index_predicate(
+    selection: &SqlExpr,
+    table: &TableRef,
+    source: &str,
+    local: &Local,
+) -> Result<Vec<Predicate>> {
     let shape = TableShape::bind(table)?;
-    let mut binder = Binder::new(source);
+    let definer = Some(Definer { local, texts: Vec::new() });
+    let mut binder = Binder { is_stored: true, definer, ..Binder::new(source) };
     // Names and types first: their errors are the user's.
     match binder.bind_condition(selection, &shape.scope(shape.name())) {
         Ok(_) | Err(BindError::Unsupported(_)) => {}
@@ -32,8 +52,9 @@ pub(crate) fn index_predicate(selection: &SqlExpr, table: &TableRef, source: &st
     let mut parts = Vec::new();
     split(selection, &mut parts);
     let mut predicates = Vec::new();
+    let mut constants = Constants { binder: &mut binder, local, is_stored: true, reads_session: false };
     for part in parts {
-        match predicates_of(part, &shape, shape.name(), &mut binder) {
+        match predicates_of(part, &shape, shape.name(), &mut constants) {
             Ok(Some(found)) => predicates.extend(found),
             Ok(None) | Err(BindError::Unsupported(_)) => return Err(refused(part)),
             Err(error) => return Err(error.into()),
@@ -55,23 +76,26 @@ pub(super) fn known_predicates(
     selection: &SqlExpr,
     shape: &TableShape,
     table: &str,
-    binder: &mut Binder<'_>,
+    planner: &mut Planner<'_>,
 ) -> BindResult<Vec<Predicate>> {
     let mut parts = Vec::new();
     split(selection, &mut parts);
     let mut known = Vec::new();
+    let (binder, local) = (&mut planner.binder, planner.local);
+    let mut constants = Constants { binder, local, is_stored: false, reads_session: false };
     for part in parts {
-        known.extend(predicates_of(part, shape, table, binder)?.unwrap_or_default());
+        known.extend(predicates_of(part, shape, table, &mut constants)?.unwrap_or_default());
     }
+    planner.reads_session |= constants.reads_session;
     Ok(known)
 }
 
 /// The predicates that a condition is (predicate 1); none when it is something else.
-pub(super) fn predicates_of(
+fn predicates_of(
     condition: &SqlExpr,
     shape: &TableShape,
     table: &str,
-    binder: &mut Binder<'_>,
+    constants: &mut Constants<'_, '_>,
 ) -> BindResult<Option<Vec<Predicate>>> {
     let column_of = |expr: &SqlExpr| column_ordinal(expr, shape, table);
     let boolean = |expr: &SqlExpr, wanted: bool| {
@@ -79,20 +103,20 @@ pub(super) fn predicates_of(
         Some(vec![Predicate::Compare { column, op: CompareOp::Eq, value: Value::Bool(wanted) }])
     };
     Ok(match condition {
-        SqlExpr::Nested(inner) => return predicates_of(inner, shape, table, binder),
+        SqlExpr::Nested(inner) => return predicates_of(inner, shape, table, constants),
         SqlExpr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            let left = predicates_of(left, shape, table, binder)?;
-            let right = predicates_of(right, shape, table, binder)?;
+            let left = predicates_of(left, shape, table, constants)?;
+            let right = predicates_of(right, shape, table, constants)?;
             left.zip(right).map(|(left, right)| [left, right].concat())
         }
         SqlExpr::BinaryOp { left, op: BinaryOperator::Or, right } => {
-            let left = predicates_of(left, shape, table, binder)?;
-            left.zip(predicates_of(right, shape, table, binder)?).and_then(|(left, right)| either(&left, &right))
+            let left = predicates_of(left, shape, table, constants)?;
+            left.zip(predicates_of(right, shape, table, constants)?).and_then(|(left, right)| either(&left, &right))
         }
         SqlExpr::BinaryOp { left, op, right } => {
             for (column, constant, op) in [(left, right, Some(op.clone())), (right, left, flipped(op))] {
                 if let (Some(op), Some(column)) = (op.as_ref().and_then(compare_op), column_of(column))
-                    && let Some(value) = constant_of(constant, shape, column, binder)?
+                    && let Some(value) = constants.value(constant, shape, column)?
                 {
                     return Ok(Some(vec![Predicate::Compare { column, op, value }]));
                 }
@@ -101,8 +125,8 @@ pub(super) fn predicates_of(
         }
         SqlExpr::Between { expr, negated: false, low, high } => {
             let Some(column) = column_of(expr) else { return Ok(None) };
-            let low = constant_of(low, shape, column, binder)?;
-            let high = constant_of(high, shape, column, binder)?;
+            let low = constants.value(low, shape, column)?;
+            let high = constants.value(high, shape, column)?;
             low.zip(high).map(|(low, high)| {
                 let end = |op, value| Predicate::Compare { column, op, value };
                 vec![end(CompareOp::GtEq, low), end(CompareOp::LtEq, high)]
@@ -112,7 +136,7 @@ pub(super) fn predicates_of(
             let Some(column) = column_of(expr) else { return Ok(None) };
             let mut values = Vec::with_capacity(list.len());
             for item in list {
-                let Some(value) = constant_of(item, shape, column, binder)? else { return Ok(None) };
+                let Some(value) = constants.value(item, shape, column)? else { return Ok(None) };
                 values.push(value);
             }
             let differs = |value| Predicate::Compare { column, op: CompareOp::NotEq, value };
@@ -152,20 +176,39 @@ fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
     }
 }
 
-/// The value of a constant in the column's type; none when it is no constant, is NULL, or is no value of that type.
-fn constant_of(
-    constant: &SqlExpr,
-    shape: &TableShape,
-    column: usize,
-    binder: &mut Binder<'_>,
-) -> BindResult<Option<Value>> {
-    if has_parameter(constant) {
-        return Ok(None);
+impl Constants<'_, '_> {
+    /// The value of a constant in the column's type; none when it is no constant, is NULL, is no value of that type, or
+    /// names the present.
+    fn value(&mut self, constant: &SqlExpr, shape: &TableShape, column: usize) -> BindResult<Option<Value>> {
+        if has_parameter(constant) {
+            return Ok(None);
+        }
+        let data_type = shape.columns()[column].data_type;
+        let Some(bound) = exact_constant(constant, data_type, self.binder)? else { return Ok(None) };
+        if !bound.is_immutable() {
+            if self.is_stored {
+                return Err(not_immutable().into());
+            }
+            if names_present(&bound) {
+                return Ok(None);
+            }
+            self.reads_session = true;
+        }
+        let value = bound.eval(&[], &EvalContext { local: self.local, ..EvalContext::none() })?;
+        Ok(key_value(value.as_ref(), bound.data_type, data_type))
     }
-    let data_type = shape.columns()[column].data_type;
-    let Some(bound) = exact_constant(constant, data_type, binder)? else { return Ok(None) };
-    let value = bound.eval(&[], &EvalContext::none())?;
-    Ok(key_value(value.as_ref(), bound.data_type, data_type))
+}
+
+fn not_immutable() -> Error {
+    Error::new(Code::InvalidObjectDefinition, "functions in index predicate must be marked IMMUTABLE")
+        .hint("write a date or time as a constant in quotes: it is read once, when the index is made")
+}
+
+/// Whether a constant has a text like 'today', which is read anew for each execution.
+fn names_present(constant: &Expr) -> bool {
+    let mut found = matches!(&constant.node, Node::Literal(Value::Text(text)) if text::reads_present(text));
+    constant.for_each_operand(&mut |operand| found |= names_present(operand));
+    found
 }
 
 /// Whether what [`exact_constant`] takes for a constant is a parameter.

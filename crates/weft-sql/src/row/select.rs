@@ -136,7 +136,7 @@ impl PointSelect {
         planner: &mut Planner<'_>,
     ) -> BindResult<(PointSelect, Arc<[OutputColumn]>)> {
         let (shape, name) = planner.single_table(&select.from)?;
-        let conditions = Conditions::bind(select.selection.as_ref(), &shape, &name, &mut planner.binder)?;
+        let conditions = Conditions::bind(select.selection.as_ref(), &shape, &name, planner)?;
         let scope = shape.scope(&name);
         let count = count_name(select);
         let mut projection = match &count {

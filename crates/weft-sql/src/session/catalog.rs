@@ -43,10 +43,28 @@ pub(super) fn run(query: &CatalogQuery, params: &[Value], source: &str, work: &m
     rows_of(query, params, work, &shown)
 }
 
-/// Runs a query of one constant. What is of the session only does not cost more the more tables there are.
-pub(super) fn run_over(query: &CatalogQuery, source: &str, work: &mut Work<'_>, of_session: bool) -> Result<Outcome> {
-    let shown = if of_session { of_session_only(work)? } else { snapshot(work, source)? };
-    rows_of(query, &[], work, &shown)
+/// What the constants of one statement are computed from, made when the first asks for it.
+#[derive(Default)]
+pub(super) struct Shown {
+    session: Option<Snapshot>,
+    all: Option<Snapshot>,
+}
+
+/// The value of a query of one constant. What is of the session only does not cost more the more tables there are.
+pub(super) fn constant(
+    query: &CatalogQuery,
+    source: &str,
+    work: &mut Work<'_>,
+    shown: &mut Shown,
+    of_session: bool,
+) -> Result<Value> {
+    let place = if of_session { &mut shown.session } else { &mut shown.all };
+    let snapshot = match place {
+        Some(known) => known,
+        None => place.insert(if of_session { of_session_only(work)? } else { snapshot(work, source)? }),
+    };
+    let outcome = rows_of(query, &[], work, snapshot)?;
+    Ok(outcome.rows.iter().next().and_then(|row| row.first().cloned()).unwrap_or_default())
 }
 
 fn rows_of(query: &CatalogQuery, params: &[Value], work: &mut Work<'_>, snapshot: &Snapshot) -> Result<Outcome> {
@@ -225,7 +243,8 @@ fn object_of(
         ObjectKind::Schema => shown.schemas.push((oid, name)),
         ObjectKind::View => {
             let query = object.property("query").unwrap_or_default().to_owned();
-            shown.views.push(View { oid, schema, name, columns: columns_of(object), query });
+            let reads = object.needs.iter().map(|id| FIRST + id).collect();
+            shown.views.push(View { oid, schema, name, columns: columns_of(object), query, reads });
         }
         ObjectKind::Sequence => {
             let options = SequenceOptions::of(object)?;
@@ -243,7 +262,8 @@ fn object_of(
                 data_type: type_of(object),
                 bounds: [options.start, options.min, options.max, options.increment, 1],
                 cycle: options.cycle,
-                last: value.is_called.then_some(value.last),
+                value: value.last,
+                is_called: value.is_called,
                 owner: owned,
             });
         }

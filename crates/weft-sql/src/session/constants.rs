@@ -8,7 +8,10 @@
 //! ```
 //!
 //! 1. What else the query has is planned by the engines of tables: an expression has one meaning.
-//! 2. Each is computed once for a statement, whether or not the query comes to it.
+//! 2. Each is computed once for a statement, whether or not the query comes to it. One that cannot be is no error yet:
+//!    the query may not come to it (`CASE WHEN to_regclass('t') IS NULL THEN 0 ELSE pg_relation_size('t') END`), so the
+//!    catalog interprets the statement as it is written, and computes it when it is there.
+//! 3. All constants of a statement are of one snapshot of the catalog.
 
 use std::ops::ControlFlow;
 
@@ -17,9 +20,9 @@ use sqlparser::ast::{
     Value as SqlValue, VisitMut, VisitorMut,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
-use weft_pgcatalog::{CatalogQuery, Kind, classify, is_constant, is_of_session};
+use weft_pgcatalog::{CatalogQuery, Kind, classify, is_computed_late, is_constant, is_of_session};
 
-use super::catalog;
+use super::catalog::{self, Shown};
 use super::plan::plan;
 use super::transaction::Work;
 use crate::column::column_name;
@@ -32,14 +35,18 @@ pub(super) fn has_constants(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Constants)
 }
 
-/// A statement with its constants in their places.
-pub(super) fn substitute(work: &mut Work<'_>, statement: &Statement, source: &str) -> Result<Statement> {
-    substituted(statement, &mut Folder { work: Some(work), source })
+/// A statement with its constants in their places, or the error of one that the query may not come to.
+pub(super) fn substitute(work: &mut Work<'_>, statement: &Statement, source: &str) -> Result<Result<Statement>> {
+    let mut folder = Folder { work: Some(work), source, shown: Shown::default(), is_late: false };
+    match substituted(statement, &mut folder) {
+        Err(error) if folder.is_late && !matches!(error.code(), Code::QueryCanceled | Code::Internal) => Ok(Err(error)),
+        made => made.map(Ok),
+    }
 }
 
 /// The same for who asks for columns and types only: nothing is computed.
 pub(super) fn described(statement: &Statement) -> Result<Statement> {
-    substituted(statement, &mut Folder { work: None, source: "" })
+    substituted(statement, &mut Folder { work: None, source: "", shown: Shown::default(), is_late: false })
 }
 
 /// Whether an error says that an engine lacks something, so that the catalog may be asked.
@@ -60,6 +67,9 @@ struct Folder<'a, 'w> {
     /// None: nothing is computed.
     work: Option<&'a mut Work<'w>>,
     source: &'a str,
+    shown: Shown,
+    /// Whether what was computed last is an error only where the query comes to it.
+    is_late: bool,
 }
 
 impl VisitorMut for Folder<'_, '_> {
@@ -94,16 +104,16 @@ impl VisitorMut for Folder<'_, '_> {
 
 impl Folder<'_, '_> {
     fn constant(&mut self, expr: &Expr) -> Result<Expr> {
-        if let Some(arg) = type_asked(expr) {
+        let arg = type_asked(expr);
+        self.is_late = arg.is_none() && is_computed_late(expr);
+        if let Some(arg) = arg {
             return self.type_name(arg, expr);
         }
         let query = self.asked(expr)?;
         let bound = CatalogQuery::new(&query)?;
         let data_type = bound.columns().first().map_or(DataType::Text, |(_, data_type)| *data_type);
         let Some(work) = &mut self.work else { return literal(&Value::Null, data_type) };
-        let outcome = catalog::run_over(&bound, self.source, work, is_of_session(expr))?;
-        let row = outcome.rows.iter().next();
-        let value = row.and_then(|row| row.first().cloned()).unwrap_or_default();
+        let value = catalog::constant(&bound, self.source, work, &mut self.shown, is_of_session(expr))?;
         literal(&value, data_type)
     }
 
@@ -121,8 +131,8 @@ impl Folder<'_, '_> {
             constant if is_constant(constant) => {
                 let Some(work) = &mut self.work else { return literal(&Value::Null, DataType::Text) };
                 let query = crate::dml::select(vec![SelectItem::UnnamedExpr(expr.clone())], Vec::new(), None)?;
-                let outcome = catalog::run_over(&CatalogQuery::new(&query)?, self.source, work, false)?;
-                let value = outcome.rows.iter().next().and_then(|row| row.first().cloned()).unwrap_or_default();
+                let bound = CatalogQuery::new(&query)?;
+                let value = catalog::constant(&bound, self.source, work, &mut self.shown, false)?;
                 return literal(&value, DataType::Text);
             }
             _ => {}

@@ -254,7 +254,7 @@ pub(super) fn create_index(
         work.permit.check_owns_table(&table)?;
         let namespace = table.def.namespace;
         let is_taken = |name: &str| resolve::is_taken(work.txn, namespace, name);
-        let new = ddl::new_index(create, method, &table, source, &is_taken)?;
+        let new = ddl::new_index(create, method, &table, source, &work.local, &is_taken)?;
         if create.if_not_exists && is_taken(&new.name) {
             let message = format!("relation \"{}\" already exists, skipping", new.name);
             work.notices.push(Notice { sqlstate: "42P07", ..Notice::plain(message) });

@@ -33,6 +33,7 @@ mod rights;
 mod run;
 mod schemas;
 mod script;
+mod stars;
 mod statement;
 mod transaction;
 mod typed;

@@ -105,7 +105,8 @@ fn one(
 /// What `pg_settings` tells beside name, value and meaning.
 pub(super) fn settings_more(settings: &Arc<Settings>) -> Vec<[String; 4]> {
     let configuration = settings.server.current();
-    let of_name = |(name, value, _): (String, String, String)| match (definition(&name), accepted(&name)) {
+    let of_name = |(name, value, _): (String, String, String)| match (definition(&name.to_lowercase()), accepted(&name))
+    {
         (Some(known), _) => Configuration::described(known, configuration.source(known.name)),
         (None, Some(known)) => Configuration::described_accepted(known, &value),
         (None, None) => Default::default(),

@@ -74,12 +74,14 @@ impl Plan {
         }
     }
 
-    /// A plan that reads by a query: it may be good for one style only.
+    /// A plan that a session's texts may have part in: it may be good for one style only.
     fn reading(mut self, style: &Style) -> Plan {
         let reads = match &self.action {
-            Action::Query(query) | Action::Upsert(query, _) => query.reads_session(),
+            Action::Query(query) => query.reads_session(),
+            Action::Upsert(query, row) => query.reads_session() || row.reads_session,
             Action::Dml(write) => write.query().reads_session(),
-            Action::Row(_) | Action::Catalog(_) => false,
+            Action::Row(row) => row.reads_session,
+            Action::Catalog(_) => false,
         };
         self.style = reads.then(|| style.clone());
         self
@@ -164,10 +166,10 @@ pub(super) fn plan(
     }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Column || is_insert_values(statement) {
-        match row::plan(statement, txn, db.shapes(), source) {
+        match row::plan(statement, txn, db.shapes(), source, local) {
             Ok(plan) => {
                 let (columns, param_types) = (Arc::clone(&plan.columns), plan.param_types.clone());
-                return Ok(Plan::new(key(), columns, param_types, Action::Row(plan)));
+                return Ok(Plan::new(key(), columns, param_types, Action::Row(plan)).reading(&local.style));
             }
             Err(BindError::Wrong(error)) => return Err(error),
             Err(BindError::Unsupported(what)) if engine == EngineChoice::Row => {
@@ -187,7 +189,7 @@ pub(super) fn plan(
         }
         Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
             let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source, local)?;
-            let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source)?;
+            let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source, local)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
             Plan::new(key(), columns, param_types, Action::Upsert(query, row)).reading(&local.style)
         }

@@ -28,6 +28,7 @@ impl Work<'_> {
             database: &self.settings.database,
             txn: self.txn,
             notices: self.notices,
+            local: &self.local,
         }
     }
 }

@@ -105,7 +105,15 @@ fn called_plan(
     let source = prepared.source();
     let folded = match prepared.has_constants() {
         true => constants::substitute(work, statement, source)?,
-        false => statement.clone(),
+        false => Ok(statement.clone()),
+    };
+    let folded = match folded {
+        Err(error) => {
+            // An error of the constant says more than what the catalog lacks.
+            let made = plan(work.db, statement, source, work.txn, (engine, &work.local)).map_err(|_| error)?;
+            return Ok((statement.clone(), made));
+        }
+        Ok(folded) => folded,
     };
     let called = calls::substitute(work, &folded, source, params)?;
     let called = expand_views(work.txn, &called)?.into_owned();

@@ -29,12 +29,8 @@ pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit
         return;
     }
     let mut schemas: Vec<SchemaId> = Vec::new();
-    for name in path.split(',').map(str::trim) {
-        let name = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(quoted) => quoted.to_owned(),
-            None => name.to_lowercase(),
-        };
-        let name = if name == "$user" { &settings.user } else { &name };
+    for name in &names_of(path) {
+        let name = if name == "$user" { &settings.user } else { name };
         let usable = |id: &SchemaId| !schemas.contains(id) && permit.may_look_in(*id);
         if let Some(id) = resolve::schema_of(txn, name).filter(usable) {
             schemas.push(id);
@@ -43,6 +39,34 @@ pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit
     if **txn.search_path() != *schemas {
         txn.set_search_path(schemas.into());
     }
+}
+
+/// The names of a search path: those outside of quotes in small letters.
+///
+/// ```text
+///   "$user", Public, "a, ""b"""      $user   public   a, "b"
+/// ```
+fn names_of(path: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let (mut is_quoted, mut before) = (false, ' ');
+    for letter in path.chars() {
+        let name = names.last_mut().expect("there is a name");
+        match letter {
+            '"' => {
+                // Two within quotes are one of the name.
+                if !is_quoted && before == '"' {
+                    name.push('"');
+                }
+                is_quoted = !is_quoted;
+            }
+            ',' if !is_quoted => names.push(String::new()),
+            letter if is_quoted => name.push(letter),
+            letter if letter.is_whitespace() => {}
+            letter => name.extend(letter.to_lowercase()),
+        }
+        before = letter;
+    }
+    names
 }
 
 /// A schema's name: one word, or with the database before it.
@@ -181,4 +205,17 @@ pub(super) fn rename(session: &mut Session, name: &str, new: &str) -> Result<Out
         work.txn.put_object(renamed)?;
         Ok(Outcome::done(Tag::Done("ALTER SCHEMA")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_a_search_path_are_read_as_set_writes_them() {
+        assert_eq!(names_of(SEARCH_PATH), ["$user", "public"]);
+        assert_eq!(names_of(r#"Public,"a, ""b""","C""d" , e"#), ["public", r#"a, "b""#, r#"C"d"#, "e"]);
+        assert_eq!(names_of(r#""""a""#), [r#""a"#]);
+        assert_eq!(names_of(r#""""#), [""]);
+    }
 }

@@ -19,11 +19,12 @@ use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, ri
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::context::StatementContext;
 use crate::copy;
+use crate::ddl::sequence::quoted;
 use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Own, Parsed, fold};
-use crate::settings::{Settings, parse_isolation};
+use crate::settings::{Settings, parse_isolation, shown_name};
 
 /// Runs a statement that is not planned.
 pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn Client) -> Result<Outcome> {
@@ -252,7 +253,7 @@ fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outco
                 Reset::ConfigurationParameter(name) => {
                     let name = name.to_string().to_lowercase();
                     if let Some(known) = of_engine(&name) {
-                        return Some(change_engine(session, known, "default", false).map(|()| reset_done()));
+                        return Some(change_engine(session, known, None, false).map(|()| reset_done()));
                     }
                     if let Err(error) = Arc::make_mut(&mut session.settings).reset(&name, &defaults) {
                         return Some(Err(error));
@@ -271,12 +272,19 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
         Set::SingleAssignment { scope, variable, values, .. } => {
             let local = scope.as_ref().is_some_and(|scope| scope.to_string().trim().eq_ignore_ascii_case("local"));
             let name = variable.to_string().to_lowercase();
+            if is_default(values) {
+                change(session, &name, None, local)?;
+                return Ok(Outcome::done(Tag::Done("SET")));
+            }
             let text = if name == "search_path" { path_text } else { setting_text };
             let value = values.iter().map(text).collect::<Result<Vec<String>>>()?.join(", ");
-            change(session, &name, &value, local)?;
+            change(session, &name, Some(&value), local)?;
         }
-        Set::SetTimeZone { local, value } => change(session, "timezone", &zone_text(value)?, *local)?,
-        Set::SetNames { charset_name, .. } => change(session, "client_encoding", &charset_name.value, false)?,
+        Set::SetTimeZone { local, value } if is_default(std::slice::from_ref(value)) || is_local(value) => {
+            change(session, "timezone", None, *local)?;
+        }
+        Set::SetTimeZone { local, value } => change(session, "timezone", Some(&zone_text(value)?), *local)?,
+        Set::SetNames { charset_name, .. } => change(session, "client_encoding", Some(&charset_name.value), false)?,
         Set::SetTransaction { modes, snapshot: None, session: for_session } => {
             let modes = modes_of(modes)?;
             if !for_session {
@@ -301,8 +309,21 @@ fn of_engine(name: &str) -> Option<&'static Definition> {
     definition(name).filter(|known| known.changes == Changes::Engine)
 }
 
-/// Sets a setting, until the end of the transaction when `local`.
-fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result<()> {
+/// Whether SET has the word DEFAULT, not a text.
+fn is_default(values: &[SqlExpr]) -> bool {
+    matches!(values, [SqlExpr::Identifier(ident)]
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// Whether SET TIME ZONE has the word LOCAL: what the session began with.
+fn is_local(value: &SqlExpr) -> bool {
+    matches!(value, SqlExpr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("local"))
+}
+
+/// Sets a setting, until the end of the transaction when `local`; to what the session began with when there is no
+/// value.
+fn change(session: &mut Session, name: &str, value: Option<&str>, local: bool) -> Result<()> {
     if accepted(name).is_some_and(|known| known.for_superusers)
         && !session.in_statement(|work| Ok(work.permit.is_superuser()))?
     {
@@ -325,6 +346,7 @@ fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result
         change_in(Arc::make_mut(after), &session.defaults, name, value)?;
     }
     if name == "transaction_isolation" {
+        let value = value.unwrap_or("default");
         let level = parse_isolation(&value.trim().to_lowercase()).ok_or_else(|| {
             let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
             Error::new(Code::InvalidParameterValue, message)
@@ -336,7 +358,7 @@ fn change(session: &mut Session, name: &str, value: &str, local: bool) -> Result
 }
 
 /// Sets a setting of the whole engine, at once.
-fn change_engine(session: &mut Session, known: &'static Definition, value: &str, local: bool) -> Result<()> {
+fn change_engine(session: &mut Session, known: &'static Definition, value: Option<&str>, local: bool) -> Result<()> {
     let name = known.name;
     if local {
         let message = format!("parameter \"{name}\" cannot be set for a transaction");
@@ -346,7 +368,7 @@ fn change_engine(session: &mut Session, known: &'static Definition, value: &str,
         let message = format!("permission denied to set parameter \"{name}\"");
         return Err(Error::new(Code::InsufficientPrivilege, message));
     }
-    let value = if value.eq_ignore_ascii_case("default") { known.default } else { value.trim() };
+    let value = value.map_or(known.default, str::trim);
     let value = known.kind.canonical(value).ok_or_else(|| {
         let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
         Error::new(Code::InvalidParameterValue, message).hint(format!("allowed: {}", known.kind.allowed()))
@@ -358,25 +380,25 @@ fn change_engine(session: &mut Session, known: &'static Definition, value: &str,
     Ok(())
 }
 
-fn change_in(settings: &mut Settings, defaults: &Settings, name: &str, value: &str) -> Result<()> {
-    if value.eq_ignore_ascii_case("default") { settings.reset(name, defaults) } else { settings.set(name, value) }
-}
-
-/// One schema of a search path, in quotes when it was.
-fn path_text(expr: &SqlExpr) -> Result<String> {
-    match expr {
-        SqlExpr::Identifier(ident) if ident.quote_style.is_some() => Ok(format!("\"{}\"", ident.value)),
-        SqlExpr::Identifier(ident) => Ok(ident.value.to_lowercase()),
-        other => Ok(setting_text(other)?),
+fn change_in(settings: &mut Settings, defaults: &Settings, name: &str, value: Option<&str>) -> Result<()> {
+    match value {
+        Some(value) => settings.set(name, value),
+        None => settings.reset(name, defaults),
     }
 }
 
-/// What SET TIME ZONE names: LOCAL and DEFAULT are what the session began with.
+/// One schema of a search path, in quotes where its name needs them. A number is none, and stays as it is.
+fn path_text(expr: &SqlExpr) -> Result<String> {
+    match expr {
+        SqlExpr::Identifier(ident) => Ok(quoted(&fold(ident))),
+        SqlExpr::Value(value) if matches!(value.value, SqlValue::Number(..)) => setting_text(expr),
+        other => Ok(quoted(&setting_text(other)?)),
+    }
+}
+
+/// What SET TIME ZONE names.
 fn zone_text(expr: &SqlExpr) -> Result<String> {
     match expr {
-        SqlExpr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("local") => {
-            Ok("default".into())
-        }
         SqlExpr::Interval(interval) => match &*interval.value {
             SqlExpr::Value(value) => {
                 let text = value.value.clone().into_string().ok_or_else(|| bad_setting(expr))?;
@@ -438,17 +460,7 @@ fn show(session: &mut Session, words: &[String]) -> Result<Outcome> {
         words => words.join("."),
     };
     let value = session.settings.get(&name)?;
-    Ok(text_rows(&[as_shown(&name)], [value]))
-}
-
-/// The name of a setting above its value: a few have capitals.
-fn as_shown(name: &str) -> &str {
-    match name {
-        "datestyle" => "DateStyle",
-        "intervalstyle" => "IntervalStyle",
-        "timezone" => "TimeZone",
-        name => name,
-    }
+    Ok(text_rows(&[shown_name(&name)], [value]))
 }
 
 fn show_tables(session: &mut Session) -> Result<Outcome> {
@@ -515,7 +527,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
     match own {
         Own::Vacuum(tables) => maintenance::vacuum(session, tables),
         Own::SetConfig(name, value, local) => {
-            change(session, name, value, *local).map_err(|error| session.fail(error))?;
+            change(session, name, Some(value.as_str()), *local).map_err(|error| session.fail(error))?;
             let columns: Arc<[OutputColumn]> = set_config_columns();
             let rows = Rows::from_values(1, vec![Value::Text(value.as_str().into())]);
             Ok(Outcome { tag: Tag::Select(1), columns, rows })

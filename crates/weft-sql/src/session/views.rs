@@ -5,20 +5,22 @@
 //!   SELECT * FROM v WHERE x > 1     SELECT * FROM (SELECT "a" AS "x" FROM (SELECT a FROM public.t) AS "v") AS v
 //! ```
 //!
-//! A view is its text, with the schemas of the relations that it names written out, and the columns that it had when it
-//! was made. Whoever names it gets it as a subquery.
+//! A view is its text, with the schemas of the relations that it names and the columns of its stars written out, and
+//! the columns that it had when it was made. Whoever names it gets it as a subquery.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CreateView, Ident, ObjectName, Query, Statement, TableAlias, TableFactor, TableObject, VisitMut, VisitorMut,
+    CreateTableOptions, CreateView, Ident, ObjectName, Query, SqlOption, Statement, TableAlias, TableFactor,
+    TableObject, VisitMut, VisitorMut,
 };
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
-use super::Session;
+use super::transaction::Work;
+use super::{Session, stars};
 use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
@@ -199,6 +201,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         return Err(session.fail(super::utility::unsupported(what)));
     }
     session.in_statement(|work| {
+        check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
         work.permit.check_creates_in(work.txn, namespace)?;
@@ -223,13 +226,11 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
             return Err(error);
         }
         let Use::Qualify(needs) = names.use_of else { return Err(Error::internal("names were qualified")) };
-        let statement = Statement::Query(Box::new(query.clone()));
-        let statement = expand_views(work.txn, &statement)?;
-        let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source, &work.local)?;
-        let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
-        let types: Vec<String> =
-            prepared.columns().iter().map(|column| crate::text::type_name(column.data_type).to_string()).collect();
+        let (mut from, types) = columns_of_query(work, &query, source)?;
         let columns = column_names(create, &from)?;
+        if write_columns(work, &mut query, (&from, &types), &columns, source) {
+            from.clone_from(&columns);
+        }
         if let Some(known) = &known {
             check_replacement(known, &columns, &types)?;
             if needs.contains(&known.id) {
@@ -257,6 +258,73 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         work.txn.put_object(view)?;
         Ok(Outcome::done(Tag::Done("CREATE VIEW")))
     })
+}
+
+/// Writes out the stars of a view's query and the names of its columns, as far as it gives the same columns then;
+/// whether it has the names.
+fn write_columns(
+    work: &Work<'_>,
+    query: &mut Query,
+    (from, types): (&[String], &[String]),
+    columns: &[String],
+    source: &str,
+) -> bool {
+    let gives = |query: &Query, names: &[String]| {
+        columns_of_query(work, query, source).is_ok_and(|(found, its)| found == names && its == types)
+    };
+    let mut written = query.clone();
+    let names_of = |query: Query| Ok(columns_of_query(work, &query, source)?.0);
+    // What cannot be written out stays a star, which has the same columns today.
+    match stars::write_out(&mut written, &names_of) {
+        Ok(true) if gives(&written, from) => query.clone_from(&written),
+        _ => written.clone_from(query),
+    }
+    stars::name_columns(&mut written, columns);
+    let is_same = gives(&written, columns);
+    if is_same {
+        *query = written;
+    }
+    is_same
+}
+
+/// The names and types of the columns of a view's query.
+fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec<String>, Vec<String>)> {
+    let statement = Statement::Query(Box::new(query.clone()));
+    let statement = expand_views(work.txn, &statement)?;
+    let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source, &work.local)?;
+    let columns = prepared.columns().iter();
+    Ok(columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip())
+}
+
+/// Fails when a view is to have options: none is honoured here but those that say what is so in any case.
+fn check_options(options: &CreateTableOptions) -> Result<()> {
+    let options = match options {
+        CreateTableOptions::None => return Ok(()),
+        CreateTableOptions::With(options) => options,
+        _ => return Err(super::utility::unsupported("this CREATE VIEW")),
+    };
+    for option in options {
+        let SqlOption::KeyValue { key, value } = option else {
+            return Err(super::utility::unsupported(&format!("{option} of a view")));
+        };
+        let (name, value) = (fold(key), value.to_string().trim_matches('\'').to_lowercase());
+        let remedy = match name.as_str() {
+            "security_invoker" | "security_barrier" if matches!(&*value, "false" | "off" | "no" | "0") => continue,
+            "security_invoker" => {
+                "the view reads its tables with the rights of its owner: grant it to those who may see all"
+            }
+            "security_barrier" => {
+                "conditions of those who read the view may be tested before its own: filter in a table"
+            }
+            "check_option" => "rows cannot be written through views: write into its table, with a CHECK there",
+            _ => {
+                let message = format!("unrecognized parameter \"{name}\"");
+                return Err(Error::new(Code::InvalidParameterValue, message));
+            }
+        };
+        return Err(super::utility::unsupported(&format!("the option {name} of a view")).hint(remedy));
+    }
+    Ok(())
 }
 
 /// The names of a view's columns: the given ones, then those of its query.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_format::{Result, Timestamp};
+use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
 use weft_kernel::table::{Damage, JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
 
@@ -23,7 +23,7 @@ const MOVE_US: u64 = 200;
 
 impl Maintain for Store {
     fn jobs(&self) -> Vec<JobOffer> {
-        if self.is_dropped() {
+        if self.is_dropped() || self.unavailable().is_some() {
             return Vec::new();
         }
         let layout = self.layout();
@@ -71,7 +71,10 @@ impl Maintain for Store {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        self.check_all()
+        match self.unavailable() {
+            None => self.check_all(),
+            Some(error) => Ok(vec![error.to_string()]),
+        }
     }
 
     fn layers(&self) -> Vec<LayerStatus> {
@@ -81,7 +84,20 @@ impl Maintain for Store {
     fn damage(&self) -> Vec<Damage> {
         let layout = self.layout();
         let failed = |part: &Arc<Part>| part.table.failures().1.map(|error| Damage { file: Some(part.file), error });
-        layout.parts().iter().filter_map(failed).collect()
+        let of_all = self.unavailable().map(|error| Damage { file: None, error: error.clone() });
+        of_all.into_iter().chain(layout.parts().iter().filter_map(failed)).collect()
+    }
+
+    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
+        let _marking = self.marking.lock();
+        self.given_up.set(ts, error);
+        // Given up 3.
+        self.note_change(ts);
+        true
+    }
+
+    fn unavailable(&self) -> Option<&Error> {
+        self.given_up.error()
     }
 
     fn parts(&self) -> Vec<PartStatus> {

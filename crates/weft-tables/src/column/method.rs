@@ -58,8 +58,9 @@ impl Method for ColumnMethod {
         handle: Option<Arc<dyn File>>,
     ) -> Result<TakenOut> {
         let set = PartSet::from_payloads(payloads)?;
-        let rows = set.parts.get(&file).map_or(0, |(part, dead)| u64::from(part.row_count) - dead.len() as u64);
+        let listed = set.parts.get(&file).map(|(part, dead)| u64::from(part.row_count) - dead.len() as u64);
         let opened = handle.and_then(|handle| ColumnTable::open(handle, def.id, file, &def.schema).ok());
+        let rows = listed.or_else(|| Some(u64::from(opened.as_ref()?.row_count()))).unwrap_or_default();
         let codec = KeyCodec::new(&def.schema);
         let keys = opened.and_then(|table| {
             let ends = [table.min_key(), table.max_key()].map(|key| codec.decode(key).ok());

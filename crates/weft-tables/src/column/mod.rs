@@ -27,6 +27,7 @@ mod chunk;
 mod claim;
 mod columns;
 mod convert;
+mod given_up;
 mod job_steps;
 mod key_probe;
 mod layout;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_format::{BLOCK_ROWS, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::{Attachment, Location, Replace, Replaced, VisitRow};
+use weft_kernel::table::{Attachment, Location, Replace, Replaced, VisitRow, read_again};
 
 use super::key_probe::KeyProbe;
 use super::layout::Layout;
@@ -97,10 +97,11 @@ impl Store {
             {
                 continue;
             }
-            let site = match place {
-                Some(place) => layout.find_again(place, key)?,
-                None => layout.find(key, Timestamp::MAX)?,
+            let find = || match place {
+                Some(place) => layout.find_again(place, key),
+                None => layout.find(key, Timestamp::MAX),
             };
+            let site = read_again(&*self.context.env.clock, find)?;
             let site = site.ok_or_else(|| {
                 let name = &self.context.def.name;
                 Error::internal(format!("table \"{name}\" lost a version that commit {ts} replaces"))

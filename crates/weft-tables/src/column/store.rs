@@ -39,6 +39,7 @@ use weft_kernel::table::{RecoveredTable, TableContext};
 
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
+use super::given_up::GivenUp;
 use super::layout::Layout;
 use super::options::{Incremental, Options};
 use super::output::FileWriter;
@@ -94,6 +95,8 @@ pub(crate) struct Store {
     /// A conversion is under way; there is one at a time, oldest row table first.
     pub(crate) converting: AtomicBool,
     pub(crate) dropped: AtomicBool,
+    /// Since when a commit could not be installed.
+    pub(crate) given_up: GivenUp,
     /// Bulk-built parts that no installation has taken yet.
     pub(crate) built: Mutex<Vec<Arc<Part>>>,
     /// The layout before the present one: what a reader that does it in the wrong order would pin.
@@ -140,6 +143,7 @@ impl Store {
             last_change: AtomicU64::new(recovered.cut.0),
             converting: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
+            given_up: GivenUp::default(),
             built: Mutex::new(Vec::new()),
             #[cfg(feature = "faults")]
             stale: Mutex::new(None),
@@ -291,7 +295,9 @@ impl Store {
     pub(crate) fn convertible(&self, layout: &Layout) -> Option<Arc<RowTable>> {
         let oldest = layout.frozen.first()?;
         let to = oldest.frozen_at().expect("frozen row tables have their F (DESIGN invariant 5)");
-        (to <= self.context.services.published() || active(Fault::ConvertTooEarly)).then(|| oldest.clone())
+        let is_complete = to <= self.context.services.published() || active(Fault::ConvertTooEarly);
+        // Given up 2.
+        (is_complete && !self.given_up.covers(to)).then(|| oldest.clone())
     }
 
     /// Marks dropped: nothing new is offered, files go with their last reader.

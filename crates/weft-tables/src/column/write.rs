@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::RecordBatch;
 use weft_format::{Error, Result, RowCodec, Timestamp, Value};
 use weft_kernel::step::{Moment, passed};
-use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
+use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write, read_again};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
@@ -34,6 +34,7 @@ impl Write for Store {
         values: &mut Vec<Value>,
     ) -> Result<bool> {
         values.clear();
+        self.given_up.check(read_ts)?;
         let layout = self.layout();
         match layout.find(key, read_ts)? {
             None => return Ok(false),
@@ -57,6 +58,7 @@ impl Write for Store {
     }
 
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        self.given_up.check(read_ts)?;
         let layout = self.layout();
         Ok(match layout.find(key, read_ts)? {
             None => None,
@@ -66,6 +68,7 @@ impl Write for Store {
     }
 
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        self.given_up.check(Timestamp::MAX)?;
         let layout = self.layout();
         let Some(site) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
         Ok(Some(Newest { insert_ts: site.insert_ts()?, location: site.location() }))
@@ -76,6 +79,7 @@ impl Write for Store {
     }
 
     fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
+        self.given_up.check(Timestamp::MAX)?;
         if self.last_change() <= ts {
             return Ok(false);
         }
@@ -120,6 +124,10 @@ impl Write for Store {
             attached.extend(self.take_built(attachment, ts)?);
         }
         let _marking = self.marking.lock();
+        if self.given_up.covers(ts) {
+            // Only the log has it, and names the files.
+            return Ok(());
+        }
         self.install_locked(ts, writes, &attached)?;
         if self.options.incremental == Incremental::Columns {
             let (shape, layout) = (self.shape(), self.layout());
@@ -171,7 +179,8 @@ impl Store {
         attached: &[Arc<Part>],
     ) -> Result<()> {
         if let Some((base_ts, hint)) = staged.base.version() {
-            let site = layout.find_again(hint, key)?.ok_or_else(|| {
+            let found = read_again(&*self.context.env.clock, || layout.find_again(hint, key))?;
+            let site = found.ok_or_else(|| {
                 let name = &self.context.def.name;
                 Error::internal(format!("table \"{name}\" lost the version {base_ts} that commit {ts} replaces"))
             })?;
@@ -181,7 +190,8 @@ impl Store {
             // The transaction built files first and changed a row of them afterwards.
             let probe = KeyProbe::new(key);
             for part in attached {
-                if let Some(position) = part.find(&probe, Timestamp::MAX)? {
+                let found = read_again(&*self.context.env.clock, || part.find(&probe, Timestamp::MAX))?;
+                if let Some(position) = found {
                     self.end(&Site::Column(part, position), ts);
                 }
             }

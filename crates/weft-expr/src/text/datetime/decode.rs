@@ -6,6 +6,7 @@
 //! ```
 //!
 //! 1. Each part of a date is said once; what is said twice is no date.
+//! 2. A time of day says its time; a date before it is in one field, and its numbers are no dates.
 
 use weft_format::interval::DAY_MICROS;
 use weft_format::{Code, DataType, Error, Result};
@@ -67,6 +68,7 @@ type Read<T> = std::result::Result<T, Wrong>;
 pub(super) fn decode(text: &str, data_type: DataType, local: &Local) -> Result<Decoded> {
     let found = fields(text, |found| word(found).is_some()).ok_or(Wrong::Form).and_then(|fields| {
         let mut decoder = Decoder::new(local);
+        decoder.is_time = data_type == DataType::Time;
         decoder.decode(&fields)
     });
     found.map_err(|wrong| error(&wrong, text, data_type))
@@ -101,6 +103,8 @@ enum Named {
 
 struct Decoder<'a> {
     local: &'a Local,
+    /// Whether a time of day is wanted.
+    is_time: bool,
     said: u16,
     year: i64,
     month: i64,
@@ -124,6 +128,7 @@ impl<'a> Decoder<'a> {
     fn new(local: &'a Local) -> Decoder<'a> {
         Decoder {
             local,
+            is_time: false,
             said: 0,
             year: 0,
             month: 0,
@@ -147,7 +152,11 @@ impl<'a> Decoder<'a> {
     fn decode(&mut self, fields: &[Field]) -> Read<Decoded> {
         for (at, field) in fields.iter().enumerate() {
             let says = match field.shape {
-                Shape::Date => self.date_field(&field.text)?,
+                Shape::Date => {
+                    let is_before = at == 0 && fields.len() > 1;
+                    let ends = || fields[fields.len() - 1].shape == Shape::Date || fields[1].shape == Shape::Time;
+                    self.date_field(&field.text, !self.is_time || is_before && ends())?
+                }
                 Shape::Time => {
                     if self.label.take().is_some_and(|label| label != Label::Time) {
                         return Err(Wrong::Form);
@@ -181,7 +190,7 @@ impl<'a> Decoder<'a> {
         self.finish()
     }
 
-    fn date_field(&mut self, text: &str) -> Read<u16> {
+    fn date_field(&mut self, text: &str, may_be_date: bool) -> Read<u16> {
         if self.label == Some(Label::Julian) {
             // A Julian day with a zone behind it.
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -190,7 +199,7 @@ impl<'a> Decoder<'a> {
             self.east_seconds = offset(&text[end..])?;
             return Ok(DATE | TIME | ZONE);
         }
-        if self.label.is_none() && self.said & (MONTH | DAY) != MONTH | DAY {
+        if may_be_date && self.label.is_none() && self.said & (MONTH | DAY) != MONTH | DAY {
             return self.date(text);
         }
         if !text.starts_with(|c: char| c.is_ascii_digit()) && self.label.is_none() {
@@ -204,7 +213,8 @@ impl<'a> Decoder<'a> {
         }
         let at = text.find('-').ok_or(Wrong::Form)?;
         self.east_seconds = offset(&text[at..])?;
-        Ok(self.run_together(&text[..at], self.said)? | ZONE)
+        let said = if self.is_time { self.said | DATE } else { self.said };
+        Ok(self.run_together(&text[..at], said)? | ZONE)
     }
 
     /// `[H]H:MM[:SS[.f]]`; `MM:SS.f`.
@@ -277,6 +287,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn number_field(&mut self, text: &str) -> Read<u16> {
+        if self.is_time {
+            return self.number(text, self.said | DATE);
+        }
         let point = text.find('.');
         if point.is_some() && self.said & DATE == 0 {
             return self.date(text);
@@ -411,6 +424,10 @@ impl<'a> Decoder<'a> {
             return Ok(Some(Said::Part(ZONE)));
         };
         let says = match found {
+            Word::Month(_) | Word::Weekday | Word::Yesterday | Word::Today | Word::Tomorrow if self.is_time => {
+                return Err(Wrong::Form);
+            }
+            Word::Epoch | Word::Infinity if self.is_time => return Err(Wrong::Form),
             Word::Filler => return Ok(None),
             Word::Month(month) => {
                 let mut says = MONTH;
@@ -437,11 +454,7 @@ impl<'a> Decoder<'a> {
                 self.fraction = wall.rem_euclid(DAY_MICROS);
                 DATE | TIME | ZONE
             }
-            Word::Yesterday | Word::Today | Word::Tomorrow => {
-                let today = self.local.style.zone.wall_of(self.local.now_micros).div_euclid(DAY_MICROS);
-                self.set_days(today + i64::from(found == Word::Tomorrow) - i64::from(found == Word::Yesterday));
-                DATE
-            }
+            Word::Yesterday | Word::Today | Word::Tomorrow => self.day_beside_today(found),
             Word::Zulu => TIME | ZONE,
             Word::Epoch => return Ok(Some(Said::Epoch)),
             Word::Infinity => return Err(Wrong::Infinite),
@@ -450,11 +463,9 @@ impl<'a> Decoder<'a> {
                 DAYLIGHT
             }
             Word::Label(label) => {
-                if label == Label::Time {
-                    let follows = matches!(next, Some(Shape::Number | Shape::Time | Shape::Date));
-                    if self.said & DATE != DATE || !follows {
-                        return Err(Wrong::Form);
-                    }
+                let follows = matches!(next, Some(Shape::Number | Shape::Time | Shape::Date));
+                if label == Label::Time && (self.said & DATE != DATE || !follows) {
+                    return Err(Wrong::Form);
                 }
                 self.label = Some(label);
                 return Ok(None);
@@ -463,12 +474,21 @@ impl<'a> Decoder<'a> {
         Ok(Some(Said::Part(says)))
     }
 
+    fn day_beside_today(&mut self, said: Word) -> u16 {
+        let today = self.local.style.zone.wall_of(self.local.now_micros).div_euclid(DAY_MICROS);
+        self.set_days(today + i64::from(said == Word::Tomorrow) - i64::from(said == Word::Yesterday));
+        DATE
+    }
+
     fn set_days(&mut self, days: i64) {
         let (year, month, day) = date_parts(days);
         (self.year, self.month, self.day) = (year, month.into(), day.into());
     }
 
     fn finish(&mut self) -> Read<Decoded> {
+        if self.is_time && self.said & TIME != TIME {
+            return Err(Wrong::Form);
+        }
         self.check_date()?;
         if let Some(is_pm) = self.is_pm {
             if self.hour > 12 {
@@ -477,6 +497,9 @@ impl<'a> Decoder<'a> {
             self.hour = self.hour % 12 + if is_pm { 12 } else { 0 };
         }
         let micros = self.micros();
+        if self.is_time && (self.minute > 59 || self.second > 60 || micros > DAY_MICROS) {
+            return Err(Wrong::Field);
+        }
         if self.said & DATE != DATE {
             if self.said & TIME != TIME {
                 return Err(Wrong::Form);
@@ -560,6 +583,11 @@ fn fraction(digits: &str) -> Read<i64> {
     }
     let part: f64 = format!("0.{digits}").parse().map_err(|_| Wrong::Form)?;
     Ok((part * 1e6).round_ties_even() as i64)
+}
+
+/// Seconds east of UTC that an offset says: `+03`, `-0530`, `+05:30:15`.
+pub(crate) fn offset_seconds(text: &str) -> Option<i64> {
+    offset(text).ok()
 }
 
 /// `+HH[:MM[:SS]]`, `+HHMM`: seconds east of UTC.

@@ -12,6 +12,7 @@ mod print;
 mod tokens;
 mod words;
 
+pub(crate) use decode::offset_seconds;
 pub(crate) use print::{write_date, write_time, write_timestamp, write_timestamptz, write_xsd};
 
 use weft_format::interval::DAY_MICROS;
@@ -91,7 +92,7 @@ pub fn parse_time(text: &str, local: &Local) -> Result<i64> {
         let decoded = decode(text, DataType::Time, local);
         decoded
             .map(|decoded| decoded.micros)
-            .map_err(|other| if other.code() == Code::InvalidParameterValue { other } else { wrong })
+            .map_err(|other| if other.code() == Code::InvalidDatetime { wrong } else { other })
     })
 }
 
@@ -114,7 +115,7 @@ fn parse_clock(text: &str) -> Result<i64> {
         } else {
             (packed / 10_000, packed / 100 % 100, packed % 100)
         };
-        let fraction = if leading == 6 && reader.take(b'.') { reader.fraction()? } else { 0 };
+        let fraction = if reader.take(b'.') { reader.fraction()? } else { 0 };
         let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction;
         if minute > 59 || second > 60 || micros > DAY_MICROS {
             return Err(reader.out_of_range());

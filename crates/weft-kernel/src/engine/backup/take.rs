@@ -123,7 +123,11 @@ impl Taking<'_> {
         let wanted = source::data_file(&self.core.env, &path, table, file)?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
-            source::test_data_file(self.core, &self.tables, &copied, table, file)?;
+            // One of a table that is not there any more has the checksum of the copy only.
+            let Core { env, services, methods, .. } = &**self.core;
+            self.tables
+                .get(&table)
+                .map_or(Ok(()), |owner| source::test_data_file((env, services, methods), owner, &copied, file))?;
         }
         Ok(())
     }

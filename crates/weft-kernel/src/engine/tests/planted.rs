@@ -6,9 +6,11 @@ use std::panic::catch_unwind;
 use super::crash::{lives, writers_and_readers};
 use super::retention::{
     a_log_that_is_held_makes_no_table_freeze, an_index_under_construction_is_flushed_and_keeps_no_log,
+    memory_that_no_job_frees_makes_no_table_freeze_again_and_again,
 };
 use crate::fault::{Fault, plant};
 use crate::txn::tests::bounded::forgotten_commits_count_by_table;
+use crate::txn::tests::unique::an_own_row_counts_as_the_commit_that_it_follows_leaves_it;
 
 /// How many seeds a fault may take; tests without one fail at the first.
 const SEEDS: u64 = 60;
@@ -27,11 +29,13 @@ fn planted_faults_are_caught() {
     let crash_test: fn(u64) = |seed| {
         let _counts = lives(seed);
     };
-    let faults: [(Fault, fn(u64)); 11] = [
+    let faults: [(Fault, fn(u64)); 13] = [
         (Fault::OverlookBuilding, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::ForgetBuildingCut, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::ListBuiltEarly, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::FreezeAlways, |_| a_log_that_is_held_makes_no_table_freeze()),
+        (Fault::FreezeAgain, |_| memory_that_no_job_frees_makes_no_table_freeze_again_and_again()),
+        (Fault::UniqueBeforeFollowed, |_| an_own_row_counts_as_the_commit_that_it_follows_leaves_it()),
         (Fault::ForgetCommits, |_| forgotten_commits_count_by_table()),
         (Fault::SkipLogSync, crash_test),
         (Fault::AckBeforeDurable, crash_test),

@@ -168,6 +168,39 @@ pub(super) fn a_log_that_is_held_makes_no_table_freeze() {
 }
 
 #[test]
+pub(super) fn memory_that_no_job_frees_makes_no_table_freeze_again_and_again() {
+    let scratch = Scratch::new("staged");
+    let engine = open(&scratch);
+    create(&engine, &["t", "u"]).unwrap();
+    let is_short = || {
+        let status = engine.status();
+        status.row_memory_bytes > status.row_memory_limit_bytes / 4 * 3
+    };
+    // What a transaction has staged goes with its end.
+    let mut long = engine.begin().unwrap();
+    let t = long.table("t").unwrap();
+    let mut keys = 100_000..;
+    while !is_short() {
+        let k = keys.next().unwrap();
+        long.insert(&t, &row(&t, k, k)).unwrap();
+    }
+    let before = engine.status().jobs_run;
+    for i in 0..50 {
+        put(&engine, "t", i, i);
+        put(&engine, "u", i, i);
+        engine.run_jobs().unwrap();
+        assert!(is_short(), "the transaction has it");
+    }
+    let ran = engine.status().jobs_run - before;
+    assert!(ran <= 10, "{ran} jobs for 100 rows");
+    long.rollback();
+    // And what jobs can free is frozen when as much has come together.
+    (0..6000).for_each(|i| put(&engine, "t", i, i));
+    engine.run_jobs().unwrap();
+    assert!(!is_short(), "{} bytes of row memory", engine.status().row_memory_bytes);
+}
+
+#[test]
 fn only_a_table_that_holds_the_log_freezes() {
     let scratch = Scratch::new("holder");
     let engine = open(&scratch);

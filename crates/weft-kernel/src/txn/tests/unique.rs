@@ -173,6 +173,50 @@ fn a_value_that_a_followed_commit_gave_up_is_free_when_that_is_published() {
     assert_eq!(engine.check().unwrap(), Vec::<String>::new());
 }
 
+/// Row 5 is (2, 77) by a commit that is on its way to the disk; a statement that follows it makes it (9, 77), and the
+/// next one inserts that again, while somewhere else two transactions write columns of one row.
+#[test]
+pub(crate) fn an_own_row_counts_as_the_commit_that_it_follows_leaves_it() {
+    let scratch = Scratch::new("unique-own-followed");
+    let gate = Arc::new(Gate::default());
+    let engine = engine(&scratch, gate.env());
+    make(&engine, NewIndex::new("w_ab", vec![1, 2], true)).unwrap();
+    let both = ColumnSet::from_iter([1, 2]);
+    let setting = |column: usize| LockMode::columns(both, ColumnSet::from_iter([column]));
+    gate.close();
+    let first = commit_later(&engine, |txn| {
+        txn.set_level(IsolationLevel::ReadCommitted)?;
+        let t = txn.table("w")?;
+        txn.update_columns(&t, &key(&t, 5), &row(&t, 5, 2, Some(77), None), setting(2))
+    });
+    let mut txn = engine.begin_at(IsolationLevel::ReadCommitted).unwrap();
+    let t = txn.table("w").unwrap();
+    txn.begin_statement(true).unwrap();
+    txn.refresh_snapshot().unwrap();
+    let before = txn.lock_only_row(&t, &key(&t, 5), setting(1), txn.lock_wait()).unwrap().unwrap();
+    assert_eq!(t.codec.get(&before, 2), ValueRef::Int(77), "as the first leaves it");
+    txn.update_columns(&t, &key(&t, 5), &row(&t, 5, 9, Some(77), None), setting(1)).unwrap();
+    txn.begin_statement(true).unwrap();
+    txn.refresh_snapshot().unwrap();
+    let (mut one, _) = begin(&engine);
+    let (mut other, _) = begin(&engine);
+    one.update_columns(&t, &key(&t, 7), &row(&t, 7, 1, Some(7), Some(1)), only(3)).unwrap();
+    other.update_columns(&t, &key(&t, 7), &row(&t, 7, 1, Some(70), None), setting(2)).unwrap();
+    assert!(txn.may_be_behind(), "rows are put together from what is published");
+    let second = thread::spawn(move || {
+        txn.insert(&t, &row(&t, 20, 9, Some(77), None))?;
+        txn.commit()
+    });
+    thread::sleep(Duration::from_millis(50));
+    let has_waited = !second.is_finished();
+    gate.open();
+    first.join().unwrap().unwrap();
+    let inserted = second.join().unwrap();
+    assert_eq!(inserted.map_err(|error| error.code()), Err(Code::UniqueViolation));
+    assert!(has_waited, "what row 5 is, is known when the first is published");
+    assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+}
+
 #[test]
 fn a_value_is_free_when_who_had_it_gave_it_up_while_it_was_waited_for() {
     let scratch = Scratch::new("unique-gone");

@@ -35,6 +35,7 @@ use super::store::Store;
 
 impl Scan for Store {
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+        self.given_up.check(request.view.read_ts)?;
         let count = request.partition_count;
         let plan = Arc::new(Plan::new(self, schema, request)?);
         let partition = |_| Box::new(StorePartition::new(plan.clone())) as Box<dyn Partition>;

@@ -1,0 +1,65 @@
+//! A file system for who opens other files than those of a cache of handles: where none is left, the cache gives some
+//! of its own.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Handles;
+use crate::{DirLock, File, Fs, OpenMode};
+
+/// See above.
+pub struct GivingWay {
+    fs: Arc<dyn Fs>,
+    handles: Arc<Handles>,
+}
+
+impl GivingWay {
+    /// What `fs` has, and the room that `handles` has.
+    pub(super) fn new(fs: Arc<dyn Fs>, handles: Arc<Handles>) -> GivingWay {
+        GivingWay { fs, handles }
+    }
+}
+
+/// A directory is opened to be listed and to be synced, too.
+impl Fs for GivingWay {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        self.handles.with_room(|| self.fs.open(path, mode))
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        self.handles.with_room(|| self.fs.list(dir))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.fs.exists(path)
+    }
+
+    fn is_stream(&self, path: &Path) -> io::Result<bool> {
+        self.fs.is_stream(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.fs.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.fs.remove(path)
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
+        self.fs.create_dir_all(dir)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.handles.with_room(|| self.fs.sync_dir(dir))
+    }
+
+    fn lock(&self, path: &Path, owner: &str) -> io::Result<Box<dyn DirLock>> {
+        self.handles.with_room(|| self.fs.lock(path, owner))
+    }
+
+    fn open_files_max(&self) -> Option<u64> {
+        self.fs.open_files_max()
+    }
+}

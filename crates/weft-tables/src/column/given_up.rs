@@ -1,0 +1,66 @@
+//! A table that was given up: a file of it could not be read when a commit was installed.
+//!
+//! ```text
+//!   published 40   commit 41 ends k1, looks for k2 in t12-9.col: EIO, and again for half a second
+//!                  given up from 41 on   readers as of 40: whole; as of 41, and writers: "table ... cannot be used: ..."
+//!                  commit 42             published, and in the log only
+//!   next open      redo from the cut: 41 and 42 are there
+//! ```
+//!
+//! 1. The part of 41 that was installed is seen by nobody: its timestamp is published after the table was given up.
+//! 2. No row table is converted whose timestamps reach it: whoever finds these published finds the table given up.
+//! 3. The cut stays, so the log stays.
+//!
+//! Concurrency: set under the mark lock; read without one.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weft_format::{Error, Result, Timestamp};
+use weft_kernel::fault::{Fault, active};
+
+/// No commit has this timestamp.
+const NEVER: u64 = u64::MAX;
+
+/// Whether a table was given up, and since when.
+pub(crate) struct GivenUp {
+    from: AtomicU64,
+    error: OnceLock<Error>,
+}
+
+impl Default for GivenUp {
+    fn default() -> GivenUp {
+        GivenUp { from: AtomicU64::new(NEVER), error: OnceLock::new() }
+    }
+}
+
+impl GivenUp {
+    /// From `ts` on nothing is answered; an earlier commit may come after a later one.
+    pub(crate) fn set(&self, ts: Timestamp, error: &Error) {
+        self.error.get_or_init(|| error.clone());
+        self.from.fetch_min(ts.0, Ordering::AcqRel);
+    }
+
+    /// Why, once it is.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        self.error.get().filter(|_| !active(Fault::ForgetGivenUp))
+    }
+
+    /// Whether what happens at `ts` is not in the table.
+    #[inline]
+    pub(crate) fn covers(&self, ts: Timestamp) -> bool {
+        ts.0 >= self.from.load(Ordering::Acquire) && !active(Fault::ForgetGivenUp)
+    }
+
+    /// Fails for who reads as of `ts`.
+    #[inline]
+    pub(crate) fn check(&self, ts: Timestamp) -> Result<()> {
+        if self.covers(ts)
+            && let Some(error) = self.error.get()
+        {
+            Err(error.clone())
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A file that cannot be opened, and is there again at the next start: nothing is missing then, whatever was written,
+//! converted and cut from the log meanwhile.
+
+use weft_kernel::table::JobKind;
+
+use super::*;
+
+/// The log is cut in small steps, so that it goes as soon as it may.
+fn options() -> EngineOptions {
+    EngineOptions { log_segment_bytes: 1 << 12, ..by_hand() }
+}
+
+/// Table bad with an index on v and rows 0..40 in files of both, and table good.
+fn in_files(engine: &Arc<Engine>, is_unique: bool) {
+    create(engine, "bad", false);
+    create(engine, "good", false);
+    let mut txn = engine.begin().unwrap();
+    let t = txn.table("bad").unwrap();
+    txn.create_index(&t, NewIndex::new("bad_v", vec![1], is_unique)).unwrap();
+    txn.commit().unwrap();
+    (0..40).for_each(|k| put(engine, "bad", [k], k).unwrap());
+    engine.checkpoint().unwrap();
+}
+
+/// Rows that the table has in files, and the index in the log only.
+fn ahead_of_its_index(engine: &Arc<Engine>) {
+    (100..140).for_each(|k| put(engine, "bad", [k], k).unwrap());
+    engine.freeze().unwrap();
+    let t = engine.tables().into_iter().find(|t| t.def.name == "bad").unwrap();
+    let offer = t.table.jobs().into_iter().find(|offer| offer.kind == JobKind::Convert).unwrap();
+    t.table.run(&offer).unwrap();
+}
+
+/// Writes so much that the log goes which nobody needs.
+fn cut_log(engine: &Arc<Engine>) {
+    (0..20).for_each(|round| put(engine, "good", 0..100, round).unwrap());
+    engine.checkpoint().unwrap();
+    (0..20).for_each(|round| put(engine, "good", 0..100, round).unwrap());
+    engine.checkpoint().unwrap();
+}
+
+/// The keys of the rows that the index finds, of values from `from` on.
+fn assert_found(engine: &Arc<Engine>, keys: impl Iterator<Item = i64>) {
+    assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    keys.for_each(|k| assert_eq!(get(engine, "bad", k).unwrap(), Some(k)));
+}
+
+#[test]
+fn an_index_has_the_rows_of_the_time_when_its_table_was_not_there() {
+    for is_unique in [false, true] {
+        let simulation = machine(30);
+        run(&simulation, options(), move |simulation, env, engine| {
+            in_files(&engine, is_unique);
+            ahead_of_its_index(&engine);
+            let file = files(env, &engine, "bad").pop().unwrap();
+            drop(engine);
+            simulation.faults().refuse_opens(&file.to_string_lossy());
+            let engine = open(env, options()).unwrap();
+            assert!(get(&engine, "bad", 1).is_err());
+            cut_log(&engine);
+            engine.close().unwrap();
+            drop(engine);
+            simulation.faults().clear();
+            let engine = open(env, options()).unwrap();
+            assert_found(&engine, (0..40).chain(100..140));
+            // The log is held for as long as there is something to come, and no longer.
+            let held = engine.status().log_bytes;
+            cut_log(&engine);
+            let left = engine.status().log_bytes;
+            assert!(left < held / 2, "{left} of {held} bytes of log");
+        });
+    }
+}
+
+#[test]
+fn an_index_has_the_rows_of_the_time_when_it_was_not_there() {
+    for is_unique in [false, true] {
+        let simulation = machine(31);
+        run(&simulation, options(), move |simulation, env, engine| {
+            in_files(&engine, is_unique);
+            if is_unique {
+                ahead_of_its_index(&engine);
+            } else {
+                engine.close().unwrap();
+            }
+            let index = engine.indexes()[0].1.id();
+            drop(engine);
+            simulation.faults().refuse_opens(&format!("t{index}-"));
+            for round in 0..2 {
+                let engine = open(env, options()).unwrap();
+                // Nobody would test what a unique one keeps unique.
+                let written = (200 + 40 * round..240 + 40 * round).map(|k| put(&engine, "bad", [k], k).is_ok());
+                assert!(written.into_iter().all(|is_written| is_written != is_unique));
+                cut_log(&engine);
+                engine.close().unwrap();
+            }
+            simulation.faults().clear();
+            let engine = open(env, options()).unwrap();
+            if is_unique {
+                assert_found(&engine, (0..40).chain(100..140));
+            } else {
+                assert_found(&engine, (0..40).chain(200..280));
+            }
+        });
+    }
+}
