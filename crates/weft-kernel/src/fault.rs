@@ -74,9 +74,6 @@ faults! {
     UniqueBeforeFollowed "Own rows are tested for a value before the commits that they follow are published.";
     QuarantineAtOnce "What cannot be read once, or for want of rights, is taken out of its table.";
     KeepIdleHandles "Who finds no handle left fails, while files are open that nobody reads.";
-    LeavePanicked "The files of a job that panicked stay.";
-    HouseStopsAtError "An error in the work between jobs ends it.";
-    CloseUnsealed "A close that a table's job fails leaves the end of the log open.";
     ForgetRedoEntry "Redo does not add entries to indexes.";
     SkipValueLock "The lock of a value in a unique index is not taken.";
     UniqueLookAtMaximum "Rows with a value of a unique index are looked at while they are being installed.";

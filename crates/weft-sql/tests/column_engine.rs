@@ -121,7 +121,10 @@ fn answers_have_postgresql_types_and_values() {
     expect(
         &mut session,
         &[
-            ("SELECT count(*), sum(a), sum(id), avg(a), min(b), max(d) FROM t", "3,30,6,15,x,2022-01-10"),
+            (
+                "SELECT count(*), sum(a), sum(id), avg(a), min(b), max(d) FROM t",
+                "3,30,6,15.0000000000000000,x,2022-01-10",
+            ),
             ("SELECT b, count(*) FROM t GROUP BY b ORDER BY count(*) DESC, b", "x,2 y,1"),
             ("SELECT 7 / 2, -7 / 2, 7 % 3", "3,-3,1"),
             ("SELECT CAST(2.5 AS int), 2.5::float8::int, 3.5::float8::int, '12'::int", "3,2,4,12"),

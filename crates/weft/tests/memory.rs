@@ -83,7 +83,8 @@ fn fill(s: &mut Session, rows: u64) {
     for first in (0..rows).step_by(CHUNK_ROWS as usize) {
         let last = (first + CHUNK_ROWS).min(rows) - 1;
         let sql = format!(
-            "INSERT INTO t SELECT id, id * {STEP} % {rows}, 0, {text} FROM generate_series({first}, {last}) g(id)"
+            "INSERT INTO t SELECT id, id * {STEP} % {rows}, 0, {text} FROM (SELECT g::bigint AS id \
+             FROM generate_series({first}, {last}) s(g)) s"
         );
         s.execute(&sql).unwrap();
     }

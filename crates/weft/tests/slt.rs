@@ -173,7 +173,8 @@ fn fill_ballast(database: &Database, rows: u64) {
     let text = text.collect::<Vec<_>>().join(" || '-' || ");
     for first in (0..rows).step_by(25_000) {
         let last = first + 24_999;
-        let rows = format!("INSERT INTO ballast SELECT id, 0, {text} FROM generate_series({first}, {last}) g(id)");
+        let ids = format!("SELECT g::bigint AS id FROM generate_series({first}, {last}) s (g)");
+        let rows = format!("INSERT INTO ballast SELECT id, 0, {text} FROM ({ids}) s");
         session.execute(&rows).unwrap();
     }
 }

@@ -30,7 +30,12 @@ impl Generator<'_> {
                     if self.random.chance(15) {
                         return if typed { self.null(*data_type).node } else { Node::plain(parts!["NULL"]) };
                     }
-                    self.constant(*data_type, typed).node
+                    let mut node = self.constant(*data_type, typed).node;
+                    // As a parameter it would have the type of the other rows, as a constant it has one of its own.
+                    if let Role::Constant { typed: false, open, .. } = &mut node.role {
+                        *open = false;
+                    }
+                    node
                 });
                 let values: Vec<Node> = values.collect();
                 Node::plain(parts!["(", Node::new(Role::Plain, separated(values)), ")"])

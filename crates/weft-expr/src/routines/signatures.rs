@@ -71,6 +71,9 @@ fn calendar(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
         ("date_trunc", [unit, Some(TimestampTz)]) if is_text(*unit) => {
             Signature::new(R::Trunc, [Text, TimestampTz], TimestampTz)
         }
+        ("date_trunc", [unit, Some(Timestamp)]) if is_text(*unit) => {
+            Signature::new(R::Trunc, [Text, Timestamp], Timestamp)
+        }
         ("date_trunc", [unit, value, zone]) if is_text(*unit) && value.is_none_or(is_stamp) && is_text(*zone) => {
             Signature::new(R::Trunc, [Text, TimestampTz, Text], TimestampTz)
         }
@@ -155,6 +158,14 @@ fn arrays(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
     use Routine as R;
     if name == "string_to_array" && (2..=3).contains(&given.len()) && given.iter().all(|given| is_text(*given)) {
         return Some(Signature::new(R::StringToArray, vec![Text; given.len()], Text.array()?));
+    }
+    if name == "array_of" {
+        let mut element = None;
+        for given in given.iter().flatten() {
+            element = Some(element.map_or(Some(*given), |known| common_type(known, *given))?);
+        }
+        let element = element.unwrap_or(Text);
+        return Some(Signature::new(R::ArrayMake, vec![element; given.len()], element.array()?));
     }
     let at = usize::from(name == "array_prepend");
     let mut array = given.get(at).copied().flatten().filter(|t| t.element().is_some())?;

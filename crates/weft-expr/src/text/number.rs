@@ -55,6 +55,11 @@ pub fn parse_float(text: &str, data_type: DataType) -> Result<f64> {
     if !is_special && !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return Err(invalid_text(text, data_type));
     }
+    if unsigned.starts_with("0x") || unsigned.starts_with("0X") {
+        let value = hexadecimal(&unsigned[2..]).ok_or_else(|| invalid_text(text, data_type))?;
+        let value = if data_type == DataType::Real { f64::from(value as f32) } else { value };
+        return Ok(if word.starts_with('-') { -value } else { value });
+    }
     let value: f64 = word.parse().map_err(|_| invalid_text(text, data_type))?;
     let rounded = if data_type == DataType::Real { f64::from(value as f32) } else { value };
     let has_digit =
@@ -67,6 +72,22 @@ pub fn parse_float(text: &str, data_type: DataType) -> Result<f64> {
         ));
     }
     Ok(rounded)
+}
+
+/// `10`, `1.8`, `1.8p3` behind 0x, as C reads floats; none of more than 53 bits, and of exponents beyond doubles.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (digits, exponent) = match text.split_once(['p', 'P']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{whole}{fraction}");
+    let is_short = (1..=14).contains(&all.len()) && exponent.abs() <= 900;
+    if !is_short || !all.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mantissa = u64::from_str_radix(&all, 16).ok().filter(|mantissa| *mantissa <= 1 << 53)?;
+    Some(mantissa as f64 * 2_f64.powi(exponent - 4 * fraction.len() as i32))
 }
 
 /// Reads a numeric(precision, scale): rounds half away from zero to the scale.

@@ -40,9 +40,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     options.check()?;
     let dir_lock = lock_dir(&env, dir, &options)?;
     let (env, handles) = with_handles(env, &options);
-    let (manifest, recovered) = Manifest::open(&env, dir)?;
-    let manifest = Arc::new(manifest.rewritten_above(options.manifest_bytes));
-    reached(Step::RecoveryManifestRead);
+    let (manifest, recovered) = read_manifest(&env, dir, &options)?;
     let timeline = Arc::new(Timeline::new(recovered.cut_max));
     let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
@@ -105,6 +103,12 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         dir_lock: Mutex::new(Some(dir_lock)),
         lost,
     })
+}
+
+fn read_manifest(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Arc<Manifest>, RecoveredManifest)> {
+    let (manifest, recovered) = Manifest::open(env, dir)?;
+    reached(Step::RecoveryManifestRead);
+    Ok((Arc::new(manifest.rewritten_above(options.manifest_bytes)), recovered))
 }
 
 /// The cache of handles; log, manifest and files that are written come before files that are read now and then.

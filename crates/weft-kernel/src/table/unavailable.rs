@@ -76,8 +76,8 @@ fn told(def: &TableDef, cause: &Error) -> Error {
 pub(crate) fn told_at_commit(def: &TableDef, ts: Timestamp, cause: &Error) -> Error {
     let message =
         format!("table {:?} cannot be used: commit {ts} could not be installed: {}", def.name, cause.message());
-    let hint = "the log has the commit: see to the disk, or restore the file from a backup, and open the database again; \
-                or go on without the file by `weft check --quarantine`";
+    let hint = "the log has the commit: see to the disk, or restore the file from a backup, and open the database \
+                again; or go on without the file by `weft check --quarantine`";
     Error::new(cause.code(), message).hint(hint)
 }
 

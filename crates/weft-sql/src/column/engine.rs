@@ -25,7 +25,7 @@ use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::planner::SqlToRel;
-use sqlparser::ast::{Query, Statement, Value, ValueWithSpan, Visit, Visitor};
+use sqlparser::ast::{Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visit, Visitor, visit_expressions_mut};
 use tokio::runtime::{Handle, Runtime};
 use weft_env::Clock;
 use weft_expr::Local;
@@ -33,7 +33,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
 use super::collected::{Collected, Purpose};
-use super::error::unwrap;
+use super::error::{unwrap, unwrap_planned};
 use super::forecast::{Expected, expected};
 use super::gather::gather;
 use super::held::counted;
@@ -53,6 +53,7 @@ use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use super::windows::expand_windows;
 use crate::binding::{Binding, Tables};
+use crate::expr::open;
 use crate::outcome::OutputColumn;
 
 /// How long a query waits for the memory of its first attempt, at most.
@@ -134,9 +135,15 @@ impl ColumnEngine {
             let state = Arc::new(state_for(&self.state, local));
             let context = PlanningContext::new(&state, tables, target);
             let asked = parameters_of(&query);
-            let plan = SqlToRel::new_with_options(&context, parser_options())
-                .sql_statement_to_plan(Statement::Query(Box::new(query)))
-                .map_err(|error| unwrap(error, text))?;
+            let planned = |query: Query| {
+                SqlToRel::new_with_options(&context, parser_options())
+                    .sql_statement_to_plan(Statement::Query(Box::new(query)))
+                    .map_err(|error| unwrap(error, text))
+            };
+            let mut plan = planned(query.clone())?;
+            if asked > 0 && open_numerics(&mut query, &parameters(&plan).map_err(|error| unwrap(error, text))?)? {
+                plan = planned(query)?;
+            }
             let reads_views = context.reads_views();
             let used = context.into_used();
             self.finish_prepare(plan, used, (reads_views, asked), (state, text))
@@ -150,7 +157,7 @@ impl ColumnEngine {
         (reads_views, asked): (bool, usize),
         (state, text): (Arc<SessionState>, &str),
     ) -> Result<PreparedQuery> {
-        let wrong = |error| unwrap(error, text);
+        let wrong = |error| unwrap_planned(error, text);
         let plan = typed_params(plan).map_err(wrong)?;
         let mut params = parameters(&plan).map_err(wrong)?;
         // Those of a WITH query that nothing names are not in the plan.
@@ -439,6 +446,32 @@ fn parameters_of(query: &Query) -> usize {
     let mut highest = Highest(0);
     let _ = Visit::visit(query, &mut highest);
     highest.0
+}
+
+/// Casts parameters that take the type of a numeric beside them to one that keeps all their digits, as PostgreSQL does:
+/// `n = $1` is not true of 0.02 and 0.015, whatever the scale of n. Whether there are any.
+fn open_numerics(query: &mut Query, types: &[Option<ArrowType>]) -> Result<bool> {
+    let mut casts = HashMap::new();
+    for (place, data_type) in types.iter().enumerate() {
+        let Some(given @ ArrowType::Decimal128(..)) = data_type else { continue };
+        let to = open(output_type(given));
+        if to.arrow() != *given {
+            casts.insert(format!("${}", place + 1), crate::dml::cast_to(SqlExpr::value(Value::Null), to)?);
+        }
+    }
+    if casts.is_empty() {
+        return Ok(false);
+    }
+    let _ = visit_expressions_mut(query, |expr| {
+        if let SqlExpr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+            && let Some(SqlExpr::Cast { kind, data_type, array, format, .. }) = casts.get(name).cloned()
+        {
+            *expr = SqlExpr::Cast { kind, expr: Box::new(expr.clone()), data_type, array, format };
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(true)
 }
 
 fn parameters(plan: &LogicalPlan) -> datafusion::common::Result<Vec<Option<ArrowType>>> {

@@ -31,6 +31,15 @@ pub(crate) fn unwrap(error: DataFusionError, text: &str) -> Error {
     }
 }
 
+/// The same for what is wrong with a query whose names were all found: rules of the engine lost some on their way.
+pub(crate) fn unwrap_planned(error: DataFusionError, text: &str) -> Error {
+    let error = unwrap(error, text);
+    match error.code() {
+        Code::UndefinedColumn | Code::UndefinedTable | Code::AmbiguousColumn => lost_subquery(),
+        _ => error,
+    }
+}
+
 /// The engine's own messages say what is wrong, not what to do.
 fn with_remedy(error: Error) -> Error {
     let hint = match error.code() {
@@ -151,6 +160,11 @@ fn schema(error: &SchemaError) -> Error {
             Error::new(Code::AmbiguousColumn, format!("column reference \"{}\" is ambiguous", field.name))
                 .hint("write the table's name or alias before it")
         }
+        // The engine names aggregates without the casts in them.
+        SchemaError::DuplicateUnqualifiedField { name } if name.contains('(') => {
+            let message = format!("aggregates that differ in casts only are not supported beside each other: {name}");
+            Error::new(Code::FeatureNotSupported, message).hint("cast in a subquery, and aggregate what it gives")
+        }
         SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
             Error::new(Code::AmbiguousColumn, format!("column \"{name}\" comes up twice")).hint("give one an alias")
         }
@@ -183,6 +197,10 @@ fn plan(message: &str) -> Error {
     let lost = ["correlated scalar subquery can only be used", "single expression required"];
     if lost.iter().any(|words| has(words)) {
         return lost_subquery();
+    }
+    if has("invalid function '") {
+        let message = format!("function {} does not exist", quoted(message));
+        return Error::new(Code::UndefinedFunction, message);
     }
     let code = if has("could not be resolved from available columns")
         || has("must appear in the group by clause")

@@ -30,6 +30,13 @@ pub(super) fn functions() -> Vec<Arc<ScalarUDF>> {
     all.into_iter().map(|rounding| Arc::new(ScalarUDF::new_from_impl(make(rounding)))).collect()
 }
 
+/// `round`
+pub(super) fn round() -> Arc<ScalarUDF> {
+    use std::sync::LazyLock;
+    static ROUND: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| functions().swap_remove(0));
+    Arc::clone(&ROUND)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rounding {
     Round,

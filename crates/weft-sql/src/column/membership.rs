@@ -228,9 +228,11 @@ impl Rewriter<'_> {
         }
         let found = match extremum(test.op) {
             Some(aggregate) if place == Place::Value => {
-                let best = aggregate(column_of(plan));
+                let data_type = field_type(plan.schema().field(0));
+                let best = aggregate(comparable(column_of(plan), data_type));
                 let best = LogicalPlanBuilder::from(plan.as_ref().clone()).aggregate(Vec::<Expr>::new(), vec![best])?;
-                binary_expr(test.left.clone(), test.op, scalar(best.build()?)?).is_true()
+                let left = comparable(test.left.clone(), data_type);
+                binary_expr(left, test.op, scalar(best.build()?)?).is_true()
             }
             _ => self.exists(&self.filtered(test, None)?, false, place)?,
         };

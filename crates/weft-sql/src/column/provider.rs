@@ -15,17 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::datatypes::{DataType as ArrowType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::catalog::view::ViewTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Column, Result, ScalarValue, TableReference};
+use datafusion::common::{Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::{TableProvider, provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableProviderFilterPushDown,
-    TableSource, TableType, WindowUDF, cast,
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableProviderFilterPushDown, TableSource, TableType,
+    WindowUDF,
 };
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::{Code, Error, Schema, TableId};
@@ -37,6 +36,7 @@ use super::error::wrap;
 use super::indexed::{Indexed, indexed, test_of};
 use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
+use super::series;
 use super::types::WeftTypes;
 use super::views::{SystemView, is_view};
 use crate::binding::Tables;
@@ -136,20 +136,6 @@ impl TableProvider for WeftTable {
         };
         Ok(filters.iter().map(answer).collect())
     }
-}
-
-/// Whether an argument is an integer, as PostgreSQL types constants.
-fn is_narrow(arg: &Expr) -> bool {
-    matches!(arg, Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok())
-}
-
-/// A series of bigints as integers: its ends are some.
-fn narrowed(name: &str, series: Arc<dyn TableProvider>) -> Result<Arc<dyn TableProvider>> {
-    let fields = series.schema();
-    let only = fields.field(0).name();
-    let value = cast(Expr::Column(Column::from_name(only)), ArrowType::Int32).alias(only);
-    let plan = LogicalPlanBuilder::scan(name, provider_as_source(series), None)?.project([value])?.build()?;
-    Ok(Arc::new(ViewTable::new(plan, None)))
 }
 
 /// Takes new estimates from the bound tables into a plan's providers, so that it is planned anew with them.
@@ -252,13 +238,11 @@ impl ContextProvider for PlanningContext<'_> {
         let function = self.state.table_functions().get(name).cloned().ok_or_else(|| {
             wrap(Error::new(Code::UndefinedFunction, format!("table function {name} does not exist")))
         })?;
+        if name == "generate_series" {
+            return Ok(provider_as_source(series::table(&function, args, self.state)?));
+        }
         let arguments = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
-        let provider = function.create_table_provider_with_args(arguments)?;
-        Ok(provider_as_source(if name == "generate_series" && args.iter().all(is_narrow) {
-            narrowed(name, provider)?
-        } else {
-            provider
-        }))
+        Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))
     }
 
     fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {

@@ -28,20 +28,20 @@ use sqlparser::ast::{
     Interval, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor,
     TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, Error, Result};
 
 use super::names::{MARKER, column_name, folded};
-use super::routines::{LIST_PREFIX, quantified_name};
+use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::{distinct_on, row_values, typed_values};
+use crate::parse::WeftDialect;
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
 
 /// Rewrites a query whose result columns have their names.
 pub(crate) fn rewrite(query: &mut Query) -> Result<()> {
-    match VisitMut::visit(query, &mut Rewriter { wrapped: 0 }) {
+    match VisitMut::visit(query, &mut Rewriter { wrapped: 0, depth: 0 }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -49,12 +49,20 @@ pub(crate) fn rewrite(query: &mut Query) -> Result<()> {
 
 struct Rewriter {
     wrapped: usize,
+    /// How many queries are around.
+    depth: usize,
 }
 
 impl VisitorMut for Rewriter {
     type Break = Error;
 
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.depth += 1;
         if let Some(with) = query.with.as_mut().filter(|with| with.recursive) {
             with.cte_tables.iter_mut().for_each(|cte| write_start(&mut cte.query.body));
         }
@@ -65,6 +73,11 @@ impl VisitorMut for Rewriter {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        for item in &mut select.projection {
+            if let SelectItem::ExprWithAlias { expr, .. } = item {
+                type_integer(expr);
+            }
+        }
         match grouped(select) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -138,6 +151,16 @@ impl Rewriter {
                 *expr = call("timezone", vec![(**time_zone).clone(), (**timestamp).clone()]);
             }
             Expr::Extract { field, expr: of, .. } => *expr = extract(field, of),
+            // The planner looks for what is in an array in the innermost query only.
+            Expr::Array(array) if self.depth > 1 && array.elem.iter().any(|of| !matches!(of, Expr::Value(_))) => {
+                let elements = std::mem::take(&mut array.elem);
+                *expr = call(ARRAY_OF, elements.into_iter().map(integer).collect());
+            }
+            Expr::Function(function) if takes_elements(&function.name.to_string()) => type_elements(function),
+            Expr::Case { conditions, else_result, .. } => {
+                conditions.iter_mut().for_each(|branch| type_integer(&mut branch.result));
+                else_result.iter_mut().for_each(|result| type_integer(result));
+            }
             Expr::Function(function) if present(function).is_some() => {
                 if let Some(data_type) = present(function) {
                     let expr_now = Box::new(call("now", Vec::new()));
@@ -156,21 +179,69 @@ impl Rewriter {
                 *expr = called(of, expr.clone());
             }
             Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("mod") => {
-                let FunctionArguments::List(list) = &function.args else { return Ok(()) };
-                if let [
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
-                ] = &list.args[..]
-                {
-                    let nested = |expr: &Expr| Box::new(Expr::Nested(Box::new(expr.clone())));
-                    let (left, op, right) = (nested(left), BinaryOperator::Modulo, nested(right));
-                    *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
+                if let Some(operator) = modulo(function) {
+                    *expr = operator;
                 }
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Functions whose result has the type of their arguments, or of their elements.
+fn takes_elements(name: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "array_append",
+        "array_prepend",
+        "array_remove",
+        "array_replace",
+        "array_position",
+        "coalesce",
+        "nullif",
+        "greatest",
+        "least",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn type_elements(function: &mut Function) {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    for arg in &mut list.args {
+        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) = arg {
+            type_integer(arg);
+        }
+    }
+}
+
+fn type_integer(expr: &mut Expr) {
+    if is_integer(expr) {
+        *expr = integer(std::mem::replace(expr, Expr::value(Value::Null)));
+    }
+}
+
+/// A constant that PostgreSQL takes for an integer as one: the planner takes it for a bigint.
+fn integer(expr: Expr) -> Expr {
+    if is_integer(&expr) { typed_values::cast(expr, SqlType::Int(None)) } else { expr }
+}
+
+fn is_integer(expr: &Expr) -> bool {
+    let number = if let Expr::UnaryOp { op: UnaryOperator::Minus, expr } = expr { expr } else { expr };
+    matches!(number, Expr::Value(value)
+        if matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok()))
+}
+
+/// `mod(a, b)` as an operator.
+fn modulo(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(left)), FunctionArg::Unnamed(FunctionArgExpr::Expr(right))] =
+        &list.args[..]
+    else {
+        return None;
+    };
+    let nested = |expr: &Expr| Box::new(Expr::Nested(Box::new(expr.clone())));
+    let (left, op, right) = (nested(left), BinaryOperator::Modulo, nested(right));
+    Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right })))
 }
 
 /// Rows, casts to varchar(n), and what is not supported; whether the expression was written anew.
@@ -180,6 +251,17 @@ fn written_or_refused(expr: &mut Expr) -> Result<bool> {
         return Ok(true);
     }
     match expr {
+        Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right)
+            if is_text_constant(left) || is_text_constant(right) =>
+        {
+            // Which of them has a type is asked of operators only, and the constant is not NULL.
+            let equal = Expr::BinaryOp { left: left.clone(), op: BinaryOperator::Eq, right: right.clone() };
+            let equal = Box::new(Expr::Nested(Box::new(equal)));
+            *expr = match expr {
+                Expr::IsDistinctFrom(..) => Expr::IsNotTrue(equal),
+                _ => Expr::IsTrue(equal),
+            };
+        }
         Expr::SimilarTo { .. } => {
             return Err(Error::new(Code::FeatureNotSupported, "SIMILAR TO is not supported")
                 .hint("write a regular expression: x ~ '^(...)$'"));
@@ -200,6 +282,10 @@ fn written_or_refused(expr: &mut Expr) -> Result<bool> {
         _ => {}
     }
     Ok(false)
+}
+
+fn is_text_constant(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
 }
 
 /// The n of varchar(n).
@@ -251,13 +337,8 @@ fn is_json_aggregate(name: &str) -> bool {
 /// The array of a series, whose elements the engine gives as bigints: of integers if its constants are some.
 fn narrowed_series(series: Expr) -> Expr {
     let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &series else { return series };
-    let is_integer = |arg: &FunctionArg| {
-        let FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) = arg else { return false };
-        let number = if let Expr::UnaryOp { op: UnaryOperator::Minus, expr } = arg { expr } else { arg };
-        matches!(number, Expr::Value(value)
-            if matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok()))
-    };
-    if !list.args.iter().all(is_integer) {
+    let is_one = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) if is_integer(arg));
+    if !list.args.iter().all(is_one) {
         return series;
     }
     let data_type = SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(SqlType::Int(None)), None));
@@ -551,7 +632,7 @@ fn double(text: &str) -> Expr {
 }
 
 pub(super) fn parsed(sql: &str) -> Result<Query> {
-    let parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql);
+    let parsed = Parser::parse_sql(&WeftDialect, sql);
     match parsed.map(|statements| statements.into_iter().next()) {
         Ok(Some(Statement::Query(query))) => Ok(*query),
         Ok(_) => Err(Error::internal(format!("a rewritten query is no query: {sql}"))),

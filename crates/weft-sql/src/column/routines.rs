@@ -78,6 +78,7 @@ const NAMES: &[&str] = &[
     "jsonb_strip_nulls",
     "jsonb_pretty",
     "jsonb_set",
+    ARRAY_OF,
     "array_length",
     "array_upper",
     "array_lower",
@@ -92,6 +93,9 @@ const NAMES: &[&str] = &[
     "array_remove",
     "array_replace",
 ];
+
+/// `ARRAY[...]` as a function.
+pub(crate) const ARRAY_OF: &str = "array_of";
 
 /// Before the name of a function with many rows: the same rows as one array.
 pub(crate) const LIST_PREFIX: &str = "list_";

@@ -155,7 +155,7 @@ mod tests {
             ("(a, b) <> ROW(c, d)", "((a <> c) OR (b <> d))"),
             ("(a, b) <= (c, d)", "((a < c) OR ((a = c) AND (b <= d)))"),
             ("(a, b, c) > (1, 2, 3)", "((a > 1) OR ((a = 1) AND ((b > 2) OR ((b = 2) AND (c > 3)))))"),
-            ("(a, b) NOT IN ((1, 2))", "(NOT (((a = 1) AND (b = 2))))"),
+            ("(a, b) NOT IN ((1, 2))", "(NOT ((a = 1) AND (b = 2)))"),
             ("(a, b) IS DISTINCT FROM (c, 1)", "((a IS DISTINCT FROM c) OR (b IS DISTINCT FROM 1))"),
             ("(a, b) = (c, d, e)", "42601"),
             ("(a, b) IN (SELECT 1, 2)", "0A000"),

@@ -14,7 +14,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions::unicode::expr_fn::left;
-use datafusion::logical_expr::expr::{AggregateFunction, Between, Cast, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Between, Case, Cast, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -25,16 +25,18 @@ use datafusion::optimizer::AnalyzerRule;
 
 use weft_expr::Local;
 use weft_expr::routines::{Routine, Signature};
-use weft_format::{DataType, Value};
+use weft_format::{Code, DataType, Error, Value};
 
 use super::arithmetic::{Checked, RoundEven};
 use super::error::wrap;
+use super::functions;
 use super::local::local_of;
+use super::nearest::Nearest;
 use super::operators::{is_special, operand_type, with_type};
 use super::routines::{bound, cast_present, cast_to, comparable, is_compared_by_key, is_time, settled, typed_call};
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_union, unified_values};
-use crate::expr::open;
+use crate::expr::{NUMERIC_DEFAULT, open};
 
 /// Types of constants and sums; runs before type coercion.
 #[derive(Debug)]
@@ -63,7 +65,11 @@ impl AnalyzerRule for PostgresTypes {
         if is_recursive(&plan)? {
             return Ok(plan);
         }
-        rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
+        let plan = rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Union(union) => unified_union(union),
+            other => other.recompute_schema().map(Transformed::no),
+        })?;
+        plan.data.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
     }
 }
 
@@ -219,6 +225,13 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr, to)), negated, low, high }))
         }
         Expr::ScalarFunction(call) if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
+
+        Expr::ScalarFunction(call) if is_extreme_by_key(&call, schema) => {
+            let message = format!("{} of arrays or intervals is not supported", call.func.name());
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(wrap(error.hint("write CASE WHEN a > b THEN a ELSE b END")));
+        }
+        Expr::Case(case) => searched(case, schema),
         Expr::ScalarFunction(call) if call.func.name() == "to_hex" && call.args.len() == 1 => hex(call, schema),
         Expr::ScalarFunction(ScalarFunction { func, args }) => match settled(&func, &args, schema)? {
             Some(settled) => Transformed::yes(settled),
@@ -234,6 +247,25 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         other => Transformed::no(other),
     })
+}
+
+fn is_extreme_by_key(call: &ScalarFunction, schema: &DFSchema) -> bool {
+    let is_by_key = |arg: &Expr| operand_type(arg, schema).is_some_and(is_compared_by_key);
+    matches!(call.func.name(), "greatest" | "least") && call.args.iter().any(is_by_key)
+}
+
+/// CASE x WHEN of types of ours as CASE WHEN x = : the engine looks constants up in tables, and has none for these.
+fn searched(case: Case, schema: &DFSchema) -> Transformed<Expr> {
+    let to = case.expr.as_ref().filter(|of| !of.is_volatile()).and_then(|of| operand_type(of, schema));
+    let (Some(of), Some(to)) = (&case.expr, to.filter(|to| is_special(*to)).map(open)) else {
+        return Transformed::no(Expr::Case(case));
+    };
+    let span = |expr: Expr| if to == DataType::Interval { comparable(expr, to) } else { expr };
+    let branches = case.when_then_expr.into_iter().map(|(when, then)| {
+        let when = span(as_type(*when, to, schema));
+        (Box::new(span((**of).clone()).eq(when)), then)
+    });
+    Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: branches.collect(), else_expr: case.else_expr }))
 }
 
 /// IS [NOT] DISTINCT FROM of types of ours.
@@ -411,6 +443,14 @@ fn numeric_sum(mut function: AggregateFunction, schema: &DFSchema) -> Transforme
 
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if left == right && matches!(op, Operator::Eq | Operator::LtEq | Operator::GtEq) && !left.is_volatile() =>
+        {
+            // The engine's own way to say so is lost where the other side of an outer join has an equal column.
+            let branch = (Box::new(left.is_not_null()), Box::new(lit(true)));
+            let unknown = Box::new(Expr::Literal(ScalarValue::Boolean(None), None));
+            Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: vec![branch], else_expr: Some(unknown) }))
+        }
         Expr::BinaryExpr(binary) => match checked_operator(&binary, schema) {
             Some(function) => {
                 let args = vec![*binary.left, *binary.right];
@@ -449,13 +489,19 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::Cast(Cast { expr, field }) if is_numeric(field.data_type()) && is_float(&expr, schema) => {
             Transformed::yes(cast_to(*expr, output_type(field.data_type())))
         }
+        Expr::Cast(Cast { expr, field }) if is_read(&expr, field.data_type(), schema) => {
+            Transformed::yes(cast_to(*expr, output_type(field.data_type())))
+        }
+        Expr::Cast(Cast { expr, field }) if is_cut(&expr, field.data_type(), schema) => {
+            let rounded = round(*expr, field.data_type());
+            Transformed::yes(Expr::Cast(Cast { expr: Box::new(rounded), field }))
+        }
+        Expr::Cast(Cast { expr, field }) if is_nearest(&expr, field.data_type(), schema) => Transformed::yes(
+            Expr::ScalarFunction(ScalarFunction::new_udf(Nearest::function(field.data_type()), vec![*expr])),
+        ),
         Expr::Cast(Cast { expr, field }) if field.data_type().is_integer() => match expr.get_type(schema) {
             Ok(ArrowType::Float32 | ArrowType::Float64) if !is_rounded(&expr) => {
                 let rounded = Expr::ScalarFunction(ScalarFunction::new_udf(RoundEven::function(), vec![*expr]));
-                Transformed::yes(Expr::Cast(Cast { expr: Box::new(rounded), field }))
-            }
-            Ok(ArrowType::Decimal128(_, scale)) if scale > 0 => {
-                let rounded = cast(*expr, ArrowType::Decimal128(38, 0));
                 Transformed::yes(Expr::Cast(Cast { expr: Box::new(rounded), field }))
             }
             _ => Transformed::no(Expr::Cast(Cast { expr, field })),
@@ -493,10 +539,42 @@ fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
         && !matches!(expr, Expr::Placeholder(_))
 }
 
-/// Whether the engine shows values of this type otherwise: floats, intervals, arrays.
+/// Whether a text is read as a number, which the engine does by other rules.
+fn is_read(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
+    (to.is_floating() || is_numeric(to))
+        && matches!(expr.get_type(schema), Ok(ArrowType::Utf8 | ArrowType::Utf8View))
+        && !matches!(expr, Expr::Placeholder(_))
+}
+
+/// Whether a cast leaves digits of a numeric out: `n::integer = 0` would become `n = 0`.
+fn is_cut(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
+    let is_rounded = matches!(expr, Expr::ScalarFunction(function) if function.func.name() == "round");
+    match (expr.get_type(schema), to) {
+        (Ok(ArrowType::Decimal128(_, scale)), ArrowType::Decimal128(_, to)) => scale > *to && !is_rounded,
+        (Ok(ArrowType::Decimal128(_, scale)), to) => scale > 0 && to.is_integer() && !is_rounded,
+        _ => false,
+    }
+}
+
+/// A numeric rounded to the digits that another type has after the point.
+fn round(numeric: Expr, to: &ArrowType) -> Expr {
+    let digits = if let ArrowType::Decimal128(_, scale) = to { i64::from(*scale) } else { 0 };
+    Expr::ScalarFunction(ScalarFunction::new_udf(functions::round(), vec![numeric, lit(digits)]))
+}
+
+/// Whether a numeric is cast to a float.
+fn is_nearest(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
+    matches!(to, ArrowType::Float32 | ArrowType::Float64)
+        && matches!(expr.get_type(schema), Ok(ArrowType::Decimal128(..)))
+        && !matches!(expr, Expr::Placeholder(_))
+}
+
+/// Whether the engine shows values of this type otherwise: floats, intervals, arrays, numerics without a precision.
 fn is_shown_otherwise(expr: &Expr, schema: &DFSchema) -> bool {
+    let given = expr.get_type(schema);
     is_float(expr, schema)
-        || matches!(expr.get_type(schema), Ok(ArrowType::Interval(_) | ArrowType::Duration(_) | ArrowType::List(_)))
+        || given.as_ref().is_ok_and(|given| *given == NUMERIC_DEFAULT.arrow())
+        || matches!(given, Ok(ArrowType::Interval(_) | ArrowType::Duration(_) | ArrowType::List(_)))
 }
 
 fn is_text(arrow: &ArrowType) -> bool {

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::optimizer::Analyzer;
 use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
@@ -24,6 +25,7 @@ use super::extremes;
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
+use super::plain::PlainInputs;
 use super::pool::{MERGE_PART, QueryPool};
 use super::routines;
 use super::scan::BATCH_ROWS;
@@ -124,7 +126,10 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         Arc::new(TypeCoercion::new()),
         Arc::new(CheckedArithmetic),
     ]);
+    let mut physical = PhysicalOptimizer::new().rules;
+    physical.insert(0, Arc::new(PlainInputs));
     let mut state = SessionStateBuilder::new()
+        .with_physical_optimizer_rules(physical)
         .with_config(config)
         .with_runtime_env(memory)
         .with_default_features()

@@ -23,10 +23,10 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::count::count;
-use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery};
-use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -66,9 +66,13 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     if let LogicalPlan::Join(Join { right, .. }) = &plan
         && let LogicalPlan::Subquery(Subquery { subquery, .. }) = unaliased(right)
         && is_correlated(subquery)
-        && has_distinct(subquery)
     {
-        return refused("below DISTINCT of LATERAL");
+        if has_distinct(subquery) {
+            return refused("below DISTINCT of LATERAL");
+        }
+        if has_split_groups(subquery) {
+            return refused("by other than equality below GROUP BY of LATERAL");
+        }
     }
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
@@ -105,6 +109,24 @@ fn unaliased(plan: &LogicalPlan) -> &LogicalPlan {
 /// Whether rows that are distinct in the query are repeated when the engine lifts its conditions.
 fn has_distinct(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Distinct(_)) || plan.inputs().into_iter().any(has_distinct)
+}
+
+/// Whether rows are grouped whose conditions on the outer query are not all equalities: the engine lifts the
+/// conditions, and groups by their columns too, of which rows of one group may have several values.
+fn has_split_groups(plan: &LogicalPlan) -> bool {
+    let is_equality = |part: &Expr| match part {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            left.contains_outer() != right.contains_outer()
+        }
+        part => !part.contains_outer(),
+    };
+    let is_split = |node: &LogicalPlan| match node {
+        LogicalPlan::Filter(filter) => !split_conjunction(&filter.predicate).into_iter().all(is_equality),
+        _ => false,
+    };
+    let groups = matches!(plan, LogicalPlan::Aggregate(_));
+    groups && plan.exists(|node| Ok(is_split(node))).expect("the search does not fail")
+        || plan.inputs().into_iter().any(has_split_groups)
 }
 
 /// IS [NOT] DISTINCT FROM between a subquery and the query around it, written out: the engine's joins on it lose rows
@@ -204,12 +226,18 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
 fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
     let barred = plan.transform_up(|plan| {
         let plan = plan.map_expressions(|expr| {
-            expr.transform_up(|expr| match expr {
-                Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery) => {
-                    let plan = Arc::new(barred(subquery.subquery.as_ref().clone())?);
-                    Ok(Transformed::yes(Expr::ScalarSubquery(Subquery { subquery: plan, ..subquery })))
-                }
-                other => Ok(Transformed::no(other)),
+            expr.transform_up(|expr| {
+                Ok(Transformed::yes(match expr {
+                    Expr::ScalarSubquery(of) => Expr::ScalarSubquery(barred_subquery(of)?),
+                    Expr::InSubquery(of) => {
+                        Expr::InSubquery(InSubquery { subquery: barred_subquery(of.subquery)?, ..of })
+                    }
+                    Expr::Exists(of) => Expr::Exists(Exists { subquery: barred_subquery(of.subquery)?, ..of }),
+                    Expr::SetComparison(of) => {
+                        Expr::SetComparison(SetComparison { subquery: barred_subquery(of.subquery)?, ..of })
+                    }
+                    other => return Ok(Transformed::no(other)),
+                }))
             })
         })?;
         let has_empty_set = matches!(&plan.data, LogicalPlan::Aggregate(_)) && has_empty_set(&plan.data);
@@ -222,6 +250,14 @@ fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
         })
     })?;
     Ok(barred.data)
+}
+
+fn barred_subquery(of: Subquery) -> Result<Subquery> {
+    if is_correlated(&of.subquery) {
+        return Ok(of);
+    }
+    let plan = barred(of.subquery.as_ref().clone())?;
+    Ok(Subquery { subquery: Arc::new(plan), ..of })
 }
 
 /// Invariant 3.

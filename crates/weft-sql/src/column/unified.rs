@@ -200,8 +200,24 @@ pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
         }
     }
     let same = inputs.iter().zip(&union.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
-    if same {
+    // Where inputs have got other types since, the columns still have those of before.
+    let is_stale = |place: usize| {
+        let mut types = inputs.iter().map(|input| input.schema().field(place).data_type());
+        let first = types.next();
+        first.is_some_and(|first| types.all(|other| other == first) && first != union.schema.field(place).data_type())
+    };
+    if same && !(0..width.min(union.schema.fields().len())).any(is_stale) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
+    }
+    if same {
+        let typed = union.schema.iter().enumerate().map(|(place, (relation, field))| {
+            let is_nullable = inputs.iter().any(|input| input.schema().field(place).is_nullable());
+            let data_type = inputs[0].schema().field(place).data_type().clone();
+            let field = field.as_ref().clone().with_data_type(data_type).with_nullable(is_nullable);
+            (relation.cloned(), Arc::new(field))
+        });
+        let schema = DFSchema::new_with_metadata(typed.collect(), union.schema.metadata().clone())?;
+        return Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema: Arc::new(schema) })));
     }
     Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
 }

@@ -17,7 +17,7 @@ use sqlparser::ast::{
     JoinConstraint, JoinOperator, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
     TableWithJoins, Value, VisitMut, VisitorMut,
 };
-use weft_format::{Code, Error, Result};
+use weft_format::{Error, Result};
 
 use super::aliases;
 use super::names::{column_name, folded};

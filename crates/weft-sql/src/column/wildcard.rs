@@ -11,8 +11,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut, With,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut, With,
 };
 use weft_format::{Code, Error, Result};
 
@@ -57,6 +57,24 @@ impl VisitorMut for Expander<'_> {
         }
     }
 
+    /// The columns that an alias names are the first ones: the planner wants names of all.
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let TableFactor::Table { alias: Some(alias), args: None, .. }
+        | TableFactor::Derived { alias: Some(alias), .. } = factor
+            && !alias.columns.is_empty()
+        {
+            let given = alias.columns.len();
+            if let Some(fields) = self.factor_fields(factor)
+                && let TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } =
+                    factor
+            {
+                let others = fields.into_iter().skip(given).map(|field| Ident::with_quote('"', field.name));
+                alias.columns.extend(others.map(|name| TableAliasColumnDef { name, data_type: None }));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
         self.with.pop();
         ControlFlow::Continue(())
@@ -81,6 +99,8 @@ impl Expander<'_> {
             let SetExpr::Select(select) = &*query.body else { return Ok(()) };
             let Some(fields) = self.fields_of(&select.from) else { return Ok(()) };
             match fields.into_iter().find(|field| field.name == name) {
+                // What it is then, joins with USING say.
+                Some(field) if field.is_merged => {}
                 Some(Field { table: Some(table), .. }) => aliases::qualify_in_order(query, &name, &table),
                 Some(_) => {}
                 None => return aliases::undefined(&name),

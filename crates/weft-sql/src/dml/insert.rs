@@ -1,6 +1,6 @@
 //! INSERT from a query, as a query of new rows.
 
-use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject};
+use sqlparser::ast::{Expr, Insert, Query, SelectItem, SetExpr, TableObject, Value};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
@@ -87,7 +87,7 @@ fn source(
         let query = select(vec![SelectItem::UnnamedExpr(default_of(&table.def, 0)?)], Vec::new(), None)?;
         return Ok((query, vec![0]));
     };
-    let mut query = (**source).clone();
+    let mut query = typed_values(insert, source, tables)?;
     if let SetExpr::Values(values) = &mut *query.body {
         let width = values.rows.first().map_or(0, |row| row.content.len());
         check_width(width, &all, named)?;
@@ -110,6 +110,35 @@ fn source(
         }
     }
     Ok((query, all[..columns.len()].to_vec()))
+}
+
+/// The source of an INSERT as a query of its own: constants in quotes and NULLs among VALUES have the types of their
+/// columns, where alone they would be texts.
+pub(crate) fn typed_values(insert: &Insert, source: &Query, tables: &dyn Tables) -> Result<Query> {
+    let mut query = source.clone();
+    let (SetExpr::Values(values), TableObject::TableName(name)) = (&mut *query.body, &insert.table) else {
+        return Ok(query);
+    };
+    let table = tables.table(&crate::parse::table_name(name)?)?;
+    let schema = &table.def.schema;
+    let named = insert.columns.iter().map(|column| visible_ordinal(column, schema, &table.def.name));
+    let mut ordinals = named.collect::<Result<Vec<_>>>()?;
+    if ordinals.is_empty() {
+        ordinals = schema.visible().map(|(ordinal, _)| ordinal).collect();
+    }
+    let is_open = |expr: &Expr| {
+        matches!(expr, Expr::Value(value)
+            if matches!(value.value, Value::SingleQuotedString(_) | Value::Null | Value::Placeholder(_)))
+    };
+    for row in &mut values.rows {
+        for (expr, &ordinal) in row.content.iter_mut().zip(&ordinals) {
+            let to = schema.columns[ordinal].data_type;
+            if is_open(expr) && !to.is_text() {
+                *expr = cast_to(expr.clone(), to)?;
+            }
+        }
+    }
+    Ok(query)
 }
 
 fn check_width(width: usize, all: &[usize], named: &[usize]) -> Result<()> {

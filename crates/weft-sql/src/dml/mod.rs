@@ -24,5 +24,6 @@ mod stage;
 mod syntax;
 mod update;
 
+pub(crate) use insert::typed_values;
 pub(crate) use plan::PreparedWrite;
-pub(crate) use syntax::{exact, select, table_relation};
+pub(crate) use syntax::{cast_to, exact, select, table_relation};

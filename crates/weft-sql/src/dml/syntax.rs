@@ -4,12 +4,12 @@ use sqlparser::ast::{
     Assignment, AssignmentTarget, CastKind, Expr, Ident, ObjectName, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use weft_format::{Code, DataType, Error, Result, Schema};
 use weft_kernel::catalog::TableDef;
 
 use crate::column::{MARKER, TARGET};
+use crate::parse::WeftDialect;
 
 /// The name under which result columns that are not shown are selected.
 pub(super) fn hidden(kind: char, ordinal: usize) -> String {
@@ -32,13 +32,13 @@ pub(super) fn aliased(expr: Expr, alias: &str) -> SelectItem {
 }
 
 /// `CAST(expr AS type)`; lengths of varchar are tested afterwards, not cut.
-pub(super) fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
+pub(crate) fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
     let name = match data_type {
         DataType::Varchar(_) => "text".to_owned(),
         DataType::Char(_) => "bpchar".to_owned(),
         other => other.to_string(),
     };
-    let dialect = PostgreSqlDialect {};
+    let dialect = WeftDialect;
     let parsed = Parser::new(&dialect).try_with_sql(&name).and_then(|mut parser| parser.parse_data_type());
     let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
     Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })
@@ -67,7 +67,7 @@ pub(super) fn default_of(def: &TableDef, ordinal: usize) -> Result<Expr> {
 
 /// `SELECT items FROM from WHERE selection`
 pub(crate) fn select(items: Vec<SelectItem>, from: Vec<TableWithJoins>, selection: Option<Expr>) -> Result<Query> {
-    let dialect = PostgreSqlDialect {};
+    let dialect = WeftDialect;
     let parsed = Parser::parse_sql(&dialect, "SELECT 1")
         .map_err(|error| Error::internal(format!("a constant query does not parse: {error}")))?;
     let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 use weft_expr::routines::{Routine, Signature, by_operator, quantified};
+use weft_expr::text::NUMERIC_DEFAULT;
 use weft_expr::{
     ArithmeticOp, Expr, Function, Local, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
     is_integer, is_number, literal_number_type, negate, no_cast,
@@ -289,7 +290,7 @@ impl<'a> Binder<'a> {
         if self.params.len() <= index {
             self.params.resize(index + 1, None);
         }
-        let data_type = *self.params[index].get_or_insert(expected.unwrap_or(DataType::Text));
+        let data_type = *self.params[index].get_or_insert(expected.map_or(DataType::Text, open));
         Ok(Expr::new(Node::Param(index), data_type))
     }
 
@@ -667,10 +668,15 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// The type that an untyped literal takes beside a typed operand: lengths are the assignment's to test.
+/// The type that an untyped literal takes beside a typed operand: lengths are the assignment's to test, and digits that
+/// the operand has not are what makes another number.
 pub(crate) fn open(data_type: DataType) -> DataType {
     match data_type {
         DataType::Char(_) => DataType::Char(0),
+        DataType::Numeric { scale, .. } => match NUMERIC_DEFAULT {
+            DataType::Numeric { scale: least, .. } if scale <= least => NUMERIC_DEFAULT,
+            _ => DataType::Numeric { precision: 38, scale },
+        },
         other if other.is_text() => DataType::Text,
         other => other,
     }

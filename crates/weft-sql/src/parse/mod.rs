@@ -12,6 +12,7 @@
 
 mod conflict;
 mod constraints;
+mod dialect;
 mod names;
 mod own;
 mod position;
@@ -21,6 +22,7 @@ mod tokens;
 mod values;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
+pub(crate) use dialect::WeftDialect;
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own};
 pub use position::{position_of, span_position};
@@ -28,7 +30,6 @@ pub(crate) use rights::{Grant, GrantRoles, On, Owned, RightsStatement, RoleName,
 pub use values::{LiteralKind, Literals, scan_literals};
 
 use sqlparser::ast::{Expr, Statement};
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
@@ -127,7 +128,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
 }
 
 fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
+    Parser::new(&WeftDialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 fn expect_end(source: &str, parser: &Parser<'_>) -> Result<()> {

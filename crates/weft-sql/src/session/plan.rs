@@ -188,7 +188,8 @@ pub(super) fn plan(
             Plan::new(key(), columns, param_types, Action::Query(query)).reading(&local.style)
         }
         Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
-            let query = columns_engine.prepare(txn, &Statement::Query(reading.clone()), source, local)?;
+            let reading = Box::new(crate::dml::typed_values(insert, reading, txn)?);
+            let query = columns_engine.prepare(txn, &Statement::Query(reading), source, local)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source, local)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
             Plan::new(key(), columns, param_types, Action::Upsert(query, row)).reading(&local.style)

@@ -4,7 +4,7 @@
 //! ```text
 //!   SELECT * FROM t, u            SELECT t.a, t.b, u.c FROM t, u
 //!   SELECT u.* FROM t, u          SELECT u.c FROM t, u
-//!   SELECT * FROM t JOIN u USING (a)      SELECT a, b, c FROM t JOIN u USING (a): a is of both
+//!   SELECT * FROM t JOIN u USING (a)      SELECT a, t.b, u.c FROM t JOIN u USING (a): a is of both
 //! ```
 //!
 //! 1. What is written out has the columns of what was written. Where that cannot be done (two columns of one name
@@ -101,12 +101,8 @@ fn columns_of(
 ) -> Result<Option<Vec<SelectItem>>> {
     match item {
         SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default() => {
-            let Some(relations) = relations(&select.from) else {
-                let names = names_of(probe(item.clone(), select, around)?)?;
-                let is_double = |at: usize| names[..at].contains(&names[at]);
-                return Ok(
-                    (!(1..names.len()).any(is_double)).then(|| names.iter().map(|name| column(&[], name)).collect())
-                );
+            let Some(relations) = relations(&select.from, false) else {
+                return merged_columns(item, select, around, names_of);
             };
             let mut columns = Vec::new();
             for relation in relations {
@@ -122,6 +118,36 @@ fn columns_of(
         }
         _ => Ok(None),
     }
+}
+
+/// Over joins that make one column of two: a column that one relation alone has is that one's, whatever columns the
+/// others get later.
+fn merged_columns(
+    item: &SelectItem,
+    select: &Select,
+    around: &Query,
+    names_of: &NamesOf<'_>,
+) -> Result<Option<Vec<SelectItem>>> {
+    let names = names_of(probe(item.clone(), select, around)?)?;
+    let is_double = |at: usize| names[..at].contains(&names[at]);
+    if (1..names.len()).any(is_double) {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for relation in relations(&select.from, true).unwrap_or_default() {
+        all.extend(columns_of_relation(&[relation], select, around, names_of)?);
+    }
+    let is_named = |item: &&SelectItem, name: &str| match item {
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            parts.last().is_some_and(|part| part.value == *name)
+        }
+        _ => false,
+    };
+    let one = |name: &String| {
+        let mut of = all.iter().filter(|item| is_named(item, name));
+        of.next().filter(|_| of.next().is_none()).cloned().unwrap_or_else(|| column(&[], name))
+    };
+    Ok(Some(names.iter().map(one).collect()))
 }
 
 /// `relation.a, relation.b`
@@ -157,17 +183,18 @@ fn probe(item: SelectItem, select: &Select, around: &Query) -> Result<Query> {
     Ok(query)
 }
 
-/// The names of the relations in FROM, in their order; none when one has no name, or a join makes one column of two.
-fn relations(from: &[TableWithJoins]) -> Option<Vec<Ident>> {
+/// The names of the relations in FROM, in their order; none when one has no name, or, unless these are `merged` too, a
+/// join makes one column of two.
+fn relations(from: &[TableWithJoins], merged: bool) -> Option<Vec<Ident>> {
     let mut names = Vec::new();
     for tables in from {
-        of_joins(tables, &mut names)?;
+        of_joins(tables, merged, &mut names)?;
     }
     Some(names)
 }
 
-fn of_joins(tables: &TableWithJoins, names: &mut Vec<Ident>) -> Option<()> {
-    of_factor(&tables.relation, names)?;
+fn of_joins(tables: &TableWithJoins, merged: bool, names: &mut Vec<Ident>) -> Option<()> {
+    of_factor(&tables.relation, merged, names)?;
     for join in &tables.joins {
         let keeps_all = match &join.join_operator {
             JoinOperator::Join(on)
@@ -177,20 +204,20 @@ fn of_joins(tables: &TableWithJoins, names: &mut Vec<Ident>) -> Option<()> {
             | JoinOperator::Right(on)
             | JoinOperator::RightOuter(on)
             | JoinOperator::FullOuter(on)
-            | JoinOperator::CrossJoin(on) => matches!(on, JoinConstraint::On(_) | JoinConstraint::None),
+            | JoinOperator::CrossJoin(on) => merged || matches!(on, JoinConstraint::On(_) | JoinConstraint::None),
             _ => false,
         };
         if !keeps_all {
             return None;
         }
-        of_factor(&join.relation, names)?;
+        of_factor(&join.relation, merged, names)?;
     }
     Some(())
 }
 
-fn of_factor(factor: &TableFactor, names: &mut Vec<Ident>) -> Option<()> {
+fn of_factor(factor: &TableFactor, merged: bool, names: &mut Vec<Ident>) -> Option<()> {
     let name = match factor {
-        TableFactor::NestedJoin { table_with_joins, alias: None } => return of_joins(table_with_joins, names),
+        TableFactor::NestedJoin { table_with_joins, alias: None } => return of_joins(table_with_joins, merged, names),
         TableFactor::Table { alias: Some(alias), .. }
         | TableFactor::Derived { alias: Some(alias), .. }
         | TableFactor::Function { alias: Some(alias), .. }
@@ -234,6 +261,17 @@ mod tests {
             "SELECT t.a, t.\"B\", u.a, u.\"B\", v.a, v.\"B\" FROM t LEFT JOIN (u CROSS JOIN v) ON true"
         );
         assert_eq!(written("SELECT * FROM t JOIN u USING (a)"), "SELECT a, \"B\" FROM t JOIN u USING(a)");
+        let mut of_one = query("SELECT * FROM t NATURAL JOIN u");
+        let names_of = |query: Query| {
+            let names: &[&str] = match &query.to_string()[..10] {
+                "SELECT u.*" => &["a", "c"],
+                "SELECT t.*" => &["a", "B"],
+                _ => &["a", "B", "c"],
+            };
+            Ok(names.iter().map(|name| (*name).to_owned()).collect())
+        };
+        write_out(&mut of_one, &names_of).unwrap();
+        assert_eq!(of_one.to_string(), "SELECT a, t.\"B\", u.c FROM t NATURAL JOIN u");
         assert_eq!(
             written("WITH w AS (SELECT * FROM t) SELECT * FROM w UNION ALL SELECT * FROM u"),
             "WITH w AS (SELECT * FROM t) SELECT w.a, w.\"B\" FROM w UNION ALL SELECT u.a, u.\"B\" FROM u"

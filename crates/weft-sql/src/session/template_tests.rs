@@ -48,8 +48,8 @@ fn fill(session: &mut Session) {
          x text, v varchar(10), c char(4), d date, at timestamp, z timestamptz, u uuid, flag boolean, y bytea, \
          a int[]) \
          WITH (row_table_bytes = 4096, column_table_bytes = 4096, bucket_bytes = 8192, granularity_bytes = 32768)",
-        "INSERT INTO t SELECT g, g * 1000000007, g % 7, g % 5, g / 3.0, g % 9, g * 1.25, 'x' || g % 11, 'v' || g % 3, \
-         'c' || g % 4, date '2020-01-01' + g % 400, timestamp '2020-01-01 00:00' + g * interval '1 hour', \
+        "INSERT INTO t SELECT g, g::bigint * 1000000007, g % 7, g % 5, g / 3.0, g % 9, g * 1.25, 'x' || g % 11, \
+         'v' || g % 3, 'c' || g % 4, date '2020-01-01' + g % 400, timestamp '2020-01-01 00:00' + g * interval '1 hour', \
          timestamptz '2020-01-01 00:00+00' + g * interval '1 hour', \
          ('00000000-0000-0000-0000-0000000000' || lpad((g % 90)::text, 2, '0'))::uuid, g % 2 = 0, \
          ('y' || g % 3)::bytea, ARRAY[g % 3, g % 4] FROM generate_series(1, 800) AS s(g)",

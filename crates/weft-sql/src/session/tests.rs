@@ -401,7 +401,8 @@ fn a_join_larger_than_memory_spills() {
     let mut s = db.session();
     tag(&mut s, "CREATE TABLE a (id int PRIMARY KEY, v bigint); CREATE TABLE b (id int PRIMARY KEY, v bigint)");
     for table in ["a", "b"] {
-        tag(&mut s, &format!("INSERT INTO {table} SELECT i, i * 7919 % 1000003 FROM generate_series(1, 900000) g(i)"));
+        let rows = "SELECT i, i::bigint * 7919 % 1000003 FROM generate_series(1, 900000) g(i)";
+        tag(&mut s, &format!("INSERT INTO {table} {rows}"));
     }
     let join = "SELECT count(*), sum(a.id), min(a.v + b.v) FROM a JOIN b ON a.v = b.v";
     let expected = "900000|405000450000|2";

@@ -172,8 +172,8 @@ impl Trial {
 
     /// Lets the configuration's scheduler start jobs again.
     pub(super) fn go_on(&self, configuration: &Configuration) -> Result<(), Failure> {
-        let scheduler = configuration.scheduler.as_deref().unwrap_or("default");
-        self.database.session()?.execute(&format!("SET scheduler = '{scheduler}'"))?;
+        let scheduler = configuration.scheduler.as_ref().map_or("DEFAULT".into(), |name| format!("'{name}'"));
+        self.database.session()?.execute(&format!("SET scheduler = {scheduler}"))?;
         Ok(())
     }
 
