@@ -268,7 +268,7 @@ fn searched(case: Case, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: branches.collect(), else_expr: case.else_expr }))
 }
 
-/// IS [NOT] DISTINCT FROM of types of ours.
+/// IS DISTINCT FROM of types of ours, negated or not.
 fn distinct(binary: BinaryExpr, schema: &DFSchema) -> Transformed<Expr> {
     let BinaryExpr { left, op, right } = binary;
     let special = [&left, &right].into_iter().find_map(|side| operand_type(side, schema).filter(|t| is_special(*t)));
@@ -423,6 +423,7 @@ pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
         return expr;
     }
     match other.get_type(schema) {
+        Ok(to) if to.is_decimal() => cast(expr, open(output_type(&to)).arrow()),
         Ok(to) if to.is_numeric() || to == ArrowType::Boolean => cast(expr, to),
         _ => expr,
     }

@@ -129,8 +129,8 @@ fn has_split_groups(plan: &LogicalPlan) -> bool {
         || plan.inputs().into_iter().any(has_split_groups)
 }
 
-/// IS [NOT] DISTINCT FROM between a subquery and the query around it, written out: the engine's joins on it lose rows
-/// with NULL.
+/// IS DISTINCT FROM, negated or not, between a subquery and the query around it, written out: the engine's joins on it
+/// lose rows with NULL.
 fn without_distinct(predicate: Expr) -> Result<Expr> {
     let written = predicate.transform_up(|expr| {
         let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return Ok(Transformed::no(expr)) };

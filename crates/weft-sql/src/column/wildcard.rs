@@ -5,7 +5,7 @@
 //! ```
 //!
 //! 1. The joined columns come first, each once, then the rest of the left side, then the rest of the right side.
-//! 2. The joins themselves are written out in [`using`](super::using), where all columns of FROM are known. Where they
+//! 2. The joins themselves are written out in [`using`], where all columns of FROM are known. Where they
 //!    are not, the planner takes a joined column from the left side: RIGHT and FULL joins are refused then.
 
 use std::ops::ControlFlow;

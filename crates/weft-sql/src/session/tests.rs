@@ -79,6 +79,37 @@ pub(super) fn code(session: &mut Session, sql: &str) -> Code {
     }
 }
 
+/// A parameter has the type of what it stands beside, but not its scale.
+#[test]
+fn parameters_beside_numerics_keep_their_digits() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    s.execute("CREATE TABLE n (n numeric(10,2) PRIMARY KEY, m numeric); INSERT INTO n VALUES (0.02, 0.015), (1.5, 1)")
+        .unwrap();
+    for engine in ["auto", "column"] {
+        tag(&mut s, &format!("SET engine = {engine}"));
+        for (sql, expected) in [
+            ("SELECT n FROM n WHERE n = $1", ""),
+            ("SELECT n FROM n WHERE m IN (1.5, $1)", "0.02"),
+            ("SELECT n + $1 FROM n ORDER BY 1", "0.035 1.515"),
+            ("SELECT CASE WHEN n > 1 THEN 1.5 ELSE $1 END FROM n ORDER BY 1", "0.015 1.5"),
+            ("SELECT * FROM (VALUES (1.5), ($1)) v (x) ORDER BY x", "0.015 1.5"),
+            ("SELECT CAST($1 AS numeric(10,2))", "0.02"),
+        ] {
+            if engine == "column" && !sql.contains("FROM") {
+                continue;
+            }
+            let prepared = s.prepare(sql).unwrap();
+            let outcome = s.execute_prepared(&prepared, &[Value::Text("0.015".into())]).unwrap();
+            assert_eq!(show(&outcome), expected, "{sql} by {engine}");
+        }
+    }
+    tag(&mut s, "SET engine = auto");
+    let insert = s.prepare("INSERT INTO n VALUES (3, 1.5), (4, $1) RETURNING replace(m::text, 'x', 'y')").unwrap();
+    let outcome = s.execute_prepared(&insert, &[Value::Text("0.015".into())]).unwrap();
+    assert_eq!(show(&outcome), "1.5 0.015");
+}
+
 #[test]
 fn rows_are_written_and_read_by_key() {
     let fixture = fixture();
