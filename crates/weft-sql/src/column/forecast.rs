@@ -67,6 +67,9 @@ pub(super) fn expected(plan: &Arc<dyn ExecutionPlan>, cores: usize, memory_bytes
     Expected { forecast: Arc::new(PlanForecast::new(stages)), is_observed }
 }
 
+/// The LIMIT that leaves nothing out: it keeps conditions from being pushed below.
+const ALL_ROWS: usize = i64::MAX as usize;
+
 /// Ends a query that ran to its end, and tells what its operators took.
 pub(super) fn learn(run: QueryRun, plan: &Arc<dyn ExecutionPlan>) {
     let forecast = Arc::clone(run.plan());
@@ -74,7 +77,8 @@ pub(super) fn learn(run: QueryRun, plan: &Arc<dyn ExecutionPlan>) {
     let mut learned = Vec::with_capacity(forecast.stages().len());
     let mut stops_early = false;
     walk(plan, &mut |node| {
-        stops_early |= node.fetch().is_some() && kind_of(node.as_ref()) != Some(OperatorKind::Sort);
+        stops_early |=
+            node.fetch().is_some_and(|rows| rows < ALL_ROWS) && kind_of(node.as_ref()) != Some(OperatorKind::Sort);
         let Some(kind) = kind_of(node.as_ref()) else { return };
         let Some(stage) = stages.next().filter(|stage| stage.kind == kind) else { return };
         let Some(actual_us) = actual_us(node.as_ref()) else { return };

@@ -112,8 +112,26 @@ impl VisitorMut for Rewriter {
 }
 
 impl Rewriter {
+    /// Constants have PostgreSQL's types where these are the types of results; whether the expression is such a place.
+    fn typed(&self, expr: &mut Expr) -> bool {
+        match expr {
+            // The planner looks for what is in an array in the innermost query only.
+            Expr::Array(array) if self.depth > 1 && array.elem.iter().any(|of| !matches!(of, Expr::Value(_))) => {
+                let elements = std::mem::take(&mut array.elem);
+                *expr = call(ARRAY_OF, elements.into_iter().map(integer).collect());
+            }
+            Expr::Function(function) if takes_elements(&function.name.to_string()) => type_elements(function),
+            Expr::Case { conditions, else_result, .. } => {
+                conditions.iter_mut().for_each(|branch| type_integer(&mut branch.result));
+                else_result.iter_mut().for_each(|result| type_integer(result));
+            }
+            _ => return false,
+        }
+        true
+    }
+
     fn expr(&mut self, expr: &mut Expr) -> Result<()> {
-        if written_or_refused(expr)? {
+        if written_or_refused(expr)? || self.typed(expr) {
             return Ok(());
         }
         match expr {
@@ -151,16 +169,6 @@ impl Rewriter {
                 *expr = call("timezone", vec![(**time_zone).clone(), (**timestamp).clone()]);
             }
             Expr::Extract { field, expr: of, .. } => *expr = extract(field, of),
-            // The planner looks for what is in an array in the innermost query only.
-            Expr::Array(array) if self.depth > 1 && array.elem.iter().any(|of| !matches!(of, Expr::Value(_))) => {
-                let elements = std::mem::take(&mut array.elem);
-                *expr = call(ARRAY_OF, elements.into_iter().map(integer).collect());
-            }
-            Expr::Function(function) if takes_elements(&function.name.to_string()) => type_elements(function),
-            Expr::Case { conditions, else_result, .. } => {
-                conditions.iter_mut().for_each(|branch| type_integer(&mut branch.result));
-                else_result.iter_mut().for_each(|result| type_integer(result));
-            }
             Expr::Function(function) if present(function).is_some() => {
                 if let Some(data_type) = present(function) {
                     let expr_now = Box::new(call("now", Vec::new()));

@@ -28,6 +28,7 @@ use super::error::wrap;
 use super::operators::operand_type;
 use super::routines::cast_to;
 use super::types::{field_of, field_type};
+use crate::expr::open;
 
 /// The digits after the point that the engine gives a column of VALUES where numerics meet floats: (real, double).
 const FLOAT_SCALES: (i8, i8) = (7, 15);
@@ -61,7 +62,15 @@ fn told(expr: Expr, changed: bool) -> Transformed<Expr> {
 /// Whether something was cast.
 fn unify(what: &str, values: Vec<&mut Expr>, schema: &DFSchema, local: &Local) -> Result<bool> {
     let types: Vec<Option<DataType>> = values.iter().map(|value| type_given(value, schema)).collect();
-    let Some(common) = common(what, &types)? else { return Ok(false) };
+    let Some(mut common) = common(what, &types)? else { return Ok(false) };
+    let is_text = |value: &Expr| {
+        matches!(value, Expr::Placeholder(_) | Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _))
+    };
+    let is_numeric = matches!(common, DataType::Numeric { .. });
+    if is_numeric && values.iter().zip(&types).any(|(value, given)| given.is_none() && is_text(value)) {
+        // It may have more digits than the numerics beside it.
+        common = open(common);
+    }
     let mut changed = false;
     for (value, given) in values.into_iter().zip(types) {
         if let Some(made) = brought(value, given, common, local)? {

@@ -3,7 +3,7 @@ use weft_format::{Code, DataType, Error, Value};
 
 use super::*;
 use crate::parse::parse_expression;
-use crate::text::print;
+use crate::text::{NUMERIC_DEFAULT, print};
 
 const ROW: &[(&str, DataType)] = &[
     ("i", DataType::Integer),
@@ -162,7 +162,7 @@ fn parameters_take_the_other_side_s_type() {
     let mut binder = Binder::new("");
     let tree = parse_expression("$1 = b AND n > $2 AND t LIKE $3 AND d IN ($4) AND $1 + 1 > $5").unwrap();
     binder.bind_condition(&tree, &scope).unwrap();
-    let numeric = DataType::Numeric { precision: 10, scale: 2 };
+    let numeric = NUMERIC_DEFAULT;
     assert_eq!(binder.param_types(), [DataType::BigInt, numeric, DataType::Text, DataType::Date, DataType::BigInt]);
 }
 

@@ -49,7 +49,8 @@ fn fill(session: &mut Session) {
          a int[]) \
          WITH (row_table_bytes = 4096, column_table_bytes = 4096, bucket_bytes = 8192, granularity_bytes = 32768)",
         "INSERT INTO t SELECT g, g::bigint * 1000000007, g % 7, g % 5, g / 3.0, g % 9, g * 1.25, 'x' || g % 11, \
-         'v' || g % 3, 'c' || g % 4, date '2020-01-01' + g % 400, timestamp '2020-01-01 00:00' + g * interval '1 hour', \
+         'v' || g % 3, 'c' || g % 4, date '2020-01-01' + g % 400, \
+         timestamp '2020-01-01 00:00' + g * interval '1 hour', \
          timestamptz '2020-01-01 00:00+00' + g * interval '1 hour', \
          ('00000000-0000-0000-0000-0000000000' || lpad((g % 90)::text, 2, '0'))::uuid, g % 2 = 0, \
          ('y' || g % 3)::bytea, ARRAY[g % 3, g % 4] FROM generate_series(1, 800) AS s(g)",
@@ -78,7 +79,6 @@ const OPEN: &[(&str, &[&str])] = &[
     ("SELECT sum(i * $1) FROM t WHERE k < $2", &["2|10", "-3|900", "~|7", "5|~", "2147483647|100"]),
     ("SELECT count(*) FROM t WHERE NOT (i > $1)", &["3", "-1", "9", "~"]),
     ("SELECT count(*) FROM t WHERE i + $1 > k", &["5", "100", "~", "-7", "2147483647"]),
-    ("SELECT k FROM t WHERE n = $1 ORDER BY k LIMIT 5", &["12.50", "0.00", "125", "~", "12.504"]),
     ("SELECT count(*) FROM t WHERE f > $1 AND r <= $2", &["10|5", "1e300|1", "NaN|3", "~|1", "-5|8"]),
     ("SELECT count(*) FROM t WHERE s = $1", &["3", "4", "~", "0"]),
     ("SELECT count(*) FROM t WHERE d >= $1 AND d < $2", &["2020-02-01|2020-03-01", "2021-01-01|2022-01-01", "~|~"]),
@@ -109,6 +109,7 @@ const OPEN: &[(&str, &[&str])] = &[
 
 /// Statements that depend on the values of some parameters, on the clock, or on more than the kept plan knows.
 const CLOSED: &[(&str, &[&str])] = &[
+    ("SELECT k FROM t WHERE n = $1 ORDER BY k LIMIT 5", &["12.50", "0.00", "125", "~", "12.504"]),
     ("SELECT count(*) FROM t WHERE k > $1::bigint", &["5", "790", "2147483647", "3000000000", "-3000000000", "~"]),
     ("SELECT count(*) FROM t WHERE $1::bigint <= s", &["1", "4", "40000", "-40000", "~"]),
     ("SELECT k FROM t WHERE i = $1 ORDER BY k LIMIT $2 OFFSET $3", &["3|2|0", "3|3|1", "5|2|0", "3|~|~", "0|0|0"]),

@@ -281,7 +281,7 @@ fn parameters_take_the_types_of_their_places() {
     let mut s = fixture.db.session();
     tag(&mut s, "CREATE TABLE t (id bigint PRIMARY KEY, p numeric(8,2), d date, f float8)");
     let insert = s.prepare("INSERT INTO t VALUES ($1, $2, $3, $4) RETURNING *").unwrap();
-    let numeric = DataType::Numeric { precision: 8, scale: 2 };
+    let numeric = weft_expr::text::NUMERIC_DEFAULT;
     assert_eq!(insert.param_types(), [DataType::BigInt, numeric, DataType::Date, DataType::DoublePrecision]);
     let text = |text: &str| Value::Text(text.into());
     let params = [Value::Int(1), text("1.255"), text("2013-05-06"), Value::Int(2)];
