@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_nearest_float_is_that_of_the_text() {
-        assert_eq!(double(116_666_666_666_666_667, 16), 11.666_666_666_666_666_7);
+        assert_eq!(double(116_666_666_666_666_667, 16), "11.6666666666666667".parse::<f64>().unwrap());
         let mut number: i128 = 1;
         for step in 0..4000_u32 {
             number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(i128::from(step)) % 10_i128.pow(38);
