@@ -20,7 +20,7 @@ pub const EXPLAINED: &[Explained] = &[
         told: "the type of a result column that is varchar",
         applies: |_, expected, found| {
             let both = types_of(expected).zip(types_of(found));
-            rows_are_equal(expected, found)
+            rows_are_equal(&as_numbers(expected), &as_numbers(found))
                 && both.is_some_and(|(expected, found)| {
                     expected.iter().zip(found).all(|pair| {
                         matches!(pair, (a, b) if a == b)
@@ -64,6 +64,14 @@ pub const EXPLAINED: &[Explained] = &[
         applies: |_, expected, found| {
             let is_error = matches!(expected, Answer::Error { code, .. } if code.starts_with("22"));
             is_error && matches!(found, Answer::Rows { rows, .. } if rows.is_empty())
+        },
+    },
+    Explained {
+        name: "conditions in another order",
+        told: "an error of a condition beside another that is false",
+        applies: |case, expected, found| {
+            let is_error = matches!(found, Answer::Error { code, .. } if matches!(code.as_str(), "22003" | "22012"));
+            is_error && matches!(expected, Answer::Rows { .. }) && case.script().contains(" AND ")
         },
     },
     Explained {
@@ -130,7 +138,7 @@ fn as_numbers(answer: &Answer) -> Answer {
     let mut answer = answer.clone();
     if let Answer::Rows { rows, .. } = &mut answer {
         for text in rows.iter_mut().flatten().flatten().filter(|text| text.parse::<f64>().is_ok()) {
-            *text = shown("numeric", text);
+            *text = if text.parse() == Ok(0.0) { "0".to_owned() } else { shown("numeric", text) };
         }
     }
     answer

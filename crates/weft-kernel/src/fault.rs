@@ -92,6 +92,7 @@ faults! {
     ForgetBuildingCut "The log goes that an index under construction has not in files.";
     ListBuiltEarly "A job lists what an index was built from before the commit that names it.";
     FreezeAgain "Short row memory makes every table freeze at each look, whatever has the memory.";
+    HouseStopsAtError "While the log cannot be cut no memory is given back.";
     FreezeAlways "A long log makes every table freeze, whatever holds it.";
     IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
     IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";

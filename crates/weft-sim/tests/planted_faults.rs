@@ -27,8 +27,8 @@ const ISOLATION_SEEDS: u64 = 100;
 /// value that was tested too early, weft-tables' of the account and of troubles those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     use Fault::{
-        CutUnfed, ForgetFooterCharge, ForgetGivenUp, ForgetUnopened, FreezeAgain, KeepIdleHandles, NoPause,
-        OfferDamaged, PoisonOnJobError, QuarantineAtOnce, ReadOnce, StopAtInstall, SwitchUnguarded,
+        CutUnfed, ForgetFooterCharge, ForgetGivenUp, ForgetUnopened, FreezeAgain, HouseStopsAtError, KeepIdleHandles,
+        NoPause, OfferDamaged, PoisonOnJobError, QuarantineAtOnce, ReadOnce, StopAtInstall, SwitchUnguarded,
         UniqueBeforeFollowed,
     };
     let of_troubles = [
@@ -43,6 +43,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         ForgetUnopened,
         QuarantineAtOnce,
         KeepIdleHandles,
+        HouseStopsAtError,
     ];
     fault.name().starts_with("Index")
         || matches!(fault, ForgetFooterCharge | FreezeAgain | UniqueBeforeFollowed)

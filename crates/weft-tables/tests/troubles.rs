@@ -444,6 +444,44 @@ fn a_commit_that_cannot_be_installed_is_the_trouble_of_its_table() {
     });
 }
 
+#[test]
+fn memory_is_given_back_while_the_log_cannot_be_cut() {
+    const TABLES: usize = 16;
+    let simulation = machine(14);
+    let options = EngineOptions {
+        row_memory_bytes: 2 << 20,
+        row_table_bytes: 256 << 10,
+        checkpoint_log_bytes: 1 << 16,
+        ..by_hand()
+    };
+    run(&simulation, options, |simulation, _, engine| {
+        let names: Vec<String> = (0..TABLES).map(|number| format!("t{number}")).collect();
+        names.iter().for_each(|name| create(&engine, name, false));
+        engine.checkpoint().unwrap();
+        simulation.faults().refuse_removals("log-");
+        let is_short = || {
+            let status = engine.status();
+            status.row_memory_bytes > status.row_memory_limit_bytes / 4 * 3
+        };
+        for times in 0..3 {
+            let mut keys = 0..;
+            while !is_short() {
+                let from = keys.next().unwrap() * 50;
+                names.iter().for_each(|name| put(&engine, name, from..from + 50, times).unwrap());
+            }
+            engine.run_jobs().unwrap();
+            engine.run_jobs().unwrap();
+            assert!(!is_short(), "{} bytes of row memory", engine.status().row_memory_bytes);
+        }
+        let trouble = engine.house_trouble().unwrap();
+        assert!(trouble.error.contains("log-"), "{}", trouble.error);
+        simulation.faults().clear();
+        engine.checkpoint().unwrap();
+        assert_eq!(get(&engine, "t3", 49).unwrap(), Some(2));
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+}
+
 /// The faults of this file's subject, each in a process of its own, and the tests that must fail with them.
 #[cfg(feature = "faults")]
 #[test]
@@ -460,6 +498,7 @@ fn planted_faults_are_caught() {
         ("ForgetUnopened", "files_back::an_index_has_the_rows_of_the_time_when_it_was_not_there"),
         ("QuarantineAtOnce", "quarantine::files_that_cannot_be_read_for_another_reason_stay"),
         ("QuarantineAtOnce", "quarantine::files_that_cannot_be_read_for_a_moment_stay"),
+        ("HouseStopsAtError", "memory_is_given_back_while_the_log_cannot_be_cut"),
         ("KeepIdleHandles", "handles::handles_that_others_have_stop_no_commit"),
         ("SwitchUnguarded", "panics::a_panic_between_the_edit_and_the_switch_stops_the_engine"),
     ];

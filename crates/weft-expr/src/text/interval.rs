@@ -48,7 +48,14 @@ struct Sum<'a> {
     months: i64,
     days: i64,
     micros: i128,
+    /// The fields that were written, a bit for each.
+    seen: u16,
 }
+
+/// The fields of seconds and parts of them.
+const SECONDS: u16 = 0b111;
+/// The fields of a time of day.
+const TIME: u16 = 0b1_1111;
 
 /// A unit and how many of the field below it make one.
 #[derive(Clone, Copy)]
@@ -56,6 +63,26 @@ enum Unit {
     Months(i64),
     Days(i64),
     Micros(i64),
+}
+
+impl Unit {
+    /// The bit of its field.
+    fn field(self) -> u16 {
+        match self {
+            Unit::Micros(1) => 1,
+            Unit::Micros(1000) => 1 << 1,
+            Unit::Micros(SECOND_MICROS) => 1 << 2,
+            Unit::Micros(micros) if micros == 60 * SECOND_MICROS => 1 << 3,
+            Unit::Micros(_) => 1 << 4,
+            Unit::Days(1) => 1 << 5,
+            Unit::Days(_) => 1 << 6,
+            Unit::Months(1) => 1 << 7,
+            Unit::Months(12) => 1 << 8,
+            Unit::Months(120) => 1 << 9,
+            Unit::Months(1200) => 1 << 10,
+            Unit::Months(_) => 1 << 11,
+        }
+    }
 }
 
 impl Sum<'_> {
@@ -77,6 +104,15 @@ impl Sum<'_> {
         let days = i32::try_from(self.days).map_err(|_| self.out_of_range())?;
         let micros = i64::try_from(self.micros).map_err(|_| self.out_of_range())?;
         Ok(Interval { months, days, micros })
+    }
+
+    /// An error if some of these fields were there before.
+    fn once(&mut self, fields: u16) -> Result<()> {
+        if self.seen & fields != 0 {
+            return Err(self.invalid());
+        }
+        self.seen |= fields;
+        Ok(())
     }
 
     /// Adds a number of units: its whole part to the unit's field, the fraction to the fields below.
@@ -137,19 +173,28 @@ impl Sum<'_> {
             }
             found = true;
             if word.contains(':') {
+                self.once(TIME)?;
                 self.time(word)?;
             } else if let Some((years, months)) = year_month(word) {
+                self.once(Unit::Months(1).field())?;
                 let (negative, years) = sign(years);
                 let signed = |digits: &str| if negative { format!("-{digits}") } else { digits.to_owned() };
                 self.add(&signed(years), Unit::Months(12))?;
                 self.add(&signed(months), Unit::Months(1))?;
             } else if let Some(unit) = next.and_then(unit) {
+                let is_fraction = matches!(unit, Unit::Micros(SECOND_MICROS)) && word.contains('.');
+                self.once(if is_fraction { SECONDS } else { unit.field() })?;
                 self.add(word, unit)?;
                 at += 1;
             } else {
-                // A number without a unit: days before a time, else seconds.
+                // A number without a unit: days before a time, else seconds, and the last.
                 let is_day = next.is_some_and(|next| next.contains(':'));
-                self.add(word, if is_day { Unit::Days(1) } else { Unit::Micros(SECOND_MICROS) })?;
+                if !is_day && next.is_some() {
+                    return Err(self.invalid());
+                }
+                let unit = if is_day { Unit::Days(1) } else { Unit::Micros(SECOND_MICROS) };
+                self.once(unit.field())?;
+                self.add(word, unit)?;
             }
         }
         if found { Ok(()) } else { Err(self.invalid()) }

@@ -155,6 +155,11 @@ pub fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
 
 /// `numeric field overflow`, with what the type can hold.
 pub fn decimal_overflow(precision: u8, scale: u8) -> Error {
+    if NUMERIC_DEFAULT == (DataType::Numeric { precision, scale }) {
+        // It is no type that somebody has chosen.
+        let message = "numeric without a precision holds 28 digits before the point";
+        return Error::new(Code::FeatureNotSupported, message).hint("cast to double precision");
+    }
     Error::new(
         Code::NumericOutOfRange,
         format!("numeric field overflow: a value does not fit numeric({precision},{scale})"),

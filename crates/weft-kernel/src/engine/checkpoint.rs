@@ -183,31 +183,42 @@ impl Core {
     /// What is due between jobs; true when there may be more jobs now.
     pub(super) fn keep_house(&self, ran: Ran) -> bool {
         let Some(_one) = self.checkpointing.try_lock() else { return false };
-        if self.runner.house_rests(self) {
+        if self.poison.check().is_err() {
             return false;
         }
-        let kept = self.keep_house_locked(ran);
-        let error = kept.as_ref().err();
-        if error.is_some_and(|error| error.code() == Code::Poisoned) {
+        if !self.runner.house_rests(self) {
+            let tidied = self.tidy(ran);
+            let error = tidied.err();
+            if error.as_ref().is_some_and(|error| error.code() == Code::Poisoned) {
+                return false;
+            }
+            self.runner.note_house(self, error.as_ref());
+        }
+        // Memory is given back whatever the disk refuses beside it: else nobody could write any more.
+        if matches!(ran, Ran::Job | Ran::Busy) || self.runner.house_rests(self) && active(Fault::HouseStopsAtError) {
             return false;
         }
-        self.runner.note_house(self, error);
-        kept.unwrap_or(false)
+        // What was told to wait is looked at when there is room, or when a freeze rings.
+        self.freeze_due() && ran == Ran::Nothing && self.runner.has_work(self)
     }
 
-    fn keep_house_locked(&self, ran: Ran) -> Result<bool> {
-        self.poison.check()?;
+    /// What the manifest and the log no longer need goes.
+    fn tidy(&self, ran: Ran) -> Result<()> {
         self.remove_dropped()?;
         let log_limit = self.options.checkpoint_log_bytes;
-        let log_bytes = self.log.bytes();
-        if ran != Ran::Busy && log_bytes > log_limit / 2 {
+        if ran != Ran::Busy && self.log.bytes() > log_limit / 2 {
             self.cut_log()?;
         }
-        if matches!(ran, Ran::Job | Ran::Busy) {
-            return Ok(false);
+        if !matches!(ran, Ran::Job | Ran::Busy) && self.log.bytes() > log_limit {
+            self.write_catalog()?;
         }
+        Ok(())
+    }
+
+    /// Freezes what holds the log beyond its limit, or everything when memory is short; whether it did.
+    fn freeze_due(&self) -> bool {
         let is_short = self.is_memory_short_again();
-        if self.log.bytes() > log_limit {
+        if self.log.bytes() > self.options.checkpoint_log_bytes {
             // Row tables that fill slowly hold the whole log: make those convert that hold its beginning. When it would
             // not go with everything in files, something else has it: a backup, a transaction that is not decided.
             let published = self.timeline.published();
@@ -217,14 +228,16 @@ impl Core {
             } else if !is_held {
                 self.freeze_where(|cut| cut < published && !self.log.can_truncate(cut));
             }
-            self.write_catalog()?;
-        } else if is_short {
-            self.freeze_all();
-        } else {
-            return Ok(false);
+            // A log that cannot be cut says nothing of memory.
+            if is_short {
+                self.freeze_all();
+            }
+            return true;
         }
-        // What was told to wait is looked at when there is room, or when a freeze rings.
-        Ok(ran == Ran::Nothing && self.runner.has_work(self))
+        if is_short {
+            self.freeze_all();
+        }
+        is_short
     }
 }
 

@@ -20,13 +20,15 @@ use datafusion::logical_expr::logical_plan::{Subquery, SubqueryAlias};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
+use super::lifted::told_apart;
 use super::names::MARKER;
 
 type Names = HashMap<TableReference, TableReference>;
 
-/// The expression with its outermost subqueries kept apart from the relations of a schema.
+/// The expression with its outermost subqueries kept apart from the relations of a schema, and with names of their own
+/// for the columns that will be lifted out of them.
 pub(super) fn kept_apart(expr: Expr, outer: &DFSchema, made: &Cell<u32>) -> Result<Expr> {
-    let apart = |subquery: Subquery| subquery_apart(subquery, outer, made);
+    let apart = |subquery: Subquery| told_apart(subquery_apart(subquery, outer, made)?, made);
     Ok(match expr {
         Expr::Exists(Exists { subquery, negated }) => Expr::Exists(Exists { subquery: apart(subquery)?, negated }),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {

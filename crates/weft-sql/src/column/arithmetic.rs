@@ -15,7 +15,8 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, Primitiv
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
 use arrow::error::ArrowError;
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -79,6 +80,16 @@ impl ScalarUDFImpl for Checked {
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         Ok(Arc::new(Field::new(self.name(), args.arg_fields[0].data_type().clone(), nullable)))
+    }
+
+    /// Of a constant NULL nothing is computed of a row: not the other operand either, which may fail.
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let is_null = |arg: &Expr| matches!(arg, Expr::Literal(value, _) if value.is_null());
+        if !args.iter().any(is_null) || !args.iter().any(Expr::any_column_refs) {
+            return Ok(ExprSimplifyResult::Original(args));
+        }
+        let data_type = info.get_data_type(&args[0])?;
+        Ok(ExprSimplifyResult::Simplified(Expr::Literal(ScalarValue::try_from(&data_type)?, None)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -21,7 +21,7 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::{merge_schema, split_conjunction};
-use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan};
+use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, Operator};
 use weft_format::{Code, Error};
 
 use super::error::wrap;
@@ -54,6 +54,25 @@ pub(super) fn is_volatile(plan: &LogicalPlan) -> bool {
     });
     walked.expect("the search does not fail");
     found
+}
+
+/// Whether rows are grouped whose conditions on the outer query are not all equalities: the engine lifts the
+/// conditions, and groups by their columns too, of which rows of one group may have several values.
+pub(super) fn has_split_groups(plan: &LogicalPlan) -> bool {
+    let is_equality = |part: &Expr| match part {
+        part if !part.contains_outer() => true,
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            left.contains_outer() != right.contains_outer()
+        }
+        _ => false,
+    };
+    let is_split = |node: &LogicalPlan| match node {
+        LogicalPlan::Filter(filter) => !split_conjunction(&filter.predicate).into_iter().all(is_equality),
+        _ => false,
+    };
+    let groups = matches!(plan, LogicalPlan::Aggregate(_));
+    groups && plan.exists(|node| Ok(is_split(node))).expect("the search does not fail")
+        || plan.inputs().into_iter().any(has_split_groups)
 }
 
 /// The subquery of an expression that is one.

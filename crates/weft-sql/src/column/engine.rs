@@ -33,7 +33,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
 use super::collected::{Collected, Purpose};
-use super::error::{unwrap, unwrap_planned};
+use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
 use super::forecast::{Expected, expected};
 use super::gather::gather;
 use super::held::counted;
@@ -41,6 +41,7 @@ use super::local::{reads_session, state_for};
 use super::names::{check_query, name_columns, shown};
 use super::output::Converter;
 use super::provider::{PlanningContext, scanned_tables};
+use super::reach::is_in_reach;
 use super::rewrite::rewrite;
 use super::scan::Execution;
 use super::semantics::typed_params;
@@ -135,14 +136,21 @@ impl ColumnEngine {
             let state = Arc::new(state_for(&self.state, local));
             let context = PlanningContext::new(&state, tables, target);
             let asked = parameters_of(&query);
+            let wrong = |error: DataFusionError| match missing_relation(&error) {
+                Some(name) if is_in_reach(&query, name) => too_far(),
+                _ => unwrap(error, text),
+            };
             let planned = |query: Query| {
                 SqlToRel::new_with_options(&context, parser_options())
                     .sql_statement_to_plan(Statement::Query(Box::new(query)))
-                    .map_err(|error| unwrap(error, text))
+                    .map_err(wrong)
             };
             let mut plan = planned(query.clone())?;
-            if asked > 0 && open_numerics(&mut query, &parameters(&plan).map_err(|error| unwrap(error, text))?)? {
-                plan = planned(query)?;
+            if asked > 0 {
+                let mut opened = query.clone();
+                if open_numerics(&mut opened, &parameters(&plan).map_err(|error| unwrap(error, text))?)? {
+                    plan = planned(opened)?;
+                }
             }
             let reads_views = context.reads_views();
             let used = context.into_used();

@@ -11,7 +11,7 @@
 //!    statement's fault and has a code of class 22 or 42.
 
 use arrow::error::ArrowError;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use weft_format::{Code, Error};
 
 use super::names::MARKER;
@@ -38,6 +38,30 @@ pub(crate) fn unwrap_planned(error: DataFusionError, text: &str) -> Error {
         Code::UndefinedColumn | Code::UndefinedTable | Code::AmbiguousColumn => lost_subquery(),
         _ => error,
     }
+}
+
+/// The relation that an error says is missing.
+pub(super) fn missing_relation(error: &DataFusionError) -> Option<&str> {
+    match error.find_root() {
+        DataFusionError::SchemaError(inner, _) => match &**inner {
+            SchemaError::FieldNotFound { field, valid_fields } => missing_table(field, valid_fields),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The table of a column, if none of the columns that are there is of it.
+fn missing_table<'a>(field: &'a Column, known: &[Column]) -> Option<&'a str> {
+    let table = field.relation.as_ref()?.table();
+    let is_there = |known: &Column| known.relation.as_ref().is_some_and(|relation| relation.table() == table);
+    (!known.iter().any(is_there)).then_some(table)
+}
+
+/// A subquery that names what is around the query around it.
+pub(super) fn too_far() -> Error {
+    let message = "a subquery that refers to the outer query is not supported over more than one level";
+    Error::new(Code::FeatureNotSupported, message).hint("write a join")
 }
 
 /// The engine's own messages say what is wrong, not what to do.
@@ -90,7 +114,7 @@ fn convert(error: DataFusionError) -> Error {
         DataFusionError::IoError(error) => Error::io("the query's temporary files", &error),
         DataFusionError::ExecutionJoin(join) if join.is_panic() => Error::internal(format!("a query panicked: {join}")),
         DataFusionError::ExecutionJoin(join) => Error::internal(format!("a query task ended early: {join}")),
-        DataFusionError::Internal(message) => Error::internal(message),
+        DataFusionError::Internal(message) => internal(&message),
         DataFusionError::Plan(message) => plan(&message),
         other => by_text(&other.to_string()),
     }
@@ -107,7 +131,7 @@ fn by_reference(error: &DataFusionError) -> Error {
         DataFusionError::Shared(inner) => by_reference(inner),
         DataFusionError::SchemaError(inner, _) => schema(inner),
         DataFusionError::ResourcesExhausted(message) => Error::new(Code::OutOfMemory, message.clone()),
-        DataFusionError::Internal(message) => Error::internal(message.clone()),
+        DataFusionError::Internal(message) => internal(message),
         DataFusionError::Plan(message) => plan(message),
         other => by_text(&other.to_string()),
     }
@@ -129,6 +153,16 @@ fn arrow(error: ArrowError) -> Error {
     }
 }
 
+/// What the engine takes for its own fault; some of it is a plan that it does not know.
+fn internal(message: &str) -> Error {
+    let unplanned = ["Ordering direction required for DISTINCT", "Physical input schema should be the same"];
+    if unplanned.iter().any(|words| message.contains(words)) {
+        not_implemented(message)
+    } else {
+        Error::internal(message)
+    }
+}
+
 fn out_of_range(message: &str) -> Error {
     Error::new(Code::NumericOutOfRange, format!("a number is out of range of its type: {message}"))
 }
@@ -141,10 +175,8 @@ fn schema(error: &SchemaError) -> Error {
             if name.contains(MARKER) || name.contains("__correlated_sq") || name.contains("__scalar_sq") {
                 return lost_subquery();
             }
-            if let Some(table) = &field.relation
-                && !valid_fields.iter().any(|known| known.relation.as_ref().is_some_and(|r| r.table() == table.table()))
-            {
-                let message = format!("missing FROM-clause entry for table \"{}\"", table.table());
+            if let Some(table) = missing_table(field, valid_fields) {
+                let message = format!("missing FROM-clause entry for table \"{table}\"");
                 return Error::new(Code::UndefinedTable, message);
             }
             let error = Error::new(Code::UndefinedColumn, format!("column \"{name}\" does not exist"));
@@ -166,7 +198,8 @@ fn schema(error: &SchemaError) -> Error {
             Error::new(Code::FeatureNotSupported, message).hint("cast in a subquery, and aggregate what it gives")
         }
         SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
-            Error::new(Code::AmbiguousColumn, format!("column \"{name}\" comes up twice")).hint("give one an alias")
+            let message = format!("column \"{name}\" twice in one place is not supported");
+            Error::new(Code::FeatureNotSupported, message).hint("name it once, or give one an alias in a subquery")
         }
     }
 }
@@ -189,12 +222,21 @@ fn plan(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
     // What the engine's own rules cannot plan.
-    let unplanned =
-        ["does not satisfy order requirements", "require unique expression names", "a mixed of outer references"];
+    let unplanned = [
+        "does not satisfy order requirements",
+        "require unique expression names",
+        "a mixed of outer references",
+        "window schema has wrong number of fields",
+        "filter clause can only be used with aggregate window functions",
+    ];
     if unplanned.iter().any(|words| has(words)) {
         return not_implemented(message);
     }
-    let lost = ["correlated scalar subquery can only be used", "single expression required"];
+    let lost = [
+        "correlated scalar subquery can only be used",
+        "correlated scalar subquery must be aggregated",
+        "single expression required",
+    ];
     if lost.iter().any(|words| has(words)) {
         return lost_subquery();
     }
@@ -275,7 +317,16 @@ fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
     let read = quoted(message);
-    let code = if has("this feature is not implemented") || has("order by expressions must appear in argument list") {
+    let unplanned = [
+        "this feature is not implemented",
+        "order by expressions must appear in argument list",
+        "expects partition by expression to be ordered",
+        "filter clause can only be used with aggregate window functions",
+        "correlated scalar subquery must be aggregated",
+        "can't compare arrays of different types",
+        "window schema has wrong number of fields",
+    ];
+    let code = if unplanned.iter().any(|words| has(words)) {
         return not_implemented(message);
     } else if has("divide by zero") || has("division by zero") {
         return Error::new(Code::DivisionByZero, "division by zero");

@@ -33,7 +33,9 @@ use datafusion::logical_expr::{
 use weft_format::{Code, DataType, Error};
 
 use super::apart::kept_apart;
-use super::correlation::{Asked, check, has_subquery, is_correlated, is_volatile, refused, subquery_of};
+use super::correlation::{
+    Asked, check, has_split_groups, has_subquery, is_correlated, is_volatile, refused, subquery_of,
+};
 use super::error::wrap;
 use super::extremes::{max, min};
 use super::functions::{Maybe, OneRow};
@@ -378,6 +380,9 @@ pub(super) fn nullable(of: Subquery) -> Expr {
 fn scalar(plan: LogicalPlan) -> Result<Expr> {
     let plan = unnamed(&plan)?.0;
     check(&plan, Asked::Value)?;
+    if is_correlated(&plan) && has_split_groups(&plan) {
+        return refused("by other than equality below an aggregate");
+    }
     Ok(nullable(subquery(plan)))
 }
 

@@ -6,6 +6,7 @@
 //!     provider    tables and functions for the planner ── pushdown (WHERE → scan)
 //!     wildcard, using, rewrite    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
+//!     apart, lifted, crossed, repeated, plain    what the planner's rules mix up or lose
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, collected    the memory of queries: shares, what operators do not account for, results
 //!     stream, gather, output    batches of all partitions, in exactly the columns' types
@@ -24,6 +25,7 @@ mod belonging;
 mod collected;
 mod conditions;
 mod correlation;
+mod crossed;
 mod distinct_on;
 mod engine;
 mod error;
@@ -35,6 +37,7 @@ mod gather;
 mod held;
 mod indexed;
 mod lengths;
+mod lifted;
 mod local;
 mod membership;
 mod names;
@@ -45,6 +48,8 @@ mod plain;
 mod pool;
 mod provider;
 mod pushdown;
+mod reach;
+mod repeated;
 mod rewrite;
 mod routines;
 mod row_values;
@@ -69,8 +74,8 @@ pub use collected::HeldMemory;
 pub(crate) use collected::{Collected, Purpose, batch_bytes, pieces};
 pub use engine::ColumnEngine;
 pub(crate) use engine::PreparedQuery;
-pub(crate) use names::{MARKER, column_name};
+pub(crate) use names::{MARKER, check_order, column_name};
 pub(crate) use provider::TARGET;
-pub(crate) use rewrite::{compare_op, interval_cast};
+pub(crate) use rewrite::{check_fields, compare_op, interval_cast};
 pub use setup::ColumnOptions;
 pub(crate) use views::is_view;

@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause, ObjectName, Query,
-    Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause, ObjectName,
+    OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
@@ -176,6 +176,35 @@ pub(crate) fn check_query(query: &Query) -> Result<()> {
     }
 }
 
+/// ORDER BY a name that two different result columns have.
+pub(crate) fn check_order(query: &Query) -> Result<()> {
+    let (SetExpr::Select(select), Some(order)) = (&*query.body, &query.order_by) else { return Ok(()) };
+    let OrderByKind::Expressions(keys) = &order.kind else { return Ok(()) };
+    for key in keys {
+        let Expr::Identifier(ident) = &key.expr else { continue };
+        let name = folded(ident);
+        let mut named = select.projection.iter().filter_map(|item| match item {
+            SelectItem::UnnamedExpr(expr) => (column_name(expr) == name).then_some(expr),
+            SelectItem::ExprWithAlias { expr, alias } => (folded(alias) == name).then_some(expr),
+            _ => None,
+        });
+        let Some(first) = named.next() else { continue };
+        if named.any(|other| is_another(first, other)) {
+            let message = format!("ORDER BY \"{name}\" is ambiguous");
+            return Err(Error::new(Code::AmbiguousColumn, message).hint("give the result columns names of their own"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two expressions are surely not the same column: `id` and `t.id` may be.
+fn is_another(a: &Expr, b: &Expr) -> bool {
+    let is_plain = |expr: &Expr| matches!(expr, Expr::Identifier(_));
+    let is_column = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    let may_be_one = is_column(a) && is_column(b) && (is_plain(a) != is_plain(b));
+    a != b && !(may_be_one && name_of(a) == name_of(b))
+}
+
 /// Arguments of aggregates that the planner would take.
 fn check_arguments(call: &Function) -> Result<()> {
     let name = call.name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default();
@@ -221,6 +250,9 @@ impl Visitor for Checker {
             && (fetch.with_ties || fetch.percent)
         {
             return refuse("FETCH with ties or a percentage");
+        }
+        if let Err(error) = check_order(query) {
+            return ControlFlow::Break(error);
         }
         match &*query.body {
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {

@@ -1,22 +1,26 @@
-//! The inputs of a union as plans whose columns are not known to be constant.
+//! The inputs of unions and of outer joins as plans whose columns are not known to be constant.
 //!
 //! ```text
 //!   SELECT date '2024-02-29' AS d, t FROM a UNION ALL SELECT date '2023-03-31', 'x' ORDER BY t, d LIMIT 4
 //!     sorts of the inputs: by t, for d is constant in each ─ merged by t alone: d differs between the inputs
 //! ```
 //!
-//! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ. So
-//! between a union and such an input stands a node that passes batches on and says nothing of them.
+//! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ; and
+//! what is constant on the side of an outer join that may be missing, though it is NULL where it is. So between them
+//! and such an input stands a node that passes batches on and says nothing of them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, JoinType, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
@@ -27,26 +31,45 @@ pub(super) struct PlainInputs;
 impl PhysicalOptimizerRule for PlainInputs {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            if node.downcast_ref::<UnionExec>().is_none() {
+            let is_union = node.downcast_ref::<UnionExec>().is_some();
+            let may_differ = if is_union { vec![true; node.children().len()] } else { may_be_missing(&node) };
+            let is_told = |(input, differs): &(&Arc<dyn ExecutionPlan>, bool)| {
+                *differs && !input.equivalence_properties().constants().is_empty()
+            };
+            if !node.children().into_iter().zip(may_differ.iter().copied()).any(|pair| is_told(&pair)) {
                 return Ok(Transformed::no(node));
             }
-            let has_constants = |input: &Arc<dyn ExecutionPlan>| !input.equivalence_properties().constants().is_empty();
-            if !node.children().into_iter().any(has_constants) {
-                return Ok(Transformed::no(node));
-            }
-            let inputs = node.children().into_iter().cloned();
-            let plain = inputs.map(|input| if has_constants(&input) { PlainExec::over(input) } else { input });
-            UnionExec::try_new(plain.collect()).map(Transformed::yes)
+            let inputs = node.children().into_iter().zip(may_differ);
+            let plain = inputs.map(|pair| match is_told(&pair) {
+                true => PlainExec::over(Arc::clone(pair.0)),
+                false => Arc::clone(pair.0),
+            });
+            let plain = plain.collect();
+            let made = if is_union { UnionExec::try_new(plain)? } else { replace_children_if_necessary(node, plain)? };
+            Ok(Transformed::yes(made))
         })
         .data()
     }
 
     fn name(&self) -> &str {
-        "plain_inputs_of_unions"
+        "plain_inputs"
     }
 
     fn schema_check(&self) -> bool {
         true
+    }
+}
+
+/// Which sides of a join have no row where the other has; empty of what is no join.
+fn may_be_missing(node: &Arc<dyn ExecutionPlan>) -> Vec<bool> {
+    let hash = node.downcast_ref::<HashJoinExec>().map(|join| *join.join_type());
+    let nested = node.downcast_ref::<NestedLoopJoinExec>().map(|join| *join.join_type());
+    let merge = node.downcast_ref::<SortMergeJoinExec>().map(|join| join.join_type());
+    match hash.or(nested).or(merge) {
+        Some(JoinType::Left) => vec![false, true],
+        Some(JoinType::Right) => vec![true, false],
+        Some(JoinType::Full) => vec![true, true],
+        _ => Vec::new(),
     }
 }
 
@@ -90,6 +113,14 @@ impl ExecutionPlan for PlainExec {
 
     fn supports_limit_pushdown(&self) -> bool {
         true
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        Ok(Arc::clone(&inputs[0]))
     }
 
     fn apply_expressions(

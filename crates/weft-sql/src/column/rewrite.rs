@@ -24,9 +24,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
-    Interval, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor,
-    TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
+    GroupByExpr, Ident, Interval, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableFactor, TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, Error, Result};
@@ -199,7 +199,14 @@ impl Rewriter {
 
 /// Functions whose result has the type of their arguments, or of their elements.
 fn takes_elements(name: &str) -> bool {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 16] = [
+        "abs",
+        "array_agg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "max",
+        "min",
         "array_append",
         "array_prepend",
         "array_remove",
@@ -215,6 +222,12 @@ fn takes_elements(name: &str) -> bool {
 
 fn type_elements(function: &mut Function) {
     let FunctionArguments::List(list) = &mut function.args else { return };
+    for clause in &mut list.clauses {
+        if let FunctionArgumentClause::OrderBy(keys) = clause {
+            // The planner takes a number for the place of an argument.
+            keys.iter_mut().for_each(|key| type_integer(&mut key.expr));
+        }
+    }
     for arg in &mut list.args {
         if let FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) = arg {
             type_integer(arg);
@@ -234,9 +247,11 @@ fn integer(expr: Expr) -> Expr {
 }
 
 fn is_integer(expr: &Expr) -> bool {
-    let number = if let Expr::UnaryOp { op: UnaryOperator::Minus, expr } = expr { expr } else { expr };
-    matches!(number, Expr::Value(value)
-        if matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok()))
+    match expr {
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } | Expr::Nested(expr) => is_integer(expr),
+        Expr::Value(value) => matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok()),
+        _ => false,
+    }
 }
 
 /// `mod(a, b)` as an operator.

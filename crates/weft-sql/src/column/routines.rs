@@ -406,8 +406,11 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
         return Ok(None);
     }
     let types = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<_>>>()?;
+    // Seconds since 1970 have more digits than a double.
+    let is_epoch = |field: &Expr| matches!(field, Expr::Literal(ScalarValue::Utf8(Some(name)), _) if name == "epoch");
     if let ("extract", [field, _], [_, of]) = (&*function.name, args, &*types)
-        && let Some(of @ (DataType::TimestampTz | DataType::Interval)) = open_type(of)
+        && let Some(of) = open_type(of)
+        && (matches!(of, DataType::TimestampTz | DataType::Interval) || of == DataType::Timestamp && is_epoch(field))
     {
         return part(field, of, args).map(Some);
     }

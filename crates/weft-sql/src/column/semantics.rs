@@ -35,7 +35,7 @@ use super::nearest::Nearest;
 use super::operators::{is_special, operand_type, with_type};
 use super::routines::{bound, cast_present, cast_to, comparable, is_compared_by_key, is_time, settled, typed_call};
 use super::types::{field_of, field_type, output_type};
-use super::unified::{unified, unified_union, unified_values};
+use super::unified::{unified, unified_sets, unified_union, unified_values};
 use crate::expr::{NUMERIC_DEFAULT, open};
 
 /// Types of constants and sums; runs before type coercion.
@@ -59,6 +59,7 @@ impl AnalyzerRule for PostgresTypes {
         let plan = rewrite_plan(plan.data, true, ours)?;
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Union(union) => unified_union(union),
+            LogicalPlan::Join(join) => unified_sets(join),
             other => other.recompute_schema().map(Transformed::no),
         })?;
         let plan = plan.data;
@@ -67,9 +68,20 @@ impl AnalyzerRule for PostgresTypes {
         }
         let plan = rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Union(union) => unified_union(union),
+            LogicalPlan::Join(join) => unified_sets(join),
             other => other.recompute_schema().map(Transformed::no),
         })?;
         plan.data.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
+    }
+}
+
+/// What a value is put in order by, if that is not the value: floats, whose zeros are equal, and types of ours.
+fn key_of(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    match operand_type(expr, schema)? {
+        DataType::DoublePrecision => Some(binary_expr(expr.clone(), Operator::Plus, lit(0_f64))),
+        DataType::Real => Some(binary_expr(expr.clone(), Operator::Plus, lit(0_f32))),
+        data_type if is_compared_by_key(data_type) => Some(comparable(expr.clone(), data_type)),
+        _ => None,
     }
 }
 
@@ -79,8 +91,8 @@ fn sorted_by_key(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let schema = sort.input.schema();
     let mut changed = false;
     for key in &mut sort.expr {
-        if let Some(data_type) = operand_type(&key.expr, schema).filter(|t| is_compared_by_key(*t)) {
-            key.expr = comparable(key.expr.clone(), data_type);
+        if let Some(made) = key_of(&key.expr, schema) {
+            key.expr = made;
             changed = true;
         }
     }
@@ -97,14 +109,32 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_plan(plan, false, |expr, schema| expr.transform_up(|expr| checked(expr, schema)))
+        let plan = rewrite_plan(plan, false, |expr, schema| expr.transform_up(|expr| checked(expr, schema)))?;
+        if !has_union(&plan)? {
+            return Ok(plan);
+        }
+        // What they say of NULL may have changed.
+        let told = plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Union(union) => unified_union(union),
+            other => other.recompute_schema().map(Transformed::no),
+        })?;
+        Ok(told.data)
     }
 }
 
 fn is_recursive(plan: &LogicalPlan) -> Result<bool> {
+    has_node(plan, |node| matches!(node, LogicalPlan::RecursiveQuery(_)))
+}
+
+fn has_union(plan: &LogicalPlan) -> Result<bool> {
+    has_node(plan, |node| matches!(node, LogicalPlan::Union(_)))
+}
+
+/// Whether a plan, or a subquery in it, has such a node.
+pub(super) fn has_node(plan: &LogicalPlan, is_one: fn(&LogicalPlan) -> bool) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
-        found |= matches!(node, LogicalPlan::RecursiveQuery(_));
+        found |= is_one(node);
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -318,8 +348,8 @@ fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transform
     let mut changed = false;
     for key in &mut params.order_by {
         let Some(data_type) = operand_type(&key.expr, schema) else { continue };
-        if is_compared_by_key(data_type) {
-            key.expr = comparable(key.expr.clone(), data_type);
+        if let Some(made) = key_of(&key.expr, schema) {
+            key.expr = made;
             changed = true;
         }
         let has_range = !matches!(data_type, DataType::Uuid | DataType::Bytea | DataType::Array(_));
@@ -459,6 +489,14 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             None => Transformed::no(Expr::BinaryExpr(binary)),
         },
+        Expr::ScalarFunction(function) if function.func.name() == "nullif" => null_if(function, schema)?,
+        Expr::Case(case) if case.expr.as_ref().is_some_and(|of| !of.is_volatile() && is_floating(of, schema)) => {
+            let Case { expr, when_then_expr, else_expr } = case;
+            let of = expr.unwrap_or_else(|| Box::new(lit(true)));
+            let branches =
+                when_then_expr.into_iter().map(|(when, then)| (Box::new((*of).clone().eq(*when)), then)).collect();
+            Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr }))
+        }
         // As the engine computes them; it says otherwise whether they may be NULL.
         Expr::IsTrue(of) => Transformed::yes(binary_expr(*of, Operator::IsNotDistinctFrom, lit(true))),
         Expr::IsNotTrue(of) => Transformed::yes(binary_expr(*of, Operator::IsDistinctFrom, lit(true))),
@@ -471,6 +509,12 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 let zero = Expr::Literal(ScalarValue::new_zero(&data_type)?, None);
                 let function = Checked::of(Operator::Minus).expect("subtraction has a checked form");
                 Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![zero, *inner])))
+            }
+            // The processor gives NaN a sign, zero has one.
+            Ok(data_type) if data_type.is_floating() => {
+                let minus_one = Expr::Literal(ScalarValue::new_negative_one(&data_type)?, None);
+                let function = Checked::of(Operator::Multiply).expect("multiplication has a checked form");
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![*inner, minus_one])))
             }
             _ => Transformed::no(Expr::Negative(inner)),
         },
@@ -511,6 +555,23 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
+/// NULLIF of floats by `=`: the engine's own tells zeros apart by their sign.
+fn null_if(function: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match &function.args[..] {
+        [a, b] if is_floating(a, schema) && !a.is_volatile() => {
+            let null = Expr::Literal(ScalarValue::try_from(a.get_type(schema)?)?, None);
+            let branch = (Box::new(a.clone().eq(b.clone())), Box::new(null));
+            let otherwise = Some(Box::new(a.clone()));
+            Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: vec![branch], else_expr: otherwise }))
+        }
+        _ => Transformed::no(Expr::ScalarFunction(function)),
+    })
+}
+
+fn is_floating(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|given| given.is_floating())
+}
+
 /// Whether the engine would cast what the session's zone or style decides: timestamps with time zone to others, dates
 /// and timestamps to text and back.
 fn is_of_session(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
@@ -549,10 +610,9 @@ fn is_read(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
 
 /// Whether a cast leaves digits of a numeric out: `n::integer = 0` would become `n = 0`.
 fn is_cut(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
-    let is_rounded = matches!(expr, Expr::ScalarFunction(function) if function.func.name() == "round");
     match (expr.get_type(schema), to) {
-        (Ok(ArrowType::Decimal128(_, scale)), ArrowType::Decimal128(_, to)) => scale > *to && !is_rounded,
-        (Ok(ArrowType::Decimal128(_, scale)), to) => scale > 0 && to.is_integer() && !is_rounded,
+        (Ok(ArrowType::Decimal128(_, scale)), ArrowType::Decimal128(_, to)) => scale > *to,
+        (Ok(ArrowType::Decimal128(_, scale)), to) => scale > 0 && to.is_integer(),
         _ => false,
     }
 }

@@ -9,9 +9,11 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
-use datafusion::optimizer::Analyzer;
 use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
+use datafusion::optimizer::optimizer::Optimizer;
+use datafusion::optimizer::{Analyzer, OptimizerRule};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -21,12 +23,14 @@ use weft_env::Rng;
 use weft_kernel::cache::Lending;
 
 use super::averages;
+use super::crossed::KeptKeys;
 use super::extremes;
 use super::functions;
 use super::lengths::bounded;
 use super::operators::WeftOperators;
 use super::plain::PlainInputs;
 use super::pool::{MERGE_PART, QueryPool};
+use super::repeated::OnceEach;
 use super::routines;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
@@ -126,7 +130,20 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         Arc::new(TypeCoercion::new()),
         Arc::new(CheckedArithmetic),
     ]);
+    let mut rules = Optimizer::new().rules;
+    for rule in &mut rules {
+        if rule.name() == KeptKeys::default().name() {
+            *rule = Arc::new(KeptKeys::default());
+        }
+    }
+    if let Some(place) = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate") {
+        rules.insert(place, Arc::new(OnceEach));
+    }
+    // What `KeptKeys` took for conditions.
+    rules.push(Arc::new(ExtractEquijoinPredicate::new()));
     let mut physical = PhysicalOptimizer::new().rules;
+    // Conditions are moved in the logical plan; this rule finds columns by name, and takes the first of several.
+    physical.retain(|rule| !rule.name().starts_with("FilterPushdown"));
     physical.insert(0, Arc::new(PlainInputs));
     let mut state = SessionStateBuilder::new()
         .with_physical_optimizer_rules(physical)
@@ -134,6 +151,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         .with_runtime_env(memory)
         .with_default_features()
         .with_analyzer_rules(analyzer.rules)
+        .with_optimizer_rules(rules)
         .build();
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(WeftOperators)];
     planners.extend(state.expr_planners().iter().cloned());

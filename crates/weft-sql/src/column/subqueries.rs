@@ -26,15 +26,16 @@ use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery};
-use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction, split_conjunction_owned};
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::belonging::{check_belonging, check_join_condition};
-use super::correlation::{has_subquery, is_correlated, refused, subquery_of};
+use super::correlation::{has_split_groups, has_subquery, is_correlated, refused, subquery_of};
 use super::functions::Kept;
 use super::membership::{Place, Rewriter, nullable};
 use super::names::MARKER;
+use super::semantics::has_node;
 
 /// Subqueries as conditions and values; conditions on aggregates.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl AnalyzerRule for Subqueries {
         let made = Cell::new(0);
         let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?.data;
         let has_conditions =
-            rewritten.exists(|plan| Ok(matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_))))?;
+            has_node(&rewritten, |plan| matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)))?;
         if has_conditions { barred(rewritten) } else { Ok(rewritten) }
     }
 }
@@ -109,24 +110,6 @@ fn unaliased(plan: &LogicalPlan) -> &LogicalPlan {
 /// Whether rows that are distinct in the query are repeated when the engine lifts its conditions.
 fn has_distinct(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Distinct(_)) || plan.inputs().into_iter().any(has_distinct)
-}
-
-/// Whether rows are grouped whose conditions on the outer query are not all equalities: the engine lifts the
-/// conditions, and groups by their columns too, of which rows of one group may have several values.
-fn has_split_groups(plan: &LogicalPlan) -> bool {
-    let is_equality = |part: &Expr| match part {
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
-            left.contains_outer() != right.contains_outer()
-        }
-        part => !part.contains_outer(),
-    };
-    let is_split = |node: &LogicalPlan| match node {
-        LogicalPlan::Filter(filter) => !split_conjunction(&filter.predicate).into_iter().all(is_equality),
-        _ => false,
-    };
-    let groups = matches!(plan, LogicalPlan::Aggregate(_));
-    groups && plan.exists(|node| Ok(is_split(node))).expect("the search does not fail")
-        || plan.inputs().into_iter().any(has_split_groups)
 }
 
 /// IS DISTINCT FROM, negated or not, between a subquery and the query around it, written out: the engine's joins on it

@@ -28,7 +28,7 @@ use weft_env::sync::Mutex;
 use weft_format::Result;
 
 use super::engine::{ColumnEngine, PreparedQuery};
-use super::error::unwrap;
+use super::error::unwrap_planned;
 use super::forecast::Expected;
 use super::local::state_for;
 use super::provider::{partition_count, refresh_estimates};
@@ -182,7 +182,7 @@ impl Templates {
 impl ColumnEngine {
     /// Makes the template of a query without parameters.
     pub(super) fn prepare_template(&self, query: &PreparedQuery) -> Result<()> {
-        let template = self.made(query, &[], &[], Vec::new()).map_err(|error| unwrap(error, &query.text))?;
+        let template = self.made(query, &[], &[], Vec::new()).map_err(|error| unwrap_planned(error, &query.text))?;
         if is_reusable(&template.plan) {
             query.templates.set_stage(Stage::Closed);
             query.templates.0.lock().keep(template);
@@ -199,7 +199,7 @@ impl ColumnEngine {
         binding: &Binding,
         given: Vec<ScalarValue>,
     ) -> Result<Runnable> {
-        let wrong = |error| unwrap(error, &query.text);
+        let wrong = |error| unwrap_planned(error, &query.text);
         let given: Arc<[ScalarValue]> = given.into();
         self.refresh(query, binding);
         if !query.is_fixed {

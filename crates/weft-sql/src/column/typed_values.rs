@@ -5,20 +5,27 @@
 //!     becomes VALUES (DATE '2024-01-01', 1::integer), ('2024-02-01'::date, 2::integer)
 //! ```
 //!
-//! 1. A constant in quotes, or NULL, takes the type of the first value of its column that is written with one.
-//! 2. An integer that fits integer is one: the planner takes every integer for a bigint.
+//! 1. A constant in quotes, a parameter or NULL takes the type of the first value of its column that is written with
+//!    one, or is numeric if one is written with a point: the planner would give it that one's digits.
+//! 2. Beside a float numbers are floats.
+//! 3. An integer that fits integer is one: the planner takes every integer for a bigint.
 
-use sqlparser::ast::{CastKind, DataType as SqlType, Expr, UnaryOperator, Value, Values};
+use sqlparser::ast::{CastKind, DataType as SqlType, ExactNumberInfo, Expr, UnaryOperator, Value, Values};
 
 /// Writes the types of constants.
 pub(super) fn write_types(values: &mut Values) {
     let width = values.rows.iter().map(|row| row.content.len()).min().unwrap_or(0);
     for place in 0..width {
         let known = values.rows.iter().find_map(|row| type_of(&row.content[place]));
+        let has_fraction = values.rows.iter().any(|row| is_fraction(&row.content[place]));
+        let known = known.or_else(|| has_fraction.then_some(SqlType::Numeric(ExactNumberInfo::None)));
         for row in &mut values.rows {
             let value = &mut row.content[place];
             let to = match (&known, &*value) {
                 (Some(known), open) if is_open(open) => known.clone(),
+                (Some(float), number) if is_float(float) && (is_fraction(number) || is_integer(number)) => {
+                    float.clone()
+                }
                 (_, number) if is_integer(number) => SqlType::Integer(None),
                 _ => continue,
             };
@@ -48,11 +55,32 @@ fn type_of(value: &Expr) -> Option<SqlType> {
     (!is_text).then_some(data_type)
 }
 
+fn is_float(data_type: &SqlType) -> bool {
+    matches!(
+        data_type,
+        SqlType::DoublePrecision
+            | SqlType::Double(_)
+            | SqlType::Float8
+            | SqlType::Float(_)
+            | SqlType::Real
+            | SqlType::Float4
+    )
+}
+
 /// Whether a value has no type of its own.
 fn is_open(value: &Expr) -> bool {
     match value {
-        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_) | Value::Null),
+        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_) | Value::Placeholder(_) | Value::Null),
         Expr::Nested(inner) => is_open(inner),
+        _ => false,
+    }
+}
+
+/// Whether a value is a number with a point or an exponent.
+fn is_fraction(value: &Expr) -> bool {
+    match value {
+        Expr::Value(value) => matches!(&value.value, Value::Number(text, _) if text.contains(['.', 'e', 'E'])),
+        Expr::UnaryOp { expr: inner, .. } | Expr::Nested(inner) => is_fraction(inner),
         _ => false,
     }
 }

@@ -10,17 +10,17 @@
 //!
 //! 1. PostgreSQL's rule ("UNION, CASE, and Related Constructs"): constants in quotes take the type of the others;
 //!    types of another category do not meet; else the first type to which those before it are cast implicitly.
-//! 2. Only what differs is cast; integers among themselves, dates and times without zone are left to the engine's
+//! 2. Only what differs is cast; dates and times without zone, and numerics of other digits, are left to the engine's
 //!    coercion.
 
 use std::sync::Arc;
 
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, NullEquality, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
-use datafusion::logical_expr::logical_plan::{Projection, Union, Values};
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast};
+use datafusion::logical_expr::logical_plan::{Join, Projection, Union, Values};
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, cast};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Value};
 
@@ -193,27 +193,79 @@ fn uncast<'a>(value: &'a Expr, column: &ArrowType) -> Option<&'a Expr> {
     is_float.then_some(&**expr)
 }
 
-/// The inputs of a union in one type, column by column.
-pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
-    let width = union.inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
-    let mut inputs = union.inputs.clone();
+/// Casts the columns of inputs to their common types: those that `is_ours` says, and constants.
+fn bring_together(what: &str, inputs: &mut [Arc<LogicalPlan>], is_ours: fn(DataType) -> bool) -> Result<()> {
+    let width = inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
     for place in 0..width {
         let types: Vec<Option<DataType>> = inputs.iter().map(|input| column_type(input, place)).collect();
-        let Some(common) = common("UNION", &types)? else { continue };
+        let Some(common) = common(what, &types)? else { continue };
         for (input, given) in inputs.iter_mut().zip(types) {
             let is_constant = given.is_none() && !common.is_text() && constant(input, place).is_some();
-            let is_ours = matches!(common, DataType::Real | DataType::DoublePrecision) || is_zoned(common);
-            if is_constant || (is_ours && given.is_some_and(|given| given != common)) {
+            if is_constant || (is_ours(common) && given.is_some_and(|given| given.arrow() != common.arrow())) {
                 *input = Arc::new(column_cast(input, place, given, common)?);
             }
         }
     }
+    Ok(())
+}
+
+/// INTERSECT and EXCEPT, which the engine writes as joins of all columns, with both sides in one type.
+pub(super) fn unified_sets(mut join: Join) -> Result<Transformed<LogicalPlan>> {
+    let what = match join.join_type {
+        JoinType::LeftSemi => "INTERSECT",
+        JoinType::LeftAnti => "EXCEPT",
+        _ => return Ok(Transformed::no(LogicalPlan::Join(join))),
+    };
+    let is_set = join.null_equality == NullEquality::NullEqualsNull && join.filter.is_none();
+    if !is_set || join.on.len() != join.left.schema().fields().len() {
+        return Ok(Transformed::no(LogicalPlan::Join(join)));
+    }
+    let distinct = match &*join.left {
+        LogicalPlan::Distinct(Distinct::All(input)) => Some(input),
+        _ => None,
+    };
+    let before = [Arc::clone(distinct.unwrap_or(&join.left)), Arc::clone(&join.right)];
+    let mut inputs = before.clone();
+    bring_together(what, &mut inputs, |common| !matches!(common, DataType::Numeric { .. }))?;
+    for place in 0..join.on.len() {
+        // The rows are those of the left side, with its digits.
+        if let [Some(left), Some(DataType::Numeric { .. })] =
+            [0, 1].map(|side: usize| column_type(&inputs[side], place))
+            && matches!(left, DataType::SmallInt | DataType::Integer | DataType::BigInt)
+        {
+            let whole = DataType::Numeric { precision: 19, scale: 0 };
+            inputs[0] = Arc::new(column_cast(&inputs[0], place, Some(left), whole)?);
+        }
+    }
+    if inputs.iter().zip(&before).all(|(new, old)| Arc::ptr_eq(new, old)) {
+        return Ok(Transformed::no(LogicalPlan::Join(join)));
+    }
+    let is_distinct = distinct.is_some();
+    let [left, right] = inputs;
+    join.left = if is_distinct { Arc::new(LogicalPlan::Distinct(Distinct::All(left))) } else { left };
+    join.right = right;
+    LogicalPlan::Join(join).recompute_schema().map(Transformed::yes)
+}
+
+/// The inputs of a union in one type, column by column.
+pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
+    let width = union.inputs.iter().map(|input| input.schema().fields().len()).min().unwrap_or(0);
+    let mut inputs = union.inputs.clone();
+    for input in &mut inputs {
+        named_as(input, &union.schema)?;
+    }
+    let is_ours = |common| is_zoned(common) || is_number(common) && !matches!(common, DataType::Numeric { .. });
+    bring_together("UNION", &mut inputs, is_ours)?;
     let same = inputs.iter().zip(&union.inputs).all(|(new, old)| Arc::ptr_eq(new, old));
     // Where inputs have got other types since, the columns still have those of before.
     let is_stale = |place: usize| {
         let mut types = inputs.iter().map(|input| input.schema().field(place).data_type());
         let first = types.next();
-        first.is_some_and(|first| types.all(|other| other == first) && first != union.schema.field(place).data_type())
+        let field = union.schema.field(place);
+        let is_nullable = inputs.iter().any(|input| input.schema().field(place).is_nullable());
+        first.is_some_and(|first| {
+            types.all(|other| other == first) && (first != field.data_type() || is_nullable && !field.is_nullable())
+        })
     };
     if same && !(0..width.min(union.schema.fields().len())).any(is_stale) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
@@ -229,6 +281,22 @@ pub(super) fn unified_union(union: Union) -> Result<Transformed<LogicalPlan>> {
         return Ok(Transformed::yes(LogicalPlan::Union(Union { inputs, schema: Arc::new(schema) })));
     }
     Ok(Transformed::yes(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?)))
+}
+
+/// The columns of an input by the names of the union: the engine looks for these where one input is all that is left.
+fn named_as(input: &mut Arc<LogicalPlan>, union: &DFSchema) -> Result<()> {
+    let names = union.fields().iter().map(|field| field.name());
+    let has_width = union.fields().len() == input.schema().fields().len();
+    if !has_width || input.schema().fields().iter().map(|field| field.name()).eq(names.clone()) {
+        return Ok(());
+    }
+    let (exprs, of) = match &**input {
+        LogicalPlan::Projection(projection) => (projection.expr.clone(), Arc::clone(&projection.input)),
+        _ => (input.schema().columns().into_iter().map(Expr::Column).collect(), Arc::clone(input)),
+    };
+    let exprs = exprs.into_iter().zip(names).map(|(expr, name)| expr.unalias().alias(name)).collect();
+    *input = Arc::new(LogicalPlan::Projection(Projection::try_new(exprs, of)?));
+    Ok(())
 }
 
 /// The type of a column; none for a constant in quotes, and for NULL.

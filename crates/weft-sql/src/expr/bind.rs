@@ -198,6 +198,9 @@ impl<'a> Binder<'a> {
             }
             SqlExpr::Array(array) => self.array(&array.elem, scope, expected),
             SqlExpr::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain, scope),
+            SqlExpr::Interval(interval) if crate::column::check_fields(interval).is_err() => {
+                unsupported("fields behind this interval")
+            }
             SqlExpr::Interval(interval) => match crate::column::interval_cast(interval) {
                 Some(cast) => self.bind(&cast, scope, expected),
                 None => unsupported("this interval"),
@@ -467,6 +470,11 @@ impl<'a> Binder<'a> {
             let what = format!("{} {op} {}", text::type_name(a.data_type), text::type_name(b.data_type));
             return Err(self.no_operator(&what, left).into());
         };
+        // Of a constant NULL nothing is computed of a row: not the other operand either, which may fail.
+        let is_null = |side: &Expr| matches!(side.node, Node::Literal(Value::Null));
+        if is_null(&a) && !b.columns().is_empty() || is_null(&b) && !a.columns().is_empty() {
+            return Ok(Expr::literal(Value::Null, result));
+        }
         let (a, b) = (Box::new(a.cast_to(left_type)), Box::new(b.cast_to(right_type)));
         Ok(Expr::new(Node::Arithmetic(arithmetic, a, b), result))
     }

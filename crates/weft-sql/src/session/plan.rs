@@ -164,6 +164,9 @@ pub(super) fn plan(
         let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
         return Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)));
     }
+    if let Statement::Query(query) = statement {
+        crate::column::check_order(query)?;
+    }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Column || is_insert_values(statement) {
         match row::plan(statement, txn, db.shapes(), source, local) {

@@ -19,7 +19,7 @@ use weft_expr::{Local, Style};
 
 use crate::expr::{EvalContext, coerce_param};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Literals, Parsed};
+use crate::parse::{Literals, Parsed, parse};
 use crate::row::RowContext;
 use crate::settings::EngineChoice;
 
@@ -45,14 +45,7 @@ impl Session {
         let looks_following = !prepared.has_calls() && looks_following(statement);
         self.in_statement_following(looks_following, |work| {
             if prepared.has_calls() {
-                let needs = work.permit.check_statement(work.txn, statement)?;
-                let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
-                work.permit.check_tables(&needs, plan.tables())?;
-                if !plan.is_read_only() {
-                    work.check_writable(first_word(statement))?;
-                }
-                let run = Run { statement: &called, source: prepared.source(), params, literals };
-                return execute(&plan, &run, work, client);
+                return run_called(work, prepared, statement, (params, literals, engine), client);
             }
             let plan = permitted_plan(work, prepared, statement, engine);
             let mut plan = plan.map_err(|error| in_whole_text(error, literals))?;
@@ -92,6 +85,38 @@ impl Session {
             Ok(())
         })
     }
+}
+
+/// Runs a statement whose calls get their values first.
+fn run_called(
+    work: &mut Work<'_>,
+    prepared: &Prepared,
+    statement: &Statement,
+    (params, literals, engine): (&[Value], Option<(&str, &Literals)>, EngineChoice),
+    client: &mut dyn Client,
+) -> Result<Outcome> {
+    let needs = work.permit.check_statement(work.txn, statement)?;
+    let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
+    work.permit.check_tables(&needs, plan.tables())?;
+    if !plan.is_read_only() {
+        work.check_writable(first_word(statement))?;
+    }
+    execute(&plan, &Run { statement: &called, source: prepared.source(), params, literals }, work, client)
+}
+
+/// Runs an INSERT of literals as any other statement: a plan that is not the row engine's has the NULLs of the template
+/// in it, not the literals.
+fn run_whole(text: &str, engine: EngineChoice, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
+    let parsed = parse(text)?.pop().ok_or_else(|| Error::internal("an INSERT of literals is no statement"))?;
+    let whole = Prepared::new(text.into(), parsed);
+    let Parsed::Sql { statement, .. } = &whole.parsed else {
+        return Err(Error::internal("an INSERT of literals is another statement"));
+    };
+    if whole.has_calls() {
+        return run_called(work, &whole, statement, (&[], None, engine), client);
+    }
+    let plan = permitted_plan(work, &whole, statement, engine)?;
+    execute(&plan, &Run { statement, source: text, params: &[], literals: None }, work, client)
 }
 
 /// The plan of a statement with the values of its calls in their places, and that statement.
@@ -229,6 +254,9 @@ pub(super) struct Run<'a> {
 
 /// Runs a plan in a transaction.
 pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
+    if let (Some((text, _)), false) = (run.literals, matches!(plan.action, Action::Row(_))) {
+        return run_whole(text, plan.engine, work, client);
+    }
     let params = bring_to_types(run.params, &plan.param_types, &work.local)?;
     let rng = Arc::clone(&work.db.kernel().env().rng);
     work.activity.uses(match &plan.action {
@@ -248,6 +276,9 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
         if is_forced {
             let message = "the row engine cannot run this statement: its index is newer than the snapshot";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
+        }
+        if let Some((text, _)) = run.literals {
+            return run_whole(text, EngineChoice::Column, work, client);
         }
         let expanded = expand_views(work.txn, run.statement)?;
         let other = plan.by_columns(work.db, expanded.as_ref(), run.source, work.txn, &work.local)?;

@@ -94,6 +94,7 @@ fn parameters_beside_numerics_keep_their_digits() {
             ("SELECT n + $1 FROM n ORDER BY 1", "0.035 1.515"),
             ("SELECT CASE WHEN n > 1 THEN 1.5 ELSE $1 END FROM n ORDER BY 1", "0.015 1.5"),
             ("SELECT CAST($1 AS numeric(10,2))", "0.02"),
+            ("SELECT v FROM (VALUES (1.5), ($1)) AS w (v) ORDER BY 1", "0.015 1.5"),
         ] {
             if engine == "column" && !sql.contains("FROM") {
                 continue;
@@ -333,6 +334,17 @@ fn batches_are_appended_and_tested() {
     assert_eq!(s.append("t", &[batch(200, 1, "too long for it")]).unwrap_err().code(), Code::StringTooLong);
     assert_eq!(s.append("t", &[batch(1 << 40, 1, "a")]).unwrap_err().code(), Code::NumericOutOfRange);
     assert_eq!(rows(&mut s, "SELECT count(*) FROM t"), "30110");
+}
+
+/// What the row engine cannot show of new rows is planned by the column engine: with the literals, not their template.
+#[test]
+fn literals_are_written_whatever_engine_shows_them() {
+    let fixture = fixture();
+    let mut s = fixture.db.session();
+    s.execute("CREATE TABLE t (a int PRIMARY KEY, b text)").unwrap();
+    assert_eq!(rows(&mut s, "INSERT INTO t VALUES (1, 'ab'), (2, NULL) RETURNING reverse(b), a"), "ba|1 NULL|2");
+    assert_eq!(rows(&mut s, "INSERT INTO t VALUES (3, 'ab') RETURNING (SELECT count(*) FROM t), a"), "2|3");
+    assert_eq!(rows(&mut s, "SELECT * FROM t ORDER BY a"), "1|ab 2|NULL 3|ab");
 }
 
 #[test]
