@@ -62,7 +62,7 @@ pub const EXPLAINED: &[Explained] = &[
         name: "constants that no row computes",
         told: "an error of a constant expression that no row needs",
         applies: |_, expected, found| {
-            let is_error = matches!(expected, Answer::Error { code, .. } if code.starts_with("22"));
+            let is_error = matches!(expected, Answer::Error { code, .. } if code.starts_with("22") || code == "54000");
             is_error && matches!(found, Answer::Rows { rows, .. } if rows.is_empty())
         },
     },

@@ -217,26 +217,31 @@ fn first_line(message: &str) -> &str {
     message.split("\n\nbacktrace:").next().unwrap_or(message).trim_end()
 }
 
+/// Whether a message, in small letters, tells of what the engine's own rules cannot plan or run.
+fn is_unplanned(lower: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "this feature is not implemented",
+        "order by expressions must appear in argument list",
+        "does not satisfy order requirements",
+        "require unique expression names",
+        "a mixed of outer references",
+        "expects partition by expression to be ordered",
+        "filter clause can only be used with aggregate window functions",
+        "correlated scalar subquery must be aggregated",
+        "can't compare arrays of different types",
+        "window schema has wrong number of fields",
+    ];
+    WORDS.iter().any(|words| lower.contains(words))
+}
+
 /// Planning errors come as text; the words tell them apart.
 fn plan(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
-    // What the engine's own rules cannot plan.
-    let unplanned = [
-        "does not satisfy order requirements",
-        "require unique expression names",
-        "a mixed of outer references",
-        "window schema has wrong number of fields",
-        "filter clause can only be used with aggregate window functions",
-    ];
-    if unplanned.iter().any(|words| has(words)) {
+    if is_unplanned(&lower) {
         return not_implemented(message);
     }
-    let lost = [
-        "correlated scalar subquery can only be used",
-        "correlated scalar subquery must be aggregated",
-        "single expression required",
-    ];
+    let lost = ["correlated scalar subquery can only be used", "single expression required"];
     if lost.iter().any(|words| has(words)) {
         return lost_subquery();
     }
@@ -317,21 +322,14 @@ fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
     let read = quoted(message);
-    let unplanned = [
-        "this feature is not implemented",
-        "order by expressions must appear in argument list",
-        "expects partition by expression to be ordered",
-        "filter clause can only be used with aggregate window functions",
-        "correlated scalar subquery must be aggregated",
-        "can't compare arrays of different types",
-        "window schema has wrong number of fields",
-    ];
-    let code = if unplanned.iter().any(|words| has(words)) {
+    let code = if is_unplanned(&lower) {
         return not_implemented(message);
     } else if has("divide by zero") || has("division by zero") {
         return Error::new(Code::DivisionByZero, "division by zero");
     } else if has("square root of a negative number") {
         return Error::new(Code::PowerArgument, "cannot take square root of a negative number");
+    } else if has("zero raised to a negative power") {
+        return Error::new(Code::PowerArgument, "zero raised to a negative power is undefined");
     } else if has("field position must not be zero") {
         return Error::new(Code::InvalidParameterValue, "field position must not be zero");
     } else if has("to value of decimal")

@@ -375,12 +375,12 @@ impl ScalarUDFImpl for Function {
     }
 
     fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        let in_list = match self.name.as_str() {
+        let negated = match self.name.as_str() {
             "any_eq" => Some(false),
             "all_noteq" => Some(true),
             _ => None,
         };
-        if let (Some(negated), [value, Expr::Literal(ScalarValue::List(list), _)]) = (in_list, args.as_slice())
+        if let (Some(negated), [value, Expr::Literal(ScalarValue::List(list), _)]) = (negated, args.as_slice())
             && list.len() == 1
             && !list.is_null(0)
             && let Ok(data_type) = context.get_data_type(value)
@@ -388,13 +388,44 @@ impl ScalarUDFImpl for Function {
             && !items.is_empty()
         {
             let items = items.into_iter().map(|item| Expr::Literal(item, None)).collect();
-            return Ok(ExprSimplifyResult::Simplified(Expr::InList(InList::new(
-                Box::new(value.clone()),
-                items,
-                negated,
-            ))));
+            return Ok(ExprSimplifyResult::Simplified(in_list(value.clone(), items, negated)));
+        }
+        // Of a constant NULL nothing is computed of a row: not the other arguments either, which may fail.
+        if let How::Bound(signature) = &self.how
+            && !signature.routine.takes_null()
+            && args.iter().any(is_null)
+            && args.iter().any(Expr::any_column_refs)
+        {
+            let null = ScalarValue::try_from(&signature.result.arrow())?;
+            return Ok(ExprSimplifyResult::Simplified(Expr::Literal(null, None)));
         }
         Ok(ExprSimplifyResult::Original(args))
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(value, _) => value.is_null(),
+        Expr::Cast(cast) => is_null(&cast.expr),
+        _ => false,
+    }
+}
+
+/// IN or NOT IN a list of constants. NULL among them is written apart: the engine's rule for two lists joined by AND
+/// takes it for a value like others (`x IN (2, 3) AND x NOT IN (NULL, 2)` for `x IN (3)`).
+pub(super) fn in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
+    let (nulls, list): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(is_null);
+    let among = if list.is_empty() && !nulls.is_empty() {
+        None
+    } else {
+        Some(Expr::InList(InList::new(Box::new(expr), list, negated)))
+    };
+    let unknown = || Expr::Literal(ScalarValue::Boolean(None), None);
+    match among {
+        None => unknown(),
+        Some(among) if nulls.is_empty() => among,
+        Some(among) if negated => among.and(unknown()),
+        Some(among) => among.or(unknown()),
     }
 }
 

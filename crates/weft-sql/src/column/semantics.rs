@@ -33,7 +33,9 @@ use super::functions;
 use super::local::local_of;
 use super::nearest::Nearest;
 use super::operators::{is_special, operand_type, with_type};
-use super::routines::{bound, cast_present, cast_to, comparable, is_compared_by_key, is_time, settled, typed_call};
+use super::routines::{
+    bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call,
+};
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_sets, unified_union, unified_values};
 use crate::expr::{NUMERIC_DEFAULT, open};
@@ -200,7 +202,7 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 _ => expr,
             };
             let list: Vec<Expr> = list.into_iter().map(|item| read_as_member(item, &expr, schema)).collect();
-            Transformed::yes(member(expr, list, negated))
+            Transformed::yes(member(*expr, list, negated))
         }
         Expr::Between(Between { expr, negated, low, high }) => {
             let expr = Box::new(read_as_float(*expr, [&*low, &*high].into_iter(), schema));
@@ -410,12 +412,12 @@ fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
 
 /// Lists of other things than constants are comparisons: the engine takes the sets of two lists for disjoint when their
 /// expressions are other ones.
-fn member(expr: Box<Expr>, list: Vec<Expr>, negated: bool) -> Expr {
+fn member(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
     let is_constant = |item: &Expr| item.column_refs().is_empty() && !item.contains_outer();
     if list.is_empty() || list.iter().all(is_constant) {
-        return Expr::InList(InList { expr, list, negated });
+        return in_list(expr, list, negated);
     }
-    let any = list.into_iter().map(|item| (*expr).clone().eq(item)).reduce(Expr::or);
+    let any = list.into_iter().map(|item| expr.clone().eq(item)).reduce(Expr::or);
     let any = any.unwrap_or_else(|| lit(false));
     if negated { not(any) } else { any }
 }
@@ -491,11 +493,7 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         },
         Expr::ScalarFunction(function) if function.func.name() == "nullif" => null_if(function, schema)?,
         Expr::Case(case) if case.expr.as_ref().is_some_and(|of| !of.is_volatile() && is_floating(of, schema)) => {
-            let Case { expr, when_then_expr, else_expr } = case;
-            let of = expr.unwrap_or_else(|| Box::new(lit(true)));
-            let branches =
-                when_then_expr.into_iter().map(|(when, then)| (Box::new((*of).clone().eq(*when)), then)).collect();
-            Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr }))
+            searched_floats(case)
         }
         // As the engine computes them; it says otherwise whether they may be NULL.
         Expr::IsTrue(of) => Transformed::yes(binary_expr(*of, Operator::IsNotDistinctFrom, lit(true))),
@@ -504,20 +502,7 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::IsNotFalse(of) => Transformed::yes(binary_expr(*of, Operator::IsDistinctFrom, lit(false))),
         Expr::IsUnknown(of) => Transformed::yes(Expr::IsNull(of)),
         Expr::IsNotUnknown(of) => Transformed::yes(Expr::IsNotNull(of)),
-        Expr::Negative(inner) => match inner.get_type(schema) {
-            Ok(data_type) if data_type.is_signed_integer() => {
-                let zero = Expr::Literal(ScalarValue::new_zero(&data_type)?, None);
-                let function = Checked::of(Operator::Minus).expect("subtraction has a checked form");
-                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![zero, *inner])))
-            }
-            // The processor gives NaN a sign, zero has one.
-            Ok(data_type) if data_type.is_floating() => {
-                let minus_one = Expr::Literal(ScalarValue::new_negative_one(&data_type)?, None);
-                let function = Checked::of(Operator::Multiply).expect("multiplication has a checked form");
-                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![*inner, minus_one])))
-            }
-            _ => Transformed::no(Expr::Negative(inner)),
-        },
+        Expr::Negative(inner) => negated(inner, schema)?,
         Expr::Cast(Cast { expr, field }) if is_of_session(&expr, field.data_type(), schema) => {
             let to = output_type(field.data_type());
             let is_text = expr.get_type(schema).is_ok_and(|from| output_type(&from).is_text());
@@ -553,6 +538,31 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         },
         other => Transformed::no(other),
     })
+}
+
+/// The negative of a number.
+fn negated(inner: Box<Expr>, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match inner.get_type(schema) {
+        Ok(data_type) if data_type.is_signed_integer() => {
+            let zero = Expr::Literal(ScalarValue::new_zero(&data_type)?, None);
+            let function = Checked::of(Operator::Minus).expect("subtraction has a checked form");
+            Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![zero, *inner])))
+        }
+        // The processor gives NaN a sign, zero has one.
+        Ok(data_type) if data_type.is_floating() => {
+            let minus_one = Expr::Literal(ScalarValue::new_negative_one(&data_type)?, None);
+            let function = Checked::of(Operator::Multiply).expect("multiplication has a checked form");
+            Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![*inner, minus_one])))
+        }
+        _ => Transformed::no(Expr::Negative(inner)),
+    })
+}
+
+/// CASE x WHEN of floats as CASE WHEN x = : the engine's own tells zeros apart by their sign.
+fn searched_floats(case: Case) -> Transformed<Expr> {
+    let Case { expr: Some(of), when_then_expr, else_expr } = case else { return Transformed::no(Expr::Case(case)) };
+    let branches = when_then_expr.into_iter().map(|(when, then)| (Box::new((*of).clone().eq(*when)), then)).collect();
+    Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: branches, else_expr }))
 }
 
 /// NULLIF of floats by `=`: the engine's own tells zeros apart by their sign.
