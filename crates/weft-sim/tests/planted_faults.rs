@@ -22,6 +22,8 @@ const CRASHES: u64 = 12;
 const LAYER_SEEDS: u64 = 6;
 /// How many seeds of the isolation plan.
 const ISOLATION_SEEDS: u64 = 100;
+/// How many seeds of the isolation plan with speculative reads: a crash must come between a read and its durability.
+const SPECULATIVE_SEEDS: u64 = 600;
 
 /// The tests of the kernel's index module catch those of its storage, those of its engine a storm of freezes and a
 /// value that was tested too early, weft-tables' of the account and of troubles those of these.
@@ -78,7 +80,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
             (0..SEEDS).find_map(|seed| build_beside_writers(seed, CRASHES).err().map(|violation| (seed, violation)))
         }
         Fault::SkipSpeculativeValidation => {
-            first_of(ISOLATION_SEEDS, |seed| Plan::speculative(seed, Some(Level::RepeatableRead)))
+            first_of(SPECULATIVE_SEEDS, |seed| Plan::speculative(seed, Some(Level::RepeatableRead)))
         }
         // Each of them by itself.
         SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),

@@ -164,6 +164,9 @@ fn internal(message: &str) -> Error {
 }
 
 fn out_of_range(message: &str) -> Error {
+    if message.contains("to Decimal128(38, 10)") {
+        return weft_expr::text::decimal_overflow(38, 10);
+    }
     Error::new(Code::NumericOutOfRange, format!("a number is out of range of its type: {message}"))
 }
 
