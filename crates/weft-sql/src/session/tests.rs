@@ -104,10 +104,18 @@ fn parameters_beside_numerics_keep_their_digits() {
             assert_eq!(show(&outcome), expected, "{sql} by {engine}");
         }
     }
+    let equal = s.prepare("SELECT n FROM n WHERE n = $1").unwrap();
+    let outcome = s.execute_prepared(&equal, &[Value::Text("0.02".into())]).unwrap();
+    assert_eq!(show(&outcome), "0.02");
     tag(&mut s, "SET engine = auto");
     let insert = s.prepare("INSERT INTO n VALUES (3, 1.5), (4, $1) RETURNING replace(m::text, 'x', 'y')").unwrap();
     let outcome = s.execute_prepared(&insert, &[Value::Text("0.015".into())]).unwrap();
     assert_eq!(show(&outcome), "1.5 0.015");
+    assert_eq!(rows(&mut s, "SELECT m FROM n WHERE n > 2 ORDER BY n"), "1.5 0.015");
+    s.execute("CREATE TABLE a (k int, x int); CREATE TABLE b (k int, y int); INSERT INTO b VALUES (30, 1), (40, 2)")
+        .unwrap();
+    let joined = s.prepare("SELECT k FROM a FULL JOIN b USING (k) WHERE k = $1").unwrap();
+    assert_eq!(show(&s.execute_prepared(&joined, &[Value::Int(30)]).unwrap()), "30");
 }
 
 #[test]
