@@ -334,10 +334,17 @@ fn hex(call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
 }
 
-/// A window ordered by what is compared by another value, or over whose values the engine has no RANGE: of rows between
-/// the ends and peers, GROUPS are the same.
+/// A window partitioned or ordered by what is compared by another value, or over whose values the engine has no RANGE:
+/// of rows between the ends and peers, GROUPS are the same.
 fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transformed<Expr> {
     let params = &mut window.params;
+    let mut changed = false;
+    for part in &mut params.partition_by {
+        if let Some(made) = key_of(part, schema) {
+            *part = made;
+            changed = true;
+        }
+    }
     let has_offset = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
         WindowFrameBound::CurrentRow => false,
@@ -345,9 +352,8 @@ fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transform
     let frame = &params.window_frame;
     let is_range = frame.units == WindowFrameUnits::Range;
     if is_range && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound)) {
-        return Transformed::no(Expr::WindowFunction(window));
+        return Transformed::new(Expr::WindowFunction(window), changed, TreeNodeRecursion::Continue);
     }
-    let mut changed = false;
     for key in &mut params.order_by {
         let Some(data_type) = operand_type(&key.expr, schema) else { continue };
         if let Some(made) = key_of(&key.expr, schema) {

@@ -25,7 +25,7 @@ use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery};
+use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery, SubqueryAlias};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
 use datafusion::optimizer::AnalyzerRule;
@@ -33,6 +33,7 @@ use datafusion::optimizer::AnalyzerRule;
 use super::belonging::{check_belonging, check_join_condition};
 use super::correlation::{has_split_groups, has_subquery, is_correlated, refused, subquery_of};
 use super::functions::Kept;
+use super::lifted::told_apart;
 use super::membership::{Place, Rewriter, nullable};
 use super::names::MARKER;
 use super::semantics::has_node;
@@ -64,17 +65,7 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     if has_some {
         check_belonging(&plan)?;
     }
-    if let LogicalPlan::Join(Join { right, .. }) = &plan
-        && let LogicalPlan::Subquery(Subquery { subquery, .. }) = unaliased(right)
-        && is_correlated(subquery)
-    {
-        if has_distinct(subquery) {
-            return refused("below DISTINCT of LATERAL");
-        }
-        if has_split_groups(subquery) {
-            return refused("by other than equality below GROUP BY of LATERAL");
-        }
-    }
+    let plan = lateral(plan, made)?;
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
     }
@@ -100,10 +91,35 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     }
 }
 
-fn unaliased(plan: &LogicalPlan) -> &LogicalPlan {
+/// A join with a correlated LATERAL, whose columns to be lifted get names of their own ([`told_apart`]); one that the
+/// engine would plan wrongly is refused.
+fn lateral(mut plan: LogicalPlan, made: &Cell<u32>) -> Result<LogicalPlan> {
+    if let LogicalPlan::Join(join) = &mut plan
+        && let Some(right) = told_apart_below(&join.right, made)?
+    {
+        join.right = Arc::new(right);
+    }
+    Ok(plan)
+}
+
+/// The plan of a correlated LATERAL, below its names; none for any other.
+fn told_apart_below(plan: &LogicalPlan, made: &Cell<u32>) -> Result<Option<LogicalPlan>> {
     match plan {
-        LogicalPlan::SubqueryAlias(alias) => unaliased(&alias.input),
-        other => other,
+        LogicalPlan::SubqueryAlias(alias) => {
+            let Some(input) = told_apart_below(&alias.input, made)? else { return Ok(None) };
+            let named = SubqueryAlias::try_new(Arc::new(input), alias.alias.clone())?;
+            Ok(Some(LogicalPlan::SubqueryAlias(named)))
+        }
+        LogicalPlan::Subquery(of) if is_correlated(&of.subquery) => {
+            if has_distinct(&of.subquery) {
+                return refused("below DISTINCT of LATERAL");
+            }
+            if has_split_groups(&of.subquery) {
+                return refused("by other than equality below GROUP BY of LATERAL");
+            }
+            told_apart(of.clone(), made).map(|apart| Some(LogicalPlan::Subquery(apart)))
+        }
+        _ => Ok(None),
     }
 }
 
