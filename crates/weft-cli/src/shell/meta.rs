@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 
 use weft::{Database, TableDef};
+use weft_bench::subcommand::{Align, Grid};
 
 use super::Shell;
 use super::link::Link;
 use crate::failure::Failure;
-use crate::print::{Align, Format, Grid};
+use crate::print::Format;
 
 const HELP: &str = "\
 \\d            list tables: method, rows, bytes
