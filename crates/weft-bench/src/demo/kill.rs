@@ -23,10 +23,11 @@ use std::time::{Duration, Instant};
 use weft::{Database, Options, Value};
 
 use super::events::{Event, events_per_writer, row_after, steps_after};
+use super::plan::Plan;
+use super::queries::QUERIES;
 use super::replay::Writer;
 use super::source::TABLES;
 use super::verify::{compare_keys, rows_in_key_order};
-use super::{Plan, queries::QUERIES};
 use crate::subcommand::Failure;
 
 /// Events per transaction: more than one, so that half a transaction can be told from a whole one.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use weft::{Database, Value};
 
-use super::Plan;
+use super::plan::Plan;
 use super::source::TABLES;
 use crate::latency::duration_text;
 use crate::subcommand::Failure;

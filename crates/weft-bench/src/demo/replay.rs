@@ -8,15 +8,15 @@
 //! 1. A transaction is counted after its commit was acknowledged; its latency includes retries.
 //! 2. Readers stop when the last writer has, after the query that runs.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use weft::{Database, Error, Prepared, Session, Value};
 
-use super::Plan;
 use super::events::{Event, Step, columns_of, events_per_writer};
+use super::plan::Plan;
+use super::progress::Progress;
 use super::queries::{QUERIES, SNAPSHOT_QUERY};
 use super::source::{FLIGHT_COLUMNS, FLIGHT_KEY, flight_column};
 use super::view::View;
@@ -39,26 +39,6 @@ pub(super) struct Replay {
     pub(super) retries: u64,
     /// Snapshots in which a flight had arrived without having departed.
     pub(super) bad_snapshots: u64,
-}
-
-/// What the view shows while the replay runs; shared by all threads.
-#[derive(Default)]
-pub(super) struct Progress {
-    /// Transactions acknowledged.
-    pub(super) transactions: AtomicU64,
-    /// Events in them.
-    pub(super) events: AtomicU64,
-    /// The latest minute of the year that a writer has reached.
-    pub(super) minute: AtomicI64,
-    /// Transactions run again.
-    pub(super) retries: AtomicU64,
-    /// Latencies of the writers so far.
-    pub(super) writes: Mutex<Latencies>,
-    /// Latencies of each query so far.
-    pub(super) reads: Mutex<Vec<Latencies>>,
-    bad_snapshots: AtomicU64,
-    stop: AtomicBool,
-    writers_left: AtomicUsize,
 }
 
 /// Runs all writers and readers to the end of the year, or of `--seconds`.

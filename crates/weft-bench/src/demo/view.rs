@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::events::minute_text;
+use super::progress::Progress;
 use super::queries::QUERIES;
-use super::replay::Progress;
 use crate::latency::duration_text;
 
 /// Draws the progress.

@@ -6,7 +6,7 @@
 //!
 //! Each call takes its words out, so that what is left at [`Arguments::finish`] is what nobody knew.
 
-use super::Failure;
+use super::failure::Failure;
 
 /// The words that no call has taken yet.
 pub struct Arguments {

@@ -8,6 +8,8 @@
 
 use std::io::{self, Write};
 
+use super::failure::Failure;
+
 /// Where a column's values stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -40,6 +42,12 @@ impl Grid {
             *width = text.split('\n').map(self::width).fold(*width, usize::max);
         }
         self.rows.push(texts);
+    }
+
+    /// Prints header, rule, rows and an empty line to standard output.
+    pub fn show(&self) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        self.print(&mut out).and_then(|()| writeln!(out)).map_err(|error| Failure::io("cannot print", &error))
     }
 
     /// Prints header, rule and rows.

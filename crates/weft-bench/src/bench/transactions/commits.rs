@@ -8,7 +8,9 @@
 
 use weft::Value;
 
-use super::{Suite, clients};
+use super::clients;
+use super::suite::Suite;
+use crate::bench::line;
 use crate::bench::numbers::Numbers;
 use crate::subcommand::Failure;
 
@@ -40,9 +42,9 @@ pub(super) fn rows(suite: &Suite) -> Result<(), Failure> {
                 },
                 None,
             )?;
-            suite.report(&format!("{name}_{threads}"), ran.rate, "tx/s");
+            line::put(&format!("{name}_{threads}"), ran.rate, "tx/s");
             if ran.retries > 0 {
-                suite.report(&format!("{name}_{threads}_retries"), ran.retries as f64, "count");
+                line::put(&format!("{name}_{threads}_retries"), ran.retries as f64, "count");
             }
             total += ran.done as i64;
             suite.expect("SELECT CAST(sum(v) AS bigint) FROM counters", total)?;
@@ -69,7 +71,7 @@ pub(super) fn hot(suite: &Suite) -> Result<(), Failure> {
             },
             None,
         )?;
-        suite.report(&format!("hot_{threads}"), ran.rate, "tx/s");
+        line::put(&format!("hot_{threads}"), ran.rate, "tx/s");
         total += ran.done as i64;
         suite.expect("SELECT CAST(sum(v) AS bigint) FROM counters", total)?;
     }
@@ -99,7 +101,7 @@ pub(super) fn columns(suite: &Suite) -> Result<(), Failure> {
             },
             None,
         )?;
-        suite.report(&format!("columns_{threads}"), ran.rate, "tx/s");
+        line::put(&format!("columns_{threads}"), ran.rate, "tx/s");
         total += ran.done as i64;
         suite.expect(&sum, total)?;
     }

@@ -12,8 +12,9 @@
 
 use weft::{Error, Session, Value};
 
-use super::Suite;
 use super::clients::{self, Work};
+use super::suite::Suite;
+use crate::bench::line;
 use crate::bench::numbers::Numbers;
 use crate::subcommand::Failure;
 
@@ -42,9 +43,9 @@ pub(super) fn run(suite: &Suite) -> Result<(), Failure> {
                 scans.then_some(scan),
             )?;
             let name = format!("micro_{active}{}", if scans { "_scanned" } else { "" });
-            suite.report(&name, ran.rate, "tx/s");
+            line::put(&name, ran.rate, "tx/s");
             if scans {
-                suite.report(&format!("micro_{active}_scan"), ran.beside_ms, "ms");
+                line::put(&format!("micro_{active}_scan"), ran.beside_ms, "ms");
             }
             c1 += 2 * ran.done as i64;
             suite.expect("SELECT sum(c1) FROM micro", c1)?;

@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use weft::{Error, Prepared, Session, Value};
 
-use super::Suite;
 use super::clients::{self, Work};
+use super::suite::Suite;
+use crate::bench::line;
 use crate::bench::numbers::Numbers;
 use crate::subcommand::Failure;
 
@@ -53,9 +54,9 @@ pub(super) fn run(suite: &Suite) -> Result<(), Failure> {
             &|client, session| terminal(session, client, first + client * CLIENT_IDS, suite.warehouses, &paid),
             None,
         )?;
-        suite.report(&format!("orders_{threads}"), ran.rate, "tx/s");
+        line::put(&format!("orders_{threads}"), ran.rate, "tx/s");
         if ran.retries > 0 {
-            suite.report(&format!("orders_{threads}_retries"), ran.retries as f64, "count");
+            line::put(&format!("orders_{threads}_retries"), ran.retries as f64, "count");
         }
         let paid = paid.into_inner();
         payments += paid;

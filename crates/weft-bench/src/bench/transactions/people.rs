@@ -13,7 +13,9 @@ use std::time::Instant;
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
 use weft::Value;
 
-use super::{Suite, clients};
+use super::clients;
+use super::suite::Suite;
+use crate::bench::line;
 use crate::bench::numbers::Numbers;
 use crate::subcommand::Failure;
 
@@ -60,7 +62,7 @@ pub(super) fn insert(suite: &Suite) -> Result<(), Failure> {
             },
             None,
         )?;
-        suite.report(&format!("insert_{threads}"), ran.rate, "tx/s");
+        line::put(&format!("insert_{threads}"), ran.rate, "tx/s");
         done += ran.done;
     }
     suite.expect("SELECT count(*) FROM inserted", (done * INSERT_ROWS) as i64)?;
@@ -89,7 +91,7 @@ pub(super) fn bulk(suite: &Suite) -> Result<(), Failure> {
         let loaded = batches(rows);
         let begun = Instant::now();
         suite.database.session()?.append("people", &loaded)?;
-        suite.report(&format!("bulk_arrow_{rows}"), begun.elapsed().as_secs_f64(), "s");
+        line::put(&format!("bulk_arrow_{rows}"), begun.elapsed().as_secs_f64(), "s");
         drop(loaded);
         check_people(suite, rows)?;
         if let Some(csv) = &suite.csv {
@@ -98,7 +100,7 @@ pub(super) fn bulk(suite: &Suite) -> Result<(), Failure> {
             let sql = format!("COPY people FROM '{}' (FORMAT csv)", file.display());
             let begun = Instant::now();
             suite.database.session()?.execute(&sql)?;
-            suite.report(&format!("bulk_{rows}"), begun.elapsed().as_secs_f64(), "s");
+            line::put(&format!("bulk_{rows}"), begun.elapsed().as_secs_f64(), "s");
             check_people(suite, rows)?;
         }
     }
@@ -145,7 +147,7 @@ pub(super) fn lookup(suite: &Suite) -> Result<(), Failure> {
             },
             None,
         )?;
-        suite.report(&format!("lookup_{threads}"), ran.rate, "1/s");
+        line::put(&format!("lookup_{threads}"), ran.rate, "1/s");
         if wrong.into_inner() > 0 || (found.into_inner() == 0 && ran.done > 100) {
             return Err(Failure::Other("lookups by age found wrong rows".to_owned()));
         }

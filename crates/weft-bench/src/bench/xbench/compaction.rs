@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use weft::Database;
 
-use super::Settings;
 use super::jobs::Jobs;
 use super::lines::Lines;
+use super::settings::Settings;
 use super::statements;
 use super::table::Shape;
 use super::trial::Trial;

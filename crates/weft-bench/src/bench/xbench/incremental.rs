@@ -8,9 +8,9 @@
 //! The shares add up on one table: the time at 20 % is that of all updates up to there. `query_at_once_ms` is the query
 //! right after the updates, beside conversions; `query_ms` the one after these.
 
-use super::Settings;
 use super::configuration::Configuration;
 use super::lines::Lines;
+use super::settings::Settings;
 use super::statements;
 use super::table::Shape;
 use super::trial::{Trial, Updates};

@@ -5,88 +5,28 @@
 //!   reader   SQL3 · SQL4 · SQL5 · SQL3 ...                rows are handed out as Arrow batches
 //!   main     samples what the caller wants to know, ends both when the time is over
 //!            window 0             window 1
-//!
-//!   full speed   ████████████████████    one statement after the other
-//!   a rate       ██  ███   █ ██    ██    random pauses between them, so many start in a second on average
 //! ```
 //!
-//! 1. SQL3 gives a row for each key of its range as long as nothing is deleted: less is an error.
-//! 2. A client whose statements take longer than its pauses is late; the next ones start at once until it has caught
-//!    up. That wait is not part of a latency.
+//! 1. A pause is not part of a latency, neither is the wait of a client that is late.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use weft::{Database, Prepared, Session, Value};
+use weft::Session;
 
-use super::Settings;
-use super::consumed::consumed;
+use super::pauses::{Pauses, Rates};
+use super::reader::{Read, Reader};
+use super::settings::Settings;
 use super::statements;
+use super::timings::{Step, Timings, joined};
 use super::trial::Trial;
-use super::writer::{Keys, Write, Writer};
-use crate::bench::numbers::Numbers;
+use super::writer::{Write, Writer};
 use crate::latency::Latencies;
 use crate::subcommand::Failure;
 
 /// How often the main thread looks whether it is over.
 const TICK: Duration = Duration::from_millis(20);
-
-/// All values of col_2 are below this.
-const FILTERED: u64 = 1_000_000;
-
-/// One kind of query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
-    /// SQL3.
-    Sum,
-    /// SQL4.
-    Max,
-    /// SQL5.
-    Join,
-}
-
-impl Read {
-    pub(super) const ALL: [Read; 3] = [Read::Sum, Read::Max, Read::Join];
-
-    /// How results are named.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Read::Sum => "sql3",
-            Read::Max => "sql4",
-            Read::Join => "sql5",
-        }
-    }
-
-    /// How results of those are named beside which jobs worked.
-    pub(super) fn beside_jobs_name(self) -> &'static str {
-        match self {
-            Read::Sum => "sql3_beside_jobs",
-            Read::Max => "sql4_beside_jobs",
-            Read::Join => "sql5_beside_jobs",
-        }
-    }
-
-    /// How results of the others are named.
-    pub(super) fn without_jobs_name(self) -> &'static str {
-        match self {
-            Read::Sum => "sql3_without_jobs",
-            Read::Max => "sql4_without_jobs",
-            Read::Join => "sql5_without_jobs",
-        }
-    }
-}
-
-/// Latencies by statement; "reads" and "writes" are all of these.
-pub(super) type Timings = BTreeMap<&'static str, Latencies>;
-
-/// How many statements each client starts in a second, on average; none: one after the other.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rates {
-    pub(super) writes: Option<u64>,
-    pub(super) reads: Option<u64>,
-}
 
 /// What is run.
 pub(super) struct Plan<'a> {
@@ -135,17 +75,6 @@ pub(super) struct Mix {
     runs: u64,
 }
 
-struct Reader {
-    database: Database,
-    keys: Arc<Keys>,
-    numbers: Numbers,
-    range: u64,
-    width: u64,
-    /// Whether rows go while it reads.
-    deletes: bool,
-    prepared: Vec<(Read, Arc<Prepared>)>,
-}
-
 impl Mix {
     /// Prepares the statements on a table as it was loaded.
     pub(super) fn new(settings: &Settings, trial: &Trial) -> Result<Mix, Failure> {
@@ -160,15 +89,8 @@ impl Mix {
             };
             prepared.push((read, sessions[1].prepare(&text)?));
         }
-        let reader = Reader {
-            database: trial.database.clone(),
-            keys: Arc::clone(&writer.keys),
-            numbers: Numbers::new(2),
-            range: settings.range(),
-            width: settings.filter_width,
-            deletes: false,
-            prepared,
-        };
+        let (database, keys) = (trial.database.clone(), Arc::clone(&writer.keys));
+        let reader = Reader::new(database, keys, settings.range(), settings.filter_width, prepared);
         Ok(Mix { writer, reader, sessions, runs: 0 })
     }
 
@@ -238,37 +160,6 @@ impl Mix {
     }
 }
 
-/// One statement that ran.
-struct Step {
-    /// What it counts as: itself, all of its kind.
-    names: Vec<&'static str>,
-    time: Duration,
-}
-
-/// The pauses of one client: times between two starts are exponential, as those of many independent people are.
-struct Pauses {
-    numbers: Numbers,
-    /// The mean time between two starts.
-    mean: Option<Duration>,
-    /// When the next statement is due, since the start.
-    due: Duration,
-}
-
-impl Pauses {
-    fn new(seed: u64, rate: Option<u64>) -> Pauses {
-        let mean = rate.map(|rate| Duration::from_secs(1) / u32::try_from(rate).unwrap_or(u32::MAX));
-        Pauses { numbers: Numbers::new(seed), mean, due: Duration::ZERO }
-    }
-
-    /// Sleeps until the next statement is due.
-    fn pause(&mut self, begun: Instant) {
-        let Some(mean) = self.mean else { return };
-        let part = (self.numbers.below(1 << 32) + 1) as f64 / (1_u64 << 32) as f64;
-        self.due += mean.mul_f64(-part.ln());
-        std::thread::sleep(self.due.saturating_sub(begun.elapsed()));
-    }
-}
-
 /// When and how long statements are run.
 struct Clock<'a> {
     begun: Instant,
@@ -314,39 +205,4 @@ fn write(writer: &mut Writer, session: &mut Session, writes: &[Write], number: u
     let time = begun.elapsed();
     writer.done(change);
     Ok(Step { names: vec![write.name(), "writes"], time })
-}
-
-impl Reader {
-    /// One query.
-    fn read(&mut self, session: &mut Session, number: usize) -> Result<Step, Failure> {
-        let (read, prepared) = &self.prepared[number % self.prepared.len()];
-        let (low, next) = self.keys.bounds();
-        let (from, count) = match read {
-            Read::Join => (self.numbers.below(FILTERED - self.width.min(FILTERED - 1)), self.width),
-            Read::Sum | Read::Max => (low + self.numbers.below(next - low - self.range + 1), self.range),
-        };
-        let params = [Value::Int(from as i64), Value::Int((from + count) as i64)];
-        let worked_nanos = self.database.status().jobs_worked_nanos;
-        let begun = Instant::now();
-        let outcome = session.execute_prepared(prepared, &params)?;
-        let found = consumed(&outcome.rows);
-        let time = begun.elapsed();
-        if *read == Read::Sum && !self.deletes && found != count {
-            return Err(Failure::Other(format!("SQL3 from key {from} gave {found} rows instead of {count}")));
-        }
-        let jobs_worked = self.database.status().jobs_worked_nanos > worked_nanos;
-        let met = if jobs_worked { read.beside_jobs_name() } else { read.without_jobs_name() };
-        Ok(Step { names: vec![read.name(), "reads", met], time })
-    }
-}
-
-/// The windows of both together.
-fn joined(mut left: Vec<Timings>, right: Vec<Timings>) -> Vec<Timings> {
-    left.resize_with(left.len().max(right.len()), Timings::new);
-    for (window, timings) in left.iter_mut().zip(right) {
-        for (name, latencies) in timings {
-            window.entry(name).or_default().add_all(&latencies);
-        }
-    }
-    left
 }

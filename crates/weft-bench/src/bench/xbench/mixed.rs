@@ -16,11 +16,13 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::Settings;
 use super::configuration::Configuration;
 use super::lines::Lines;
 use super::met::{self, Met};
-use super::mix::{Mix, Plan, Ran, Rates, Read};
+use super::mix::{Mix, Plan, Ran};
+use super::pauses::Rates;
+use super::reader::Read;
+use super::settings::Settings;
 use super::table::Shape;
 use super::trial::Trial;
 use super::writer::Write;

@@ -25,10 +25,13 @@
 //! 3. After each experiment the table has the count and the sum that its committed statements leave; a wrong one is an
 //!    error. `bench/xbench.py` runs the same experiments on DuckDB and compares these sums.
 //!
-//! Modules: [`settings`] reads the command line, [`configuration`] are the ablations, [`table`] and [`statements`] are
-//! what both systems have, [`trial`] is one database of one configuration, [`mix`] runs a writer beside a reader,
-//! [`consumed`] reads results, [`lines`] prints; the others are the experiments.
+//! Modules: [`command`] and [`settings`] read the command line, [`configuration`] are the ablations, [`table`] and
+//! [`statements`] are what both systems have, [`trial`] is one database of one configuration, [`mix`] runs a [`writer`]
+//! beside a [`reader`] with [`pauses`] between their statements, [`timings`] keep latencies, [`met`] and [`jobs`] look
+//! at what goes on meanwhile, [`consumed`] reads results, [`process`] what this one takes from the machine, [`lines`]
+//! prints; the others are the experiments.
 
+mod command;
 mod compaction;
 mod configuration;
 mod consumed;
@@ -38,51 +41,16 @@ mod lines;
 mod met;
 mod mix;
 mod mixed;
+mod pauses;
 mod process;
 mod projection;
+mod reader;
 mod settings;
 mod soak;
 mod statements;
 mod table;
+mod timings;
 mod trial;
 mod writer;
 
-use crate::directory;
-use crate::subcommand::{Arguments, Failure};
-use settings::Settings;
-
-/// One experiment: its names (figures that one run draws) and what it measures.
-type Experiment = (&'static [&'static str], fn(&Settings) -> Result<(), Failure>);
-
-const EXPERIMENTS: &[Experiment] = &[
-    (&["fig1"], incremental::fig1),
-    (&["fig6", "fig7a"], incremental::fig6_and_fig7a),
-    (&["fig6-async"], incremental::fig6_async),
-    (&["fig7b"], projection::fig7b),
-    (&["fig8"], compaction::fig8),
-    (&["table1"], mixed::table1),
-    (&["paced"], mixed::paced),
-    (&["fig9"], mixed::fig9),
-    (&["soak"], soak::run),
-];
-
-/// Runs all experiments, or those named with `--only`.
-pub(super) fn run(mut arguments: Arguments) -> Result<(), Failure> {
-    let only = arguments.option("--only")?;
-    let settings = Settings::read(&mut arguments)?;
-    arguments.finish()?;
-    let only: Option<Vec<&str>> = only.as_deref().map(|names| names.split(',').collect());
-    let known: Vec<&str> = EXPERIMENTS.iter().flat_map(|experiment| experiment.0).copied().collect();
-    if let Some(unknown) = only.iter().flatten().find(|name| !known.contains(name)) {
-        return Err(Failure::Usage(format!("there is no experiment {unknown}; there are {}", known.join(", "))));
-    }
-    for (names, experiment) in EXPERIMENTS {
-        if only.as_ref().is_none_or(|only| names.iter().any(|name| only.contains(name))) {
-            experiment(&settings)?;
-        }
-    }
-    if !settings.dir_was_named {
-        directory::remove(&settings.dir);
-    }
-    Ok(())
-}
+pub(super) use command::run;

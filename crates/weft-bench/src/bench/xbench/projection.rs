@@ -3,8 +3,8 @@
 //! Columns are integers and strings in turn (col_1, col_16, col_2, ...). `configuration` none is the table before the
 //! updates. All values of the projection are handed out as Arrow batches.
 
-use super::Settings;
 use super::lines::Lines;
+use super::settings::Settings;
 use super::statements;
 use super::table::Shape;
 use super::trial::Trial;

@@ -17,7 +17,8 @@ use std::time::Duration;
 use weft::{Durability, Options};
 
 use super::configuration::Configuration;
-use super::mix::{Rates, Read};
+use super::pauses::Rates;
+use super::reader::Read;
 use super::table::Shape;
 use super::writer::Write;
 use crate::bench::data::COLUMNS_EACH;

@@ -19,10 +19,11 @@ use std::time::{Duration, Instant};
 
 use weft_env::{Env, File, OpenMode};
 
-use super::Settings;
 use super::lines::Lines;
-use super::mix::{Mix, Plan, Ran, Rates};
+use super::mix::{Mix, Plan, Ran};
+use super::pauses::Rates;
 use super::process;
+use super::settings::Settings;
 use super::table::Shape;
 use super::trial::Trial;
 use super::writer::Write;
