@@ -5,7 +5,7 @@
 
 Needs the Python package duckdb (and pyarrow, numpy); without them it makes bench/.venv and installs them there. Each round
 runs all systems one after the other; the table has the median of the rounds, and ratios. The data is the formula of
-`crates/weft-cli/src/bench/data.rs`; both assert the same sum of the first rows.
+`crates/weft-bench/src/bench/data.rs`; both assert the same sum of the first rows.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def tuples(ids, of=None):
     return list(zip(*(column.to_pylist() for column in table(ids, of).columns)))
 
 
-assert int(integers(np.arange(1000), 1).sum()) == 500_843_356, "the formula of crates/weft-cli/src/bench/data.rs"
+assert int(integers(np.arange(1000), 1).sum()) == 500_843_356, "the formula of crates/weft-bench/src/bench/data.rs"
 assert strings(np.array([7]), 3) == ["s2296"]
 
 

@@ -11,7 +11,7 @@ systems one after the other on fresh databases; the table has the median of the 
 each system must have the sums and counts that its committed transactions leave; otherwise the run ends.
 
 Needs PostgreSQL's server and pgbench (Debian: apt install postgresql-15; no root rights are needed to run it). Tables and
-rows are those of crates/weft-cli/src/bench/transactions/schema.sql.
+rows are those of crates/weft-bench/src/bench/transactions/schema.sql.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import machine
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-SOURCE = os.path.join(ROOT, "crates", "weft-cli", "src", "bench", "transactions")
+SOURCE = os.path.join(ROOT, "crates", "weft-bench", "src", "bench", "transactions")
 DOC = os.path.join(ROOT, "docs", "benchmarks", "transactions.md")
 
 SCALES = {

@@ -36,7 +36,7 @@ from synchrostore.lines import Lines  # noqa: E402
 
 EXPERIMENTS = ["fig1", "fig6", "fig6-async", "fig7b", "fig8", "table1", "paced", "fig9", "soak"]
 ON_DUCKDB = ["fig1", "fig6", "fig7b", "fig9"]
-# Name, default, default of --quick; those of crates/weft-cli/src/bench/xbench/settings.rs. Lists are texts.
+# Name, default, default of --quick; those of crates/weft-bench/src/bench/xbench/settings.rs. Lists are texts.
 SIZES = [("rows", 200_000, 20_000), ("row_bytes", 4096, 4096), ("wide_rows", 20_000, 2_000), ("sizes", "32,64,128", "8,16"),
          ("projections", "1,5,10,20,30", "1,5,30"), ("seconds", 10, 2), ("queries", 20_000, 300), ("update_seconds", 60, 2),
          ("soak_seconds", 60, 4), ("window_seconds", 10, 1), ("update_columns", 3, 3), ("sum_columns", 10, 10),

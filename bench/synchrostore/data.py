@@ -1,4 +1,4 @@
-"""The tables and statements of crates/weft-cli/src/bench/xbench (table.rs, statements.rs, bench/data.rs), for DuckDB."""
+"""The tables and statements of crates/weft-bench/src/bench/xbench (table.rs, statements.rs, bench/data.rs), for DuckDB."""
 
 import os
 

@@ -9,10 +9,10 @@
 use std::path::{Path, PathBuf};
 
 use weft::{Backup, BackupSummary, Code, Database, Options};
+use weft_bench::subcommand::Arguments;
 use weft_server::client::Client;
 use weft_server::connect_as_owner;
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 
 /// Runs `weft backup DIR DEST`.

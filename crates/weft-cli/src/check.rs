@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use weft::{Database, Quarantined};
+use weft_bench::subcommand::Arguments;
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 
 /// Opens the database, which replays its log, and reads all its files.

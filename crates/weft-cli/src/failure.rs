@@ -1,6 +1,7 @@
-//! Why a subcommand ends with an exit code other than 0.
+//! Why a subcommand ends with an exit code other than 0: what [`subcommand::Failure`] knows, or a server.
 
 use weft::Error;
+use weft_bench::subcommand;
 use weft_server::client::ClientError;
 
 /// What `main` prints before it exits.
@@ -16,6 +17,17 @@ pub(crate) enum Failure {
     Connection(ClientError),
     /// Anything else: exit code 1.
     Other(String),
+}
+
+impl From<subcommand::Failure> for Failure {
+    fn from(failure: subcommand::Failure) -> Failure {
+        match failure {
+            subcommand::Failure::Reported => Failure::Reported,
+            subcommand::Failure::Usage(message) => Failure::Usage(message),
+            subcommand::Failure::Database(error) => Failure::Database(error),
+            subcommand::Failure::Other(message) => Failure::Other(message),
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -43,6 +55,6 @@ impl Failure {
 
     /// An I/O error while doing `what`.
     pub(crate) fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Failure {
-        Failure::Other(format!("{what}: {error}"))
+        subcommand::Failure::io(what, error).into()
     }
 }

@@ -10,7 +10,8 @@
 //!   weft bench                    one workload, measured, as JSON lines
 //! ```
 //!
-//! Every subcommand is a module; [`failure`] is what they return when they fail, [`print`] how results look.
+//! Every subcommand is a module, but for [`demo`] and [`bench`], which [`weft_bench`] has; [`failure`] is what they
+//! return when they fail, [`print`] how results look.
 
 #![allow(
     clippy::disallowed_methods,
@@ -18,21 +19,19 @@
     reason = "a program owns its process: files, time, threads"
 )]
 
-mod args;
 mod backup;
-mod bench;
 mod check;
-mod demo;
 mod dump;
 mod failure;
-mod latency;
 mod print;
 mod serve;
 mod shell;
 
 use std::process::ExitCode;
 
-use args::Arguments;
+use weft_bench::subcommand::Arguments;
+use weft_bench::{bench, demo};
+
 use failure::Failure;
 
 const USAGE: &str = "\
@@ -91,8 +90,8 @@ fn main() -> ExitCode {
         "dump" => dump::run(Arguments::new(words.split_off(1))),
         "restore" => backup::restore(Arguments::new(words.split_off(1))),
         "check" => check::run(Arguments::new(words.split_off(1))),
-        "demo" => demo::run(Arguments::new(words.split_off(1))),
-        "bench" => bench::run(Arguments::new(words.split_off(1))),
+        "demo" => demo::run(Arguments::new(words.split_off(1))).map_err(Failure::from),
+        "bench" => bench::run(Arguments::new(words.split_off(1))).map_err(Failure::from),
         _ => shell::run(Arguments::new(words)),
     };
     match result {

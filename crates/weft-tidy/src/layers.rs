@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
+//!      └──────▶ weft-bench ─────┘
 //!   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
@@ -19,6 +20,7 @@ pub const CRATES: &[&str] = &[
     "weft-sql",
     "weft",
     "weft-server",
+    "weft-bench",
     "weft-cli",
     "weft-differ",
     "weft-tidy",

@@ -27,10 +27,10 @@ mod script;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use weft_bench::subcommand::Arguments;
 use weft_server::client::Client;
 use weft_server::{Server, ServerConfig, connect_as_owner};
 
-use crate::args::Arguments;
 use crate::backup::{Opened, open_or_connect};
 use crate::failure::Failure;
 use crate::shell::connect;

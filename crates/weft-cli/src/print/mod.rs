@@ -11,14 +11,13 @@
 
 mod error;
 mod json;
-mod table;
 
 pub(crate) use error::{error_text, report_text};
-pub(crate) use table::{Align, Grid};
 
 use std::io::{self, Write};
 
 use weft::{DataType, Outcome, OutputColumn, Style};
+use weft_bench::subcommand::{Align, Grid};
 
 use crate::failure::Failure;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use weft::configuration::{Configuration, SETTINGS, Source};
 use weft::{Durability, Options, SchedulerMode};
+use weft_bench::subcommand::Arguments;
 use weft_server::{Auth, Log, ServerConfig};
 
 use super::identity::{given_identity, own_identity};
-use crate::args::Arguments;
 use crate::failure::Failure;
 
 /// The file in the directory of a database.

@@ -17,10 +17,10 @@ use std::time::Instant;
 
 use weft::configuration::{Configuration, SETTINGS};
 use weft::{Database, Options};
+use weft_bench::subcommand::Arguments;
 use weft_env::Env;
 use weft_server::{Log, Monitor, Server, Verifier};
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 use configure::Told;
 use signals::{Asked, Signals};

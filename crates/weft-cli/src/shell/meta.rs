@@ -1,13 +1,12 @@
 //! The backslash commands.
 
-use std::io::{self, Write};
-
 use weft::{Database, TableDef};
+use weft_bench::subcommand::{Align, Grid};
 
 use super::Shell;
 use super::link::Link;
 use crate::failure::Failure;
-use crate::print::{Align, Format, Grid};
+use crate::print::Format;
 
 const HELP: &str = "\
 \\d            list tables: method, rows, bytes
@@ -99,7 +98,7 @@ fn list(database: &Database) -> Result<(), Failure> {
         let bytes: u64 = layers.iter().map(|layer| layer.bytes).sum();
         grid.row(vec![table.name.clone(), table.method.clone(), rows.to_string(), bytes.to_string()]);
     }
-    print(&grid)
+    Ok(grid.show()?)
 }
 
 fn describe(database: &Database, name: &str) -> Result<(), Failure> {
@@ -116,7 +115,7 @@ fn describe(database: &Database, name: &str) -> Result<(), Failure> {
         let default = table.defaults.get(at).cloned().flatten().unwrap_or_default();
         grid.row(vec![column.name.clone(), column.data_type.to_string(), nullable.to_owned(), default]);
     }
-    print(&grid)?;
+    grid.show()?;
     constraints(table);
     let columns = [("Layer", Align::Left), ("Parts", Align::Right), ("Rows", Align::Right), ("Dead", Align::Right)];
     let mut grid = Grid::new(columns.into_iter().chain([("Bytes", Align::Right)]));
@@ -124,7 +123,7 @@ fn describe(database: &Database, name: &str) -> Result<(), Failure> {
         let numbers = [layer.parts, layer.rows, layer.dead_rows, layer.bytes].map(|number| number.to_string());
         grid.row(std::iter::once(layer.name).chain(numbers).collect());
     }
-    print(&grid)
+    Ok(grid.show()?)
 }
 
 fn constraints(table: &TableDef) {
@@ -138,9 +137,4 @@ fn constraints(table: &TableDef) {
     for (name, value) in &table.options {
         println!("With: {name} = {value}");
     }
-}
-
-fn print(grid: &Grid) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    grid.print(&mut out).and_then(|()| writeln!(out)).map_err(|error| Failure::io("cannot print", &error))
 }

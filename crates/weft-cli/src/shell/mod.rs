@@ -12,19 +12,21 @@ mod interactive;
 mod interrupt;
 mod link;
 mod meta;
+mod scripts;
 mod split;
 
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use weft::{Code, Database, Options};
+use weft_bench::subcommand::Arguments;
 use weft_server::client::{Client, Target};
 
-use crate::args::{Arguments, Script};
 use crate::failure::Failure;
 use crate::print::Format;
 use link::Link;
+use scripts::Script;
 
 pub(crate) use interrupt::Interrupts;
 pub(crate) use link::client_error_text;
@@ -39,7 +41,7 @@ pub(crate) struct Shell {
 
 /// `weft [DIR | URL] [-c SQL] [-f FILE] [--format ...] [--memory-limit SIZE]`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
-    let scripts = arguments.scripts()?;
+    let scripts = scripts::scripts(&mut arguments)?;
     let format = match arguments.option("--format")? {
         Some(word) => Format::parse(&word)?,
         None => Format::Table,
@@ -91,7 +93,7 @@ impl Shell {
         for script in scripts {
             let text = match script {
                 Script::Text(text) => text.clone(),
-                Script::File(file) => read_script(file)?,
+                Script::File(file) => scripts::read(file)?,
             };
             self.run_script(&text)?;
         }
@@ -101,7 +103,7 @@ impl Shell {
         if io::stdin().is_terminal() {
             return interactive::run(self, temporary);
         }
-        self.run_script(&read_script("-")?)
+        self.run_script(&scripts::read("-")?)
     }
 
     /// Runs statements and backslash commands up to the first failure, which is printed.
@@ -157,7 +159,10 @@ impl Place {
     fn new(dir: Option<String>) -> Result<Place, Failure> {
         match dir {
             Some(dir) => Ok(Place { dir: dir.into(), temporary: false }),
-            None => Ok(Place { dir: temporary_dir("shell"), temporary: true }),
+            None => {
+                let dir = std::env::temp_dir().join(format!("weft-shell-{}", std::process::id()));
+                Ok(Place { dir, temporary: true })
+            }
         }
     }
 
@@ -169,28 +174,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if self.temporary {
-            remove_dir(&self.dir);
+            // What cannot be removed stays.
+            let _ = std::fs::remove_dir_all(&self.dir);
         }
     }
-}
-
-/// A directory of this process under the system's folder for temporary files; not created here.
-pub(crate) fn temporary_dir(purpose: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("weft-{purpose}-{}", std::process::id()))
-}
-
-/// Removes a directory that this process made; what cannot be removed stays.
-pub(crate) fn remove_dir(dir: &Path) {
-    let _ = std::fs::remove_dir_all(dir);
-}
-
-fn read_script(file: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = if file == "-" {
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-    } else {
-        std::fs::read(file).map(|found| bytes = found)
-    };
-    read.map_err(|error| Failure::io(format!("cannot read {file}"), &error))?;
-    String::from_utf8(bytes).map_err(|error| Failure::Other(format!("{file} is not UTF-8: {error}")))
 }

@@ -1,0 +1,23 @@
+//! `weft bench`: the workloads of docs/benchmarks, one JSON line per result.
+//!
+//! ```text
+//!   weft bench --rows 1000000 --only load,sum     command ──▶ compare        beside DuckDB and SQLite
+//!   weft bench transactions --seconds 1                   ──▶ transactions   beside PostgreSQL and SQLite
+//!   weft bench xbench --only fig6                         ──▶ xbench         SynchroStore's experiments, beside DuckDB
+//!                                                               │
+//!                  data (rows by formula) · numbers (randomness) · median · line (what is printed)
+//! ```
+//!
+//! Each suite has a script of its name in `bench/` that runs the same on the other systems. Everything is durable
+//! unless a switch says otherwise.
+
+mod command;
+mod compare;
+mod data;
+mod line;
+mod median;
+mod numbers;
+mod transactions;
+mod xbench;
+
+pub use command::run;
