@@ -51,3 +51,26 @@ fn damaged_files_are_named_or_harmless() {
     let _alone = watch::alone();
     damage::run();
 }
+
+/// A thread of a program that embeds Weft has 2 MiB of stack if nobody asks for more; an overflow would end the process.
+#[test]
+fn deep_statements_fit_on_the_stack_of_any_thread() {
+    let _alone = watch::alone();
+    let asked = || {
+        let union = |parts: usize| (1..=parts).map(|part| format!("SELECT {part} AS n")).collect::<Vec<_>>();
+        let dir = tempfile::tempdir().unwrap();
+        let database = weft::Database::open(dir.path()).unwrap();
+        let mut session = database.session().unwrap();
+        for parts in [200, 390] {
+            let text = format!("SELECT count(*), sum(n) FROM ({}) AS q WHERE n > $1", union(parts).join(" UNION ALL "));
+            let query = session.prepare(&text).unwrap();
+            for _ in 0..2 {
+                let result = session.execute_prepared(&query, &[weft::Value::Int(0)]).unwrap();
+                let (count, sum) = (parts as i64, (parts * (parts + 1) / 2) as i64);
+                let found = result.rows.iter().next();
+                assert_eq!(found, Some(vec![weft::Value::Int(count), weft::Value::Int(sum)]));
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(asked).unwrap().join().unwrap();
+}

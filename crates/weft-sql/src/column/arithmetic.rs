@@ -17,12 +17,14 @@ use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Floa
 use arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::physical_expr_common::datum::apply;
 
-/// An arithmetic operator that raises on overflow and on division by zero. Both arguments have one numeric type.
+/// An arithmetic operator that raises on overflow and on division by zero. Both arguments have one numeric type, or are
+/// the numerics of a remainder: the engine takes one divided by a constant 1 for 0, which is so of integers only.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Checked {
     op: Operator,
@@ -74,12 +76,16 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
-        Ok(types[0].clone())
+        match types {
+            [left, right] if left.is_decimal() => BinaryTypeCoercer::new(left, &self.op, right).get_result_type(),
+            _ => Ok(types[0].clone()),
+        }
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), args.arg_fields[0].data_type().clone(), nullable)))
+        let types: Vec<ArrowType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, nullable)))
     }
 
     /// Of a constant NULL nothing is computed of a row: not the other operand either, which may fail.

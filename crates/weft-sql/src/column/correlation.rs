@@ -12,7 +12,7 @@
 //! 1. Between such a condition and the subquery's top there are only projections, conditions, DISTINCT, inner
 //!    joins, the sides of outer joins whose rows all stay, and aggregates by GROUP BY without grouping sets.
 //! 2. An aggregate without GROUP BY has a row for no rows: only a subquery that is a value has it, at its top,
-//!    where the engine puts that row in.
+//!    where the engine puts that row in; of LATERAL not even a condition (HAVING) is above it.
 //! 3. Nothing in a correlated subquery is volatile: it would be evaluated once for all outer rows with equal columns.
 //! 4. A subquery names columns of the query right around it only.
 
@@ -35,6 +35,8 @@ pub(super) enum Asked {
     Member,
     /// Its value.
     Value,
+    /// Its rows, beside those of the outer query (LATERAL).
+    Table,
 }
 
 /// Whether a subquery's own level names columns of the outer query.
@@ -100,7 +102,7 @@ pub(super) fn refused<T>(what: &str) -> Result<T> {
 /// Refuses a subquery that the engine would plan wrongly. One that is not correlated passes, but for invariant 4.
 pub(super) fn check(plan: &LogicalPlan, asked: Asked) -> Result<()> {
     let mut walk = Walk { asked, seen: false };
-    let found = walk.visit(plan, asked == Asked::Value, asked == Asked::Value)?;
+    let found = walk.visit(plan, matches!(asked, Asked::Value | Asked::Table), asked == Asked::Value)?;
     if found && is_volatile(plan) {
         return refused("with a function whose value changes from call to call");
     }
@@ -125,7 +127,11 @@ impl Walk {
             return refused("anywhere but in WHERE");
         }
         check_level(plan)?;
-        let stays = matches!(plan, LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_));
+        let stays = match plan {
+            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) => true,
+            LogicalPlan::Filter(_) => self.asked != Asked::Table,
+            _ => false,
+        };
         let aggregates = matches!(plan, LogicalPlan::Aggregate(aggregate) if !aggregate.aggr_expr.is_empty());
         let mut below = Vec::new();
         for input in plan.inputs() {

@@ -64,6 +64,12 @@ const RELEASE_WAITS_MAX: u32 = 200;
 /// The highest number of a parameter.
 const PARAMETERS_MAX: usize = 65_535;
 
+/// Planning goes on on a stack of its own where less than this is left, bytes.
+const STACK_NEEDED: usize = 6 << 20;
+
+/// The size of that stack, bytes; memory is taken as it is touched.
+const STACK_MADE: usize = 16 << 20;
+
 /// The column engine of one database.
 pub struct ColumnEngine {
     pub(super) state: Arc<SessionState>,
@@ -127,7 +133,7 @@ impl ColumnEngine {
         local: &Local,
     ) -> Result<PreparedQuery> {
         check_query(query)?;
-        guarded(|| {
+        guarded_deep(|| {
             let mut query = query.clone();
             expand_windows(&mut query)?;
             expand_wildcards(&mut query, tables)?;
@@ -217,7 +223,7 @@ impl ColumnEngine {
     /// Runs a prepared query; batches are pulled from the stream.
     pub fn execute(&self, query: &PreparedQuery, binding: Binding) -> Result<QueryStream> {
         binding.cancel.check()?;
-        guarded(|| {
+        guarded_deep(|| {
             let runnable = self.runnable(query, &binding)?;
             self.start(query, runnable, binding)
         })
@@ -433,11 +439,16 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
+/// The same with room on the stack for the deepest tree that a statement may have: a thread of a program that embeds
+/// Weft may have 2 MiB, and an overflow ends the process.
+fn guarded_deep<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    guarded(|| stacker::maybe_grow(STACK_NEEDED, STACK_MADE, work))
+}
+
 fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or("")
 }
 
-/// The types of `$1`, `$2`, ... in order; a number that does not come up has no type.
 /// The highest number of a parameter in a query.
 fn parameters_of(query: &Query) -> usize {
     struct Highest(usize);
@@ -482,6 +493,7 @@ fn open_numerics(query: &mut Query, types: &[Option<ArrowType>]) -> Result<bool>
     Ok(true)
 }
 
+/// The types of `$1`, `$2`, ... in order; a number that does not come up has no type.
 fn parameters(plan: &LogicalPlan) -> datafusion::common::Result<Vec<Option<ArrowType>>> {
     let mut types = Vec::new();
     for (name, data_type) in plan.get_parameter_types()? {

@@ -213,6 +213,9 @@ fn lost_subquery() -> Error {
 }
 
 fn not_implemented(message: &str) -> Error {
+    if message.contains("OuterReferenceColumn") {
+        return lost_subquery();
+    }
     Error::new(Code::FeatureNotSupported, first_line(message))
 }
 

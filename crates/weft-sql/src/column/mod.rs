@@ -6,7 +6,7 @@
 //!     provider    tables and functions for the planner ── pushdown (WHERE → scan)
 //!     wildcard, using, rewrite    syntax that the planner gets wrong
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
-//!     apart, lifted, crossed, repeated, plain    what the planner's rules mix up or lose
+//!     apart, lifted, crossed, repeated, plain, unsorted    what the planner's rules mix up or lose
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, collected    the memory of queries: shares, what operators do not account for, results
 //!     stream, gather, output    batches of all partitions, in exactly the columns' types
@@ -65,6 +65,7 @@ mod templates;
 mod typed_values;
 mod types;
 mod unified;
+mod unsorted;
 mod using;
 mod views;
 mod wildcard;

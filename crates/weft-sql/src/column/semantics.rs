@@ -38,6 +38,7 @@ use super::routines::{
 };
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_sets, unified_union, unified_values};
+use super::unsorted::silenced;
 use crate::expr::{NUMERIC_DEFAULT, open};
 
 /// Types of constants and sums; runs before type coercion.
@@ -190,6 +191,7 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Err(_) => Transformed::no(Expr::Literal(ScalarValue::Int64(Some(value)), metadata)),
         },
         Expr::AggregateFunction(function) if function.func.name() == "sum" => numeric_sum(function, schema),
+        Expr::ScalarFunction(function) if function.func.name() == "nullif" => as_first(function, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
             let (left, right) = (read_as(*left, &right, schema), right);
             let right = read_as(*right, &left, schema);
@@ -337,8 +339,8 @@ fn hex(call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
 /// A window partitioned or ordered by what is compared by another value, or over whose values the engine has no RANGE:
 /// of rows between the ends and peers, GROUPS are the same.
 fn keyed_window(mut window: Box<WindowFunction>, schema: &DFSchema) -> Transformed<Expr> {
+    let mut changed = silenced(&mut window);
     let params = &mut window.params;
-    let mut changed = false;
     for part in &mut params.partition_by {
         if let Some(made) = key_of(part, schema) {
             *part = made;
@@ -464,6 +466,23 @@ pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
         Ok(to) if to.is_decimal() => cast(expr, open(output_type(&to)).arrow()),
         Ok(to) if to.is_numeric() || to == ArrowType::Boolean => cast(expr, to),
         _ => expr,
+    }
+}
+
+/// NULLIF has the type of its first argument, where PostgreSQL compares the two as they are; the engine gives it the
+/// wider type.
+fn as_first(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let first = match function.args.iter().map(|arg| operand_type(arg, schema)).collect::<Vec<_>>()[..] {
+        [Some(first), Some(second)] if first.arrow() != second.arrow() => {
+            let both = |is_one: fn(&ArrowType) -> bool| is_one(&first.arrow()) && is_one(&second.arrow());
+            (both(ArrowType::is_integer) || both(ArrowType::is_floating) || is_time(first) && is_time(second))
+                .then_some(first)
+        }
+        _ => None,
+    };
+    match first {
+        Some(first) => Transformed::yes(cast(Expr::ScalarFunction(function), first.arrow())),
+        None => Transformed::no(Expr::ScalarFunction(function)),
     }
 }
 
@@ -682,5 +701,7 @@ fn checked_operator(
 ) -> Option<std::sync::Arc<datafusion::logical_expr::ScalarUDF>> {
     let (left, right) = (type_of(&binary.left, schema)?, type_of(&binary.right, schema)?);
     let integers = left.is_integer() && matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply);
-    if left == right && (integers || left.is_floating()) { Checked::of(binary.op) } else { None }
+    let remainder = binary.op == Operator::Modulo && left.is_decimal() && right.is_decimal();
+    let is_checked = remainder || left == right && (integers || left.is_floating());
+    if is_checked { Checked::of(binary.op) } else { None }
 }

@@ -31,7 +31,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalP
 use datafusion::optimizer::AnalyzerRule;
 
 use super::belonging::{check_belonging, check_join_condition};
-use super::correlation::{has_split_groups, has_subquery, is_correlated, refused, subquery_of};
+use super::correlation::{Asked, check, has_split_groups, has_subquery, is_correlated, refused, subquery_of};
 use super::functions::Kept;
 use super::lifted::told_apart;
 use super::membership::{Place, Rewriter, nullable};
@@ -117,6 +117,7 @@ fn told_apart_below(plan: &LogicalPlan, made: &Cell<u32>) -> Result<Option<Logic
             if has_split_groups(&of.subquery) {
                 return refused("by other than equality below GROUP BY of LATERAL");
             }
+            check(&of.subquery, Asked::Table)?;
             told_apart(of.clone(), made).map(|apart| Some(LogicalPlan::Subquery(apart)))
         }
         _ => Ok(None),
@@ -221,9 +222,15 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(plan).project(written.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
 }
 
-/// Invariant 3, but for subqueries that refer to the query around them.
+/// Invariant 3, but for subqueries that refer to the query around them, LATERAL or not: a limit is in the way of their
+/// becoming joins.
 fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let barred = plan.transform_up(|plan| {
+    let outermost = |plan: LogicalPlan| {
+        let is_lateral = matches!(&plan, LogicalPlan::Subquery(of) if is_correlated(&of.subquery));
+        let recursion = if is_lateral { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue };
+        Ok(Transformed::new(plan, false, recursion))
+    };
+    let one = |plan: LogicalPlan| {
         let plan = plan.map_expressions(|expr| {
             expr.transform_up(|expr| {
                 Ok(Transformed::yes(match expr {
@@ -247,8 +254,8 @@ fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
             }
             false => plan,
         })
-    })?;
-    Ok(barred.data)
+    };
+    plan.transform_down_up(outermost, one).map(|barred| barred.data)
 }
 
 fn barred_subquery(of: Subquery) -> Result<Subquery> {
