@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use weft_format::FileId;
 use weft_format::table::BlockKey;
 
 use super::ring::SLOT_COUNT;
@@ -41,6 +42,17 @@ impl Hash for Place {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
+    }
+}
+
+/// A file, hashed as a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OfFile(pub(super) FileId);
+
+impl Hash for OfFile {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(mix(0, self.0.0));
     }
 }
 
