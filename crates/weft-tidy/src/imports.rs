@@ -53,7 +53,8 @@ pub fn arrows(files: &[SourceFile]) -> BTreeMap<String, Arrows> {
     crates
 }
 
-fn of_crate(files: &[SourceFile], name: &str) -> Arrows {
+/// The arrows within one crate.
+pub fn of_crate(files: &[SourceFile], name: &str) -> Arrows {
     let by_path: BTreeMap<&str, &SourceFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let folder = format!("crates/{name}/src");
     let root = ["lib.rs", "main.rs"].map(|root| format!("{folder}/{root}"));

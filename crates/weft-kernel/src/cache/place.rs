@@ -9,7 +9,8 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use weft_format::FileId;
 use weft_format::table::BlockKey;
 
-use super::ring::SLOT_COUNT;
+/// Positions on the ring of partitions.
+pub(super) const SLOT_COUNT: usize = 8192;
 
 /// A key and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

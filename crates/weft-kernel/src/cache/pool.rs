@@ -13,8 +13,8 @@ use super::blocks::Cached;
 use super::entries::Entries;
 use super::forgotten::{Began, Forgotten};
 use super::freeing::Freeing;
-use super::place::Place;
-use super::ring::{PARTITION_COUNT_MAX, Ring, SLOT_COUNT, Taken};
+use super::place::{Place, SLOT_COUNT};
+use super::ring::{PARTITION_COUNT_MAX, Ring, Taken};
 
 /// Partitions of a new pool.
 const PARTITION_COUNT: usize = 16;
