@@ -2,17 +2,21 @@
 //! and checkpoints a directory of tables, whatever method they are stored by.
 //!
 //! ```text
-//!   engine/    open · recover · checkpoint · close · status           one Engine per directory
-//!     ├── txn/      snapshots, write sets, commit:  validate → sequence → log → install → publish
-//!     │    ├── lock/     keys and tables, FIFO, deadlocks found
-//!     │    └── catalog/  which tables a snapshot sees; CREATE and DROP are versions like rows
-//!     ├── sched/    picks the job with the best price; worker threads
-//!     ├── log/      records, blocks, segments, group commit: the truth
-//!     ├── manifest/ which files make which table up to which cut
-//!     ├── index/    entries of secondary indexes: memories, sorted runs, filters
-//!     ├── cache/    blocks of column tables and indexes, bounded in bytes;   budget: memory of row tables
-//!     └── table/    the contract a table method fulfils (weft-tables holds the methods)
+//!   engine/     open · recover · checkpoint · backup · close · status           one Engine per directory
+//!   txn/        snapshots, write sets, commit:  validate → sequence → log → install → publish
+//!   jobs/       runs what the scheduler picks: by workers, or by who waits for it
+//!   catalog/    which tables and indexes a snapshot sees; CREATE and DROP are versions like rows
+//!   index/      derived from a table: entries in memories, sorted runs, filters
+//!   method      a way to store tables (weft-tables has them) · services: what the kernel gives it to work with
+//!   manifest/   which files make which table up to which cut · cache/ blocks, bounded in bytes · lock/ keys and
+//!               tables, deadlocks found · timeline: timestamps in log order · admission, options
+//!   log/        records, blocks, segments, group commit: the truth · sched/ which job has the best price, and when
+//!   table/      the contract of a table: what it is asked, what it tells; uses nothing of the kernel
+//!               beside it words and switches that all floors share: fault, step, cancel, budget, poison, files
 //! ```
+//!
+//! Each floor uses only floors below it, and the modules of one floor do not use each other; no two files import each
+//! other in a circle. The tests of weft-tidy hold both (`layers`, `circles`).
 //!
 //! Locks, outermost first: a table's own locks → sequencing latch → log → publication → registered snapshots. No lock
 //! is held while a job runs.
@@ -26,14 +30,21 @@ pub mod cache;
 pub mod catalog;
 pub mod engine;
 pub mod fault;
+mod files;
 pub mod index;
+mod jobs;
 pub mod lock;
 pub mod log;
 pub mod manifest;
+pub mod method;
+mod options;
+mod poison;
+mod read_again;
 pub mod sched;
 pub mod services;
 pub mod step;
 pub mod table;
+mod timeline;
 pub mod txn;
 
 mod cancel;
@@ -52,5 +63,6 @@ pub use engine::{
     Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
 pub use lock::{ColumnSet, LockMode, Wait};
+pub use read_again::read_again;
 pub use services::Services;
 pub use txn::{DdlSince, IsolationLevel, Mark, PendingWatch, Transaction};

@@ -13,11 +13,14 @@ use weft_format::{FileId, Result, TableId, Timestamp};
 use crate::account::Account;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
-use crate::engine::{EngineOptions, FilePins, Poison};
 use crate::fault::{Fault, active};
+use crate::files::FilePins;
+pub use crate::files::file_name;
 use crate::manifest::{Edit, Manifest};
+use crate::options::EngineOptions;
+use crate::poison::Poison;
 use crate::sched::{Load, Pacer, Wake};
-use crate::txn::Timeline;
+use crate::timeline::Timeline;
 
 /// Shared by all tables of one engine.
 pub struct Services {
@@ -48,7 +51,7 @@ pub struct Services {
     /// Why no more writes are taken.
     pub(crate) poison: Arc<Poison>,
     /// Which files stay although no table has them any more.
-    pub(crate) pins: FilePins,
+    pub(crate) pins: Arc<FilePins>,
 }
 
 impl Services {
@@ -157,31 +160,6 @@ impl Drop for Unfollowed<'_> {
     fn drop(&mut self) {
         if !self.is_followed && !active(Fault::SwitchUnguarded) {
             self.poison.set(&format!("a job of table {} ended between the manifest's change and memory's", self.table));
-        }
-    }
-}
-
-/// The name of a data file: `t` table `-` file `.col`, numbers in decimal.
-pub fn file_name(table: TableId, file: FileId) -> String {
-    format!("t{table}-{file}.col")
-}
-
-/// The table and file of a data file's name; none when it is no data file.
-pub(crate) fn parse_file_name(name: &str) -> Option<(TableId, FileId)> {
-    let (table, file) = name.strip_prefix('t')?.strip_suffix(".col")?.split_once('-')?;
-    let ids = (TableId(table.parse().ok()?), FileId(file.parse().ok()?));
-    (file_name(ids.0, ids.1) == name).then_some(ids)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn file_names_read_back() {
-        assert_eq!(parse_file_name("t12-345.col"), Some((TableId(12), FileId(345))));
-        for other in ["t12-345.col.tmp", "t12.col", "t012-3.col", "LOCK", "t-1.col", "t1-+2.col"] {
-            assert_eq!(parse_file_name(other), None, "{other}");
         }
     }
 }

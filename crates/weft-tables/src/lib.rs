@@ -7,7 +7,7 @@
 //!
 //! Siblings never import each other. DESIGN section 5.
 //!
-//! [`Method`]: weft_kernel::table::Method
+//! [`Method`]: weft_kernel::method::Method
 
 pub mod column;
 pub mod testing;

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use weft_tidy::source::{SourceFile, repository};
-use weft_tidy::{differences, files, layers, markdown, sizes, words};
+use weft_tidy::{circles, differences, files, imports, layers, markdown, sizes, words};
 
 /// What is larger than its limit today.
 const EXCEPTIONS: &str = include_str!("../exceptions.txt");
+
+/// How many files of a crate lie in circles today.
+const CIRCLES: &str = include_str!("../circles.txt");
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -30,6 +33,19 @@ fn crates_use_lower_crates_only() {
 #[test]
 fn kernel_modules_use_lower_modules_only() {
     none(layers::kernel_modules(&sources()));
+}
+
+#[test]
+fn files_import_each_other_in_no_new_circle() {
+    let crates = imports::arrows(&sources());
+    if std::env::var_os("WEFT_TIDY_PRINT").is_some() {
+        for (name, arrows) in &crates {
+            let circles = circles::circles(arrows);
+            println!("{name} {}", circles.iter().map(Vec::len).sum::<usize>());
+            circles.iter().for_each(|circle| print!("{}", circles::shown(arrows, circle)));
+        }
+    }
+    none(circles::ratchet(&crates, CIRCLES));
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Database {
             weft_env::keep_little_freed_memory();
         }
         let env = Env::real();
-        let methods: Vec<Arc<dyn weft_kernel::table::Method>> = vec![column_method()];
+        let methods: Vec<Arc<dyn weft_kernel::method::Method>> = vec![column_method()];
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
         let columns = ColumnOptions { memory_bytes: options.query_memory_bytes, ..ColumnOptions::default() };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { columns });
@@ -235,7 +235,7 @@ pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64
 /// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and
 /// checks what is left. The files are kept in the directory `quarantine` of the database; their rows are lost.
 pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
-    let methods: [Arc<dyn weft_kernel::table::Method>; 1] = [column_method()];
+    let methods: [Arc<dyn weft_kernel::method::Method>; 1] = [column_method()];
     weft_kernel::quarantine(&Env::real(), dir.as_ref(), &methods, &Options::default().engine())
 }
 

@@ -22,6 +22,9 @@
 //!    evicting thread gives up its own part: what no reader holds is freed at once, the rest with its last reader, and
 //!    is the reader's memory until then.
 //! 5. What is read once (a scan) leaves through the small queue, a tenth of a partition, and evicts nothing from main.
+//! 6. To forget a file costs a look at each partition and what the file's own blocks cost, however much is kept.
+//!    Partitions that have none of it are not locked against readers. A block that was being loaded meanwhile is not
+//!    kept (`forgotten`).
 //!
 //! Concurrency: one lock per partition, never held while loading or freeing; two threads that miss the same block both
 //! load it and the first to insert wins. Only who adds a partition holds two locks, that of the lower number first.
@@ -32,11 +35,13 @@
 
 mod blocks;
 mod entries;
+mod forgotten;
 mod freeing;
 mod lending;
 mod place;
 mod pool;
 mod ring;
+mod slots;
 
 pub use lending::Lending;
 pub use pool::{CacheCounters, CachePool, PartitionCounters};

@@ -6,9 +6,11 @@
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use weft_format::FileId;
 use weft_format::table::BlockKey;
 
-use super::ring::SLOT_COUNT;
+/// Positions on the ring of partitions.
+pub(super) const SLOT_COUNT: usize = 8192;
 
 /// A key and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,17 @@ impl Hash for Place {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
+    }
+}
+
+/// A file, hashed as a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OfFile(pub(super) FileId);
+
+impl Hash for OfFile {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(mix(0, self.0.0));
     }
 }
 

@@ -10,17 +10,18 @@ use weft_format::table::{BlockCache, BlockKey};
 use weft_format::{FileId, Result};
 
 use super::blocks::Cached;
-use super::entries::{Entries, Moving};
+use super::entries::Entries;
+use super::forgotten::{Began, Forgotten};
 use super::freeing::Freeing;
-use super::place::Place;
-use super::ring::{PARTITION_COUNT_MAX, Ring, SLOT_COUNT, Taken};
+use super::place::{Place, SLOT_COUNT};
+use super::ring::{PARTITION_COUNT_MAX, Ring, Taken};
 
 /// Partitions of a new pool.
 const PARTITION_COUNT: usize = 16;
 /// This part of the budget is for what waits to be freed.
 const FREEING_PART: usize = 16;
-/// What an entry costs beside its block, about: slot, index, queue, remembered hash.
-const ENTRY_BYTES: usize = 160;
+/// What an entry costs beside its block, about: slot with its links, index, chain of its file, remembered hash.
+pub(super) const ENTRY_BYTES: usize = 184;
 
 /// How the pool does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +67,7 @@ pub struct CachePool {
     /// The budget without what is for freeing.
     shared_bytes: usize,
     freeing: Freeing,
+    forgotten: Forgotten,
 }
 
 #[repr(align(128))]
@@ -98,7 +100,8 @@ impl CachePool {
         shares.resize(PARTITION_COUNT_MAX, 0);
         let partitions = shares.into_iter().map(Partition::new).collect();
         let freeing = Freeing::new(freeing_bytes_max);
-        CachePool { ring, partitions, count: Mutex::new(PARTITION_COUNT), shared_bytes, freeing }
+        let (count, forgotten) = (Mutex::new(PARTITION_COUNT), Forgotten::default());
+        CachePool { ring, partitions, count, shared_bytes, freeing, forgotten }
     }
 
     /// What it may keep by itself, bytes.
@@ -146,12 +149,17 @@ impl CachePool {
         Some(number + 1)
     }
 
-    /// Lets go of the blocks of a file that is gone.
+    /// Lets go of the blocks of a file that is gone: a look at each partition, and work for the file's own blocks
+    /// (cache 6).
     pub fn forget_file(&self, file: FileId) {
         let count = self.count.lock();
+        self.forgotten.add(file);
         for partition in &self.partitions[..*count] {
-            let forgotten = partition.entries.write().take_where(|place| place.key.file == file);
-            self.freeing.hand_over(forgotten.into_iter().map(Moving::into_evicted).collect());
+            if partition.entries.read().has_file(file) {
+                let mut evicted = Vec::new();
+                partition.entries.write().forget(file, &mut evicted);
+                self.freeing.hand_over(evicted);
+            }
         }
     }
 
@@ -193,12 +201,13 @@ impl CachePool {
             return Ok(block);
         }
         partition.misses.fetch_add(1, Ordering::Relaxed);
+        let began = self.forgotten.begin();
         let (block, bytes) = load()?;
-        Ok(self.keep(place, block, bytes + ENTRY_BYTES))
+        Ok(self.keep(place, block, bytes + ENTRY_BYTES, began))
     }
 
     /// Keeps a block that was loaded, or finds the one that another thread kept meanwhile.
-    fn keep(&self, place: Place, block: Cached, bytes: usize) -> Cached {
+    fn keep(&self, place: Place, block: Cached, bytes: usize, began: Began) -> Cached {
         let mut evicted = Vec::new();
         let block = loop {
             let number = self.ring.owner(place.slot());
@@ -210,7 +219,9 @@ impl CachePool {
             if let Some(block) = entries.find(place) {
                 break block;
             }
-            entries.insert(place, block.clone(), bytes, &mut evicted);
+            if !self.forgotten.since(began, place.key.file) {
+                entries.insert(place, block.clone(), bytes, &mut evicted);
+            }
             break block;
         };
         self.freeing.hand_over(evicted);
@@ -247,6 +258,16 @@ impl CachePool {
             partition.entries.write().take_where(|place| self.ring.owner(place.slot()) != number).len()
         };
         partitions.map(misplaced).sum()
+    }
+
+    /// Entries looked at so far to find those of files that were forgotten.
+    pub(super) fn looked_at(&self) -> u64 {
+        self.partitions.iter().map(|partition| partition.entries.read().looked_at()).sum()
+    }
+
+    /// Tests what holds in each partition.
+    pub(super) fn check(&self) {
+        self.partitions.iter().for_each(|partition| partition.entries.read().check());
     }
 }
 

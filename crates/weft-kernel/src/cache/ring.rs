@@ -16,10 +16,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::place::mix;
+use super::place::{SLOT_COUNT, mix};
 
-/// Positions on the ring.
-pub(super) const SLOT_COUNT: usize = 8192;
 /// Points of each partition. All points of all partitions fill half of the slots.
 const POINT_COUNT: usize = 64;
 /// Partitions there can be.

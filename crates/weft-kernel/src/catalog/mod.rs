@@ -23,19 +23,19 @@
 
 mod building;
 mod codec;
-mod def;
 mod objects;
 mod relation;
+mod select;
 mod sequence;
 mod versions;
 
+pub use crate::log::SequenceValue;
+pub use crate::table::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use codec::{decode_def, encode_def};
-pub use def::{Deferrable, FkAction, ForeignKey, NewTable, TableDef};
-pub use objects::{Object, ObjectKind, SchemaId};
+pub use objects::{Object, ObjectKind};
 pub use relation::TableRef;
-pub use sequence::{SequenceOptions, SequenceValue};
+pub use sequence::SequenceOptions;
 
 pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};
-pub(crate) use relation::TableShared;
 pub(crate) use sequence::Sequence;
 pub(crate) use versions::Catalog;

@@ -20,14 +20,7 @@ use std::sync::Arc;
 use weft_env::sync::RwLock;
 use weft_format::Timestamp;
 
-/// The id of a schema, in which names of relations are unique.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SchemaId(pub u32);
-
-impl SchemaId {
-    /// The schema `public`, which is always there and no object.
-    pub const PUBLIC: SchemaId = SchemaId(0);
-}
+use crate::table::SchemaId;
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

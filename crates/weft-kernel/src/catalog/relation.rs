@@ -1,18 +1,17 @@
 //! What a statement holds of a table.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
 use weft_format::{Result, TableId, Timestamp, Value};
 
-use super::def::TableDef;
 use crate::fault::{Fault, active};
-use crate::index::{Index, scan_by_index};
+use crate::index::{Feeder, Index, Indexed};
 use crate::lock::ColumnSet;
-use crate::table::{ExprTest, ScanOutput, ScanRequest, Table};
+use crate::table::{Table, TableDef};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
 #[derive(Clone)]
@@ -84,6 +83,13 @@ impl TableRef {
         TableRef { as_index: Some(index.clone()), ..TableRef::new(def, index) }
     }
 
+    /// The table as an index of it knows it.
+    pub(crate) fn as_indexed(&self) -> Indexed {
+        let TableRef { def, table, codec, keys, shared, .. } = self.clone();
+        let shared: Weak<TableShared> = Arc::downgrade(&shared);
+        Indexed { def, table, codec, keys, feeder: shared }
+    }
+
     /// The indexes of a table, by id. Which of them a snapshot may use [`Index::is_usable`] tells.
     pub fn indexes(&self) -> Arc<[Arc<Index>]> {
         let relations = self.index_relations();
@@ -112,23 +118,6 @@ impl TableRef {
         all.push(index);
         all.sort_by_key(TableRef::id);
         *indexes = all.into();
-    }
-
-    /// Starts a scan, and notes it where the reader's transaction wants to know.
-    pub fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
-        self.scan_known(request, &[])
-    }
-
-    /// As [`TableRef::scan`], of which the caller wants only the rows for which these are true, too. It tests them
-    /// itself: the scan may return others.
-    pub fn scan_known(&self, request: ScanRequest, known: &[ExprTest]) -> Result<ScanOutput> {
-        if let Some(reads) = &request.view.reads {
-            reads.note_scan(self.def.id, &request.predicates, &request.projection);
-        }
-        match scan_by_index(self, &request, known)? {
-            Some(output) => Ok(output),
-            None => self.table.scan(&self.def.schema, request),
-        }
     }
 
     /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index
@@ -215,7 +204,7 @@ impl TableShared {
     }
 
     /// Installations no longer feed this index.
-    pub(crate) fn remove_index(&self, id: TableId) {
+    pub(super) fn remove_index(&self, id: TableId) {
         let mut indexes = self.indexes.write();
         if indexes.iter().any(|index| index.id() == id) {
             *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();
@@ -241,6 +230,12 @@ impl TableShared {
             *referencing = referencing.iter().filter(|&&other| other != child).copied().collect();
             self.is_referenced.store(!referencing.is_empty(), Ordering::Release);
         }
+    }
+}
+
+impl Feeder for TableShared {
+    fn let_go(&self, index: TableId) {
+        self.remove_index(index);
     }
 }
 

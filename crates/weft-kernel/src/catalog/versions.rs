@@ -9,12 +9,11 @@ use weft_format::{TableId, Timestamp};
 
 use super::building::Buildings;
 use super::codec::CatalogImage;
-use super::def::TableDef;
-use super::objects::{Object, Objects, SchemaId};
+use super::objects::{Object, Objects};
 use super::relation::TableRef;
 use super::sequence::Sequences;
 use crate::fault::{Fault, active};
-use crate::table::Table;
+use crate::table::{SchemaId, Table, TableDef};
 
 /// One definition of a table, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]
@@ -84,6 +83,12 @@ impl Catalog {
     /// The table of an id under its newest definition, dropped or not, as long as something may still need it.
     pub(crate) fn by_id(&self, id: TableId) -> Option<Entry> {
         self.state.read().by_id.get(&id)?.last().cloned()
+    }
+
+    /// Why no statement and no job can use a relation: itself, or the table of an index.
+    pub(crate) fn is_unavailable(&self, relation: &TableRef) -> bool {
+        let owner = relation.as_index.as_ref().and_then(|index| self.by_id(index.table()));
+        relation.table.unavailable().is_some() || owner.is_some_and(|owner| owner.table.table.unavailable().is_some())
     }
 
     /// The table of an id as a snapshot sees it.

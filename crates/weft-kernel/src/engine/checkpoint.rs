@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
-use super::core::Core;
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
+use crate::jobs::{Failed, Ran};
 use crate::manifest::Edit;
-use crate::sched::{Failed, Ran};
 use crate::step::{Step, reached};
+use crate::txn::Core;
 
 /// How often a checkpoint looks for a conversion that is not offered yet, with a millisecond between.
 const TRIES_MAX: u32 = 10_000;
@@ -19,19 +19,6 @@ const TRIES_MAX: u32 = 10_000;
 const GROWN_PART: u64 = 16;
 
 impl Core {
-    /// Freezes what is in the memory of every table.
-    pub(super) fn freeze_all(&self) {
-        self.freeze_where(|_| true);
-    }
-
-    fn freeze_where(&self, which: impl Fn(Timestamp) -> bool) {
-        for table in self.catalog.maintained() {
-            if which(table.table.durable_cut()) {
-                table.table.freeze();
-            }
-        }
-    }
-
     /// Carries everything published so far to files and cuts the log.
     pub(super) fn checkpoint(&self) -> Result<()> {
         let _urgent = self.services.load.urgent();
@@ -55,7 +42,7 @@ impl Core {
     fn convert_up_to(&self, target: Timestamp) -> Result<Failed> {
         let (mut tries, mut failed) = (0, Failed::default());
         while let Some(behind) = self.table_behind(target, &failed) {
-            match self.runner.run_conversion(self, &mut failed)? {
+            match self.runner.run_conversion(&mut failed)? {
                 Ran::Job => {}
                 Ran::Busy | Ran::Waits(_) => self.runner.wait_for_end(),
                 Ran::Nothing => {
@@ -78,7 +65,7 @@ impl Core {
     /// A table with changes up to `target` that are not in files, and could be.
     fn table_behind(&self, target: Timestamp, failed: &Failed) -> Option<TableId> {
         let tables = self.catalog.maintained();
-        let is_behind = |t: &&TableRef| !self.is_unavailable(t) && t.table.durable_cut() < target;
+        let is_behind = |t: &&TableRef| !self.catalog.is_unavailable(t) && t.table.durable_cut() < target;
         let behind = tables.iter().filter(is_behind).find(|t| !failed.has_table(t.def.id));
         behind.map(|table| table.def.id)
     }
@@ -122,21 +109,6 @@ impl Core {
             self.catalog.remove(id);
         }
         Ok(())
-    }
-
-    /// A transaction gives up what it made: jobs leave it, its memory is free, its files go. Of an index under
-    /// construction the manifest may know some; then they go when it has forgotten them (buildings 2).
-    pub(crate) fn give_up(&self, table: &TableRef) {
-        let id = table.def.id;
-        let was_building = self.catalog.buildings.give_up(id);
-        table.table.drop_files();
-        let Some(index) = table.as_index.as_ref().filter(|_| was_building) else { return };
-        index.store().empty();
-        // A job that was told before looks again once it counts as running, and one that runs may name files yet.
-        if !self.runner.is_running(id) && self.manifest.cut(id) == Timestamp(0) {
-            self.catalog.buildings.leave(id);
-        }
-        self.services.wake_jobs();
     }
 
     /// Lets the manifest forget the indexes whose making was given up. The caller holds `checkpointing`.
@@ -186,20 +158,20 @@ impl Core {
         if self.poison.check().is_err() {
             return false;
         }
-        if !self.runner.house_rests(self) {
+        if !self.runner.house_rests() {
             let tidied = self.tidy(ran);
             let error = tidied.err();
             if error.as_ref().is_some_and(|error| error.code() == Code::Poisoned) {
                 return false;
             }
-            self.runner.note_house(self, error.as_ref());
+            self.runner.note_house(error.as_ref());
         }
         // Memory is given back whatever the disk refuses beside it: else nobody could write any more.
-        if matches!(ran, Ran::Job | Ran::Busy) || self.runner.house_rests(self) && active(Fault::HouseStopsAtError) {
+        if matches!(ran, Ran::Job | Ran::Busy) || self.runner.house_rests() && active(Fault::HouseStopsAtError) {
             return false;
         }
         // What was told to wait is looked at when there is room, or when a freeze rings.
-        self.freeze_due() && ran == Ran::Nothing && self.runner.has_work(self)
+        self.freeze_due() && ran == Ran::Nothing && self.runner.has_work()
     }
 
     /// What the manifest and the log no longer need goes.

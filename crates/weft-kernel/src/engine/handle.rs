@@ -4,13 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_env::sync::Mutex;
-use weft_env::{Env, JoinHandle};
+use weft_env::Env;
 use weft_format::{Code, Error, Result, Timestamp};
 
 use super::backup::{self, BackupSummary};
-use super::core::Core;
-use super::options::EngineOptions;
 use super::status::{DamagedFile, EngineStatus, SchedulerStatus};
 use super::{open, status, threads};
 use crate::CancelToken;
@@ -18,25 +15,20 @@ use crate::admission::Slot;
 use crate::cache::{Lending, PartitionCounters};
 use crate::catalog::TableRef;
 use crate::index::Index;
+use crate::jobs::{Failed, Ran};
 use crate::lock::LockState;
-use crate::sched::{Failed, JobRecord, Load, Ran, Trouble};
-use crate::table::Method;
-use crate::txn::{IsolationLevel, PendingWatch, Transaction};
-
-/// A database directory, open. Dropping the last handle ends the threads and flushes the log; [`Engine::close`] also
-/// checkpoints, so that the next open has nothing to redo.
-pub struct Engine {
-    pub(crate) core: Arc<Core>,
-    threads: Mutex<Vec<JoinHandle>>,
-}
+use crate::method::Method;
+use crate::options::EngineOptions;
+use crate::sched::{JobRecord, Load, Trouble};
+use crate::txn::{Core, Engine, IsolationLevel, PendingWatch, Transaction};
 
 impl Engine {
     /// Opens the database in `dir`, made when missing, and recovers it. The directory is locked until close;
     /// [`weft_format::Code::CannotConnectNow`] names who holds it.
     pub fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options: EngineOptions) -> Result<Arc<Engine>> {
         let core = Arc::new(open::open(env, dir, methods, options)?);
-        let engine = Arc::new(Engine { core, threads: Mutex::default() });
-        *engine.threads.lock() = threads::start(&engine.core)?;
+        let engine = Arc::new(Engine::of(core));
+        engine.keep_threads(threads::start(&engine.core)?);
         Ok(engine)
     }
 
@@ -48,7 +40,7 @@ impl Engine {
 
     /// Takes a slot for a query that reads much, waiting for it in order; it is free again when the slot is dropped.
     pub fn admit_query(&self, cancel: Option<&CancelToken>) -> Result<Slot> {
-        self.core.query_slots.enter(self.core.options.admission_timeout, cancel, &*self.core.env.clock)
+        self.core.admit_query(cancel)
     }
 
     /// Begins a transaction at an isolation level. When all slots are taken it waits for one in order, and fails with
@@ -97,7 +89,7 @@ impl Engine {
         let _urgent = self.core.services.load.urgent();
         let (mut count, mut failed) = (0, Failed::default());
         loop {
-            match self.core.runner.run_one(&self.core, &mut failed)? {
+            match self.core.runner.run_one(&mut failed)? {
                 Ran::Job => count += 1,
                 Ran::Busy | Ran::Waits(_) => self.core.runner.wait_for_end(),
                 Ran::Nothing => {
@@ -114,7 +106,7 @@ impl Engine {
         self.core.check_open()?;
         let _urgent = self.core.services.load.urgent();
         let mut failed = Failed::default();
-        let ran = self.core.runner.run_one(&self.core, &mut failed)?;
+        let ran = self.core.runner.run_one(&mut failed)?;
         failed.result().map(|()| ran == Ran::Job)
     }
 
@@ -225,7 +217,7 @@ impl Engine {
 
     /// The jobs that were started last, oldest first, running ones among them, and those that wait for room.
     pub fn jobs(&self) -> Vec<JobRecord> {
-        self.core.runner.jobs(&self.core)
+        self.core.runner.jobs()
     }
 
     /// The data files that could not be read when they were needed last.
@@ -235,7 +227,7 @@ impl Engine {
 
     /// Why the work between jobs (removing dropped tables, cutting the log) waits, if it failed.
     pub fn house_trouble(&self) -> Option<Trouble> {
-        self.core.runner.house_trouble(&self.core)
+        self.core.runner.house_trouble()
     }
 
     /// What the scheduler of jobs expects, found, and learned.
@@ -261,21 +253,6 @@ impl Engine {
     pub fn locks(&self) -> Vec<LockState> {
         self.core.locks.states()
     }
-
-    fn stop_threads(&self) {
-        let _urgent = self.core.services.load.urgent();
-        self.core.stop.store(true, Ordering::Release);
-        self.core.services.wake.notify();
-        self.core.monitor_bell.notify();
-        self.core.async_commits.wake();
-        self.core.cache.wake();
-        let threads = std::mem::take(&mut *self.threads.lock());
-        for thread in threads {
-            if let Err(panic) = thread.join() {
-                self.core.poison.set(&format!("a thread of the engine panicked: {panic}"));
-            }
-        }
-    }
 }
 
 impl Core {
@@ -290,19 +267,5 @@ impl Core {
     /// Makes the manifest name the durable end of the log (ends 1).
     pub(super) fn name_log_end(&self) -> Result<()> {
         self.manifest.name_log_end(self.log.durable_lsn()).map_err(|error| self.poison_if_stopped(error))
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.stop_threads();
-        if !self.core.closed.load(Ordering::Acquire) && self.core.poison.cause().is_none() {
-            // So that the next opening leaves no number out; nobody is left to be told of an error.
-            let _ = self.core.settle_sequences();
-        }
-        if !self.core.closed.swap(true, Ordering::AcqRel) && self.core.poison.cause().is_none() {
-            // Asynchronous commits; nobody is left to be told of an error.
-            let _ = self.core.log.flush();
-        }
     }
 }

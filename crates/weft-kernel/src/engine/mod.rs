@@ -20,26 +20,21 @@
 
 mod backup;
 mod checkpoint;
-mod core;
+mod directory;
 mod ends;
 mod handle;
 mod open;
-mod options;
-mod poison;
 mod quarantine;
 mod redo;
 mod status;
+mod tested;
 mod threads;
 
+pub use crate::options::{Durability, EngineOptions};
+pub use crate::txn::Engine;
 pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
-pub use handle::Engine;
-pub use options::{Durability, EngineOptions};
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};
 pub use status::{DamagedFile, EngineStatus, SchedulerStatus};
-
-pub(crate) use backup::FilePins;
-pub(crate) use core::Core;
-pub(crate) use poison::Poison;
 
 #[cfg(test)]
 #[allow(

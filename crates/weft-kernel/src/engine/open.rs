@@ -10,26 +10,27 @@ use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env, Handles};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
-use super::backup::FilePins;
-use super::core::{Core, Methods, method};
+use super::directory::create_dir;
 use super::ends::Named;
-use super::options::EngineOptions;
-use super::poison::Poison;
-use super::redo::{LostFile, Redo};
-use super::threads::AsyncCommits;
+use super::redo::Redo;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, TableRef};
 use crate::fault::{Fault, active};
+use crate::files::parse_file_name;
+use crate::jobs::Runner;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, read_log};
 use crate::manifest::{Hooks, Manifest, RecoveredManifest};
-use crate::sched::{Load, Runner, Wake};
-use crate::services::{Services, parse_file_name};
+use crate::method::{Method, Methods, method};
+use crate::options::EngineOptions;
+use crate::poison::Poison;
+use crate::sched::{Load, Wake};
+use crate::services::Services;
 use crate::step::{Step, reached};
-use crate::table::Method;
-use crate::txn::{Bookkeeping, RecentCommits, Timeline};
+use crate::timeline::Timeline;
+use crate::txn::{AsyncCommits, Bookkeeping, Core, LostFile, RecentCommits};
 
 /// The file that is locked.
 const LOCK_FILE: &str = "LOCK";
@@ -59,7 +60,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         next_file: AtomicU64::new(next_file(&names, &recovered).0),
         wake: Wake::default(),
         poison: Arc::new(Poison::default()),
-        pins: FilePins::default(),
+        pins: Arc::default(),
     });
     let catalog = Arc::new(Catalog::new());
     catalog.raise_next_id(recovered.table_max.0 + 1);
@@ -73,6 +74,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     clean_up((&env, dir, &names), &manifest, &catalog, &attached)?;
     catalog.all().iter().try_for_each(TableRef::recover_row_ids)?;
     let (lending, [commits, read_sets]) = share_memory(&services, &cache);
+    let runner = Runner::new(&env, &services, &catalog, &log);
     Ok(Core {
         env,
         dir: dir.to_owned(),
@@ -91,7 +93,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
         locks: LockTable::new(),
         recent: RecentCommits::new(commits),
         read_sets,
-        runner: Runner::default(),
+        runner,
         monitor_bell: Wake::default(),
         sequencer: Mutex::new(()),
         checkpointing: Mutex::new(()),
@@ -179,22 +181,6 @@ fn redo(
     redo.open_catalog()?;
     let end = redo.run()?;
     Ok(Recovered { end, attached: redo.attached, lost: redo.lost })
-}
-
-pub(super) fn create_dir(env: &Env, dir: &Path) -> Result<()> {
-    let failed = |error: io::Error| Error::io(format!("creating the directory {}", dir.display()), &error);
-    if env.fs.exists(dir).map_err(failed)? {
-        return Ok(());
-    }
-    let mut changed = Vec::new();
-    for parent in dir.ancestors().skip(1) {
-        changed.push(parent);
-        if parent.as_os_str().is_empty() || env.fs.exists(parent).map_err(failed)? {
-            break;
-        }
-    }
-    env.fs.create_dir_all(dir).map_err(failed)?;
-    changed.into_iter().rev().try_for_each(|parent| env.fs.sync_dir(parent)).map_err(failed)
 }
 
 /// The cores that queries and jobs share.

@@ -28,15 +28,14 @@ use weft_env::Env;
 use weft_expr::text;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, Value};
 
-use super::backup::test_data_file;
-use super::core::{Core, Methods, method};
-use super::handle::Engine;
-use super::options::EngineOptions;
+use super::tested::test_again;
 use crate::catalog::{TableDef, TableRef};
-use crate::fault::{Fault, active};
+use crate::files::file_name;
 use crate::manifest::Edit;
-use crate::services::{Services, file_name};
-use crate::table::{Method, concerns_files, read_again};
+use crate::method::{Method, method};
+use crate::options::EngineOptions;
+use crate::read_again::concerns_files;
+use crate::txn::{Core, Engine};
 
 /// The directory, in that of the database, where files are kept that were taken out.
 pub const QUARANTINE: &str = "quarantine";
@@ -82,7 +81,8 @@ pub fn quarantine(
     for (relation, file, error) in of_tables {
         report.taken.push(take_out(&engine.core, &relation, file, &error)?);
     }
-    if !report.taken.is_empty() || engine.core.catalog.all().iter().any(|relation| engine.core.is_unavailable(relation))
+    if !report.taken.is_empty()
+        || engine.core.catalog.all().iter().any(|relation| engine.core.catalog.is_unavailable(relation))
     {
         // What is in memory is not what the manifest says any more, or what could be read when it was opened.
         drop(engine);
@@ -127,17 +127,6 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(TableRef, FileId, Error)>> {
     let lost = core.lost.iter().filter_map(|lost| Some((tables.get(&lost.relation)?.clone(), lost.file, &lost.error)));
     found.extend(lost.map(|(relation, file, error)| (relation, file, error.clone())));
     Ok(found)
-}
-
-/// Tests a data file; one that cannot be read is tried for half a second, for its rows are lost by the answer.
-pub(super) fn test_again(
-    (env, services, methods): (&Env, &Arc<Services>, &Methods),
-    owner: &TableRef,
-    path: &Path,
-    file: FileId,
-) -> Result<()> {
-    let test = || test_data_file((env, services, methods), owner, path, file);
-    if active(Fault::QuarantineAtOnce) { test() } else { read_again(&*env.clock, test) }
 }
 
 /// Takes a part out of its table (quarantine 2).

@@ -11,14 +11,16 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
-use super::core::{Methods, method};
-use super::quarantine::test_again;
+use super::tested::test_again;
 use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
+use crate::method::{Methods, TableContext, Unavailable, method};
+use crate::read_again::concerns_files;
 use crate::services::Services;
-use crate::table::{Change, RecoveredTable, Table, TableContext, Unavailable, concerns_files};
+use crate::table::{Change, RecoveredTable, Table};
+use crate::txn::LostFile;
 
 /// Recovery's state.
 pub(super) struct Redo<'a> {
@@ -36,13 +38,6 @@ pub(super) struct Redo<'a> {
     pub(super) attached: BTreeSet<FileId>,
     /// Of these, those that cannot be read, when files are being taken out: the tables go on without them.
     pub(super) lost: Vec<LostFile>,
-}
-
-/// A file that the log names and that cannot be read.
-pub(super) struct LostFile {
-    pub(super) relation: TableId,
-    pub(super) file: FileId,
-    pub(super) error: Error,
 }
 
 impl Redo<'_> {
@@ -320,7 +315,7 @@ impl Redo<'_> {
             let owner = self.catalog.by_id(owner).ok_or_else(|| {
                 Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
             })?;
-            return match Index::open(context.clone(), &recovered, &owner.table) {
+            return match Index::open(context.clone(), &recovered, &owner.table.as_indexed()) {
                 Ok(index) => {
                     let relation = TableRef::of_index(def, index);
                     owner.table.add_index(relation.clone());
@@ -331,7 +326,7 @@ impl Redo<'_> {
                     if def.options.contains_key("unique") && !self.services.options.repairing {
                         self.give_up(owner.table.id(), &error, false);
                     }
-                    let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.table)?;
+                    let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.table.as_indexed())?;
                     let table = Arc::new(Unavailable::new(context, &recovered, &error).keeping_log());
                     // What it is of what; nobody feeds or reads it.
                     Ok(TableRef { table, ..TableRef::of_index(def, empty) })

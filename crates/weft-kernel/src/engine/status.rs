@@ -3,13 +3,13 @@
 use weft_env::HandleCounters;
 use weft_format::{TableId, Timestamp};
 
-use super::core::Core;
 use crate::account::Kept;
 use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
 use crate::sched::{Comparison, Forecast, JobTotal, Phi, PhiSet, SchedulerMode};
 use crate::table::{Damage, JobKind};
+use crate::txn::Core;
 
 /// What an engine is and did since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         manifest_memory_bytes: account.bytes(Kept::Manifest),
         jobs_run,
         jobs_failed,
-        jobs_resting: core.runner.resting_count() as u64 + u64::from(core.runner.house_trouble(core).is_some()),
+        jobs_resting: core.runner.resting_count() as u64 + u64::from(core.runner.house_trouble().is_some()),
         damaged_files: damaged_files(core).len() as u64,
         handles: core.services.handles.counters(),
         jobs_by_kind: core.runner.by_kind(),

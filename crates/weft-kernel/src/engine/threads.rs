@@ -2,14 +2,14 @@
 //! frees evicted blocks.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weft_env::JoinHandle;
 use weft_format::{Code, Error, Lsn, Result};
 
-use super::core::Core;
-use crate::sched::{self, LOOK, Ran, Wake};
+use crate::jobs::{LOOK, Ran, look};
+use crate::txn::Core;
 
 /// How long an asynchronous commit stays in memory, about.
 const FLUSH_DELAY: Duration = Duration::from_millis(10);
@@ -19,26 +19,6 @@ const LOOK_AROUND: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(1);
 /// The least that a worker waits for the moment at which idle cores are expected: looking costs something, too.
 const WAIT_MIN: Duration = Duration::from_millis(10);
-
-/// Whether there are records in the log's buffer that nobody waits for.
-#[derive(Debug, Default)]
-pub(crate) struct AsyncCommits {
-    pending: AtomicBool,
-    wake: Wake,
-}
-
-impl AsyncCommits {
-    /// A record was appended that nobody waits for.
-    pub(crate) fn note(&self) {
-        if !self.pending.load(Ordering::Relaxed) && !self.pending.swap(true, Ordering::AcqRel) {
-            self.wake.notify();
-        }
-    }
-
-    pub(super) fn wake(&self) {
-        self.wake.notify();
-    }
-}
 
 /// Starts the threads; none when the options say that jobs are run by hand.
 pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
@@ -71,7 +51,7 @@ fn work(core: &Core) {
     while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
         let rings = core.services.wake.rings();
         // What fails here has stopped the engine or is tried again after a pause (sched 2).
-        let ran = core.runner.run_scheduled(core).unwrap_or(Ran::Busy);
+        let ran = core.runner.run_scheduled().unwrap_or(Ran::Busy);
         let kept_house = core.keep_house(ran);
         if ran != Ran::Job && !kept_house {
             let patience = match ran {
@@ -87,7 +67,7 @@ fn work(core: &Core) {
 fn watch(core: &Core) {
     while !core.stop.load(Ordering::Acquire) && core.poison.cause().is_none() {
         let rings = core.monitor_bell.rings();
-        sched::look(core);
+        look(&core.runner, &core.lending);
         core.monitor_bell.wait(rings, LOOK);
     }
 }

@@ -18,8 +18,8 @@
 //! | `layout`, `payload` | which ranges read which runs; how the manifest says it |
 //! | `pick` | which runs to merge, where to split: pure |
 //! | `relation`, `scan_rows` | the index as the catalog and the transactions know it; its table's rows |
+//! | `indexed` | the table as its indexes know it |
 //! | `parts` | what an index orders rows by: columns and expressions |
-//! | `select` | scans that an index answers |
 //! | `store`, `check`, `check_rows` | the index: open, add, freeze, read; statistics and tests of everything |
 //! | `jobs`, `job_steps`, `publish`, `build` | jobs and their last step, the switch; bulk builds |
 //!
@@ -39,6 +39,7 @@ mod cursor;
 mod entry;
 mod filter;
 mod footer;
+mod indexed;
 mod job_steps;
 mod jobs;
 mod layout;
@@ -55,7 +56,6 @@ mod run;
 mod run_scan;
 mod run_writer;
 mod scan_rows;
-mod select;
 mod store;
 mod walk;
 
@@ -70,10 +70,10 @@ pub use relation::{INDEX_METHOD, Index, NewIndex};
 pub use run_scan::Direction;
 pub use store::IndexStore;
 
+pub(crate) use indexed::{Feeder, Indexed};
 pub(crate) use relation::{attachment, fold, table_of};
 pub(crate) use run::Run;
 pub(crate) use scan_rows::for_each_row;
-pub(crate) use select::scan_by_index;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads and real files")]

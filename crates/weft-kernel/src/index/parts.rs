@@ -19,6 +19,7 @@ use weft_format::{
     Code, DataType, Error, KeyCodec, Predicate, Result, RowCodec, Schema, Timestamp, Value, ValueRef, key,
 };
 
+use super::indexed::Indexed;
 use super::options::Keep;
 use crate::catalog::TableDef;
 use crate::fault::{Fault, active};
@@ -151,7 +152,7 @@ pub(crate) struct IndexedRows {
 
 impl IndexedRows {
     pub(crate) fn new(
-        t: &crate::TableRef,
+        t: &Indexed,
         parts: &[IndexPart],
         predicate: &[Predicate],
         services: &Arc<crate::Services>,

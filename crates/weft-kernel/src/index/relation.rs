@@ -33,15 +33,17 @@ use weft_format::{
 
 use super::batch::Batch;
 use super::build::BuiltFiles;
+use super::indexed::{Feeder, Indexed};
 use super::options::{IndexContext, IndexOptions};
 use super::parts::{IndexPart, IndexedRows, put_part, read_parts, write_parts};
 use super::store::IndexStore;
 use super::{IndexStatistics, fold_payloads};
-use crate::catalog::{NewTable, TableDef, TableRef, TableShared};
 use crate::fault::{Fault, active};
+use crate::method::TableContext;
 use crate::table::{
-    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable,
-    Replace, Replay, Scan, ScanOutput, ScanRequest, TableContext, TableStatistics, TableWrites, VisitRow, Write,
+    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, NewTable, Newest, PartStatus,
+    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, TableDef, TableStatistics, TableWrites, VisitRow,
+    Write,
 };
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
@@ -206,8 +208,8 @@ pub struct Index {
     met_failure: AtomicBool,
     store: IndexStore,
     pub(super) rows: IndexedRows,
-    /// Where the table keeps its list of indexes.
-    owner: Weak<TableShared>,
+    /// Who feeds it.
+    feeder: Weak<dyn Feeder>,
     /// Snapshots from here on may use it.
     ready_ts: AtomicU64,
 }
@@ -217,7 +219,7 @@ impl Index {
     pub const NO_COLUMN: usize = usize::MAX;
 
     /// Opens an index of a table; `recovered` is empty for a new one.
-    pub(crate) fn open(context: TableContext, recovered: &RecoveredTable, t: &TableRef) -> Result<Arc<Index>> {
+    pub(crate) fn open(context: TableContext, recovered: &RecoveredTable, t: &Indexed) -> Result<Arc<Index>> {
         let def = context.def;
         let schema = &t.def.schema;
         let parts = read_parts(&def, schema).ok_or_else(|| damaged(&def))?;
@@ -262,7 +264,7 @@ impl Index {
             met_failure: AtomicBool::new(false),
             store,
             rows,
-            owner: Arc::downgrade(&t.shared),
+            feeder: t.feeder.clone(),
             ready_ts: AtomicU64::new(Timestamp::MAX.0),
         }))
     }
@@ -593,8 +595,8 @@ impl Maintain for Index {
     }
 
     fn drop_files(&self) {
-        if let Some(owner) = self.owner.upgrade() {
-            owner.remove_index(self.id());
+        if let Some(feeder) = self.feeder.upgrade() {
+            feeder.let_go(self.id());
         }
         self.store.drop_files();
     }

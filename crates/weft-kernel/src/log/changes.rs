@@ -27,7 +27,7 @@
 
 use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
 
-use crate::catalog::SequenceValue;
+use super::sequence::SequenceValue;
 use crate::table::Change;
 
 const INSERT_UNCOUNTED: u8 = 1;

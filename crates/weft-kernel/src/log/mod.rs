@@ -26,18 +26,22 @@ mod changes;
 mod fate;
 mod gather;
 mod layout;
+mod options;
 mod reader;
 mod record;
 mod segments;
+mod sequence;
 mod tail;
 mod writer;
 
 pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
 pub(crate) use fate::Fate;
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
+pub use options::LogOptions;
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};
-pub use writer::{Log, LogCounters, LogOptions, Ticket, WRITE_TIMES};
+pub use sequence::SequenceValue;
+pub use writer::{Log, LogCounters, Ticket, WRITE_TIMES};
 
 #[cfg(test)]
 mod tests;

@@ -42,32 +42,15 @@ use weft_env::sync::{Condvar, Mutex, MutexGuard};
 use weft_env::{Env, OpenMode};
 use weft_format::{Code, Error, Lsn, Result, Timestamp};
 
-use super::LogEnd;
 use super::batch::{Batch, Waited};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{is_temporary_segment, segment_name};
 use super::record::Record;
 use super::tail::{Failure, Tail};
+use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
-
-/// Sizes of the log's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogOptions {
-    /// A segment file grows to about this many bytes; one block may exceed it.
-    pub segment_bytes: u64,
-    /// This many bytes of zeros are written ahead of the blocks at a time.
-    pub zero_ahead_bytes: u64,
-    /// A batch that has grown to this is written before more is added; buffers up to half of it are used again.
-    pub batch_bytes_max: usize,
-}
-
-impl Default for LogOptions {
-    fn default() -> LogOptions {
-        LogOptions { segment_bytes: 16 << 20, zero_ahead_bytes: 1 << 20, batch_bytes_max: 8 << 20 }
-    }
-}
 
 /// An appended commit that somebody will wait for.
 #[derive(Debug)]

@@ -78,7 +78,7 @@ pub struct Debts {
 
 impl Debts {
     /// How far jobs are to give up their pauses for it, besides what memory asks for: 0 not at all, 1 quite.
-    pub(super) fn urgency(&self) -> f64 {
+    pub(crate) fn urgency(&self) -> f64 {
         (self.log - LOG_SHARE) / (1.0 - LOG_SHARE)
     }
 }

@@ -66,7 +66,7 @@ pub struct JobRecord {
 
 impl JobRecord {
     /// The record of a job that rests.
-    pub(super) fn resting(job: Running, rest: &Rest, now_nanos: u64) -> JobRecord {
+    pub(crate) fn resting(job: Running, rest: &Rest, now_nanos: u64) -> JobRecord {
         let trouble = rest.trouble(now_nanos);
         JobRecord {
             table: job.table,
@@ -102,13 +102,13 @@ pub struct JobTotal {
 
 /// The jobs that were started last, oldest first; running ones are among them.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(crate) struct History {
     jobs: VecDeque<(JobRecord, u64)>,
 }
 
 impl History {
     /// A job starts.
-    pub(super) fn start(&mut self, offer: &JobOffer, reason: String, wall_micros: i64, now_nanos: u64) {
+    pub(crate) fn start(&mut self, offer: &JobOffer, reason: String, wall_micros: i64, now_nanos: u64) {
         if self.jobs.len() == HISTORY_COUNT {
             // One that still runs is forgotten only when all are older than it.
             let oldest = self.jobs.iter().position(|(job, _)| job.state != JobState::Running).unwrap_or(0);
@@ -130,7 +130,7 @@ impl History {
     }
 
     /// A running job ended.
-    pub(super) fn end(&mut self, job: Running, state: JobState, now_nanos: u64, spent: Spent) {
+    pub(crate) fn end(&mut self, job: Running, state: JobState, now_nanos: u64, spent: Spent) {
         let is_it = |record: &JobRecord| {
             record.state == JobState::Running
                 && (record.table, record.kind, record.number) == (job.table, job.kind, job.number)
@@ -143,7 +143,7 @@ impl History {
     }
 
     /// All of them, the running ones as they are now.
-    pub(super) fn all(&self, now_nanos: u64) -> Vec<JobRecord> {
+    pub(crate) fn all(&self, now_nanos: u64) -> Vec<JobRecord> {
         let shown = |(record, begun_nanos): &(JobRecord, u64)| {
             let mut record = record.clone();
             if record.state == JobState::Running {
@@ -155,7 +155,7 @@ impl History {
     }
 
     /// A line for each.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let line =
             |(job, _): &(JobRecord, u64)| format!("{:?} t{} #{}: {}", job.kind, job.table, job.number, job.reason);
         self.jobs.iter().map(line).collect()

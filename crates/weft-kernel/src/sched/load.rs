@@ -223,7 +223,7 @@ impl Load {
     }
 
     /// A job that frees memory runs until the answer is dropped.
-    pub(super) fn freeing(&self) -> Counted<'_> {
+    pub(crate) fn freeing(&self) -> Counted<'_> {
         self.freeing.fetch_add(1, Ordering::Relaxed);
         Counted { counter: &self.freeing, ended: None }
     }
@@ -323,7 +323,7 @@ impl Load {
     }
 
     /// Says how deep the engine is in other debts than memory: 0 = not at all, 1 = jobs are to make no more pauses.
-    pub(super) fn set_debt(&self, share: f64) {
+    pub(crate) fn set_debt(&self, share: f64) {
         let left = (1.0 - share.clamp(0.0, 1.0)) * 1000.0;
         self.pause_permille.store(left as u32, Ordering::Relaxed);
     }
@@ -333,7 +333,7 @@ impl Load {
     }
 
     /// What the monitor does: compares what the last forecast expected with what was found, and makes the next.
-    pub(super) fn look(&self) {
+    pub(crate) fn look(&self) {
         let phis = self.phis.now();
         let mut queries = self.running.lock();
         let now_nanos = self.clock.monotonic_nanos();

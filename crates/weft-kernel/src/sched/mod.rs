@@ -1,4 +1,4 @@
-//! Background jobs: which start now, and the threads that run them.
+//! Background jobs: which start now. Who runs them: `jobs`.
 //!
 //! ```text
 //!   queries  ── plans ──→ forecast  busy cores: 2 for 30 ms, then 1      (stages × φ, which actual times correct)
@@ -25,8 +25,7 @@
 //! | `decide`, `pick` | offers, debts, forecast → jobs to start and reasons; pure functions |
 //! | `load` | queries that run, and what they used lately |
 //! | `pacer` | pauses of running jobs |
-//! | `monitor` | the look every 100 ms |
-//! | `runner`, `jobs`, `wake` | running jobs, their records, the bell of the workers |
+//! | `jobs`, `wake` | the records of jobs, the bell of the workers |
 //! | `rest` | jobs that failed, and when they are tried again |
 //! | `spent` | what a job really took: time on a core, bytes |
 //!
@@ -37,13 +36,11 @@ mod forecast;
 mod jobs;
 mod load;
 mod mode;
-mod monitor;
 mod pacer;
 mod patience;
 mod phi;
 mod pick;
 mod rest;
-mod runner;
 mod spent;
 mod wake;
 
@@ -59,5 +56,8 @@ pub use rest::{Setback, Trouble, pause_after};
 pub use spent::Spent;
 pub use wake::Wake;
 
-pub(crate) use monitor::{LOOK, look};
-pub(crate) use runner::{Failed, Ran, Runner};
+pub(crate) use jobs::History;
+pub(crate) use pacer::take_seat;
+pub(crate) use pick::cost_us;
+pub(crate) use rest::Rests;
+pub(crate) use spent::Meter;

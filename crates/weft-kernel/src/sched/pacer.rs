@@ -82,18 +82,18 @@ impl Pace {
 }
 
 /// A job begins in this thread; whether it frees memory.
-pub(super) fn take_seat(seat: u32, frees: bool, clock: &dyn Clock) {
+pub(crate) fn take_seat(seat: u32, frees: bool, clock: &dyn Clock) {
     PACE.set(Pace::new(seat, frees, work_clock(clock)));
 }
 
 /// A clock that goes while this thread works, nanoseconds: while it waits for a disk or a core, others have its core.
 /// Where that is unknown, it goes always.
-pub(super) fn work_clock(clock: &dyn Clock) -> u64 {
+pub(crate) fn work_clock(clock: &dyn Clock) -> u64 {
     clock.thread_processor_nanos().unwrap_or_else(|| clock.monotonic_nanos())
 }
 
 /// How long the job in this thread has paused, nanoseconds.
-pub(super) fn paused_nanos() -> u64 {
+pub(crate) fn paused_nanos() -> u64 {
     PACE.get().paused_nanos
 }
 

@@ -53,13 +53,13 @@ pub fn pick(offers: &[JobOffer], running: &[Running]) -> Option<Choice> {
 }
 
 /// Which of two offers comes first.
-pub(super) fn compare(one: &JobOffer, other: &JobOffer) -> Ordering {
+pub(crate) fn compare(one: &JobOffer, other: &JobOffer) -> Ordering {
     let order = rank(one.kind).cmp(&rank(other.kind)).then(worth(&other.price).total_cmp(&worth(&one.price)));
     order.then((one.table, one.number).cmp(&(other.table, other.number)))
 }
 
 /// Whether an offer may run beside running jobs.
-pub(super) fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
+pub(crate) fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
     running.iter().filter(|job| job.table == offer.table).all(|job| match offer.kind {
         // One conversion per table (sched 1).
         JobKind::Convert => job.kind != JobKind::Convert,
@@ -80,12 +80,12 @@ fn worth(price: &Price) -> f64 {
 }
 
 /// Core time and input and output, microseconds.
-pub(super) fn cost_us(price: &Price) -> f64 {
+pub(crate) fn cost_us(price: &Price) -> f64 {
     price.cpu_us as f64 + (price.read_bytes + price.write_bytes) as f64 / IO_BYTES_PER_US
 }
 
 /// Why the offer is the best of so many.
-pub(super) fn explain(offer: &JobOffer, count: usize) -> String {
+pub(crate) fn explain(offer: &JobOffer, count: usize) -> String {
     let Price { memory_freed_bytes, log_released_bytes, dead_rows, .. } = offer.price;
     let first = match offer.kind {
         JobKind::Convert => "conversion first",

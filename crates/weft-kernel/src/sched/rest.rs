@@ -69,7 +69,7 @@ pub struct Trouble {
 
 /// A job that failed.
 #[derive(Clone, Debug)]
-pub(super) struct Rest {
+pub(crate) struct Rest {
     pub(super) price: Price,
     pub(super) failed_nanos: u64,
     error: Error,
@@ -79,7 +79,7 @@ pub(super) struct Rest {
 
 impl Rest {
     /// What is told of it.
-    pub(super) fn trouble(&self, now_nanos: u64) -> Trouble {
+    pub(crate) fn trouble(&self, now_nanos: u64) -> Trouble {
         let again_in = Duration::from_nanos(self.until_nanos.saturating_sub(now_nanos));
         let hint = self.error.hint_text().map(str::to_owned);
         Trouble { error: self.error.message().to_owned(), hint, tries: self.tries, again_in }
@@ -93,7 +93,7 @@ impl Rest {
 
 /// The jobs that rest.
 #[derive(Debug, Default)]
-pub(super) struct Rests {
+pub(crate) struct Rests {
     jobs: BTreeMap<Running, Rest>,
     /// What is due between jobs.
     house: Option<Rest>,
@@ -101,7 +101,7 @@ pub(super) struct Rests {
 
 impl Rests {
     /// Notes a failure.
-    pub(super) fn fail(&mut self, offer: &JobOffer, error: &Error, now_nanos: u64) {
+    pub(crate) fn fail(&mut self, offer: &JobOffer, error: &Error, now_nanos: u64) {
         let job = Running::of(offer);
         let before = match error.code() {
             Code::DataCorrupted => self.jobs.get(&job).map_or(0, |rest| rest.tries),
@@ -119,14 +119,14 @@ impl Rests {
     }
 
     /// Forgets what a job that ended well disproves (rest 2).
-    pub(super) fn succeed(&mut self, job: Running) {
+    pub(crate) fn succeed(&mut self, job: Running) {
         self.jobs.retain(|other, rest| {
             *other != job && ((other.table, other.kind) != (job.table, job.kind) || !rest.is_shared())
         });
     }
 
     /// Whether an offer must wait.
-    pub(super) fn keeps(&self, offer: &JobOffer, now_nanos: u64) -> bool {
+    pub(crate) fn keeps(&self, offer: &JobOffer, now_nanos: u64) -> bool {
         let job = Running::of(offer);
         let is_kept =
             |(other, rest): (&Running, &Rest)| rest.until_nanos > now_nanos && (*other == job || rest.is_shared());
@@ -134,35 +134,35 @@ impl Rests {
     }
 
     /// The error of a table's failing jobs that free memory, if there are any.
-    pub(super) fn of_memory(&self, table: TableId) -> Option<&Error> {
+    pub(crate) fn of_memory(&self, table: TableId) -> Option<&Error> {
         let frees = |job: &Running| job.table == table && job.kind.frees_memory();
         self.jobs.iter().find(|(job, _)| frees(job)).map(|(_, rest)| &rest.error)
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Running, &Rest)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Running, &Rest)> {
         self.jobs.iter()
     }
 
     /// Forgets what nobody tries any more (rest 3), and tables that are gone.
-    pub(super) fn prune(&mut self, now_nanos: u64, is_there: impl Fn(TableId) -> bool) {
+    pub(crate) fn prune(&mut self, now_nanos: u64, is_there: impl Fn(TableId) -> bool) {
         let late = FORGET_AFTER.as_nanos() as u64;
         self.jobs.retain(|job, rest| rest.until_nanos.saturating_add(late) > now_nanos && is_there(job.table));
     }
 
     /// Notes how the work between jobs ended.
-    pub(super) fn note_house(&mut self, error: Option<&Error>, now_nanos: u64) {
+    pub(crate) fn note_house(&mut self, error: Option<&Error>, now_nanos: u64) {
         let before = self.house.as_ref().map_or(0, |rest| rest.tries);
         self.house = error.map(|error| rest(before + 1, error, Price::default(), now_nanos));
     }
 
     /// Whether the work between jobs must wait.
-    pub(super) fn keeps_house(&self, now_nanos: u64) -> bool {
+    pub(crate) fn keeps_house(&self, now_nanos: u64) -> bool {
         self.house.as_ref().is_some_and(|rest| rest.until_nanos > now_nanos)
     }
 
     /// Why the work between jobs waits.
-    pub(super) fn house(&self, now_nanos: u64) -> Option<Trouble> {
+    pub(crate) fn house(&self, now_nanos: u64) -> Option<Trouble> {
         self.house.as_ref().map(|rest| rest.trouble(now_nanos))
     }
 

@@ -38,18 +38,18 @@ impl AddAssign for Spent {
 
 /// Measures the job that begins in this thread now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     worked_nanos: u64,
     traffic: Traffic,
 }
 
 impl Meter {
-    pub(super) fn start(clock: &dyn Clock) -> Meter {
+    pub(crate) fn start(clock: &dyn Clock) -> Meter {
         Meter { worked_nanos: work_clock(clock), traffic: thread_traffic() }
     }
 
     /// What was spent since the start.
-    pub(super) fn spent(&self, clock: &dyn Clock) -> Spent {
+    pub(crate) fn spent(&self, clock: &dyn Clock) -> Spent {
         let traffic = thread_traffic() - self.traffic;
         Spent {
             thread_nanos: work_clock(clock).saturating_sub(self.worked_nanos),

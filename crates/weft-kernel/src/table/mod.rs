@@ -1,4 +1,4 @@
-//! The contract between the kernel and a table method: five small traits, and the words they share.
+//! The contract between the kernel and a table: five small traits, and the words they share.
 //!
 //! ```text
 //!   Scan      a snapshot's rows as partitions of Arrow batches
@@ -10,27 +10,27 @@
 //!
 //! The kernel owns what is the same for every method: key locks, write sets, conflict checks, log records, timestamps,
 //! publication. A method owns how committed versions are kept. DESIGN section 3.
+//!
+//! Nothing here uses anything of the kernel: what a table is can be read, and moved, without it. Who makes and opens
+//! tables, and what the kernel gives them to work with, is the business of `Method`, above.
 
+mod def;
 mod job;
-mod method;
-mod read_again;
+mod location;
 mod replaced;
 mod scan;
 mod status;
-mod unavailable;
+mod traits;
 mod write_set;
 
+pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
-pub use method::{
-    Maintain, Method, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, VisitRow, Write,
-};
-pub(crate) use read_again::concerns_files;
-pub use read_again::read_again;
+pub use location::Location;
 pub use replaced::Replaced;
 pub use scan::{
-    ExprTest, LOCATION, LOCATION_NAME, LayerScan, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
+    ExprTest, LOCATION, LOCATION_NAME, LayerScan, NoteReads, Partition, ReadView, ScanMetrics, ScanOutput, ScanRequest,
     TableStatistics, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
-pub(crate) use unavailable::{Unavailable, told_at_commit};
-pub use write_set::{Attachment, Base, Change, Location, Staged, TableWrites};
+pub use traits::{Maintain, Newest, RecoveredTable, Replace, Replay, Scan, Table, VisitRow, Write};
+pub use write_set::{Attachment, Base, Change, Staged, TableWrites};

@@ -8,7 +8,7 @@
 //!
 //! 1. Keys ascend; each is there once.
 
-use super::write_set::Location;
+use super::location::Location;
 
 /// Versions that end when an attachment becomes part of the table.
 #[derive(Debug, Default)]

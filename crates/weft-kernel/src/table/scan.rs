@@ -8,10 +8,9 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use weft_env::sync::Mutex;
 use weft_expr::Expr;
 use weft_format::predicate::Predicate;
-use weft_format::{Result, Schema, Timestamp, Value};
+use weft_format::{Result, Schema, TableId, Timestamp, Value};
 
 use super::write_set::TableWrites;
-use crate::txn::ReadSet;
 
 /// What a statement sees of one table: everything committed up to `read_ts`, changed by its transaction's own writes.
 #[derive(Clone)]
@@ -22,8 +21,14 @@ pub struct ReadView {
     /// The transaction's own staged writes to this table, as of the start of the statement; they hide the committed
     /// versions of their keys.
     pub own: Option<Arc<TableWrites>>,
-    /// Where a serializable transaction notes what it reads ([`TableRef::scan`](crate::TableRef::scan) does).
-    pub reads: Option<Arc<ReadSet>>,
+    /// Where a serializable transaction notes what it reads: who starts a scan tells it; a method does not look.
+    pub reads: Option<Arc<dyn NoteReads>>,
+}
+
+/// Remembers what was read of tables.
+pub trait NoteReads: Send + Sync {
+    /// A scan is started, of the rows that satisfy these and of these columns; told before its result is seen.
+    fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]);
 }
 
 /// In a projection: where each row lies, as a number for [`Location::of_number`](super::Location::of_number), or NULL

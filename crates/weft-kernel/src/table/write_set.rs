@@ -5,16 +5,8 @@ use std::sync::Arc;
 
 use weft_format::{FileId, Timestamp, Value};
 
+use super::location::Location;
 use super::replaced::Replaced;
-
-/// Where a committed version was seen. A hint: installation finds it again when a job has moved it (invariant 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Location {
-    /// In a row table, by its number in the table's life.
-    RowTable(u64),
-    /// In a column table at a position.
-    ColumnTable(FileId, u32),
-}
 
 /// The committed version that a staged state replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,25 +26,6 @@ impl Base {
             Base::Version(insert_ts, location) => Some((insert_ts, location)),
             Base::Free | Base::Unseen => None,
         }
-    }
-}
-
-impl Location {
-    /// A position in a column table as one number: the file in the upper, the position in the lower half. None for row
-    /// tables, and for files beyond 2^31.
-    pub fn number(self) -> Option<i64> {
-        match self {
-            Location::ColumnTable(file, position) => {
-                let file = i64::from(i32::try_from(file.0).ok()?);
-                Some(file << 32 | i64::from(position))
-            }
-            Location::RowTable(_) => None,
-        }
-    }
-
-    /// The location that has a number.
-    pub fn of_number(number: i64) -> Location {
-        Location::ColumnTable(FileId((number >> 32) as u64), number as u32)
     }
 }
 

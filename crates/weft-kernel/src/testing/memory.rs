@@ -13,10 +13,11 @@ use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRe
 
 use crate::catalog::TableDef;
 use crate::manifest::Edit;
+use crate::method::{Method, TableContext};
 use crate::table::{
-    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Method, Newest, PartStatus,
-    Partition, Price, RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableContext,
-    TableStatistics, TableWrites, VisitRow, Write,
+    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, Partition, Price,
+    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites,
+    VisitRow, Write,
 };
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;

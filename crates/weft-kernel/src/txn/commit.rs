@@ -13,16 +13,19 @@ use std::sync::atomic::AtomicBool;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
-use super::ddl::OwnDdl;
+use super::core::Core;
 use super::journal::TableState;
+use super::own_ddl::OwnDdl;
 use super::recent::{Behind, COMMIT_BYTES, CommittedWrites, TableCommit};
 use super::transaction::Transaction;
 use crate::catalog::{TableRef, encode_def, encode_object};
-use crate::engine::{Core, Durability};
 use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
+use crate::method::told_at_commit;
+use crate::options::Durability;
+use crate::read_again::{concerns_files, read_again};
 use crate::step::{Step, reached};
-use crate::table::{Base, concerns_files, read_again, told_at_commit};
+use crate::table::Base;
 
 /// How often validation starts again outside of the latch for the commits that came meanwhile.
 const VALIDATION_ROUNDS: usize = 4;

@@ -20,12 +20,14 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
+use super::core::Core;
+use super::followed::Followed;
 use super::level::IsolationLevel;
 use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
-use crate::engine::{Core, Durability};
 use crate::lock::{Handed, LockMode, LockName, Wait};
 use crate::log::{Fate, Ticket};
+use crate::options::Durability;
 use crate::step::{Moment, passed};
 use crate::table::{Base, Newest, Staged, TableWrites};
 
@@ -43,12 +45,6 @@ impl HandedOn {
     fn row(&self, table: TableId, key: &[u8]) -> Option<&Staged> {
         self.writes.iter().find(|(id, _)| *id == table)?.1.rows.get(key)
     }
-}
-
-/// A commit that a transaction builds on.
-pub(super) struct Followed {
-    ts: Timestamp,
-    fate: Arc<Fate>,
 }
 
 impl Transaction {

@@ -15,14 +15,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
-use super::ddl::OwnDdl;
 use super::journal::Step;
+use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
 use crate::catalog::{NewTable, SchemaId, TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::LockMode;
-use crate::table::{Attachment, RecoveredTable, TableContext};
+use crate::method::TableContext;
+use crate::table::{Attachment, NoteReads, RecoveredTable};
 
 /// Files that were built for the indexes of a table, each with its index.
 pub(super) type IndexFiles = Vec<(TableRef, Attachment)>;
@@ -48,7 +49,7 @@ impl Transaction {
         let def = Arc::new(relation.into_def(self.core().catalog.allocate_id()));
         let context =
             TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
-        let index = Index::open(context, &RecoveredTable::default(), t)?;
+        let index = Index::open(context, &RecoveredTable::default(), &t.as_indexed())?;
         let relation = TableRef::of_index(def, index.clone());
         // It begins at what is published: what was before comes by the snapshot.
         index.store().freeze();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_format::TableId;
 
-use super::foreign_keys::ConstraintModes;
+use super::constraint_modes::ConstraintModes;
 use crate::catalog::TableRef;
 use crate::table::{Attachment, Staged, TableWrites};
 

@@ -19,34 +19,44 @@
 //!
 //! Source: DESIGN section 4.
 
+mod async_commits;
 mod bookkeeping;
 mod commit;
+mod constraint_modes;
+mod core;
 mod ddl;
 mod follow;
+mod followed;
 mod foreign_keys;
 mod indexes;
 mod journal;
 mod level;
 mod objects;
+mod opened;
+mod overlay;
+mod own_ddl;
 mod reads;
 mod recent;
 mod replace;
 mod sequences;
 mod speculation;
+mod speculative_reads;
 mod stage;
-mod timeline;
 mod transaction;
 mod unique;
 
+pub use crate::timeline::Timeline;
 pub use journal::Mark;
 pub use level::IsolationLevel;
 pub use objects::DdlSince;
+pub use opened::Engine;
 pub use reads::ReadSet;
 pub use speculation::PendingWatch;
-pub use timeline::Timeline;
 pub use transaction::Transaction;
 
+pub(crate) use async_commits::AsyncCommits;
 pub(crate) use bookkeeping::Bookkeeping;
+pub(crate) use core::{Core, LostFile};
 pub(crate) use recent::RecentCommits;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
 
-use super::ddl::OwnDdl;
 use super::journal::Step;
+use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
 use crate::catalog::{Object, ObjectKind, SchemaId, TableRef};
 use crate::lock::{LockMode, LockName};

@@ -27,7 +27,7 @@ use super::recent::{CommittedWrites, TableCommit};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::ColumnSet;
-use crate::table::{Base, LOCATION, Staged};
+use crate::table::{Base, LOCATION, NoteReads, Staged};
 
 /// What a key that was read costs beside its bytes, and a scan beside its conditions, about.
 const READ_BYTES: u64 = 64;
@@ -78,19 +78,6 @@ impl ReadSet {
         self.tables.lock().keys().copied().collect()
     }
 
-    /// A scan was started.
-    pub(crate) fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]) {
-        let tested = predicates.iter().map(Predicate::column);
-        let columns = projection.iter().copied().filter(|&column| column != LOCATION).chain(tested).collect();
-        let mut tables = self.tables.lock();
-        let reads = tables.entry(table).or_default();
-        if let Some(scan) = reads.scans.iter_mut().find(|scan| scan.predicates == predicates) {
-            scan.columns = scan.columns.union(columns);
-        } else if reads.take(&self.bookkeeping, READ_BYTES + PREDICATE_BYTES * predicates.len() as u64) {
-            reads.scans.push(ScanRead { predicates: predicates.to_vec(), columns });
-        }
-    }
-
     /// Whether a commit behind the snapshot changed something that was read; the table's name then.
     pub(super) fn changed_by(&self, commit: &CommittedWrites, read_ts: Timestamp) -> Result<Option<String>> {
         let tables = self.tables.lock();
@@ -106,6 +93,20 @@ impl ReadSet {
             }
         }
         Ok(None)
+    }
+}
+
+impl NoteReads for ReadSet {
+    fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]) {
+        let tested = predicates.iter().map(Predicate::column);
+        let columns = projection.iter().copied().filter(|&column| column != LOCATION).chain(tested).collect();
+        let mut tables = self.tables.lock();
+        let reads = tables.entry(table).or_default();
+        if let Some(scan) = reads.scans.iter_mut().find(|scan| scan.predicates == predicates) {
+            scan.columns = scan.columns.union(columns);
+        } else if reads.take(&self.bookkeeping, READ_BYTES + PREDICATE_BYTES * predicates.len() as u64) {
+            reads.scans.push(ScanRead { predicates: predicates.to_vec(), columns });
+        }
     }
 }
 

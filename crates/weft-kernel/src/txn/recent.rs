@@ -30,10 +30,10 @@ use weft_format::{Result, TableId, Timestamp};
 
 use super::bookkeeping::Bookkeeping;
 use super::level::IsolationLevel;
-use super::timeline::Timeline;
 use crate::catalog::{TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::table::TableWrites;
+use crate::timeline::Timeline;
 
 /// So many commits at once are handed to who validates; the list is locked that long.
 const COMMITS_AT_ONCE: usize = 64;

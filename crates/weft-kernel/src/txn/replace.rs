@@ -26,7 +26,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use weft_format::{Code, Error, KeyRows, Result};
 
-use super::ddl::OwnDdl;
+use super::own_ddl::OwnDdl;
 use super::stage::{LOCK_BYTES, changed_meanwhile};
 use super::transaction::{Transaction, built};
 use crate::catalog::TableRef;

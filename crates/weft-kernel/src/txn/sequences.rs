@@ -14,10 +14,10 @@ use std::sync::atomic::AtomicBool;
 
 use weft_format::{Code, Error, Result};
 
+use super::core::Core;
 use super::recent::{COMMIT_BYTES, CommittedWrites};
 use super::transaction::Transaction;
 use crate::catalog::{Object, Sequence, SequenceOptions, SequenceValue};
-use crate::engine::Core;
 use crate::log::{ChangeEncoder, Record};
 
 /// So many numbers are logged ahead.

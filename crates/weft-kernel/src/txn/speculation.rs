@@ -25,10 +25,8 @@ use std::sync::{Arc, OnceLock};
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
-use super::level::IsolationLevel;
+use super::opened::Engine;
 use super::recent::CommittedWrites;
-use super::transaction::Transaction;
-use crate::engine::Engine;
 use crate::table::{Staged, TableWrites};
 
 /// Keeps the writes of pending commits at hand for speculative snapshots. Each speculating transaction has one; who
@@ -68,19 +66,20 @@ struct Shown {
 }
 
 impl Speculation {
-    fn new(watch: PendingWatch) -> Speculation {
+    /// Nothing is shown yet.
+    pub(super) fn new(watch: PendingWatch) -> Speculation {
         Speculation { _watch: watch, shown: Vec::new(), merged: HashMap::new(), earlier: Vec::new() }
     }
 
     /// What a snapshot shows beside what is published.
-    fn show(&mut self, commits: Vec<Arc<CommittedWrites>>) {
+    pub(super) fn show(&mut self, commits: Vec<Arc<CommittedWrites>>) {
         let tables = commits.iter().flat_map(|commit| &commit.tables);
         self.merged = tables.map(|written| (written.table.id(), OnceLock::new())).collect();
         self.shown = commits.into_iter().map(|commit| Shown { commit, noted: AtomicBool::new(false) }).collect();
     }
 
     /// Ends a snapshot; what was noted must still be validated. Returns the last commit noted at it.
-    fn end_snapshot(&mut self) -> Option<Timestamp> {
+    pub(super) fn end_snapshot(&mut self) -> Option<Timestamp> {
         let noted = self.shown.drain(..).filter(|shown| shown.noted.load(Ordering::Acquire));
         let before = self.earlier.len();
         self.earlier.extend(noted.map(|shown| shown.commit));
@@ -115,87 +114,22 @@ impl Speculation {
         }))
     }
 
-    fn last_earlier(&self) -> Option<Timestamp> {
+    /// The last commit that was noted at earlier snapshots.
+    pub(super) fn last_earlier(&self) -> Option<Timestamp> {
         self.earlier.iter().map(|commit| commit.ts).max()
     }
 
+    /// What was noted at earlier snapshots is published: nothing is to be validated any more.
+    pub(super) fn settled(&mut self) {
+        self.earlier.clear();
+    }
+
     /// Fails when a commit that was noted is void.
-    fn check_void(&self) -> Result<()> {
+    pub(super) fn check_void(&self) -> Result<()> {
         match self.earlier.iter().find(|commit| commit.is_void()) {
             Some(commit) => Err(lost(commit.ts)),
             None => Ok(()),
         }
-    }
-}
-
-impl Transaction {
-    /// Turns speculative reads on or off, and takes a new snapshot. With them, reads see commits that wait for their
-    /// place in the log to become durable; taking the first lock, and committing, waits until those that were seen are
-    /// published, and fails with [`Code::SerializationFailure`] when one of them failed. Only before anything was
-    /// locked or staged.
-    pub fn set_speculative_reads(&mut self, on: bool) -> Result<()> {
-        if on == self.speculation.is_some() {
-            return Ok(());
-        }
-        assert!(self.is_read_only(), "speculative reads are set before anything is staged");
-        if on {
-            self.speculation = Some(Speculation::new(PendingWatch::new(self.engine.clone())));
-        } else {
-            self.settle_reads()?;
-            self.speculation = None;
-        }
-        self.move_snapshot(self.level)
-    }
-
-    /// Whether reads are speculative: then even a transaction that has only read must commit, for its answers to count.
-    pub fn is_speculative(&self) -> bool {
-        self.speculation.is_some()
-    }
-
-    /// Ends the snapshot's speculation, for the next one; what was noted stays to be validated.
-    pub(super) fn end_speculative_snapshot(&mut self) -> Result<()> {
-        let Some(speculation) = &mut self.speculation else { return Ok(()) };
-        speculation.end_snapshot();
-        // Restarts of a statement would find it again and again.
-        speculation.check_void()
-    }
-
-    /// Registers a snapshot, and shows what is pending behind it when the transaction speculates.
-    pub(super) fn register_speculative(&mut self, level: IsolationLevel) -> Result<Timestamp> {
-        let engine = self.engine.clone();
-        let core = &engine.core;
-        let speculates = self.is_read_only() && self.locks.count() == 0;
-        loop {
-            let (read_ts, pending) = core.recent.register_pending(level, &core.timeline, &core.sequencer)?;
-            let Some(speculation) = self.speculation.as_mut().filter(|_| speculates) else { return Ok(read_ts) };
-            // What an earlier statement has seen is seen by the next one, too.
-            let last = pending.last().map_or(read_ts, |commit| commit.ts);
-            match speculation.last_earlier().filter(|&earlier| earlier > last) {
-                Some(earlier) => {
-                    core.recent.release_of(level, read_ts, &core.timeline);
-                    core.timeline.wait_published(earlier)?;
-                    speculation.check_void()?;
-                }
-                None => {
-                    speculation.show(pending);
-                    return Ok(read_ts);
-                }
-            }
-        }
-    }
-
-    /// Waits until every commit that was noted is published, and fails when one is void (speculation 3).
-    pub(super) fn settle_reads(&mut self) -> Result<()> {
-        let Some(speculation) = &mut self.speculation else { return Ok(()) };
-        let last = speculation.end_snapshot();
-        if let Some(earlier) = speculation.last_earlier() {
-            self.engine.core.timeline.wait_published(earlier)?;
-            speculation.check_void()?;
-            speculation.earlier.clear();
-        }
-        // Still registered as what it was, which keeps what is visible from there on.
-        self.read_ts = last.unwrap_or(self.read_ts);
-        Ok(())
     }
 }
 

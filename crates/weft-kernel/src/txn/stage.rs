@@ -17,10 +17,10 @@ use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
 
-use super::ddl::OwnDdl;
 use super::indexes::IndexFiles;
 use super::journal::Journal;
 use super::level::IsolationLevel;
+use super::own_ddl::OwnDdl;
 use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
@@ -547,12 +547,6 @@ fn asks_for_old_rows(t: &TableRef) -> bool {
 
 fn has_unique_index(t: &TableRef) -> bool {
     t.indexes().iter().any(|index| index.is_unique())
-}
-
-/// A row with the values of some columns of another.
-pub(super) fn overlay(codec: &RowCodec, onto: &[u8], from: &[u8], columns: &[usize]) -> Arc<[u8]> {
-    let value = |column| codec.get(if columns.contains(&column) { from } else { onto }, column);
-    codec.encode((0..codec.column_count()).map(value)).into()
 }
 
 /// Ordinals of the columns whose stored values differ.

@@ -8,22 +8,25 @@ use std::time::Duration;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
-use super::ddl::OwnDdl;
-use super::follow::Followed;
+use super::core::Core;
+use super::followed::Followed;
 use super::journal::{Journal, Mark, TableState};
 use super::level::IsolationLevel;
+use super::opened::Engine;
+use super::overlay::overlay;
+use super::own_ddl::OwnDdl;
 use super::reads::ReadSet;
 use super::speculation::Speculation;
-use super::stage::overlay;
 use crate::CancelToken;
 use crate::admission::Slot;
 use crate::catalog::{SchemaId, TableDef, TableRef};
-use crate::engine::{Core, Durability, Engine, EngineOptions};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
+use crate::options::Durability;
+use crate::options::EngineOptions;
 use crate::step::{Moment, passed};
-use crate::table::{Attachment, Base, Newest, ReadView, Staged, TableWrites};
+use crate::table::{Attachment, Base, Newest, NoteReads, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
 type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;
@@ -192,7 +195,7 @@ impl Transaction {
     /// back by [`Transaction::end_query`], and while the transaction waits for a lock (admission 3).
     pub fn admit_query(&mut self) -> Result<()> {
         if self.query_slot.is_none() {
-            self.query_slot = Some(self.engine.admit_query(self.cancel.as_ref())?);
+            self.query_slot = Some(self.core().admit_query(self.cancel.as_ref())?);
         }
         Ok(())
     }
@@ -411,7 +414,8 @@ impl Transaction {
     /// What a scan of the table sees: the snapshot and the writes staged so far. The view is good until the transaction
     /// takes another snapshot or ends.
     pub fn view(&self, t: &TableRef) -> ReadView {
-        ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads: self.reads.clone() }
+        let reads = self.reads.clone().map(|reads| reads as Arc<dyn NoteReads>);
+        ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads }
     }
 
     /// What is committed of a table now, and this transaction's own writes, whatever its snapshot shows: for who holds

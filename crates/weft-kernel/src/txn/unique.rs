@@ -31,7 +31,7 @@ use std::sync::Arc;
 use weft_expr::text;
 use weft_format::{Code, Error, Result, Timestamp, Value};
 
-use super::ddl::OwnDdl;
+use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use arrow::array::{Int64Array, StringArray};
 use arrow::datatypes::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use weft_format::DataType;
-use weft_kernel::table::Method;
+use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions};
 
 use super::*;

@@ -7,7 +7,8 @@ use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
-use weft_kernel::table::{Method, RecoveredTable, Table, TableContext, TakenOut};
+use weft_kernel::method::{Method, TableContext};
+use weft_kernel::table::{RecoveredTable, Table, TakenOut};
 
 use super::options::Options;
 use super::payload::{PartSet, Payload};

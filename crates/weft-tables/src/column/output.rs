@@ -16,8 +16,9 @@ use weft_env::OpenMode;
 use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
+use weft_kernel::method::TableContext;
 use weft_kernel::sched::Pacer;
-use weft_kernel::table::{JobKind, TableContext};
+use weft_kernel::table::JobKind;
 
 use super::job_steps::{JobStep, job_reached};
 use super::part::Part;

@@ -20,9 +20,9 @@ use weft_env::Env;
 use weft_format::table::{BlockCache, ColumnTable};
 use weft_format::{Code, FileId, Result, Timestamp};
 use weft_kernel::account::{Charge, Kept};
+use weft_kernel::method::TableContext;
 use weft_kernel::sched::Setback;
 use weft_kernel::services::Services;
-use weft_kernel::table::TableContext;
 
 use super::key_probe::KeyProbe;
 use super::marks::Marks;

@@ -35,7 +35,8 @@ use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::TableDef;
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::{RecoveredTable, TableContext};
+use weft_kernel::method::TableContext;
+use weft_kernel::table::RecoveredTable;
 
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};

@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use weft_format::{Error, Result, RowCodec, Timestamp, Value};
+use weft_kernel::read_again;
 use weft_kernel::step::{Moment, passed};
-use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write, read_again};
+use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};

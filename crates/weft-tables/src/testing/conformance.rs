@@ -17,7 +17,7 @@ use weft_env::Env;
 use weft_format::{
     ArrayValue, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
 };
-use weft_kernel::table::Method;
+use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use super::model::Model;

@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_array::RecordBatch;
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
-use weft_kernel::table::{JobKind, JobOffer, LayerStatus, Method};
+use weft_kernel::method::Method;
+use weft_kernel::table::{JobKind, JobOffer, LayerStatus};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use super::random::Prng;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_env::Env;
 use weft_format::{Column, DataType, Error, Result, Schema, Value, ValueRef};
-use weft_kernel::table::Method;
+use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use super::random::Prng;

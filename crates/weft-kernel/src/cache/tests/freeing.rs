@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::cache::pool::ENTRY_BYTES;
 
 const BLOCK_BYTES: usize = 1000;
 
@@ -58,10 +59,10 @@ fn the_job_frees_what_no_reader_holds() {
         let others: Vec<Weak<[u8]>> = (20..40).map(|block| Arc::downgrade(&read(&cache, block))).collect();
         cache.forget_file(FileId(1));
         until("freeing", || others.iter().all(|block| block.strong_count() == 0));
-        until("the count", || cache.counters().freeing_bytes == 20 * (BLOCK_BYTES as u64 + 160));
+        until("the count", || cache.counters().freeing_bytes == 20 * (BLOCK_BYTES as u64 + ENTRY_BYTES as u64));
         // Looked at again and again, and still there.
         std::thread::sleep(Duration::from_millis(20));
-        assert_eq!(cache.counters().freeing_bytes, 20 * (BLOCK_BYTES as u64 + 160));
+        assert_eq!(cache.counters().freeing_bytes, 20 * (BLOCK_BYTES as u64 + ENTRY_BYTES as u64));
         assert!(
             held.iter().all(|block| Arc::strong_count(block) == 2),
             "what waits is still counted, so still referred to"
@@ -92,7 +93,10 @@ fn what_waits_is_bounded_when_readers_hold_everything() {
         assert!(counters.freeing_bytes > budget / 32, "{counters:?}");
         // Beyond the bound the last reader frees.
         let given_up = held.iter().filter(|block| Arc::strong_count(block) == 1).count() as u64;
-        assert_eq!(given_up + counters.blocks + counters.freeing_bytes / (BLOCK_BYTES as u64 + 160), 2000);
+        assert_eq!(
+            given_up + counters.blocks + counters.freeing_bytes / (BLOCK_BYTES as u64 + ENTRY_BYTES as u64),
+            2000
+        );
         drop(held);
         until("freeing", || cache.counters().freeing_bytes == 0);
     });

@@ -8,6 +8,7 @@ use weft_format::{Code, DataType, Error, FileId, ValueRef};
 use super::*;
 use crate::testing::Prng;
 
+mod forgetting;
 mod freeing;
 mod lending;
 mod partitions;

@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use weft_format::{Evolution, Result, RowCodec, Schema, Timestamp};
 
-use super::super::def::TableDef;
-use super::super::objects::{Object, ObjectKind, SchemaId};
-use super::super::sequence::SequenceValue;
-use super::{CatalogImage, Input, damaged, put_count, put_pairs, put_text, put_u32};
+use super::super::objects::{Object, ObjectKind};
+
+use super::bytes::{Input, damaged, put_count, put_pairs, put_text, put_u32};
+use crate::log::SequenceValue;
+use crate::table::{SchemaId, TableDef};
 
 /// What a definition ends with.
 #[derive(Default)]
@@ -115,14 +116,18 @@ fn read_object(input: &mut Input<'_>) -> Result<Object> {
     Ok(Object { id, kind, namespace, name, properties, needs })
 }
 
-pub(super) fn put_objects(bytes: &mut Vec<u8>, image: &CatalogImage) {
-    put_count(bytes, image.objects.len());
-    for (since, object) in &image.objects {
+pub(super) fn put_objects(
+    bytes: &mut Vec<u8>,
+    objects: &[(Timestamp, Arc<Object>)],
+    sequences: &[(u32, SequenceValue)],
+) {
+    put_count(bytes, objects.len());
+    for (since, object) in objects {
         bytes.extend(since.0.to_le_bytes());
         encode_object(object, bytes);
     }
-    put_count(bytes, image.sequences.len());
-    for (id, value) in &image.sequences {
+    put_count(bytes, sequences.len());
+    for (id, value) in sequences {
         put_u32(bytes, *id);
         bytes.extend(value.last.to_le_bytes());
         bytes.push(u8::from(value.is_called));

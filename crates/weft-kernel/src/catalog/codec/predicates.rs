@@ -11,7 +11,7 @@
 
 use weft_format::{ArrayValue, CompareOp, Interval, Predicate, Result, Value};
 
-use super::{Input, damaged, put_count, put_text};
+use super::bytes::{Input, damaged, put_count, put_text};
 
 pub(super) fn put_predicates(bytes: &mut Vec<u8>, predicates: &[Predicate]) {
     put_count(bytes, predicates.len());

@@ -1,8 +1,9 @@
 use weft_expr::{Function, Node};
-use weft_format::{CompareOp, Predicate, Value};
+use weft_format::{Code, CompareOp, DataType, Predicate, Value};
 
-use super::super::objects::{ObjectKind, SchemaId};
+use super::super::objects::ObjectKind;
 use super::*;
+use crate::table::SchemaId;
 
 fn sample() -> TableDef {
     let types = [

@@ -11,7 +11,7 @@ use weft_format::{Code, Error, Result};
 
 use super::copy::sync_dir;
 use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_number};
-use crate::engine::open::create_dir;
+use crate::engine::directory::create_dir;
 use crate::manifest::CURRENT;
 
 /// The file that is locked while a backup is made.

@@ -18,7 +18,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `pins` | files that stay while somebody copies them |
 //! | `list` | what a backup consists of: names, sizes, checksums |
 //! | `destination` | the directory of backups: which are good, what is left of others |
 //! | `copy` | copies a file, with its checksum |
@@ -41,7 +40,6 @@
 mod copy;
 mod destination;
 mod list;
-mod pins;
 mod restore;
 mod source;
 mod take;
@@ -50,10 +48,7 @@ pub use list::Backup;
 pub use restore::{backups, check_backup, restore};
 pub use take::BackupSummary;
 
-pub(super) use source::test_data_file;
 pub(super) use take::backup;
-
-pub(crate) use pins::FilePins;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests look at real files")]

@@ -9,10 +9,10 @@ use weft_format::{Code, Error, Result};
 use super::copy::{checksum_of, copy, sync_dir, write};
 use super::destination::{LOCK_FILE, list, read_backup, read_backups};
 use super::list::{Backup, Entry};
-use crate::engine::open::create_dir;
+use crate::engine::directory::create_dir;
+use crate::files::parse_file_name;
 use crate::log::segment_start;
 use crate::manifest::{ManifestSnapshot, manifest_number};
-use crate::services::parse_file_name;
 use crate::step::BackupStep;
 
 /// The good backups in a directory, oldest first.

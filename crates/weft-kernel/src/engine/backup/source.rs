@@ -1,22 +1,18 @@
-//! Which files belong to a moment of a database, what they are called among backups, and their tests.
+//! Which files belong to a moment of a database, what they are called among backups, and what a log says of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weft_env::{Env, OpenMode, is_out_of_handles};
-use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
+use weft_env::{Env, OpenMode};
+use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
-use crate::catalog::{TableRef, decode_image};
-use crate::engine::Core;
-use crate::engine::core::{Methods, method};
-use crate::fault::{Fault, active};
-use crate::index::Run;
+use crate::catalog::decode_image;
+use crate::files::file_name;
 use crate::log::{ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::manifest::ManifestSnapshot;
-use crate::services::{Services, file_name};
 use crate::table::Change;
+use crate::txn::Core;
 
 /// The end of a file of which the checksum is part of its name: it holds the checksums of the rest.
 const MARK_BYTES: u64 = 4096;
@@ -115,39 +111,6 @@ fn files_of(changes: &[u8], files: &mut Vec<(TableId, FileId)>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Tests every checksum of a data file, or of a copy of it.
-pub(in crate::engine) fn test_data_file(
-    (env, services, methods): (&Env, &Arc<Services>, &Methods),
-    owner: &TableRef,
-    path: &Path,
-    file: FileId,
-) -> Result<()> {
-    let opened = env.fs.open(path, OpenMode::Read);
-    let handle = opened.map_err(|error| unopened(path, &error))?;
-    if owner.as_index.is_some() {
-        return Run::from_handle(env, services, owner.id(), file, handle)?.verify_checksums();
-    }
-    method(methods, &owner.def.method)?.test_file(&owner.def, file, handle)
-}
-
-/// Why a data file cannot be opened. What is wrong with the process that asks says nothing about the file.
-fn unopened(path: &Path, error: &std::io::Error) -> Error {
-    let what = format!("reading {}", path.display());
-    let (code, hint) = match error.kind() {
-        _ if active(Fault::QuarantineAtOnce) => return Error::io(what, error),
-        ErrorKind::PermissionDenied => {
-            (Code::InsufficientPrivilege, "the file may be whole: let who runs this read it, and begin again")
-        }
-        // ENOMEM, and those of which there is no kind yet: EMFILE and ENFILE.
-        ErrorKind::OutOfMemory => (Code::OutOfMemory, "the file may be whole: see to memory, and begin again"),
-        _ if is_out_of_handles(error) => {
-            (Code::OutOfMemory, "the file may be whole: raise `ulimit -n`, and begin again")
-        }
-        _ => return Error::io(what, error),
-    };
-    Error::new(code, format!("{what}: {error}")).hint(hint)
 }
 
 /// The path of a data file of the database.

@@ -9,13 +9,14 @@ use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 use super::copy::{copy, sync_dir, write};
 use super::destination::{Destination, MANIFEST_PREFIX};
 use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
-use super::pins::FilePin;
 use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
 use crate::catalog::TableRef;
-use crate::engine::Core;
+use crate::engine::tested::test_data_file;
+use crate::files::FilePin;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
+use crate::txn::Core;
 
 /// What a backup did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ impl Taking<'_> {
         // First the pins, then the manifest, then the log: what the manifest names is there, and the log goes on where
         // its cuts are (backup 1, 3).
         let log = self.core.log.keep();
-        let pin = FilePin::all(&self.core.env, &self.core.services);
+        let pin = FilePin::all(&self.core.env, &self.core.dir, &self.core.services.pins);
         let mut manifest = self.core.manifest.snapshot()?;
         let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
         // The log names edits that came after the manifest's moment: the copy goes without them, as a crash before them
@@ -127,7 +128,7 @@ impl Taking<'_> {
             let Core { env, services, methods, .. } = &**self.core;
             self.tables
                 .get(&table)
-                .map_or(Ok(()), |owner| source::test_data_file((env, services, methods), owner, &copied, file))?;
+                .map_or(Ok(()), |owner| test_data_file((env, services, methods), owner, &copied, file))?;
         }
         Ok(())
     }

@@ -130,7 +130,7 @@ fn what_an_unfinished_backup_left_is_not_taken_for_one_and_goes() {
 fn files_wait_for_the_end_of_a_backup_that_needs_them() {
     let place = Place::new("backup-pins");
     let engine = filled(&place);
-    let pin = super::pins::FilePin::all(&engine.core.env, &engine.core.services);
+    let pin = crate::files::FilePin::all(&engine.core.env, &engine.core.dir, &engine.core.services.pins);
     let count = |place: &Place| place.names("db").iter().filter(|name| name.ends_with(".col")).count();
     let before = count(&place);
     for round in 0..3 {

@@ -22,9 +22,10 @@ use super::*;
 use crate::EngineOptions;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
+use crate::files::parse_file_name;
 use crate::manifest::{Hooks, Manifest};
 use crate::sched::{Load, SchedulerMode, Wake};
-use crate::services::{Services, parse_file_name};
+use crate::services::Services;
 use crate::table::RecoveredTable;
 use crate::testing::Prng;
 use crate::txn::Timeline;
@@ -132,7 +133,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         next_file: AtomicU64::new(next_file.0),
         wake: Wake::default(),
         poison: Default::default(),
-        pins: crate::engine::FilePins::default(),
+        pins: Arc::default(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())
 }

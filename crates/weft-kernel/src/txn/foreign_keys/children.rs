@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use weft_format::{CompareOp, Predicate, Result, Timestamp, Value};
 
-use super::super::ddl::OwnDdl;
+use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
 use super::parents::{each_row, projected};
 use super::points::{Points, fits, point_of, same_columns};

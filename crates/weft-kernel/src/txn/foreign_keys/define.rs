@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use weft_format::{Code, DataType, Error, Result, Schema, TableId};
 
-use super::super::ddl::OwnDdl;
+use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
 use super::parents::{is_comparable, is_unique};
 use crate::catalog::{ForeignKey, NewTable, TableRef};

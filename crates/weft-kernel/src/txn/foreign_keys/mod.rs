@@ -35,8 +35,6 @@ mod parents;
 mod points;
 mod statement;
 
-pub(super) use modes::ConstraintModes;
-
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]
 mod tests;

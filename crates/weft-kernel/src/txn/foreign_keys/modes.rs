@@ -17,42 +17,12 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result, TableId};
 
+use super::super::constraint_modes::ConstraintModes;
 use super::super::journal::Step;
 use super::super::transaction::Transaction;
 use crate::catalog::{Deferrable, ForeignKey, TableDef};
 use crate::fault::{Fault, active};
 use crate::index::INDEX_METHOD;
-
-/// What SET CONSTRAINTS has said in a transaction.
-#[derive(Clone, Debug, Default)]
-pub(in crate::txn) struct ConstraintModes {
-    /// Of constraints that were not named since; true: at commit.
-    all: Option<bool>,
-    /// By the table that has the foreign key, and its name.
-    named: Vec<(TableId, String, bool)>,
-}
-
-impl ConstraintModes {
-    /// Whether a foreign key of a table waits for the commit.
-    pub(super) fn defers(&self, child: TableId, foreign_key: &ForeignKey) -> bool {
-        let said = || {
-            let is_it = |(table, name, _): &&(TableId, String, bool)| *table == child && *name == foreign_key.name;
-            self.named.iter().find(is_it).map(|(.., deferred)| *deferred).or(self.all)
-        };
-        match foreign_key.deferrable {
-            Deferrable::No => false,
-            Deferrable::InitiallyImmediate => said().unwrap_or(false),
-            Deferrable::InitiallyDeferred => said().unwrap_or(true),
-        }
-    }
-
-    fn set(&mut self, table: TableId, name: &str, deferred: bool) {
-        match self.named.iter_mut().find(|(known, constraint, _)| *known == table && constraint == name) {
-            Some((.., mode)) => *mode = deferred,
-            None => self.named.push((table, name.to_owned(), deferred)),
-        }
-    }
-}
 
 impl Transaction {
     /// SET CONSTRAINTS: from here on, deferrable constraints are tested at commit (`deferred`) or at the end of each
@@ -64,7 +34,7 @@ impl Transaction {
         let before = self.journal.constraint_modes.clone();
         let mut modes = before.clone();
         match names {
-            None => modes = ConstraintModes { all: Some(deferred), named: Vec::new() },
+            None => modes = ConstraintModes::of_all(deferred),
             Some(names) => {
                 let tables = self.tables();
                 for name in names {

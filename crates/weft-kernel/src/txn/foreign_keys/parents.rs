@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_format::{Code, Error, Evolution, KeyCodec, Result, RowCodec, Schema, Value};
 
-use super::super::ddl::OwnDdl;
+use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
 use super::points::{Points, common, describe, fits, in_order_of, point_of, same_columns};
 use crate::catalog::{ForeignKey, TableRef};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
-use super::super::ddl::OwnDdl;
+use super::super::constraint_modes::ConstraintModes;
 use super::super::journal::Step;
-use super::super::stage::overlay;
+use super::super::overlay::overlay;
+use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
-use super::modes::ConstraintModes;
 use super::points::{Points, describe, point_of};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
 use crate::fault::{Fault, active};

@@ -20,13 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_array::RecordBatch;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use super::job::JobOffer;
-use super::method::{Maintain, Newest, RecoveredTable, Replace, Replay, Scan, Table, TableContext, VisitRow, Write};
-use super::scan::{ScanOutput, ScanRequest, TableStatistics};
-use super::status::{Damage, LayerStatus, PartStatus};
-use super::write_set::{Attachment, Change, Location, TableWrites};
-use crate::catalog::TableDef;
+use super::TableContext;
 use crate::fault::{Fault, active};
+use crate::table::{
+    Attachment, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
+    Replay, Scan, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, VisitRow, Write,
+};
 
 /// See above.
 pub(crate) struct Unavailable {

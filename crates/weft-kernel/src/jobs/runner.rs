@@ -1,22 +1,21 @@
 //! Runs picked jobs and remembers what is running, paused and done.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use weft_env::catch_panic;
 use weft_env::sync::{Condvar, Mutex};
+use weft_env::{Env, catch_panic};
 use weft_format::{Code, Error, Result, TableId};
 
-use super::decide::{Debts, Decision, Occupied, Offered, Situation, decide};
-use super::jobs::{History, JobRecord, JobState, JobTotal};
-use super::mode::SchedulerMode;
-use super::pacer::take_seat;
-use super::phi::Phi;
-use super::pick::{Choice, Running, cost_us, pick};
-use super::rest::{Rests, Trouble};
-use super::spent::Meter;
-use crate::engine::Core;
+use crate::catalog::Catalog;
 use crate::fault::{Fault, active};
+use crate::log::Log;
+use crate::sched::{
+    Choice, Debts, Decision, Forecast, History, JobRecord, JobState, JobTotal, Meter, Occupied, Offered, Phi, Rests,
+    Running, SchedulerMode, Situation, Trouble, cost_us, decide, pick, take_seat,
+};
+use crate::services::Services;
 use crate::table::{JobKind, JobOffer};
 
 /// The slices that jobs ask for; the system's own are a few milliseconds.
@@ -36,8 +35,11 @@ pub(crate) enum Ran {
 }
 
 /// The jobs of one engine.
-#[derive(Default)]
 pub(crate) struct Runner {
+    env: Env,
+    pub(super) services: Arc<Services>,
+    catalog: Arc<Catalog>,
+    log: Arc<Log>,
     state: Mutex<State>,
     /// Signalled when a job ends.
     ended: Condvar,
@@ -90,62 +92,68 @@ impl State {
     }
 
     /// Notes that a job runs.
-    fn start(&mut self, core: &Core, offer: &JobOffer, reason: String) -> Started {
-        let begun_nanos = core.env.clock.monotonic_nanos();
+    fn start(&mut self, env: &Env, offer: &JobOffer, reason: String) -> Started {
+        let begun_nanos = env.clock.monotonic_nanos();
         let taken = |seat: &u32| self.running.iter().any(|started| started.seat == *seat);
         let seat = (0..).find(|seat| !taken(seat)).expect("there are more numbers than jobs");
         let started = Started { job: Running::of(offer), begun_nanos, expected_us: self.expected_us(offer), seat };
         self.running.push(started);
         self.waiting.remove(&(offer.table, offer.kind));
-        self.history.start(offer, reason, core.env.clock.wall_micros(), begun_nanos);
+        self.history.start(offer, reason, env.clock.wall_micros(), begun_nanos);
         started
     }
 }
 
 /// While this lives its thread asks for long slices, so that queries that wake up come before it (pacer 6).
 struct LongSlices<'a> {
-    core: &'a Core,
+    env: &'a Env,
 }
 
 impl LongSlices<'_> {
-    fn ask(core: &Core) -> LongSlices<'_> {
-        core.env.spawn.ask_for_slices(Some(JOB_SLICE));
-        LongSlices { core }
+    fn ask(env: &Env) -> LongSlices<'_> {
+        env.spawn.ask_for_slices(Some(JOB_SLICE));
+        LongSlices { env }
     }
 }
 
 impl Drop for LongSlices<'_> {
     fn drop(&mut self) {
-        self.core.env.spawn.ask_for_slices(None);
+        self.env.spawn.ask_for_slices(None);
     }
 }
 
 impl Runner {
+    /// Runs the jobs of a catalog's tables and indexes.
+    pub(crate) fn new(env: &Env, services: &Arc<Services>, catalog: &Arc<Catalog>, log: &Arc<Log>) -> Runner {
+        let (services, catalog, log) = (services.clone(), catalog.clone(), log.clone());
+        Runner { env: env.clone(), services, catalog, log, state: Mutex::default(), ended: Condvar::new() }
+    }
+
     /// Picks and runs one job in this thread, the best, whatever is forecast and whatever rests: somebody waits for it.
     /// One that failed is left out from then on.
-    pub(crate) fn run_one(&self, core: &Core, failed: &mut Failed) -> Result<Ran> {
-        let mut offers = offers(core);
+    pub(crate) fn run_one(&self, failed: &mut Failed) -> Result<Ran> {
+        let mut offers = self.offers();
         offers.retain(|offer| !failed.has(offer));
-        self.run_best(core, &offers, failed)
+        self.run_best(&offers, failed)
     }
 
     /// As [`Runner::run_one`], only what carries memory to files.
-    pub(crate) fn run_conversion(&self, core: &Core, failed: &mut Failed) -> Result<Ran> {
-        let mut offers = offers(core);
+    pub(crate) fn run_conversion(&self, failed: &mut Failed) -> Result<Ran> {
+        let mut offers = self.offers();
         offers.retain(|offer| offer.kind.frees_memory() && !failed.has(offer));
-        self.run_best(core, &offers, failed)
+        self.run_best(&offers, failed)
     }
 
-    fn run_best(&self, core: &Core, offers: &[JobOffer], failed: &mut Failed) -> Result<Ran> {
+    fn run_best(&self, offers: &[JobOffer], failed: &mut Failed) -> Result<Ran> {
         if offers.is_empty() {
             return Ok(if self.state.lock().running.is_empty() { Ran::Nothing } else { Ran::Busy });
         }
-        core.poison.check()?;
+        self.services.poison.check()?;
         let mut state = self.state.lock();
         let Some(Choice { index, reason }) = pick(offers, &state.jobs()) else { return Ok(Ran::Busy) };
-        let started = state.start(core, &offers[index], reason);
+        let started = state.start(&self.env, &offers[index], reason);
         drop(state);
-        match self.run(core, &offers[index], started) {
+        match self.run(&offers[index], started) {
             Err(error) if error.code() != Code::Poisoned => failed.add(&offers[index], error),
             ran => ran?,
         }
@@ -153,17 +161,17 @@ impl Runner {
     }
 
     /// Runs one job in this thread if the scheduler lets one start now.
-    pub(crate) fn run_scheduled(&self, core: &Core) -> Result<Ran> {
-        let offers = self.ready_offers(core);
+    pub(crate) fn run_scheduled(&self) -> Result<Ran> {
+        let offers = self.ready_offers();
         if offers.is_empty() {
             let mut state = self.state.lock();
             state.told.clear();
             return Ok(if state.running.is_empty() { Ran::Nothing } else { Ran::Busy });
         }
-        core.poison.check()?;
-        let forecast = core.services.load.forecast();
+        self.services.poison.check()?;
+        let forecast = self.services.load.forecast();
         let mut state = self.state.lock();
-        let mut decision = self.decide(core, &mut state, &offers, &forecast);
+        let mut decision = self.decide(&mut state, &offers, &forecast);
         if decision.start.is_empty() {
             return Ok(if decision.wait.is_empty() {
                 Ran::Busy
@@ -173,45 +181,39 @@ impl Runner {
         }
         let has_more = decision.start.len() > 1;
         let Choice { index, reason } = decision.start.swap_remove(0);
-        let started = state.start(core, &offers[index], reason);
+        let started = state.start(&self.env, &offers[index], reason);
         drop(state);
         if has_more {
-            core.services.wake_jobs();
+            self.services.wake_jobs();
         }
         // A thread of the engine; jobs that are run by hand have their caller's, who waits for them.
-        let _slices = (core.services.load.mode() == SchedulerMode::Cost).then(|| LongSlices::ask(core));
-        self.run(core, &offers[index], started).map(|()| Ran::Job)
+        let _slices = (self.services.load.mode() == SchedulerMode::Cost).then(|| LongSlices::ask(&self.env));
+        self.run(&offers[index], started).map(|()| Ran::Job)
     }
 
     /// The offers that do not rest.
-    fn ready_offers(&self, core: &Core) -> Vec<JobOffer> {
-        let mut offers = offers(core);
-        let now_nanos = core.env.clock.monotonic_nanos();
+    fn ready_offers(&self) -> Vec<JobOffer> {
+        let mut offers = self.offers();
+        let now_nanos = self.env.clock.monotonic_nanos();
         let state = self.state.lock();
         offers.retain(|offer| !state.rests.keeps(offer, now_nanos));
         offers
     }
 
     /// Whether the scheduler would let a job start now.
-    pub(super) fn would_start(&self, core: &Core) -> bool {
-        let offers = self.ready_offers(core);
+    pub(super) fn would_start(&self) -> bool {
+        let offers = self.ready_offers();
         if offers.is_empty() {
             return false;
         }
-        let forecast = core.services.load.forecast();
+        let forecast = self.services.load.forecast();
         let mut state = self.state.lock();
-        !self.decide(core, &mut state, &offers, &forecast).start.is_empty()
+        !self.decide(&mut state, &offers, &forecast).start.is_empty()
     }
 
     /// Asks the scheduler, and remembers what it says of those that wait.
-    fn decide(
-        &self,
-        core: &Core,
-        state: &mut State,
-        offers: &[JobOffer],
-        forecast: &super::forecast::Forecast,
-    ) -> Decision {
-        let now_nanos = core.env.clock.monotonic_nanos();
+    fn decide(&self, state: &mut State, offers: &[JobOffer], forecast: &Forecast) -> Decision {
+        let now_nanos = self.env.clock.monotonic_nanos();
         state.note_offers(offers, now_nanos);
         let since = |nanos: u64| now_nanos.saturating_sub(nanos) as f64 / 1e3;
         let offered: Vec<Offered<'_>> = offers
@@ -229,10 +231,10 @@ impl Runner {
         };
         let running: Vec<Occupied> = state.running.iter().map(occupied).collect();
         let decision = decide(&Situation {
-            mode: core.services.load.mode(),
+            mode: self.services.load.mode(),
             offers: &offered,
             running: &running,
-            debts: debts(core),
+            debts: self.debts(),
             forecast,
         });
         let told = decision.wait.iter().map(|wait| {
@@ -254,14 +256,14 @@ impl Runner {
         decision
     }
 
-    fn run(&self, core: &Core, offer: &JobOffer, started: Started) -> Result<()> {
+    fn run(&self, offer: &JobOffer, started: Started) -> Result<()> {
         let frees = offer.kind.frees_memory();
-        take_seat(started.seat, frees, &*core.env.clock);
-        let _freeing = frees.then(|| core.services.load.freeing());
-        let meter = Meter::start(&*core.env.clock);
-        let mut ending = Ending { runner: self, core, started, meter, cost_us: cost_us(&offer.price), outcome: None };
+        take_seat(started.seat, frees, &*self.env.clock);
+        let _freeing = frees.then(|| self.services.load.freeing());
+        let meter = Meter::start(&*self.env.clock);
+        let mut ending = Ending { runner: self, started, meter, cost_us: cost_us(&offer.price), outcome: None };
         // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.
-        let result = core.catalog.maintained_by_id(offer.table).map_or(Ok(()), |table| {
+        let result = self.catalog.maintained_by_id(offer.table).map_or(Ok(()), |table| {
             let ran = catch_panic(|| table.table.run(offer));
             let ran = ran.unwrap_or_else(|panic| Err(Error::internal(format!("it panicked: {panic}"))));
             ran.map_err(|error| job_failure(offer, &table.def.name, &error))
@@ -269,24 +271,24 @@ impl Runner {
         ending.outcome = Some((offer.clone(), result.clone()));
         drop(ending);
         // A panic between a durable change and the memory that follows it has stopped the engine (sched 2).
-        core.poison.check()?;
+        self.services.poison.check()?;
         result.map_err(|error| match error.code() {
             Code::DiskFull => error,
-            Code::Poisoned => core.poison.set(error.message()),
-            _ if active(Fault::PoisonOnJobError) => core.poison.set(error.message()),
+            Code::Poisoned => self.services.poison.set(error.message()),
+            _ if active(Fault::PoisonOnJobError) => self.services.poison.set(error.message()),
             _ => error,
         })
     }
 
     /// Whether a job is running or could run.
-    pub(crate) fn has_work(&self, core: &Core) -> bool {
-        !self.state.lock().running.is_empty() || !offers(core).is_empty()
+    pub(crate) fn has_work(&self) -> bool {
+        !self.state.lock().running.is_empty() || !self.offers().is_empty()
     }
 
     /// Whether a job that frees memory is running or could run now.
-    pub(crate) fn has_conversion(&self, core: &Core) -> bool {
+    pub(crate) fn has_conversion(&self) -> bool {
         self.state.lock().running.iter().any(|started| started.job.kind.frees_memory())
-            || self.ready_offers(core).iter().any(|offer| offer.kind.frees_memory())
+            || self.ready_offers().iter().any(|offer| offer.kind.frees_memory())
     }
 
     /// The error of a table's, or index's, jobs that free memory, while they fail.
@@ -295,18 +297,18 @@ impl Runner {
     }
 
     /// Whether the work between jobs must wait, since it failed.
-    pub(crate) fn house_rests(&self, core: &Core) -> bool {
-        self.state.lock().rests.keeps_house(core.env.clock.monotonic_nanos())
+    pub(crate) fn house_rests(&self) -> bool {
+        self.state.lock().rests.keeps_house(self.env.clock.monotonic_nanos())
     }
 
     /// Notes how the work between jobs ended.
-    pub(crate) fn note_house(&self, core: &Core, error: Option<&Error>) {
-        self.state.lock().rests.note_house(error, core.env.clock.monotonic_nanos());
+    pub(crate) fn note_house(&self, error: Option<&Error>) {
+        self.state.lock().rests.note_house(error, self.env.clock.monotonic_nanos());
     }
 
     /// Why the work between jobs (removing dropped tables, cutting the log) waits, if it failed.
-    pub(crate) fn house_trouble(&self, core: &Core) -> Option<Trouble> {
-        self.state.lock().rests.house(core.env.clock.monotonic_nanos())
+    pub(crate) fn house_trouble(&self) -> Option<Trouble> {
+        self.state.lock().rests.house(self.env.clock.monotonic_nanos())
     }
 
     /// How many jobs failed and are not done since.
@@ -350,19 +352,34 @@ impl Runner {
     }
 
     /// The jobs that were started last, oldest first, then those that wait.
-    pub(crate) fn jobs(&self, core: &Core) -> Vec<JobRecord> {
-        let offers = offers(core);
+    pub(crate) fn jobs(&self) -> Vec<JobRecord> {
+        let offers = self.offers();
         // What was told to wait may have been run since, by who waits for jobs.
         let still = |told: &&JobRecord| {
             offers.iter().any(|offer| (offer.table, offer.kind, offer.number) == (told.table, told.kind, told.number))
         };
-        let now_nanos = core.env.clock.monotonic_nanos();
+        let now_nanos = self.env.clock.monotonic_nanos();
         let mut state = self.state.lock();
-        state.rests.prune(now_nanos, |table| core.catalog.maintained_by_id(table).is_some());
+        state.rests.prune(now_nanos, |table| self.catalog.maintained_by_id(table).is_some());
         let mut jobs = state.history.all(now_nanos);
         jobs.extend(state.rests.all().map(|(job, rest)| JobRecord::resting(*job, rest, now_nanos)));
         jobs.extend(state.told.iter().filter(still).cloned());
         jobs
+    }
+
+    /// The offers of all tables that are alive, and of indexes under construction.
+    fn offers(&self) -> Vec<JobOffer> {
+        let able = self.catalog.maintained().into_iter().filter(|table| !self.catalog.is_unavailable(table));
+        able.flat_map(|table| table.table.jobs()).collect()
+    }
+
+    /// What the engine owes.
+    pub(super) fn debts(&self) -> Debts {
+        let budget = &self.services.row_budget;
+        Debts {
+            memory: budget.used_bytes() as f64 / budget.limit_bytes() as f64,
+            log: self.log.bytes() as f64 / self.services.options.checkpoint_log_bytes.max(1) as f64,
+        }
     }
 
     /// How many jobs run.
@@ -374,7 +391,6 @@ impl Runner {
 /// Takes a job off the running ones, however it ends.
 struct Ending<'a> {
     runner: &'a Runner,
-    core: &'a Core,
     started: Started,
     meter: Meter,
     cost_us: f64,
@@ -388,9 +404,9 @@ impl Drop for Ending<'_> {
         let job = self.started.job;
         let at = state.running.iter().position(|started| started.job == job);
         state.running.swap_remove(at.expect("a job is running until it ends"));
-        let now_nanos = self.core.env.clock.monotonic_nanos();
+        let now_nanos = self.runner.env.clock.monotonic_nanos();
         let nanos = now_nanos.saturating_sub(self.started.begun_nanos);
-        let spent = self.meter.spent(&*self.core.env.clock);
+        let spent = self.meter.spent(&*self.runner.env.clock);
         let total = state.by_kind.entry(job.kind).or_default();
         total.count += 1;
         total.nanos += nanos;
@@ -412,26 +428,11 @@ impl Drop for Ending<'_> {
                 state.jobs_failed += 1;
                 state.history.end(job, JobState::Failed, now_nanos, spent);
                 let Running { table, kind, number } = job;
-                self.core.poison.set(&format!("job {kind:?} #{number} of table {table} was torn off"));
+                self.runner.services.poison.set(&format!("job {kind:?} #{number} of table {table} was torn off"));
             }
         }
         drop(state);
         self.runner.ended.notify_all();
-    }
-}
-
-/// The offers of all tables that are alive, and of indexes under construction.
-fn offers(core: &Core) -> Vec<JobOffer> {
-    let able = core.catalog.maintained().into_iter().filter(|table| !core.is_unavailable(table));
-    able.flat_map(|table| table.table.jobs()).collect()
-}
-
-/// What the engine owes.
-pub(super) fn debts(core: &Core) -> Debts {
-    let budget = &core.services.row_budget;
-    Debts {
-        memory: budget.used_bytes() as f64 / budget.limit_bytes() as f64,
-        log: core.log.bytes() as f64 / core.options.checkpoint_log_bytes.max(1) as f64,
     }
 }
 

@@ -22,10 +22,8 @@ use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
 
-use super::Direction;
-use super::parts::IndexPart;
-use super::relation::Index;
-use crate::catalog::TableRef;
+use super::relation::TableRef;
+use crate::index::{Direction, Index, IndexPart};
 use crate::table::{ExprTest, LOCATION, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 
 /// The most candidates that are read one by one, whatever the table's size.
@@ -47,8 +45,27 @@ struct Use {
     stretches: Vec<Stretch>,
 }
 
+impl TableRef {
+    /// Starts a scan, and notes it where the reader's transaction wants to know.
+    pub fn scan(&self, request: ScanRequest) -> Result<ScanOutput> {
+        self.scan_known(request, &[])
+    }
+
+    /// As [`TableRef::scan`], of which the caller wants only the rows for which these are true, too. It tests them
+    /// itself: the scan may return others.
+    pub fn scan_known(&self, request: ScanRequest, known: &[ExprTest]) -> Result<ScanOutput> {
+        if let Some(reads) = &request.view.reads {
+            reads.note_scan(self.def.id, &request.predicates, &request.projection);
+        }
+        match scan_by_index(self, &request, known)? {
+            Some(output) => Ok(output),
+            None => self.table.scan(&self.def.schema, request),
+        }
+    }
+}
+
 /// Answers a scan by an index; none when no index helps.
-pub(crate) fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Result<Option<ScanOutput>> {
+fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Result<Option<ScanOutput>> {
     let view = &request.view;
     if (request.predicates.is_empty() && known.is_empty())
         || view.own.as_ref().is_some_and(|own| !own.attachments.is_empty())

@@ -58,7 +58,7 @@ pub struct EngineOptions {
     pub query_slots: usize,
     /// How long a transaction or a query waits for its slot; zero: as long as it takes.
     pub admission_timeout: Duration,
-    /// Threads that run jobs; 0: jobs are run by [`Engine::run_jobs`](super::Engine::run_jobs) only.
+    /// Threads that run jobs; 0: jobs are run by [`Engine::run_jobs`](crate::Engine::run_jobs) only.
     pub workers: usize,
     /// What decides when those jobs start; [`Load::set_mode`](crate::sched::Load::set_mode) changes it.
     pub scheduler: SchedulerMode,
@@ -109,13 +109,13 @@ const OPEN_FILES_UNKNOWN: u64 = 1024;
 
 impl EngineOptions {
     /// How many data files are kept open.
-    pub(super) fn open_files(&self, fs: &dyn Fs) -> usize {
+    pub(crate) fn open_files(&self, fs: &dyn Fs) -> usize {
         let derived = || fs.open_files_max().map_or(OPEN_FILES_UNKNOWN, |most| (most / 2).min(OPEN_FILES_MAX)) as usize;
         if self.open_files == 0 { derived() } else { self.open_files }
     }
 
     /// Sizes of the log's files and buffers.
-    pub(super) fn log(&self) -> LogOptions {
+    pub(crate) fn log(&self) -> LogOptions {
         LogOptions {
             segment_bytes: self.log_segment_bytes,
             zero_ahead_bytes: self.log_zero_ahead_bytes,
@@ -124,7 +124,7 @@ impl EngineOptions {
     }
 
     /// Refuses what cannot work.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let bad = |what: &str| Err(Error::new(Code::InvalidParameterValue, what.to_owned()));
         if self.row_table_bytes == 0 {
             return bad("row_table_bytes is 0; it must be at least 1");

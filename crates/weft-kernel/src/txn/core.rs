@@ -1,32 +1,38 @@
 //! What the engine's threads and transactions share.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env};
-use weft_format::{Code, Error, Result, TxnId};
+use weft_format::{Code, Error, FileId, Result, TableId, Timestamp, TxnId};
 
-use super::options::EngineOptions;
-use super::poison::Poison;
-use super::redo::LostFile;
-use super::threads::AsyncCommits;
-use crate::admission::Pool;
+use super::async_commits::AsyncCommits;
+use super::bookkeeping::Bookkeeping;
+use super::recent::RecentCommits;
+use crate::CancelToken;
+use crate::admission::{Pool, Slot};
 use crate::budget::Help;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, TableRef};
+use crate::jobs::{Failed, Ran, Runner};
 use crate::lock::LockTable;
 use crate::log::Log;
 use crate::manifest::Manifest;
-use crate::sched::{Failed, Ran, Runner, Wake};
+use crate::method::{Method, Methods, method};
+use crate::options::EngineOptions;
+use crate::poison::Poison;
+use crate::sched::Wake;
 use crate::services::Services;
-use crate::table::Method;
-use crate::txn::{Bookkeeping, RecentCommits, Timeline};
+use crate::timeline::Timeline;
 
-/// Methods by name.
-pub(crate) type Methods = BTreeMap<&'static str, Arc<dyn Method>>;
+/// A file that the log names and that cannot be read.
+pub(crate) struct LostFile {
+    pub(crate) relation: TableId,
+    pub(crate) file: FileId,
+    pub(crate) error: Error,
+}
 
 /// The parts of one engine.
 pub(crate) struct Core {
@@ -61,14 +67,14 @@ pub(crate) struct Core {
     pub(crate) async_commits: AsyncCommits,
     /// The least row memory that was used since tables were frozen for want of it, bytes; 0 when there was enough
     /// since.
-    pub(super) least_since_freeze: AtomicU64,
+    pub(crate) least_since_freeze: AtomicU64,
     pub(crate) closed: AtomicBool,
     /// Tells the threads to end.
     pub(crate) stop: AtomicBool,
     pub(crate) next_txn: AtomicU64,
     pub(crate) dir_lock: Mutex<Option<Box<dyn DirLock>>>,
     /// Files that the log names and that could not be read, when the engine was opened to take such files out.
-    pub(super) lost: Vec<LostFile>,
+    pub(crate) lost: Vec<LostFile>,
 }
 
 impl Core {
@@ -86,6 +92,11 @@ impl Core {
             return Err(Error::new(Code::ShuttingDown, "the database is closed").hint("open it again"));
         }
         Ok(())
+    }
+
+    /// Takes a slot for a query that reads much, waiting for it in order; it is free again when the slot is dropped.
+    pub(crate) fn admit_query(&self, cancel: Option<&CancelToken>) -> Result<Slot> {
+        self.query_slots.enter(self.options.admission_timeout, cancel, &*self.env.clock)
     }
 
     /// A transaction number.
@@ -110,12 +121,6 @@ impl Core {
         self.services.row_budget.admit(&*self.env.clock, own_bytes, help)
     }
 
-    /// Why no statement and no job can use a relation: itself, or the table of an index.
-    pub(crate) fn is_unavailable(&self, relation: &TableRef) -> bool {
-        let owner = relation.as_index.as_ref().and_then(|index| self.catalog.by_id(index.table()));
-        relation.table.unavailable().is_some() || owner.is_some_and(|owner| owner.table.table.unavailable().is_some())
-    }
-
     /// Fails when jobs that free the table's memory, or that of its indexes, fail themselves.
     #[cold]
     pub(crate) fn check_drains(&self, t: &TableRef) -> Result<()> {
@@ -137,14 +142,14 @@ impl Core {
             if self.options.workers == 0 {
                 loop {
                     let before = failed.error.is_some();
-                    match self.runner.run_one(self, &mut failed)? {
+                    match self.runner.run_one(&mut failed)? {
                         Ran::Job if failed.error.is_some() != before => {}
                         Ran::Job => return Ok(Help::Ran),
                         Ran::Busy | Ran::Waits(_) => return Ok(Help::UnderWay),
                         Ran::Nothing => break,
                     }
                 }
-            } else if self.runner.has_conversion(self) {
+            } else if self.runner.has_conversion() {
                 self.services.wake_jobs();
                 return Ok(Help::UnderWay);
             }
@@ -155,13 +160,33 @@ impl Core {
         failed.result()?;
         Ok(Help::Nothing)
     }
-}
 
-/// The method of a name among those the engine was opened with.
-pub(super) fn method<'a>(methods: &'a Methods, name: &str) -> Result<&'a Arc<dyn Method>> {
-    methods.get(name).ok_or_else(|| {
-        let known: Vec<&str> = methods.keys().copied().collect();
-        let message = format!("table method {name:?} does not exist");
-        Error::new(Code::UndefinedObject, message).hint(format!("methods are: {}", known.join(", ")))
-    })
+    /// A transaction gives up what it made: jobs leave it, its memory is free, its files go. Of an index under
+    /// construction the manifest may know some; then they go when it has forgotten them (buildings 2).
+    pub(crate) fn give_up(&self, table: &TableRef) {
+        let id = table.def.id;
+        let was_building = self.catalog.buildings.give_up(id);
+        table.table.drop_files();
+        let Some(index) = table.as_index.as_ref().filter(|_| was_building) else { return };
+        index.store().empty();
+        // A job that was told before looks again once it counts as running, and one that runs may name files yet.
+        if !self.runner.is_running(id) && self.manifest.cut(id) == Timestamp(0) {
+            self.catalog.buildings.leave(id);
+        }
+        self.services.wake_jobs();
+    }
+
+    /// Freezes what is in the memory of every table.
+    pub(crate) fn freeze_all(&self) {
+        self.freeze_where(|_| true);
+    }
+
+    /// The same of the tables with such a durable cut.
+    pub(crate) fn freeze_where(&self, which: impl Fn(Timestamp) -> bool) {
+        for table in self.catalog.maintained() {
+            if which(table.table.durable_cut()) {
+                table.table.freeze();
+            }
+        }
+    }
 }

@@ -9,13 +9,14 @@
 //! Crash: pins are in memory. What waited is an orphan, which the next open removes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_env::Env;
 use weft_env::sync::Mutex;
 use weft_format::{FileId, TableId};
 
-use crate::services::Services;
+use super::name::file_name;
 
 /// Which files stay.
 #[derive(Default)]
@@ -70,32 +71,35 @@ impl FilePins {
 }
 
 /// Keeps files until it is dropped.
-pub(super) struct FilePin {
+pub(crate) struct FilePin {
     env: Env,
-    services: Arc<Services>,
+    dir: PathBuf,
+    pins: Arc<FilePins>,
     number: u64,
 }
 
 impl FilePin {
-    /// Keeps every file.
-    pub(super) fn all(env: &Env, services: &Arc<Services>) -> FilePin {
-        let mut pins = services.pins.0.lock();
-        pins.next += 1;
-        let number = pins.next;
-        pins.held.insert(number, Held::All);
-        drop(pins);
-        FilePin { env: env.clone(), services: services.clone(), number }
+    /// Keeps every file of a database's directory.
+    pub(crate) fn all(env: &Env, dir: &Path, pins: &Arc<FilePins>) -> FilePin {
+        let number = {
+            let mut pins = pins.0.lock();
+            pins.next += 1;
+            let number = pins.next;
+            pins.held.insert(number, Held::All);
+            number
+        };
+        FilePin { env: env.clone(), dir: dir.to_owned(), pins: pins.clone(), number }
     }
 
     /// Keeps only these from now on.
-    pub(super) fn narrow(&self, files: BTreeSet<FileId>) {
+    pub(crate) fn narrow(&self, files: BTreeSet<FileId>) {
         self.change(|pins| {
             pins.held.insert(self.number, Held::These(files));
         });
     }
 
     /// Lets one go.
-    pub(super) fn let_go(&self, file: FileId) {
+    pub(crate) fn let_go(&self, file: FileId) {
         self.change(|pins| {
             if let Some(Held::These(files)) = pins.held.get_mut(&self.number) {
                 files.remove(&file);
@@ -105,13 +109,13 @@ impl FilePin {
 
     fn change(&self, change: impl FnOnce(&mut Pins)) {
         let free = {
-            let mut pins = self.services.pins.0.lock();
+            let mut pins = self.pins.0.lock();
             change(&mut pins);
             pins.free()
         };
         for (table, file) in free {
             // A file that cannot be removed now is an orphan, which the next open removes.
-            let _ = self.env.fs.remove(&self.services.file_path(table, file));
+            let _ = self.env.fs.remove(&self.dir.join(file_name(table, file)));
         }
     }
 }

@@ -1,16 +1,15 @@
-//! The traits a table method implements.
+//! The traits that a table implements.
 
 use std::sync::Arc;
 
-use weft_env::{Env, File};
-use weft_format::{Code, Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
+use super::def::TableDef;
 use super::job::JobOffer;
+use super::location::Location;
 use super::scan::{ScanOutput, ScanRequest, TableStatistics};
-use super::status::{Damage, LayerStatus, PartStatus, TakenOut};
-use super::write_set::{Attachment, Change, Location, TableWrites};
-use crate::catalog::TableDef;
-use crate::services::Services;
+use super::status::{Damage, LayerStatus, PartStatus};
+use super::write_set::{Attachment, Change, TableWrites};
 
 /// Reads for statements that look at many rows.
 pub trait Scan: Send + Sync {
@@ -144,17 +143,6 @@ pub trait Table: Scan + Write + Replace + Maintain + Replay {}
 
 impl<T: Scan + Write + Replace + Maintain + Replay> Table for T {}
 
-/// What a method gets to build or reopen a table.
-#[derive(Clone)]
-pub struct TableContext {
-    /// Name, schema, options.
-    pub def: Arc<TableDef>,
-    /// Files, time, threads.
-    pub env: Env,
-    /// What the kernel offers to methods.
-    pub services: Arc<Services>,
-}
-
 /// What the manifest knows of a table at open.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveredTable {
@@ -164,30 +152,4 @@ pub struct RecoveredTable {
     pub files: Vec<FileId>,
     /// The payloads of the table's manifest edits, oldest first.
     pub payloads: Vec<Vec<u8>>,
-}
-
-/// A way to store tables, chosen by `CREATE TABLE ... USING`.
-pub trait Method: Send + Sync {
-    /// The name after USING.
-    fn name(&self) -> &'static str;
-    /// Tests the options of WITH; an unknown or bad one is an error that names it and what is allowed.
-    fn check_options(&self, options: &std::collections::BTreeMap<String, String>) -> Result<()>;
-    /// Builds a new table (`recovered` is empty) or reopens one.
-    fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
-    /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
-    fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
-    /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
-    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()>;
-    /// What a table with these payloads loses with a file, and the payload that takes it out. `handle` is the file when
-    /// it can be opened.
-    fn take_out(
-        &self,
-        def: &TableDef,
-        _payloads: &[Vec<u8>],
-        file: FileId,
-        _handle: Option<Arc<dyn File>>,
-    ) -> Result<TakenOut> {
-        let message = format!("method {} cannot go on without file {file} of table {:?}", self.name(), def.name);
-        Err(Error::new(Code::FeatureNotSupported, message).hint("restore the file from a backup"))
-    }
 }

@@ -1,4 +1,4 @@
-//! What the catalog knows of a table.
+//! What is known of a table: names, schema, constraints, options.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,14 @@ use std::sync::Arc;
 use weft_expr::Expr;
 use weft_format::{Predicate, Schema, TableId};
 
-use super::objects::SchemaId;
+/// The id of a schema, in which names of relations are unique.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SchemaId(pub u32);
+
+impl SchemaId {
+    /// The schema `public`, which is always there and no object.
+    pub const PUBLIC: SchemaId = SchemaId(0);
+}
 
 /// What happens to the rows that refer to a row that goes, or whose referenced values change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

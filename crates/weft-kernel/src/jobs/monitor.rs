@@ -7,25 +7,27 @@
 //!                  start     jobs for which there is room now
 //! ```
 //!
-//! Between its looks jobs that run ask at each step whether a query needs their core ([`Pacer`](super::Pacer)), and
-//! workers wait no longer than to the next moment for which idle cores are foreseen.
+//! Between its looks jobs that run ask at each step whether a query needs their core
+//! ([`Pacer`](crate::sched::Pacer)), and workers wait no longer than to the next moment for which idle cores are
+//! foreseen.
 //!
 //! Concurrency: a thread of its own, which holds no lock while it waits. Source: SynchroStore section 3.3.
 
 use std::time::Duration;
 
-use super::runner::debts;
-use crate::engine::Core;
+use super::runner::Runner;
+use crate::cache::Lending;
 
 /// How often the monitor looks.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// One look.
-pub(crate) fn look(core: &Core) {
-    core.services.load.look();
-    core.lending.look();
-    core.services.load.set_debt(debts(core).urgency());
-    if core.runner.would_start(core) {
-        core.services.wake_jobs();
+pub(crate) fn look(runner: &Runner, lending: &Lending) {
+    let services = &runner.services;
+    services.load.look();
+    lending.look();
+    services.load.set_debt(runner.debts().urgency());
+    if runner.would_start() {
+        services.wake_jobs();
     }
 }

@@ -1,0 +1,69 @@
+//! Table methods: ways to store tables, and what the kernel gives them to work with.
+//!
+//! ```text
+//!   CREATE TABLE t ... USING column     Method::open(context, nothing)      ─▶ a Table, empty
+//!   open of the directory               Method::open(context, recovered)    ─▶ the Table as the manifest knows it
+//!                                       a file of it cannot be opened       ─▶ a Table that refuses and says why
+//! ```
+
+mod unavailable;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_env::{Env, File};
+use weft_format::{Code, Error, FileId, Result};
+
+use crate::services::Services;
+use crate::table::{RecoveredTable, Table, TableDef, TakenOut};
+
+pub(crate) use unavailable::{Unavailable, told_at_commit};
+
+/// What a method gets to build or reopen a table.
+#[derive(Clone)]
+pub struct TableContext {
+    /// Name, schema, options.
+    pub def: Arc<TableDef>,
+    /// Files, time, threads.
+    pub env: Env,
+    /// What the kernel offers to methods.
+    pub services: Arc<Services>,
+}
+
+/// A way to store tables, chosen by `CREATE TABLE ... USING`.
+pub trait Method: Send + Sync {
+    /// The name after USING.
+    fn name(&self) -> &'static str;
+    /// Tests the options of WITH; an unknown or bad one is an error that names it and what is allowed.
+    fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()>;
+    /// Builds a new table (`recovered` is empty) or reopens one.
+    fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
+    /// Folds the payloads of a table's manifest edits into one that means the same. Pure.
+    fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>>;
+    /// Tests every checksum of a data file, or a copy of it, of a table with this definition.
+    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()>;
+    /// What a table with these payloads loses with a file, and the payload that takes it out. `handle` is the file when
+    /// it can be opened.
+    fn take_out(
+        &self,
+        def: &TableDef,
+        _payloads: &[Vec<u8>],
+        file: FileId,
+        _handle: Option<Arc<dyn File>>,
+    ) -> Result<TakenOut> {
+        let message = format!("method {} cannot go on without file {file} of table {:?}", self.name(), def.name);
+        Err(Error::new(Code::FeatureNotSupported, message).hint("restore the file from a backup"))
+    }
+}
+
+/// Methods by name.
+pub(crate) type Methods = BTreeMap<&'static str, Arc<dyn Method>>;
+
+/// The method of a name among those the engine was opened with.
+pub(crate) fn method<'a>(methods: &'a Methods, name: &str) -> Result<&'a Arc<dyn Method>> {
+    methods.get(name).ok_or_else(|| {
+        let known: Vec<&str> = methods.keys().copied().collect();
+        let message = format!("table method {name:?} does not exist");
+        Error::new(Code::UndefinedObject, message).hint(format!("methods are: {}", known.join(", ")))
+    })
+}

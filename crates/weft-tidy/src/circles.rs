@@ -1,0 +1,133 @@
+//! Files of a crate that import each other in a circle: none of them can be read, tested or moved without the others.
+//!
+//! ```text
+//!   txn/commit ─▶ txn/timeline        no circle
+//!   services ─▶ txn/timeline ─▶ table/scan ─▶ services        one circle of three files
+//! ```
+//!
+//! 1. A circle is a largest set of at least two files each of which reaches each other one by [arrows](Arrows).
+//! 2. The list says how many files of a crate lie in circles. It may shrink, never grow; a crate that is not listed
+//!    has none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::imports::Arrows;
+
+/// The circles of a crate, the largest first, each with its files in order.
+pub fn circles(arrows: &Arrows) -> Vec<Vec<String>> {
+    let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (from, to) in arrows.keys() {
+        next.entry(from).or_default().push(to);
+    }
+    let reached: BTreeMap<&str, BTreeSet<&str>> = next.keys().map(|&from| (from, reach(&next, from))).collect();
+    let is_round = |a: &str, b: &str| reached.get(a).is_some_and(|onward| onward.contains(b));
+    let mut circles: Vec<Vec<String>> = Vec::new();
+    for &file in reached.keys().filter(|file| is_round(file, file)) {
+        if !circles.iter().flatten().any(|seen| seen == file) {
+            let circle = reached[file].iter().filter(|other| is_round(other, file));
+            circles.push(circle.map(|file| (*file).to_owned()).collect());
+        }
+    }
+    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    circles
+}
+
+/// All that is reached from a file by at least one arrow.
+fn reach<'a>(next: &BTreeMap<&'a str, Vec<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(file) = open.pop() {
+        for to in next.get(file).into_iter().flatten() {
+            if reached.insert(*to) {
+                open.push(to);
+            }
+        }
+    }
+    reached
+}
+
+/// Circles beyond the list, and entries of the list that are too large. A line is `<crate> <files in circles>`.
+pub fn ratchet(crates: &BTreeMap<String, Arrows>, list: &str) -> Vec<String> {
+    let mut allowed: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut complaints = Vec::new();
+    for line in list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.split_once(' ').and_then(|(name, count)| Some((name, count.trim().parse().ok()?))) {
+            Some((name, count)) if crates.contains_key(name) && count > 0 => _ = allowed.insert(name, count),
+            _ => complaints.push(format!("circles.txt: '{line}' is no crate with a number of files")),
+        }
+    }
+    for (name, arrows) in crates {
+        let circles = circles(arrows);
+        let count: usize = circles.iter().map(Vec::len).sum();
+        let allowed = allowed.get(name.as_str()).copied().unwrap_or(0);
+        if count > allowed {
+            let shown = circles.iter().map(|circle| shown(arrows, circle)).collect::<String>();
+            complaints.push(format!(
+                "{name}: {count} files lie in circles, {allowed} may; move what both need down, or pass it in:\n{shown}"
+            ));
+        } else if count < allowed {
+            complaints
+                .push(format!("{name}: {count} files lie in circles: write that in circles.txt instead of {allowed}"));
+        }
+    }
+    complaints
+}
+
+/// A circle's arrows, one line each.
+pub fn shown(arrows: &Arrows, circle: &[String]) -> String {
+    let mut text = format!("  a circle of {}:\n", circle.len());
+    let is_inside = |file: &String| circle.contains(file);
+    for ((from, to), names) in arrows.iter().filter(|((from, to), _)| is_inside(from) && is_inside(to)) {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        writeln!(text, "    {from} -> {to}: {}", names.join(", ")).expect("a string takes everything");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrows(pairs: &[&str]) -> Arrows {
+        let arrow = |pair: &&str| {
+            let (from, to) = pair.split_at(1);
+            ((from.to_owned(), to.to_owned()), BTreeSet::from(["X".to_owned()]))
+        };
+        pairs.iter().map(arrow).collect()
+    }
+
+    #[test]
+    fn circles_are_found() {
+        let cases: &[(&[&str], &[&str])] = &[
+            (&[], &[]),
+            (&["ab", "bc", "ac"], &[]),
+            (&["ab", "ba"], &["ab"]),
+            (&["ab", "bc", "ca", "cd", "xa"], &["abc"]),
+            (&["ab", "ba", "bc", "cd", "de", "ec"], &["cde", "ab"]),
+            (&["ab", "bc", "cb", "ca"], &["abc"]),
+        ];
+        for (pairs, expected) in cases {
+            let found: Vec<String> = circles(&arrows(pairs)).into_iter().map(|circle| circle.concat()).collect();
+            assert_eq!(found, *expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn the_list_shrinks_only() {
+        let crates = BTreeMap::from([
+            ("weft-env".to_owned(), arrows(&["ab", "ba", "ca"])),
+            ("weft-expr".to_owned(), arrows(&["ab"])),
+        ]);
+        let complaints = |list: &str| ratchet(&crates, list);
+        assert_eq!(complaints("# files in circles\nweft-env 2\n"), Vec::<String>::new());
+        let grown = complaints("");
+        assert!(grown.len() == 1 && grown[0].contains("    a -> b: X\n    b -> a: X\n"), "{grown:?}");
+        assert!(complaints("weft-env 3")[0].contains("write that in circles.txt"));
+        for bad in
+            ["weft-env 2\nweft-expr 1", "weft-env 2\nweft-ghost 1", "weft-env 2\nweft-expr", "weft-env 2\nweft-expr 0"]
+        {
+            assert_eq!(complaints(bad).len(), 1, "{bad}");
+        }
+    }
+}
