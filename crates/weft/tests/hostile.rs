@@ -62,7 +62,8 @@ fn deep_statements_fit_on_the_stack_of_any_thread() {
         let database = weft::Database::open(dir.path()).unwrap();
         let mut session = database.session().unwrap();
         for parts in [200, 390] {
-            let text = format!("SELECT count(*), sum(n) FROM ({}) AS q WHERE n > $1", union(parts).join(" UNION ALL "));
+            let all = union(parts).join(" UNION ALL ");
+            let text = format!("SELECT count(*), sum(n) FROM ({all}) AS q WHERE n > $1");
             let query = session.prepare(&text).unwrap();
             for _ in 0..2 {
                 let result = session.execute_prepared(&query, &[weft::Value::Int(0)]).unwrap();
