@@ -52,7 +52,8 @@ fn damaged_files_are_named_or_harmless() {
     damage::run();
 }
 
-/// A thread of a program that embeds Weft has 2 MiB of stack if nobody asks for more; an overflow would end the process.
+/// A thread of a program that embeds Weft has 2 MiB of stack if nobody asks for more; an overflow would end the
+/// process.
 #[test]
 fn deep_statements_fit_on_the_stack_of_any_thread() {
     let _alone = watch::alone();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   max(v) OVER (ORDER BY v DESC ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS m ... ORDER BY m
-//!     v = 3, 2, 1      m = 3, 3, 2: the engine says that m ascends, as a maximum of ever more rows does; it does not sort
+//!     v = 3, 2, 1      m = 3, 3, 2: the engine says that m ascends, as the maximum of ever more rows does
 //!   max(7) OVER (ORDER BY v ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING)
 //!     7 is sorted, and so m were: but the first frame is empty, and its m is NULL
 //! ```
