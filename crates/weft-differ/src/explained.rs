@@ -99,15 +99,27 @@ pub const EXPLAINED: &[Explained] = &[
             else {
                 return false;
             };
-            let each = |(row, other): (&Row, &Row)| row.iter().zip(other).all(|(a, b)| is_near(a, b));
             types == other
                 && types.contains(&"numeric")
                 && (case.script().contains(" / ") || case.script().contains("avg("))
-                && rows.len() == made.len()
-                && rows.iter().zip(made).all(each)
+                && is_each_near(rows, made, is_near)
         },
     },
 ];
+
+/// Whether each row has another of its own that is near it; their orders count where values do.
+fn is_each_near(rows: &[Row], others: &[Row], is_near: impl Fn(&Option<String>, &Option<String>) -> bool) -> bool {
+    let near = |row: &Row, other: &Row| row.iter().zip(other).all(|(a, b)| is_near(a, b));
+    let mut left: Vec<&Row> = others.iter().collect();
+    rows.len() == others.len()
+        && rows.iter().all(|row| match left.iter().position(|other| near(row, other)) {
+            Some(place) => {
+                left.remove(place);
+                true
+            }
+            None => false,
+        })
+}
 
 /// What explains a difference; none is a failure.
 pub fn explanation(case: &Case, expected: &Answer, found: &Answer) -> Option<&'static Explained> {

@@ -32,6 +32,7 @@ use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
+use super::cases::level_cases;
 use super::collected::{Collected, Purpose};
 use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
 use super::forecast::{Expected, expected};
@@ -135,6 +136,7 @@ impl ColumnEngine {
         check_query(query)?;
         guarded_deep(|| {
             let mut query = query.clone();
+            level_cases(&mut query)?;
             expand_windows(&mut query)?;
             expand_wildcards(&mut query, tables)?;
             name_columns(&mut query);

@@ -140,6 +140,10 @@ fn floating(result: ColumnarValue, args: &ScalarFunctionArgs) -> Result<Columnar
         if value.is_infinite() && base.is_finite() && exponent.is_finite() {
             return Err(wrap(Error::new(Code::NumericOutOfRange, "value out of range: overflow")));
         }
+        let is_zero_of_zero = is_power && base == 0.0;
+        if value == 0.0 && base.is_finite() && exponent.is_finite() && !is_zero_of_zero {
+            return Err(wrap(Error::new(Code::NumericOutOfRange, "value out of range: underflow")));
+        }
     }
     Ok(result)
 }

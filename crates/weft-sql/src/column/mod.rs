@@ -4,7 +4,7 @@
 //!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
 //!     names       result columns named as PostgreSQL does; what is refused before planning
 //!     provider    tables and functions for the planner ── pushdown (WHERE → scan)
-//!     wildcard, using, rewrite    syntax that the planner gets wrong
+//!     wildcard, using, dependent, rewrite, cases    syntax that the planner gets wrong, or never ends with
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     apart, lifted, crossed, repeated, plain, unsorted    what the planner's rules mix up or lose
 //!     scan        the leaf: a view bound at execution, partitions shared
@@ -22,10 +22,12 @@ mod arithmetic;
 mod array_bytes;
 mod averages;
 mod belonging;
+mod cases;
 mod collected;
 mod conditions;
 mod correlation;
 mod crossed;
+mod dependent;
 mod distinct_on;
 mod engine;
 mod error;

@@ -11,12 +11,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAlias,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, TableAlias,
     TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut, With,
 };
 use weft_format::{Code, Error, Result};
+use weft_kernel::TableRef;
 
 use super::aliases;
+use super::dependent::{self, Sources};
 use super::names::{column_name, folded};
 use super::using;
 use crate::binding::Tables;
@@ -75,7 +77,8 @@ impl VisitorMut for Expander<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        dependent::write_out(self, query);
         self.with.pop();
         ControlFlow::Continue(())
     }
@@ -226,6 +229,25 @@ impl Expander<'_> {
             }
             _ => None,
         }
+    }
+}
+
+impl Sources for Expander<'_> {
+    fn base_table(&mut self, name: &ObjectName) -> Option<(String, TableRef)> {
+        let folded = crate::parse::table_name(name).ok()?;
+        if self.with_names(&folded).is_some() {
+            return None;
+        }
+        let table = self.tables.table(&folded).ok()?;
+        Some((folded, table))
+    }
+
+    fn columns_of(&mut self, factor: &TableFactor) -> Option<Vec<String>> {
+        Some(self.factor_fields(factor)?.into_iter().map(|field| field.name).collect())
+    }
+
+    fn columns_of_all(&mut self, from: &[TableWithJoins]) -> Option<Vec<String>> {
+        Some(self.fields_of(from)?.into_iter().map(|field| field.name).collect())
     }
 }
 
