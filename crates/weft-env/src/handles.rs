@@ -107,11 +107,6 @@ impl Handles {
         Arc::new(lazy)
     }
 
-    /// The file system that it opens files of, for all that is not read through it (handles 4).
-    pub fn giving_way(self: &Arc<Handles>) -> Arc<dyn Fs> {
-        Arc::new(GivingWay::new(self.fs.clone(), self.clone()))
-    }
-
     /// What it has and did.
     pub fn counters(&self) -> HandleCounters {
         HandleCounters {

@@ -14,40 +14,16 @@
 //! 2. `decode(encode(e)) == e` for every immutable expression within the limits.
 
 mod input;
+mod limits;
 mod output;
 
-use weft_format::{Code, Error, Result};
+#[cfg(doc)]
+use weft_format::Code;
+use weft_format::Result;
 
+pub use self::limits::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
+use self::limits::{FORMAT_VERSION, damaged, too_complex};
 use crate::tree::Expr;
-
-/// The most operands within each other.
-pub const EXPR_DEPTH_MAX: usize = 64;
-/// The most bytes of an encoded expression.
-pub const EXPR_BYTES_MAX: usize = 16 << 10;
-
-/// First byte of an encoded expression.
-const FORMAT_VERSION: u8 = 1;
-
-/// The numbers of the kinds of nodes.
-mod kind {
-    pub(super) const LITERAL: u8 = 1;
-    pub(super) const COLUMN: u8 = 2;
-    pub(super) const ARITHMETIC: u8 = 3;
-    pub(super) const NEGATE: u8 = 4;
-    pub(super) const COMPARE: u8 = 5;
-    pub(super) const AND: u8 = 6;
-    pub(super) const OR: u8 = 7;
-    pub(super) const NOT: u8 = 8;
-    pub(super) const IS_NULL: u8 = 9;
-    pub(super) const IS_BOOL: u8 = 10;
-    pub(super) const IS_DISTINCT: u8 = 11;
-    pub(super) const IN_LIST: u8 = 12;
-    pub(super) const CALL: u8 = 13;
-    pub(super) const LIKE: u8 = 14;
-    pub(super) const CASE: u8 = 15;
-    pub(super) const CAST: u8 = 16;
-    pub(super) const CONCAT: u8 = 17;
-}
 
 impl Expr {
     /// The bytes of an immutable expression; an error when it is too deep or too long to be stored.
@@ -65,15 +41,6 @@ impl Expr {
         }
         input::read(bytes)
     }
-}
-
-fn too_complex() -> Error {
-    Error::new(Code::StatementTooComplex, "the expression is nested too deeply or too long to be stored")
-        .hint(format!("at most {EXPR_DEPTH_MAX} operands within each other and {EXPR_BYTES_MAX} bytes"))
-}
-
-fn damaged(what: &str) -> Error {
-    Error::corrupt(format!("a stored expression is damaged: {what}")).hint("restore the directory from a backup")
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub fn value_ref_at(array: &dyn Array, row: usize, data_type: DataType) -> Value
         DataType::Bytea => ValueRef::Bytes(array.as_binary_view().value(row)),
         DataType::Array(_) => ValueRef::Array(array.as_binary_view().value(row)),
         DataType::Uuid => {
-            ValueRef::Uuid(u128::from_be_bytes(crate::row::array(array.as_fixed_size_binary().value(row))))
+            ValueRef::Uuid(u128::from_be_bytes(crate::bytes::array(array.as_fixed_size_binary().value(row))))
         }
         DataType::Date => ValueRef::Int(array.as_primitive::<Date32Type>().value(row).into()),
         DataType::Time => ValueRef::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),

@@ -37,7 +37,7 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut state = HASH_KEYS[0] ^ (bytes.len() as u64).wrapping_mul(HASH_KEYS[2]);
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {
-        state = fold(state ^ u64::from_le_bytes(crate::row::array(chunk)), HASH_KEYS[1]);
+        state = fold(state ^ u64::from_le_bytes(crate::bytes::array(chunk)), HASH_KEYS[1]);
     }
     let rest = chunks.remainder();
     if !rest.is_empty() {
@@ -126,7 +126,7 @@ impl BloomFilter {
         if bytes.is_empty() || !bytes.len().is_multiple_of(BLOOM_BLOCK_BYTES) {
             return Err(Error::corrupt(format!("a Bloom filter of {} bytes is not a number of blocks", bytes.len())));
         }
-        let word = |chunk: &[u8], index: usize| u32::from_le_bytes(crate::row::array(&chunk[index * 4..]));
+        let word = |chunk: &[u8], index: usize| u32::from_le_bytes(crate::bytes::array(&chunk[index * 4..]));
         let blocks = bytes.chunks_exact(BLOOM_BLOCK_BYTES).map(|chunk| std::array::from_fn(|index| word(chunk, index)));
         Ok(BloomFilter { blocks: blocks.collect() })
     }

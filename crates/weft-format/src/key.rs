@@ -1,20 +1,11 @@
 //! A key as bytes whose order under memcmp is the order of the values, and none of which is a prefix of another.
 //!
-//! | type | bytes |
-//! |---|---|
-//! | boolean | 0 or 1 |
-//! | integers, date, timestamps | big-endian in the type's width, sign bit flipped |
-//! | floats | IEEE bits big-endian; all bits flipped when negative, else the sign bit; -0.0 as 0.0, one NaN |
-//! | numeric | 16 bytes big-endian, sign bit flipped |
-//! | uuid | its 16 bytes |
-//! | interval | its span in microseconds, 12 bytes big-endian, sign bit flipped |
-//! | text, bytes, arrays | bytes with 00 as 00 FF, ended by 00 00 |
-//!
-//! Key columns are never NULL.
+//! The bytes of each type: `ordered`. Key columns are never NULL.
 
 use crate::error::{Error, Result};
-use crate::interval::Interval;
-use crate::row::{RowCodec, array};
+use crate::ordered::take;
+pub use crate::ordered::{head, put};
+use crate::row::RowCodec;
 use crate::schema::Schema;
 use crate::types::DataType;
 use crate::value::{Value, ValueRef};
@@ -87,120 +78,6 @@ impl KeyCodec {
         }
         None
     }
-}
-
-/// Appends one value in key order.
-pub fn put(key: &mut Vec<u8>, data_type: DataType, value: ValueRef<'_>) {
-    match (data_type, value) {
-        (DataType::Boolean, ValueRef::Bool(v)) => key.push(u8::from(v)),
-        (DataType::SmallInt, ValueRef::Int(v)) => key.extend(((v as i16) ^ i16::MIN).to_be_bytes()),
-        (DataType::Integer | DataType::Date, ValueRef::Int(v)) => key.extend(((v as i32) ^ i32::MIN).to_be_bytes()),
-        (_, ValueRef::Int(v)) => key.extend((v ^ i64::MIN).to_be_bytes()),
-        (_, ValueRef::Float(v)) => key.extend(float_bits(v).to_be_bytes()),
-        (_, ValueRef::Decimal(v)) => key.extend((v ^ i128::MIN).to_be_bytes()),
-        (_, ValueRef::Uuid(v)) => key.extend(v.to_be_bytes()),
-        (_, ValueRef::Interval(v)) => key.extend(&(v.span() ^ SPAN_SIGN).to_be_bytes()[4..]),
-        (_, ValueRef::Text(v)) => put_bytes(key, v.as_bytes()),
-        (_, ValueRef::Bytes(v) | ValueRef::Array(v)) => put_bytes(key, v),
-        (data_type, value) => panic!("key value {value:?} is not a {data_type}"),
-    }
-}
-
-/// The first 8 bytes as a number, zeros for those that are missing: of two strings whose heads differ the one with the
-/// smaller head is the smaller.
-#[inline]
-pub fn head(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk() {
-        return u64::from_be_bytes(*first);
-    }
-    let mut head = [0; 8];
-    head[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(head)
-}
-
-/// The sign bit of the 96 bits that an interval's span is stored in.
-const SPAN_SIGN: i128 = 1 << 95;
-
-fn put_bytes(key: &mut Vec<u8>, bytes: &[u8]) {
-    for &byte in bytes {
-        key.push(byte);
-        if byte == 0 {
-            key.push(0xff);
-        }
-    }
-    key.extend([0, 0]);
-}
-
-fn float_bits(v: f64) -> u64 {
-    let canonical = if v.is_nan() { f64::NAN.abs() } else { v + 0.0 };
-    let bits = canonical.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) }
-}
-
-/// Reads one value from the front of a key.
-pub(crate) fn take(key: &mut &[u8], data_type: DataType) -> Option<Value> {
-    if data_type.is_variable() {
-        let bytes = take_bytes(key)?;
-        return match data_type {
-            DataType::Bytea => Some(Value::Bytes(bytes.into())),
-            DataType::Array(element) => {
-                crate::array::elements(&bytes, element.data_type()).ok()?;
-                Some(ValueRef::Array(&bytes).to_value())
-            }
-            _ => Some(Value::Text(String::from_utf8(bytes).ok()?.into())),
-        };
-    }
-    let width = match data_type {
-        DataType::Real => 8,
-        DataType::Interval => 12,
-        other => other.slot_bytes(),
-    };
-    let bytes = key.get(..width)?;
-    *key = &key[width..];
-    Some(match data_type {
-        DataType::Boolean if bytes[0] > 1 => return None,
-        DataType::Boolean => Value::Bool(bytes[0] == 1),
-        DataType::SmallInt => Value::Int((i16::from_be_bytes(array(bytes)) ^ i16::MIN).into()),
-        DataType::Integer | DataType::Date => Value::Int((i32::from_be_bytes(array(bytes)) ^ i32::MIN).into()),
-        DataType::Real | DataType::DoublePrecision => {
-            let bits = u64::from_be_bytes(array(bytes));
-            Value::Float(f64::from_bits(if bits >> 63 == 1 { bits ^ (1 << 63) } else { !bits }))
-        }
-        DataType::Numeric { .. } => Value::Decimal(i128::from_be_bytes(array(bytes)) ^ i128::MIN),
-        DataType::Uuid => Value::Uuid(u128::from_be_bytes(array(bytes))),
-        DataType::Interval => {
-            let mut wide = [0; 16];
-            wide[4..].copy_from_slice(bytes);
-            let span = (i128::from_be_bytes(wide) ^ SPAN_SIGN) << 32 >> 32;
-            let interval = Interval::of_span(span);
-            if interval.span() != span {
-                return None;
-            }
-            Value::Interval(interval)
-        }
-        _ => Value::Int(i64::from_be_bytes(array(bytes)) ^ i64::MIN),
-    })
-}
-
-fn take_bytes(key: &mut &[u8]) -> Option<Vec<u8>> {
-    let mut text = Vec::new();
-    let mut at = 0;
-    loop {
-        match (*key.get(at)?, key.get(at + 1)) {
-            (0, Some(0)) => break,
-            (0, Some(0xff)) => {
-                text.push(0);
-                at += 2;
-            }
-            (0, _) => return None,
-            (byte, _) => {
-                text.push(byte);
-                at += 1;
-            }
-        }
-    }
-    *key = &key[at + 2..];
-    Some(text)
 }
 
 #[cfg(test)]

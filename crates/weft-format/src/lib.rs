@@ -4,7 +4,8 @@
 //!   ids  error                      the words every layer shares
 //!   types ── value ── schema        logical types and the values they hold
 //!      interval ── array            values of several parts
-//!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes that compare with memcmp
+//!      ordered                      values as bytes that compare with memcmp
+//!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes
 //!         key_rows                  the keys of many rows
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
 //!         array_filter              the same of an Arrow array
@@ -18,13 +19,16 @@ pub mod array;
 pub mod array_filter;
 pub mod arrow_values;
 pub mod bloom;
+mod bytes;
 pub mod encoding;
 pub mod error;
+mod evolution;
 pub mod ids;
 pub mod interval;
 pub mod key;
 pub mod key_rows;
 pub mod mask;
+mod ordered;
 pub mod predicate;
 pub mod row;
 pub mod row_arrays;

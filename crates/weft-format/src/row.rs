@@ -14,9 +14,10 @@
 //! 1. A row has the first columns of every later version of its schema (schema 1). A column that it does not have is
 //!    what the schema says of such rows (schema 2), so rows of any version are read by the codec of any version.
 
-use crate::array::elements;
+use crate::bytes::array;
 use crate::error::{Error, Result};
 use crate::interval::Interval;
+use crate::ordered::elements;
 use crate::schema::Schema;
 use crate::types::DataType;
 use crate::value::{Value, ValueRef};
@@ -250,11 +251,6 @@ fn variable<'a>(row: &'a [u8], slot: &[u8]) -> &'a [u8] {
     let offset = u32::from_le_bytes(array(slot)) as usize;
     let len = u32::from_le_bytes(array(&slot[4..])) as usize;
     &row[offset..offset + len]
-}
-
-/// The first `N` bytes of a slice that is at least that long.
-pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes[..N].try_into().expect("the slice was cut to N bytes")
 }
 
 #[cfg(test)]

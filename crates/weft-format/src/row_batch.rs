@@ -85,7 +85,7 @@ impl RowCodec {
                 DataType::Time => slots.primitive::<Time64MicrosecondType, 8>(array, i64::to_le_bytes),
                 DataType::Uuid => {
                     let array = array.as_fixed_size_binary();
-                    slots.put::<16>(array, |row| crate::row::array(array.value(row)));
+                    slots.put::<16>(array, |row| crate::bytes::array(array.value(row)));
                 }
                 DataType::Interval => slots.primitive::<IntervalMonthDayNanoType, 16>(array, |v| {
                     Interval::from_arrow(v).to_bits().to_le_bytes()

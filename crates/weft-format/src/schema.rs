@@ -16,9 +16,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema, SchemaRef};
 
-use crate::row::RowCodec;
 use crate::types::DataType;
-use crate::value::Value;
 
 /// Name of the hidden key column (bigint, last) of a table that was declared without a primary key.
 pub const ROW_ID_COLUMN: &str = "__rowid";
@@ -113,25 +111,6 @@ impl Schema {
     /// The ordinal of a column that a user sees, by exact name.
     pub fn visible_ordinal(&self, name: &str) -> Option<usize> {
         self.visible().find(|(_, column)| column.name == name).map(|(ordinal, _)| ordinal)
-    }
-
-    /// Adds a column at the end; `missing` is what the rows have that are there. Returns its ordinal.
-    pub fn add_column(&mut self, column: Column, missing: &Value) -> usize {
-        let codec = RowCodec::new(self);
-        let mut values: Vec<Value> = match &self.evolution.missing {
-            Some(row) => (0..self.columns.len()).map(|ordinal| codec.get(row, ordinal).to_value()).collect(),
-            None => vec![Value::Null; self.columns.len()],
-        };
-        if self.evolution.first_columns == 0 {
-            self.evolution.first_columns = self.columns.len();
-        }
-        values.push(missing.clone());
-        self.columns.push(column);
-        if values.iter().any(|value| !value.is_null()) {
-            let row = RowCodec::new(self).encode(values.iter().map(Value::as_ref));
-            self.evolution.missing = Some(row.into());
-        }
-        self.columns.len() - 1
     }
 
     /// Takes a column from the sight of users; its place stays.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use weft_format::Result;
 
 use crate::eval::{Around, Execution};
-use crate::functions::json_text;
-use crate::run::sort_by_keys;
+use crate::function::json_text;
+use crate::order::sort_by_keys;
 use crate::tree::{Aggregate, AggregateKind};
 use crate::value::{Datum, Row};
 

@@ -14,7 +14,8 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, DataType, Error, Result};
 
-use crate::functions::{self, Function};
+use crate::function::Function;
+use crate::functions;
 use crate::tree::{Aggregate, AggregateKind, Comparison, Ex, Query, Slot, Window};
 use crate::value::{Datum, Type};
 

@@ -15,8 +15,8 @@ use sqlparser::ast::{
 use weft_format::{Code, Error, Result};
 
 use crate::bind::{Binder, InSight, Named, Scope, With, direction, fold, last_part, unsupported, wider};
+use crate::declared;
 use crate::functions;
-use crate::relations;
 use crate::tree::{Body, Comparison, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind};
 use crate::value::Type;
 
@@ -363,7 +363,7 @@ impl Binder {
                     [_, schema, table] => (Some(schema.as_str()), table),
                     _ => return Err(unsupported(name)),
                 };
-                let Some(relation) = relations::find(schema, table) else {
+                let Some(relation) = declared::find(schema, table) else {
                     let shown = parts.join(".");
                     return Err(Error::new(Code::UndefinedTable, format!("relation \"{shown}\" does not exist")));
                 };

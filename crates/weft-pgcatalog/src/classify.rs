@@ -22,8 +22,8 @@ use sqlparser::ast::{
 
 use crate::bind::{fold, last_part, sql_type};
 use crate::bind_query::with_names;
+use crate::declared;
 use crate::functions::{self, OF_SESSION, WITHOUT_PARENTHESES};
-use crate::relations;
 use crate::value::Type;
 
 /// What a query has of the catalog.
@@ -153,7 +153,7 @@ pub fn classify(query: &Query) -> Kind {
     let _ = Visit::visit(query, &mut finder);
     let is_known = |name: &Vec<String>| match &name[..] {
         [name] if finder.with.contains(name) => None,
-        [name] => Some(name.starts_with("pg_") && relations::find(None, name).is_some()),
+        [name] => Some(name.starts_with("pg_") && declared::find(None, name).is_some()),
         [schema, _] | [_, schema, _] => Some(schema == "pg_catalog" || schema == "information_schema"),
         _ => Some(false),
     };

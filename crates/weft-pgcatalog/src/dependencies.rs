@@ -10,7 +10,7 @@
 //! As in PostgreSQL a column of CHECK is there twice. What a view reads is not told, and there are no
 //! triggers that keep foreign keys.
 
-use crate::relations::Rows;
+use crate::declared::Rows;
 use crate::snapshot::{Constraint, PUBLIC, Snapshot, Table};
 use crate::value::Datum;
 

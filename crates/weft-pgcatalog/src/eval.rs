@@ -14,9 +14,10 @@ use std::rc::Rc;
 use weft_format::{Code, Error, Result};
 
 use crate::cast::{cast, text_of};
-use crate::functions::Arguments;
+use crate::declared::Relation;
+use crate::function::Arguments;
 use crate::pattern::Pattern;
-use crate::relations::{Relation, rows_of};
+use crate::relations::rows_of;
 use crate::snapshot::Snapshot;
 use crate::tree::{Comparison, Ex, Slot};
 use crate::value::{Datum, Row, Type};

@@ -10,9 +10,9 @@
 //! | module | |
 //! |---|---|
 //! | `snapshot` | tables, indexes, views, ... as plain data: all that is known here of the database |
-//! | `relations`, `rows`, `types`, `roles`, `monitor`, `standard` | the relations' columns and rows |
+//! | `declared`, `relations`, `rows`, `types`, `roles`, `monitor`, `standard` | the relations' columns and rows |
 //! | [`rights`], `privileges` | roles and rights as plain data; `has_table_privilege` and its like |
-//! | `definitions`, `functions`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
+//! | `definitions`, `function`, `functions`, `server`, `cast` | `pg_get_indexdef`, `format_type`, `::regclass` |
 //! | `value`, `pattern` | values, regular expressions |
 //!
 //! Clients' queries of the catalog are small and intricate: correlated, LATERAL, with arrays whose subscripts begin at
@@ -23,11 +23,14 @@ mod bind;
 mod bind_query;
 mod cast;
 mod classify;
+mod declared;
 mod definitions;
 mod dependencies;
 mod eval;
+mod function;
 mod functions;
 mod monitor;
+mod order;
 mod pattern;
 mod plan;
 mod privileges;
@@ -36,6 +39,7 @@ pub mod rights;
 mod roles;
 mod rows;
 mod run;
+mod schemas;
 mod server;
 mod snapshot;
 mod standard;

@@ -5,7 +5,7 @@
 //!   SELECT pg_cancel_backend(17)                        t, and a request that is carried out after the query
 //! ```
 
-use crate::relations::Rows;
+use crate::declared::Rows;
 use crate::snapshot::{Request, SessionShown, Snapshot};
 use crate::value::Datum;
 

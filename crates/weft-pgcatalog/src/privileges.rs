@@ -8,8 +8,8 @@
 use weft_format::{Code, Error, Result};
 
 use crate::cast::{object_named, split_name};
-use crate::functions::Arguments;
-use crate::relations::Rows;
+use crate::declared::Rows;
+use crate::function::Arguments;
 use crate::rights::{Acl, AclItem, Kind, PREDEFINED, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::Snapshot;
 use crate::value::{Datum, Type};
@@ -70,7 +70,7 @@ fn oid_of(call: &Arguments<'_>, at: usize, data_type: &Type) -> Result<Option<u3
 
 /// Whether a relation of the catalog may be read: everybody may, but for what passwords are tested with.
 fn system(snapshot: &Snapshot, relation: u32) -> Option<Rights> {
-    let known = crate::relations::all().iter().find(|known| known.oid == relation)?;
+    let known = crate::declared::all().iter().find(|known| known.oid == relation)?;
     let _ = snapshot;
     Some(if matches!(known.name, "pg_authid" | "pg_shadow") { Rights::NONE } else { Rights::SELECT })
 }
@@ -259,7 +259,7 @@ fn columns_of(snapshot: &Snapshot, oid: u32) -> Vec<(i64, String)> {
     if let Some(view) = snapshot.views.iter().find(|view| view.oid == oid) {
         return (1..).zip(&view.columns).map(|(number, (name, _))| (number, name.clone())).collect();
     }
-    let known = crate::relations::all().iter().find(|known| known.oid == oid);
+    let known = crate::declared::all().iter().find(|known| known.oid == oid);
     let names = known.into_iter().flat_map(|known| &known.columns);
     (1..).zip(names).map(|(number, (name, _))| (number, (*name).to_owned())).collect()
 }

@@ -1,6 +1,6 @@
 //! Roles, databases, schemas, tablespaces, settings, sessions.
 
-use crate::relations::Rows;
+use crate::declared::Rows;
 use crate::rights::{Kind, Membership, OWNER, PREDEFINED, Role, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, Snapshot};
 use crate::value::Datum;

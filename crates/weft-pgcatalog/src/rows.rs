@@ -6,9 +6,9 @@
 //!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
 //! ```
 
+use crate::declared::{self, Rows};
 use crate::definitions::{check_condition, default_text, index_definition};
 use crate::dependencies::{self, PG_CLASS, PG_NAMESPACE};
-use crate::relations::{self, Rows};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::{Constraint, INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
@@ -199,7 +199,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("reloptions", class.options),
         ]);
     };
-    for known in relations::all() {
+    for known in declared::all() {
         let kind = if known.is_view { "v" } else { "r" };
         let method = if known.is_view { 0 } else { 2 };
         add(Class { method, ..plain_class(known.oid, known.schema, known.name, kind, known.columns.len()) });
@@ -275,7 +275,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attacl", snapshot.acl_value(acl)),
         ]);
     };
-    for known in relations::all() {
+    for known in declared::all() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
             let oid = types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
             let not_null = matches!(*type_name, "oid" | "name" | "bool") && !known.is_view;
@@ -483,7 +483,7 @@ fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         }
     }
     if name == "pg_tables" {
-        for known in relations::all().iter().filter(|known| !known.is_view) {
+        for known in declared::all().iter().filter(|known| !known.is_view) {
             rows.add([
                 ("schemaname", text(snapshot.schema_name(known.schema))),
                 ("tablename", text(known.name)),

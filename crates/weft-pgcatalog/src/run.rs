@@ -12,6 +12,7 @@ use weft_format::{Code, Error, Result};
 
 use crate::aggregate::accumulate;
 use crate::eval::{Around, Execution};
+use crate::order::sort_by_keys;
 use crate::tree::{Body, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind, Window};
 use crate::value::{Datum, Row};
 
@@ -22,24 +23,6 @@ fn key_of<'d>(values: impl IntoIterator<Item = &'d Datum>) -> String {
     let mut key = String::new();
     values.into_iter().for_each(|value| value.key(&mut key));
     key
-}
-
-/// Sorts rows by keys that stand before them.
-pub(crate) fn sort_by_keys<T>(rows: &mut [(Vec<Datum>, T)], directions: &[(bool, bool)]) {
-    rows.sort_by(|(left, _), (right, _)| {
-        for ((left, right), (descending, nulls_first)) in left.iter().zip(right).zip(directions) {
-            let order = match (left.is_null(), right.is_null()) {
-                (false, false) if *descending => right.order(left),
-                (false, false) => left.order(right),
-                (a, b) if *nulls_first => b.cmp(&a),
-                (a, b) => a.cmp(&b),
-            };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        std::cmp::Ordering::Equal
-    });
 }
 
 impl Execution<'_> {

@@ -7,12 +7,13 @@
 
 use weft_format::{Code, Error, Result};
 
-use crate::functions::{
+use crate::declared;
+use crate::function::{
     Arguments, Function, boolean, function, int4, int8, json_text, lenient, name, nothing, null, oid, set, text, time,
     zero,
 };
 use crate::pattern::Pattern;
-use crate::relations::{self, rows_of};
+use crate::relations::rows_of;
 use crate::roles::setting;
 use crate::snapshot::Sequence;
 use crate::value::{Datum, Type};
@@ -75,13 +76,13 @@ pub(crate) static SERVER: &[Function] = &[
 
 /// The type of a relation's rows.
 fn row_of(relation: &str) -> Type {
-    let found = relations::find(None, relation).expect("the catalog has this relation");
+    let found = declared::find(None, relation).expect("the catalog has this relation");
     let column = |(name, data_type): &(&str, Type)| ((*name).to_owned(), data_type.clone());
     Type::Record(found.columns.iter().map(column).collect())
 }
 
 fn rows(call: &Arguments<'_>, relation: &str) -> Result<Datum> {
-    let found = relations::find(None, relation).expect("the catalog has this relation");
+    let found = declared::find(None, relation).expect("the catalog has this relation");
     Ok(Datum::list(rows_of(found, call.snapshot).into_iter().map(Datum::list).collect()))
 }
 

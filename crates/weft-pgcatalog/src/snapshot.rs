@@ -13,17 +13,10 @@ use std::sync::Arc;
 
 use weft_format::{DataType, Result};
 
+use crate::declared;
 use crate::rights::{Access, Acl, Kind, OWNER, Target};
+pub use crate::schemas::{FIRST, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
 use crate::value::Datum;
-
-/// The number of the schema `public`.
-pub const PUBLIC: u32 = 2200;
-/// The number of `pg_catalog`.
-pub const PG_CATALOG: u32 = 11;
-/// The number of `information_schema`.
-pub const INFORMATION_SCHEMA: u32 = 13_178;
-/// The number of the first object that users make.
-pub const FIRST: u32 = 16_384;
 
 /// Everything that catalog queries see.
 #[derive(Clone, Debug, Default)]
@@ -430,7 +423,7 @@ impl Snapshot {
         if let Some((_, schema, name)) = own.find(|(known, ..)| *known == oid) {
             return Some((schema, name));
         }
-        crate::relations::all().iter().find(|known| known.oid == oid).map(|known| (known.schema, known.name))
+        declared::all().iter().find(|known| known.oid == oid).map(|known| (known.schema, known.name))
     }
 
     /// The relation of a name, with its schema or along the search path.
@@ -443,7 +436,7 @@ impl Snapshot {
         let index = self.indexes.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
         let view = self.views.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
         let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
-        let system = crate::relations::all().iter().map(|known| (known.oid, known.schema, known.name));
+        let system = declared::all().iter().map(|known| (known.oid, known.schema, known.name));
         let all: Vec<(u32, u32, &str)> = table
             .chain(index)
             .chain(view)

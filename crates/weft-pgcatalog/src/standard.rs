@@ -7,9 +7,9 @@
 
 use weft_format::DataType;
 
+use crate::declared::{self, Rows};
 use crate::definitions::constraint_definition;
 use crate::privileges;
-use crate::relations::{self, Rows};
 use crate::rights::Target;
 use crate::snapshot::{Constraint, ForeignKey, Index, Snapshot, Table};
 use crate::types::{by_oid, format_type, type_of};
@@ -109,7 +109,7 @@ fn tables(rows: &mut Rows, snapshot: &Snapshot) {
             ("is_typed", text("NO")),
         ]);
     };
-    relations::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
+    declared::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
     snapshot.tables.iter().for_each(|table| add(table.schema, &table.name, false, false));
     snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
 }
@@ -138,7 +138,7 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
         identity: None,
         updatable: false,
     };
-    for known in relations::all() {
+    for known in declared::all() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
             let oid = crate::types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
             add_column(rows, snapshot, &plain(known.schema, known.name, name, number, (oid, -1)));

@@ -10,8 +10,8 @@
 
 use std::cmp::Ordering;
 
-use crate::functions::Function;
-use crate::relations::Relation;
+use crate::declared::Relation;
+use crate::function::Function;
 use crate::value::{Datum, Type};
 
 /// A bound expression.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 
-use crate::relations::Rows;
+use crate::declared::Rows;
 use crate::snapshot::{PG_CATALOG, Snapshot};
 use crate::value::Datum;
 

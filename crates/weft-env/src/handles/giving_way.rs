@@ -14,10 +14,10 @@ pub struct GivingWay {
     handles: Arc<Handles>,
 }
 
-impl GivingWay {
-    /// What `fs` has, and the room that `handles` has.
-    pub(super) fn new(fs: Arc<dyn Fs>, handles: Arc<Handles>) -> GivingWay {
-        GivingWay { fs, handles }
+impl Handles {
+    /// The file system that it opens files of, for all that is not read through it (handles 4).
+    pub fn giving_way(self: &Arc<Handles>) -> Arc<dyn Fs> {
+        Arc::new(GivingWay { fs: self.fs.clone(), handles: self.clone() })
     }
 }
 

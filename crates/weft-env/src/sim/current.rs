@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   CURRENT (thread local) ── null: a real thread
-//!                          └─ Current { scheduler, id 2, baton }: thread 2 of a simulation
+//!                          └─ Current { scheduler, seat 2 }: thread 2 of a simulation
 //! ```
 //!
 //! 1. The pointer is set while [`Current::enter`] runs and points into that frame, so it is valid whenever it is not
@@ -13,7 +13,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::scheduler::{Baton, Op, Scheduler, Wait, Wake};
+use super::baton::{Seat, Wait, Wake};
+use super::op::Op;
+use super::scheduler::Scheduler;
 
 thread_local! {
     static CURRENT: Cell<*const Current> = const { Cell::new(ptr::null()) };
@@ -22,9 +24,7 @@ thread_local! {
 /// A simulated thread as it sees itself.
 pub(crate) struct Current {
     pub(crate) scheduler: Arc<Scheduler>,
-    /// The position among the threads of this run; "main" is 0.
-    pub(crate) id: usize,
-    pub(crate) baton: Arc<Baton>,
+    pub(crate) seat: Seat,
 }
 
 /// Whether the calling thread belongs to a simulation.
@@ -60,7 +60,7 @@ pub fn yield_point() {
 /// real thread.
 #[inline]
 pub fn step(name: &'static str) {
-    with_current(|current| current.scheduler.step(current, name));
+    with_current(|current| current.scheduler.step(&current.seat, name));
 }
 
 /// Clears the thread local even when the body unwinds.
@@ -83,12 +83,12 @@ impl Current {
 
     /// A scheduling point: see [`Scheduler::point`].
     pub(crate) fn point(&self, op: Op<'_>) {
-        self.scheduler.point(self, op);
+        self.scheduler.point(&self.seat, op);
     }
 
     /// Waits for an event: see [`Scheduler::block`].
     pub(crate) fn block(&self, wait: Wait, timeout: Option<Duration>) -> Wake {
-        self.scheduler.block(self, wait, timeout)
+        self.scheduler.block(&self.seat, wait, timeout)
     }
 
     /// Lets the threads that wait for the lock at `address` try again.

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::content::{Content, PAGE_BYTES};
-use super::faults::{Faults, ReadFault, Refused, SyncFault};
+use super::faults::{Faults, ReadFault, Refused, SyncFault, Verdict};
 use super::names::{Names, normal};
 use super::random::Prng;
 use super::survival::{Change, Fate, survive};
@@ -30,15 +30,6 @@ struct Inode {
     changes: Vec<(u64, Change)>,
     named: bool,
     handles: u32,
-}
-
-/// What the machine does with an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Perform,
-    /// Perform it, and crash before it returns.
-    Crash,
-    Fail,
 }
 
 /// The disk of a simulated machine.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::machine::{Machine, SimPart};
 use super::names::normal;
-use super::scheduler::Op;
+use super::op::Op;
 use crate::traffic::{note_read, note_written};
 use crate::{DirLock, File, Fs, OpenMode};
 

@@ -15,10 +15,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::baton::Wait;
 use super::current::{is_current_of, with_current};
-use super::disk::{Disk, Verdict};
+use super::disk::Disk;
+use super::faults::Verdict;
+use super::op::Op;
 use super::random::Prng;
-use super::scheduler::{Op, POINT_NANOS, Scheduler, Wait};
+use super::scheduler::{POINT_NANOS, Scheduler};
 use crate::{Clock, Env, JoinHandle, Rng, Spawn};
 
 /// 2026-01-01 00:00:00 UTC: wall time when virtual time is zero.
@@ -61,7 +64,7 @@ impl Machine {
                 let number = disk.operations;
                 drop(disk);
                 self.crash.lock().get_or_insert((number, op.to_string()));
-                with_current(|current| self.scheduler.crash(current));
+                with_current(|current| self.scheduler.crash(&current.seat));
                 Err(stopped())
             }
         }

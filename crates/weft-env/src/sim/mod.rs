@@ -49,6 +49,7 @@
 //! applications recover from fsync failures?", ATC 2020; torn and reordered writes after Pillai et al., "All file
 //! systems are not created equal", OSDI 2014.
 
+pub(crate) mod baton;
 mod content;
 pub(crate) mod current;
 mod disk;
@@ -56,8 +57,10 @@ mod faults;
 mod files;
 mod machine;
 mod names;
+pub(crate) mod op;
 pub(crate) mod random;
 pub(crate) mod scheduler;
+mod sim_faults;
 mod simulation;
 mod start;
 mod steps;
@@ -66,7 +69,7 @@ mod threads;
 mod trace;
 
 pub use current::step;
-pub use faults::SimFaults;
+pub use sim_faults::SimFaults;
 pub use simulation::{RunEnd, SimOptions, Simulation};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! 1. Only the holder of the baton changes the state; the mutex around it is there for the compiler and is never
 //!    contended.
-//! 2. A thread waits in the operating system only in [`Baton::wait`].
+//! 2. A thread waits in the operating system only in [`Baton::wait`](super::baton::Baton::wait).
 //! 3. When no thread can run, virtual time jumps to the next deadline; when there is none, that is a deadlock.
 //! 4. After a stop (crash, panic, deadlock) every thread unwinds at its next scheduling point with a private payload,
 //!    unless it is unwinding already: then the point returns, and waiting still waits. A thread that could wait for
@@ -16,19 +16,17 @@
 //!
 //! Concurrency: the baton goes from thread to thread by unpark/park; its atomics order all memory of the threads.
 
-use std::fmt;
-use std::panic::{Location, resume_unwind};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::thread::Thread as OsThread;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::current::Current;
+use super::baton::{Seat, Wait, Wake};
+use super::op::Op;
 use super::random::Prng;
 use super::steps::Steps;
-use super::threads::{End, Status, Stop, Threads};
+use super::threads::{End, Stop, Threads};
 use super::trace::Trace;
 
 /// Virtual nanoseconds that a scheduling point takes.
@@ -36,104 +34,8 @@ pub(crate) const POINT_NANOS: u64 = 1_000;
 /// Scheduling points a thread may still pass after a stop before it is abandoned (scheduler 4).
 const STOPPED_POINTS_MAX: u32 = 20_000;
 
-/// An operation at a scheduling point.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Op<'a> {
-    pub(crate) name: &'static str,
-    /// A path or a thread's name.
-    pub(crate) detail: &'a str,
-    pub(crate) a: u64,
-    pub(crate) b: u64,
-}
-
-impl<'a> Op<'a> {
-    /// An operation without details.
-    pub(crate) const fn plain(name: &'static str) -> Op<'static> {
-        Op { name, detail: "", a: 0, b: 0 }
-    }
-
-    /// An operation on a path or a thread.
-    pub(crate) const fn on(name: &'static str, detail: &'a str) -> Op<'a> {
-        Op { name, detail, a: 0, b: 0 }
-    }
-}
-
-impl fmt::Display for Op<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        if !self.detail.is_empty() {
-            write!(f, " {}", self.detail)?;
-        }
-        if (self.a, self.b) != (0, 0) {
-            write!(f, " {} {}", self.a, self.b)?;
-        }
-        Ok(())
-    }
-}
-
-/// What a thread waits for. Addresses are compared for equality only.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wait {
-    /// A lock to be released; `writes` when the thread wants it for itself alone.
-    Lock { address: usize, writes: bool, what: &'static str, at: &'static Location<'static> },
-    /// A notification.
-    Condvar { address: usize, at: &'static Location<'static> },
-    /// The end of a thread.
-    Join(usize),
-    /// A deadline.
-    Sleep,
-    /// The disk to finish a sync.
-    Disk,
-}
-
-/// Why a thread runs again after it waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
-    /// What it waited for happened, or the simulation stopped.
-    Event,
-    /// Its deadline passed.
-    TimedOut,
-}
-
 /// The payload with which threads unwind after a stop; no panic hook sees it.
 struct Stopped;
-
-/// The right to run, of one thread.
-#[derive(Default)]
-pub(crate) struct Baton {
-    held: AtomicBool,
-    timed_out: AtomicU8,
-    thread: OnceLock<OsThread>,
-}
-
-impl Baton {
-    /// Says which operating system thread waits for this baton.
-    pub(crate) fn belongs_to(&self, thread: OsThread) {
-        assert!(self.thread.set(thread).is_ok(), "a baton belongs to one thread");
-    }
-
-    /// Lets the thread run.
-    pub(crate) fn pass(&self) {
-        self.held.store(true, Ordering::Release);
-        self.thread.get().expect("a thread is scheduled only after it was started").unpark();
-    }
-
-    /// Waits for the right to run.
-    pub(crate) fn wait(&self) {
-        while !self.held.swap(false, Ordering::Acquire) {
-            std::thread::park();
-        }
-    }
-
-    /// Notes why the thread will run again.
-    pub(crate) fn set_wake(&self, wake: Wake) {
-        self.timed_out.store(u8::from(wake == Wake::TimedOut), Ordering::Relaxed);
-    }
-
-    fn wake(&self) -> Wake {
-        if self.timed_out.load(Ordering::Relaxed) == 1 { Wake::TimedOut } else { Wake::Event }
-    }
-}
 
 /// How the seed chooses among threads.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +89,7 @@ impl Scheduler {
     }
 
     /// Notes `op` and lets the seed choose which thread continues. Unwinds after a stop (scheduler 4).
-    pub(crate) fn point(&self, me: &Current, op: Op<'_>) {
+    pub(crate) fn point(&self, me: &Seat, op: Op<'_>) {
         let mut guard = self.state.lock();
         self.count_point(&mut guard, me, op);
         if self.is_stopping() {
@@ -206,7 +108,7 @@ impl Scheduler {
     }
 
     /// Waits for an event, or at most `timeout` of virtual time. Unwinds after a stop (scheduler 4).
-    pub(crate) fn block(&self, me: &Current, wait: Wait, timeout: Option<Duration>) -> Wake {
+    pub(crate) fn block(&self, me: &Seat, wait: Wait, timeout: Option<Duration>) -> Wake {
         let mut guard = self.state.lock();
         if self.is_stopping() {
             self.leave(me, guard);
@@ -230,7 +132,7 @@ impl Scheduler {
     }
 
     /// Ends the thread `me` and passes the baton on.
-    pub(crate) fn end(&self, me: &Current, end: End) {
+    pub(crate) fn end(&self, me: &Seat, end: End) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         state.trace.note(me.id, state.threads.name(me.id), state.threads.now_nanos, Op::plain("end"));
@@ -253,7 +155,7 @@ impl Scheduler {
     }
 
     /// Stops the run because the machine crashed, and unwinds.
-    pub(crate) fn crash(&self, me: &Current) {
+    pub(crate) fn crash(&self, me: &Seat) {
         let mut guard = self.state.lock();
         if !self.is_stopping() {
             self.stop(&mut guard, me.id, Stop::Crashed);
@@ -262,7 +164,7 @@ impl Scheduler {
     }
 
     /// Counts a named step and crashes there when that is planned; else it is a scheduling point.
-    pub(crate) fn step(&self, me: &Current, name: &'static str) {
+    pub(crate) fn step(&self, me: &Seat, name: &'static str) {
         if !self.is_stopping() && self.state.lock().steps.pass(name) {
             self.crash(me);
         }
@@ -309,7 +211,7 @@ impl Scheduler {
         }
     }
 
-    fn count_point(&self, state: &mut State, me: &Current, op: Op<'_>) {
+    fn count_point(&self, state: &mut State, me: &Seat, op: Op<'_>) {
         state.trace.note(me.id, state.threads.name(me.id), state.threads.now_nanos, op);
         state.threads.now_nanos += POINT_NANOS;
         state.points += 1;
@@ -346,7 +248,7 @@ impl Scheduler {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
-    fn hand_over(&self, me: &Current, state: MutexGuard<'_, State>, next: usize) {
+    fn hand_over(&self, me: &Seat, state: MutexGuard<'_, State>, next: usize) {
         let baton = state.threads.baton(next);
         drop(state);
         baton.pass();
@@ -354,7 +256,7 @@ impl Scheduler {
     }
 
     /// What a thread does at a scheduling point after a stop (scheduler 4).
-    fn leave(&self, me: &Current, mut state: MutexGuard<'_, State>) {
+    fn leave(&self, me: &Seat, mut state: MutexGuard<'_, State>) {
         if state.threads.count_stopped_point(me.id) > STOPPED_POINTS_MAX {
             state.threads.set_ended(me.id, End::Stopped);
             state.threads.set_abandoned(me.id);
@@ -377,11 +279,6 @@ impl Scheduler {
 /// Whether a panic's payload is that of a stop.
 pub(crate) fn is_stop(payload: &(dyn std::any::Any + Send)) -> bool {
     payload.is::<Stopped>()
-}
-
-/// Whether the status lets a thread be chosen.
-pub(crate) fn is_runnable(status: &Status) -> bool {
-    matches!(status, Status::Runnable)
 }
 
 fn park_for_ever() -> ! {

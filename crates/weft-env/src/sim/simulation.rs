@@ -7,10 +7,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::disk::Disk;
-use super::faults::SimFaults;
 use super::machine::Machine;
 use super::random::Prng;
 use super::scheduler::{Policy, Scheduler};
+use super::sim_faults::SimFaults;
 use crate::Env;
 
 /// How often, in a thousand scheduling points, the seed lets the thread change, when the options leave it to the seed.

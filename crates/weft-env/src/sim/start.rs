@@ -11,9 +11,11 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::baton::{Baton, Seat, Wait};
 use super::current::{Current, is_current_of, with_current};
 use super::machine::Machine;
-use super::scheduler::{Baton, Op, Wait, is_stop};
+use super::op::Op;
+use super::scheduler::is_stop;
 use super::threads::End;
 use crate::JoinHandle;
 use crate::spawn::panic_text;
@@ -30,7 +32,8 @@ impl Machine {
             let state = self.scheduler.state();
             (state.threads.next_id(), state.threads.run)
         };
-        let current = Current { scheduler: Arc::clone(&self.scheduler), id, baton: Arc::clone(&baton) };
+        let seat = Seat { id, baton: Arc::clone(&baton) };
+        let current = Current { scheduler: Arc::clone(&self.scheduler), seat };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || live(&current, body))?;
         baton.belongs_to(thread.thread().clone());
         self.scheduler.state().threads.add(name, baton);
@@ -64,7 +67,7 @@ impl Machine {
 
 /// The life of a simulated thread.
 fn live(current: &Current, body: Box<dyn FnOnce() + Send>) {
-    current.baton.wait();
+    current.seat.baton.wait();
     let end = current.enter(|| {
         let result = catch_unwind(AssertUnwindSafe(move || {
             current.point(Op::plain("start"));
@@ -76,5 +79,5 @@ fn live(current: &Current, body: Box<dyn FnOnce() + Send>) {
             Err(payload) => End::Panicked(panic_text(&*payload)),
         }
     });
-    current.scheduler.end(current, end);
+    current.scheduler.end(&current.seat, end);
 }

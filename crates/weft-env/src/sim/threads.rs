@@ -12,8 +12,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::baton::{Baton, Wait, Wake};
 use super::random::Prng;
-use super::scheduler::{Baton, Wait, Wake, is_runnable};
 
 /// What a thread is doing.
 #[derive(Debug)]
@@ -21,6 +21,13 @@ pub(crate) enum Status {
     Runnable,
     Blocked { wait: Wait, deadline_nanos: Option<u64> },
     Ended(End),
+}
+
+impl Status {
+    /// Whether the thread can be chosen.
+    fn is_runnable(&self) -> bool {
+        matches!(self, Status::Runnable)
+    }
 }
 
 /// How a thread ended.
@@ -225,12 +232,12 @@ impl Threads {
     }
 
     fn random_runnable(&mut self) -> Option<usize> {
-        let count = self.threads.iter().filter(|thread| is_runnable(&thread.status)).count();
+        let count = self.threads.iter().filter(|thread| thread.status.is_runnable()).count();
         if count == 0 {
             return None;
         }
         let chosen = if count == 1 { 0 } else { self.prng.below(count as u64) as usize };
-        let mut runnable = self.threads.iter().enumerate().filter(|(_, thread)| is_runnable(&thread.status));
+        let mut runnable = self.threads.iter().enumerate().filter(|(_, thread)| thread.status.is_runnable());
         runnable.nth(chosen).map(|(id, _)| id)
     }
 

@@ -7,7 +7,7 @@
 //! 1. The hash covers the thread, the operation, its path and numbers, and nothing that differs between two runs of the
 //!    same seed: no address, no wall time, no order of a hash map.
 
-use super::scheduler::Op;
+use super::op::Op;
 
 /// The trace so far.
 #[derive(Debug, Default)]

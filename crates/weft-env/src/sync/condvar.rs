@@ -5,8 +5,9 @@ use std::panic::Location;
 use std::time::Duration;
 
 use super::MutexGuard;
+use crate::sim::baton::{Wait, Wake};
 use crate::sim::current::{is_simulated, with_current};
-use crate::sim::scheduler::{Op, Wait, Wake};
+use crate::sim::op::Op;
 
 /// A condition variable. Callers wait in a loop that checks their condition.
 #[derive(Default)]

@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
+use crate::sim::baton::Wait;
 use crate::sim::current::{Current, is_simulated, with_current};
-use crate::sim::scheduler::{Op, Wait};
+use crate::sim::op::Op;
 
 /// A mutual exclusion lock without poisoning.
 #[derive(Default)]

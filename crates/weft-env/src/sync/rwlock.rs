@@ -5,8 +5,9 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
+use crate::sim::baton::Wait;
 use crate::sim::current::{Current, is_simulated, with_current};
-use crate::sim::scheduler::{Op, Wait};
+use crate::sim::op::Op;
 
 /// A lock held by many readers or by one writer, without poisoning.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use weft_format::{ArrayValue, CompareOp, DataType, Interval, Result, Value};
 
-use super::{EXPR_DEPTH_MAX, FORMAT_VERSION, damaged, kind};
+use super::limits::{EXPR_DEPTH_MAX, FORMAT_VERSION, damaged, kind};
 use crate::arithmetic::ArithmeticOp;
 use crate::functions::Function;
 use crate::tree::{Expr, Node};

@@ -2,7 +2,7 @@
 
 use weft_format::{CompareOp, DataType, Result, Value};
 
-use super::{kind, too_complex};
+use super::limits::{kind, too_complex};
 use crate::arithmetic::ArithmeticOp;
 use crate::functions::Function;
 use crate::tree::{Expr, Node};

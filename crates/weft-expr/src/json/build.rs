@@ -1,10 +1,4 @@
-//! JSON text from parts, and from SQL values.
-
-use weft_format::{DataType, Result, Value};
-
-use super::canonical::canonical;
-use crate::style::Style;
-use crate::text::{print, print_as, write_xsd};
+//! JSON text from parts.
 
 /// Appends a JSON string.
 pub fn quote(text: &str, out: &mut String) {
@@ -55,41 +49,4 @@ pub fn array_text<'a>(elements: impl Iterator<Item = &'a str>) -> String {
     }
     out.push(']');
     out
-}
-
-/// `to_jsonb(value)`, `to_json(value)`: timestamps in ISO 8601, in the session's zone.
-pub fn value_text(value: &Value, data_type: DataType, style: &Style) -> Result<String> {
-    Ok(match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(v) => v.to_string(),
-        Value::Text(text) if data_type == DataType::Jsonb => text.to_string(),
-        Value::Text(text) if data_type == DataType::Json => canonical(text)?,
-        Value::Array(array) => {
-            let element = data_type.element().unwrap_or(DataType::Text);
-            let parts = array
-                .values(element)
-                .iter()
-                .map(|item| value_text(item, element, style))
-                .collect::<Result<Vec<_>>>()?;
-            array_text(parts.iter().map(String::as_str))
-        }
-        Value::Float(v) if v.is_finite() => canonical(&print(value.as_ref(), data_type))?,
-        Value::Decimal(_) => print(value.as_ref(), data_type),
-        Value::Int(v) if matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
-            v.to_string()
-        }
-        other => {
-            let mut printed = String::new();
-            match (data_type, other) {
-                (DataType::Timestamp | DataType::TimestampTz, Value::Int(micros)) => {
-                    write_xsd(&mut printed, *micros, data_type == DataType::TimestampTz, style);
-                }
-                (DataType::Date, _) => printed = print(other.as_ref(), data_type),
-                _ => printed = print_as(other.as_ref(), data_type, style),
-            }
-            let mut out = String::with_capacity(printed.len() + 2);
-            quote(&printed, &mut out);
-            out
-        }
-    })
 }

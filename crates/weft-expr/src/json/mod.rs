@@ -20,13 +20,15 @@ mod change;
 mod pretty;
 mod query;
 mod scan;
+mod values;
 
-pub use build::{array_text, object_text, quote, value_text};
+pub use build::{array_text, object_text, quote};
 pub use canonical::canonical;
 pub use change::{concat, delete_index, delete_key, delete_path, set_path, strip_nulls};
 pub use pretty::pretty;
 pub use query::{array_length, contains, get_index, get_key, get_path, has_key, is_equal, keys, kind, plain_text};
 pub use scan::{JSON_DEPTH_MAX, items, members, unquoted, validate};
+pub use values::value_text;
 
 #[cfg(test)]
 mod tests;

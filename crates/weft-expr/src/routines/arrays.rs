@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use weft_format::predicate::CompareOp;
 use weft_format::{ArrayValue, DataType, Result, Value};
 
-use super::{Routine, Signature};
+use super::routine::{Routine, Signature};
 use crate::style::Local;
 use crate::text::{parse, print_as};
 

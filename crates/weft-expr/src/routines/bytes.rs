@@ -2,7 +2,7 @@
 
 use weft_format::{Code, Error, Result, Value};
 
-use super::Routine;
+use super::routine::Routine;
 use crate::text::{decode, encode};
 
 pub(super) fn call(routine: Routine, args: &[Value]) -> Result<Value> {

@@ -14,8 +14,8 @@
 use weft_format::interval::DAY_MICROS;
 use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
+use super::routine::{Routine, Signature};
 use super::times::timestamp_range;
-use super::{Routine, Signature};
 use crate::days::days_in_month;
 use crate::style::{Local, zone_of_interval};
 use crate::text::{date_parts, days_of, offset_seconds, print, shorten, type_name};

@@ -2,7 +2,7 @@
 
 use weft_format::{ArrayValue, Code, DataType, Error, Result, Value, ValueRef};
 
-use super::{Routine, Signature};
+use super::routine::{Routine, Signature};
 use crate::json;
 use crate::style::Style;
 use crate::text::print_as;

@@ -3,7 +3,7 @@
 use weft_format::DataType;
 use weft_format::predicate::CompareOp;
 
-use super::{Routine, Signature};
+use super::routine::{Routine, Signature};
 use crate::types::{common_type, is_integer, is_number};
 
 /// The routine of an operator; an operand without a type is an untyped literal or parameter. None when the operator of

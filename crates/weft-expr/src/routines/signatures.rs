@@ -2,7 +2,7 @@
 
 use weft_format::DataType;
 
-use super::{Routine, Signature};
+use super::routine::{Routine, Signature};
 use crate::types::{common_type, is_integer, is_number};
 
 /// The routine of a function; an argument without a type is an untyped literal or parameter. None when a function of

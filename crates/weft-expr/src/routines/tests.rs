@@ -3,6 +3,7 @@ use weft_format::{DataType, Value};
 
 use super::operators::quantified;
 use super::*;
+use crate::style::Local;
 use crate::text::{parse, print};
 
 fn array(element: DataType) -> DataType {

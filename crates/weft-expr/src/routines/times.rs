@@ -8,7 +8,7 @@
 use weft_format::interval::{DAY_MICROS, MONTH_DAYS};
 use weft_format::{Code, DataType, Error, Interval, Result, Value};
 
-use super::{Routine, Signature};
+use super::routine::{Routine, Signature};
 use crate::arithmetic::{date_in_range, division_by_zero};
 use crate::style::Local;
 use crate::text::{date_parts, days_of};

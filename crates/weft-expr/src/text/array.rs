@@ -6,7 +6,9 @@
 
 use weft_format::{ArrayValue, Code, DataType, Error, Result, Value};
 
-use super::{parse, shorten, write_as};
+use super::messages::shorten;
+use super::read_scalar::read_scalar;
+use super::write_scalar::write_scalar;
 use crate::style::{Local, Style};
 
 /// Reads an array whose elements are of a type.
@@ -74,7 +76,7 @@ impl Reader<'_> {
                     None => return Err(self.malformed("a quoted element does not end")),
                     Some((at, '"')) => {
                         self.rest = &inside[at + 1..];
-                        return parse(&word, element, self.local);
+                        return read_scalar(&word, element, self.local);
                     }
                     Some((_, '\\')) => {
                         let (_, escaped) = chars.next().ok_or_else(|| self.malformed("nothing follows a backslash"))?;
@@ -115,7 +117,7 @@ impl Reader<'_> {
         if word.eq_ignore_ascii_case("null") && !is_escaped {
             return Ok(Value::Null);
         }
-        parse(&word, element, self.local)
+        read_scalar(&word, element, self.local)
     }
 }
 
@@ -132,7 +134,7 @@ pub fn write_array(out: &mut String, values: &[Value], element: DataType, style:
             continue;
         }
         word.clear();
-        write_as(&mut word, value.as_ref(), element, style);
+        write_scalar(&mut word, value.as_ref(), element, style);
         if !needs_quotes(&word) {
             out.push_str(&word);
             continue;

@@ -6,7 +6,7 @@
 
 use weft_format::{Code, DataType, Error, Result};
 
-use super::{invalid_text, shorten};
+use super::messages::{invalid_text, shorten};
 
 /// Reads a bytea in hexadecimal (`\x...`) or with escapes (`\\`, `\ooo`).
 pub fn parse_bytes(text: &str) -> Result<Vec<u8>> {

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use weft_format::interval::{DAY_MICROS, MONTH_DAYS};
 use weft_format::{Code, DataType, Error, Interval, Result};
 
-use super::{shorten, type_name};
+use super::messages::{shorten, type_name};
 use crate::style::{IntervalStyle, Style};
 
 const SECOND_MICROS: i64 = 1_000_000;

@@ -2,7 +2,7 @@
 
 use weft_format::{Code, DataType, Error, Result};
 
-use super::{invalid_text, shorten, type_name};
+use super::messages::{invalid_text, shorten, type_name};
 
 /// Powers of ten that fit an i128: 10^0 to 10^38.
 const POWERS: [i128; 39] = {

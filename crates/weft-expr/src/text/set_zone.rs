@@ -1,6 +1,6 @@
 //! What SET TIME ZONE takes.
 
-use super::parse_interval;
+use super::interval::parse_interval;
 use crate::style::{Style, zone_of_interval};
 use crate::zone::Zone;
 

@@ -1,6 +1,9 @@
 //! Texts of dates, times and intervals in other zones and styles, beside PostgreSQL's answers.
 
+use weft_format::DataType;
+
 use super::*;
+use crate::style::Local;
 use crate::style::Style;
 
 fn local(zone: &str, dates: &str, intervals: &str) -> Local {

@@ -1,6 +1,7 @@
-use weft_format::Value;
+use weft_format::{Code, DataType, Result, Value};
 
 use super::*;
+use crate::style::Local;
 
 fn parse(text: &str, data_type: DataType) -> Result<Value> {
     super::parse(text, data_type, Local::fixed())

@@ -6,7 +6,7 @@
 
 use weft_format::{DataType, Result};
 
-use super::invalid_text;
+use super::messages::invalid_text;
 
 /// Reads a uuid: digits of any case, a hyphen after any group of four, braces around all of it.
 pub fn parse_uuid(text: &str) -> Result<u128> {

@@ -21,60 +21,27 @@
 //! Concurrency: a zone never changes; those of the database are read once per process and shared.
 
 mod abbreviations;
+mod kind;
 mod posix;
+mod rules;
 mod tzif;
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::days::{DAY_SECONDS, date_parts, days_of};
+use crate::days::DAY_SECONDS;
+use kind::Kind;
 use posix::Tail;
+use rules::Rules;
 
 pub use abbreviations::{ABBREVIATIONS, Abbreviation, Meaning};
+pub use kind::Offset;
 
 /// The longest name that is looked up, bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Transitions of the tail are written out up to this year, so that most look-ups are a search.
-const TABLE_YEAR_MAX: i64 = 2037;
-
 /// A time zone.
 #[derive(Clone)]
 pub struct Zone(Arc<Rules>);
-
-/// What clocks of a zone show for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Kind {
-    east_seconds: i32,
-    is_dst: bool,
-    abbreviation: Box<str>,
-}
-
-#[derive(Debug)]
-struct Rules {
-    name: Box<str>,
-    /// The first holds before all transitions.
-    kinds: Vec<Kind>,
-    /// When (seconds since 1970 UTC), and which kind holds from then on.
-    transitions: Vec<(i64, u8)>,
-    tail: Option<Tail>,
-}
-
-/// An offset from UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offset<'a> {
-    /// Seconds that clocks are ahead of UTC.
-    pub east_seconds: i32,
-    /// Whether it is daylight saving time.
-    pub is_dst: bool,
-    /// What people call it: `CEST`, `-03`.
-    pub abbreviation: &'a str,
-}
-
-impl Kind {
-    fn offset(&self) -> Offset<'_> {
-        Offset { east_seconds: self.east_seconds, is_dst: self.is_dst, abbreviation: &self.abbreviation }
-    }
-}
 
 /// A name of the database, with its zone once somebody asked for it.
 type Named = (&'static str, OnceLock<Option<Zone>>);
@@ -201,48 +168,6 @@ impl Zone {
     pub fn moment_of(&self, wall_micros: i64) -> Option<i64> {
         let offset = self.at_wall(wall_micros.div_euclid(1_000_000));
         wall_micros.checked_sub(i64::from(offset.east_seconds) * 1_000_000)
-    }
-}
-
-impl Rules {
-    fn kind_at(&self, seconds: i64) -> &Kind {
-        let end = self.transitions.partition_point(|(at, _)| *at <= seconds);
-        match (&self.tail, end) {
-            (Some(tail), end) if end == self.transitions.len() => tail.kind_at(seconds),
-            (_, 0) => &self.kinds[0],
-            (_, end) => &self.kinds[usize::from(self.transitions[end - 1].1)],
-        }
-    }
-
-    fn next_transition(&self, seconds: i64) -> Option<(i64, &Kind)> {
-        let end = self.transitions.partition_point(|(at, _)| *at <= seconds);
-        match self.transitions.get(end) {
-            Some((at, kind)) => Some((*at, &self.kinds[usize::from(*kind)])),
-            None => self.tail.as_ref()?.next_transition(seconds),
-        }
-    }
-
-    /// Adds the transitions of the tail's next years to the table.
-    fn write_out_tail(&mut self) {
-        let Some(tail) = &self.tail else { return };
-        let last = self.transitions.last().map_or(i64::MIN, |(at, _)| *at);
-        let first_year = if last == i64::MIN { 1970 } else { date_parts(last.div_euclid(DAY_SECONDS)).0 };
-        let mut found = Vec::new();
-        let mut at = last.max(days_of(first_year, 1, 1) * DAY_SECONDS - 1);
-        let end = days_of(TABLE_YEAR_MAX, 12, 31) * DAY_SECONDS;
-        while let Some((next, kind)) = tail.next_transition(at).filter(|(next, _)| *next < end) {
-            found.push((next, kind.clone()));
-            at = next;
-        }
-        for (at, kind) in found {
-            let known = self.kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
-                self.kinds.push(kind);
-                self.kinds.len() - 1
-            });
-            let Ok(known) = u8::try_from(known) else { return };
-            self.transitions.push((at, known));
-        }
-        debug_assert!(self.transitions.is_sorted_by_key(|(at, _)| *at), "zone 2: transitions ascend");
     }
 }
 

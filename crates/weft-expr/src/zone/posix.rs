@@ -8,7 +8,7 @@
 //!
 //! Without rules those of the United States since 2007 are taken.
 
-use super::Kind;
+use super::kind::Kind;
 use crate::days::{DAY_SECONDS, date_parts, days_of};
 
 /// The rules of a zone that says none.

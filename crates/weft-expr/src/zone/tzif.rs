@@ -1,7 +1,9 @@
 //! The binary form of the IANA database's zones (RFC 8536): a header, transitions, kinds, abbreviations, and behind
 //! them a POSIX string for the years after the last transition. Only the second part, with times of 64 bits, is read.
 
-use super::{Kind, Rules, posix};
+use super::kind::Kind;
+use super::posix;
+use super::rules::Rules;
 
 const HEADER_BYTES: usize = 44;
 

@@ -13,19 +13,20 @@
 //! 3. Run ends rise strictly and the last is the row count; dictionary codes lie below the number of entries.
 //! 4. Nested blocks have no NULLs and are Constant, Plain, Frame, Symbols or Letters.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
 
+use crate::bytes::array;
 use crate::encoding::kind::{Kind, Lane, Word};
 use crate::encoding::layout::{ALIGN_BYTES, BLOCK_HEADER_BYTES, BLOCK_ROWS, Encoding, FLAG_VALIDITY};
 use crate::encoding::letters::Alphabet;
 use crate::encoding::packed::Packed;
-use crate::encoding::slices::Slices;
+use crate::encoding::slices::rows_of_slice;
 use crate::encoding::symbols::SymbolTable;
 use crate::encoding::text::TextIndex;
 use crate::error::{Error, Result};
-use crate::row::array;
 use crate::value::{Value, ValueRef};
 
 /// A parsed block. Owns its bytes in aligned memory; cheap to share behind an `Arc`.
@@ -64,6 +65,13 @@ pub(crate) enum Constant {
     Bits(u128),
     /// Start and end of the text.
     Text(usize, usize),
+}
+
+/// The slices of a block that were loaded; the rows of the others read as NULL.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    slice_rows: usize,
+    all: Vec<Option<Arc<Block>>>,
 }
 
 impl Block {
@@ -321,6 +329,51 @@ impl Block {
             Body::Slices(slices) => slices.check(),
             _ => Ok(()),
         }
+    }
+}
+
+impl Block {
+    /// A block of slices of `slice_rows` rows, some of which may be missing.
+    pub(crate) fn of_slices(kind: Kind, rows: usize, slice_rows: usize, all: Vec<Option<Arc<Block>>>) -> Block {
+        let slices = Slices { slice_rows, all };
+        let nulls_of =
+            |(rows, slice): (Range<usize>, Option<&Block>)| slice.map_or(rows.len(), |slice| slice.null_count);
+        let null_count = slices.with_rows(rows).map(nulls_of).sum();
+        let body = Body::Slices(slices);
+        Block { kind, rows, null_count, buffer: Buffer::from_vec(Vec::<u8>::new()), validity: None, body }
+    }
+}
+
+impl Slices {
+    /// The slice with a row, when it was loaded, and the row's number in it.
+    pub(crate) fn at(&self, position: usize) -> Option<(&Block, usize)> {
+        self.all[position / self.slice_rows].as_deref().map(|slice| (slice, position % self.slice_rows))
+    }
+
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = &Block> {
+        self.all.iter().flatten().map(|slice| &**slice)
+    }
+
+    /// Each slice with its rows.
+    pub(crate) fn with_rows(&self, rows: usize) -> impl Iterator<Item = (Range<usize>, Option<&Block>)> {
+        let place = move |(number, slice)| (rows_of_slice(rows, self.slice_rows, number), slice);
+        self.all.iter().map(Option::as_deref).enumerate().map(place)
+    }
+
+    /// The validity of all rows of a block that has NULLs.
+    pub(crate) fn nulls(&self, rows: usize) -> NullBuffer {
+        let mut bits = BooleanBufferBuilder::new(rows);
+        for (rows, slice) in self.with_rows(rows) {
+            match slice.map(Block::nulls) {
+                Some(Some(nulls)) => bits.append_buffer(nulls.inner()),
+                found => bits.append_n(rows.len(), found.is_some()),
+            }
+        }
+        NullBuffer::new(bits.finish())
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        self.loaded().try_for_each(Block::check)
     }
 }
 

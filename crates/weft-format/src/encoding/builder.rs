@@ -9,7 +9,6 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 
 use crate::arrow_values::stored;
-use crate::encoding::encode::{self, Options};
 use crate::encoding::kind::{Kind, UUID_FLIP, Word};
 use crate::encoding::layout::{BLOCK_ROWS, Encoding};
 use crate::encoding::symbols::SymbolTrainer;
@@ -61,13 +60,13 @@ pub enum HashesWanted {
 
 /// The values of a block to be, all of one column.
 pub struct BlockBuilder {
-    data_type: DataType,
+    pub(crate) data_type: DataType,
     pub(crate) data: Data,
     /// One bit per row, 1 when it has a value.
     pub(crate) validity: Vec<u64>,
     pub(crate) null_count: usize,
-    rows: usize,
-    trainer: SymbolTrainer,
+    pub(crate) rows: usize,
+    pub(crate) trainer: SymbolTrainer,
 }
 
 /// Values by kind; NULL rows have a slot of any content (texts: an empty one).
@@ -203,7 +202,8 @@ impl BlockBuilder {
             }
             (Data::Word128(values), ArrowType::FixedSizeBinary(16)) if kind == Kind::Uuid => {
                 let uuids = array.as_fixed_size_binary();
-                values.extend((0..len).map(|row| u128::from_be_bytes(crate::row::array(uuids.value(row))) ^ UUID_FLIP));
+                values
+                    .extend((0..len).map(|row| u128::from_be_bytes(crate::bytes::array(uuids.value(row))) ^ UUID_FLIP));
             }
             (Data::Word128(values), ArrowType::Interval(arrow_schema::IntervalUnit::MonthDayNano)) => {
                 extend::<IntervalMonthDayNanoType, _>(values, &array, |v| Interval::from_arrow(v).to_bits());
@@ -254,42 +254,8 @@ impl BlockBuilder {
         self.validity[row / 64] >> (row % 64) & 1 == 1
     }
 
-    /// Encodes the waiting rows (at least one) as one block and starts over.
-    pub fn finish(&mut self, wanted: HashesWanted) -> EncodedBlock {
-        self.encode(Options { wanted, cut: false, pause: &mut || {} })
-    }
-
-    /// As [`BlockBuilder::finish`]; what becomes large is cut into slices.
-    pub(crate) fn finish_slices(&mut self, wanted: HashesWanted, pause: &mut dyn FnMut()) -> EncodedBlock {
-        self.encode(Options { wanted, cut: true, pause })
-    }
-
-    fn encode(&mut self, options: Options<'_>) -> EncodedBlock {
-        assert!(self.rows > 0, "a block has at least one row");
-        if self.null_count > 0 && self.null_count < self.rows {
-            self.fill_nulls();
-        }
-        let mut trainer = std::mem::take(&mut self.trainer);
-        let block = encode::encode(self, &mut trainer, options);
-        self.trainer = trainer;
-        match &mut self.data {
-            Data::Bool(values) => values.clear(),
-            Data::Word16(values) => values.clear(),
-            Data::Word32(values) => values.clear(),
-            Data::Word64(values) => values.clear(),
-            Data::Word128(values) => values.clear(),
-            Data::Text { ends, bytes } => {
-                ends.clear();
-                bytes.clear();
-            }
-        }
-        self.validity.clear();
-        (self.null_count, self.rows) = (0, 0);
-        block
-    }
-
     /// Gives NULL slots of fixed width the value before them (the first value, at the start), which costs least.
-    fn fill_nulls(&mut self) {
+    pub(crate) fn fill_nulls(&mut self) {
         fn fill<T: Copy>(values: &mut [T], validity: &[u64]) {
             let valid = |row: usize| validity[row / 64] >> (row % 64) & 1 == 1;
             let first = (0..values.len()).find(|&row| valid(row)).expect("some row has a value");

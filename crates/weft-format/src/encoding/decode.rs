@@ -16,7 +16,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
 
 use crate::arrow_values::logical;
-use crate::encoding::block::{Block, Body, Constant, unpacked};
+use crate::encoding::block::{Block, Body, Constant, Slices, unpacked};
 use crate::encoding::kind::{Kind, Lane, UUID_FLIP};
 use crate::interval::Interval;
 use crate::mask::Mask;
@@ -219,6 +219,34 @@ impl Block {
     }
 }
 
+impl Slices {
+    /// Views of all texts, which point into a buffer per slice.
+    pub(crate) fn views(&self, rows: usize) -> (Vec<u128>, Vec<Buffer>) {
+        let (mut views, mut buffers) = (Vec::with_capacity(rows), Vec::new());
+        for (rows, slice) in self.with_rows(rows) {
+            let Some(slice) = slice else {
+                views.resize(rows.end, 0);
+                continue;
+            };
+            let (part, part_buffers) = slice.views();
+            if part_buffers.is_empty() || buffers.is_empty() {
+                views.extend_from_slice(&part);
+            } else {
+                // The number of the buffer lies behind length and prefix; texts within their view have none.
+                let moved = (buffers.len() as u128) << 64;
+                views.extend(part.iter().map(|&view| if is_inline(view) { view } else { view + moved }));
+            }
+            buffers.extend(part_buffers);
+        }
+        (views, buffers)
+    }
+}
+
+/// Whether a text lies within its view.
+fn is_inline(view: u128) -> bool {
+    view as u32 as usize <= INLINE_BYTES_MAX
+}
+
 /// Views of texts that lie one after the other in `text`; tests that all are UTF-8.
 fn views_of_ends(kind: Kind, text: Vec<u8>, ends: &[usize]) -> (Vec<u128>, Vec<Buffer>) {
     let all = Texts::new(kind, &text);
@@ -267,7 +295,7 @@ fn shared(buffer: Buffer, long: bool) -> Vec<Buffer> {
 fn view_of_range(bytes: &[u8], start: usize, end: usize) -> u128 {
     let len = end - start;
     if len <= INLINE_BYTES_MAX && start + 16 <= bytes.len() {
-        let word = u128::from_le_bytes(crate::row::array(&bytes[start..]));
+        let word = u128::from_le_bytes(crate::bytes::array(&bytes[start..]));
         let text = word & ((1 << (len * 8)) - 1);
         return text << 32 | len as u128;
     }

@@ -1,8 +1,8 @@
 //! Finds the distinct values of a block, and gives up as soon as a dictionary cannot be the cheapest encoding.
 
 use crate::bloom::{hash_bytes, hash_word};
-use crate::encoding::encode::codes_bytes;
 use crate::encoding::kind::Lane;
+use crate::encoding::pieces::codes_bytes;
 
 /// Values looked at to decide whether a dictionary is worth trying.
 const SAMPLE_ROWS: usize = 512;

@@ -6,7 +6,7 @@
 //!   texts        one by one                                in 64-row words
 //! ```
 
-use crate::encoding::block::{Block, Body, unpacked};
+use crate::encoding::block::{Block, Body, Slices, unpacked};
 use crate::encoding::int_test::{IntRange, IntTest};
 use crate::encoding::kind::{Kind, Lane};
 use crate::encoding::packed::UNIT_ROWS;
@@ -175,6 +175,21 @@ impl Block {
                 packed.unpack(bytes, index, &mut values);
             }
             and_where(mask, start, &values[..rows], test);
+        }
+    }
+}
+
+impl Slices {
+    /// Deselects the rows of `mask` that do not satisfy the predicate; slices without a selected row are not looked at.
+    pub(crate) fn filter(&self, predicate: &Predicate, mask: &mut Mask) {
+        for (rows, slice) in self.with_rows(mask.len()) {
+            let words = rows.start / 64..rows.end.div_ceil(64);
+            if mask.words()[words.clone()].iter().all(|&word| word == 0) {
+                continue;
+            }
+            let mut part = Mask::from_words(mask.words()[words.clone()].to_vec(), rows.len());
+            slice.expect("slices with selected rows were loaded").filter(predicate, &mut part);
+            mask.words_mut()[words].copy_from_slice(part.words());
         }
     }
 }

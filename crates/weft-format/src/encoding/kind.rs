@@ -164,7 +164,7 @@ macro_rules! word {
             }
             #[inline]
             fn read(bytes: &[u8], index: usize) -> Self {
-                <$word>::from_le_bytes(crate::row::array(&bytes[index * size_of::<$word>()..]))
+                <$word>::from_le_bytes(crate::bytes::array(&bytes[index * size_of::<$word>()..]))
             }
         }
     };

@@ -174,7 +174,7 @@ fn unpack<const WIDTH: usize>(letters: &[u8; LETTERS_MAX], packed: &[u8], range:
         // The mask keeps an index below 2^WIDTH, at most the length of the table.
         std::array::from_fn(|place| letters[(word >> (place * WIDTH)) as usize & ((1 << WIDTH) - 1)])
     };
-    let word_at = |at: usize| u64::from_le_bytes(crate::row::array(&packed[at / EIGHT * WIDTH..]));
+    let word_at = |at: usize| u64::from_le_bytes(crate::bytes::array(&packed[at / EIGHT * WIDTH..]));
     // Eight letters start at a whole byte.
     let (first, last) = (range.start.next_multiple_of(EIGHT).min(range.end), range.end / EIGHT * EIGHT);
     if range.start < first {
@@ -188,7 +188,7 @@ fn unpack<const WIDTH: usize>(letters: &[u8; LETTERS_MAX], packed: &[u8], range:
         // Up to the end of the last word: what is cut off panics, it does not read as zeros.
         let words = packed[at / EIGHT * WIDTH..(last / EIGHT - 1) * WIDTH + EIGHT].windows(EIGHT).step_by(WIDTH);
         for (eight, word) in out[start..].as_chunks_mut::<EIGHT>().0.iter_mut().zip(words) {
-            *eight = eight_of(u64::from_le_bytes(crate::row::array(word)));
+            *eight = eight_of(u64::from_le_bytes(crate::bytes::array(word)));
         }
         at = last;
     }

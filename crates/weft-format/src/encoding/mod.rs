@@ -13,11 +13,13 @@ mod dictionary;
 mod encode;
 mod encode_text;
 mod filter;
+mod finish;
 mod int_test;
 mod kind;
 pub(crate) mod layout;
 pub(crate) mod letters;
 mod packed;
+mod pieces;
 pub(crate) mod slices;
 pub(crate) mod symbols;
 #[cfg(test)]

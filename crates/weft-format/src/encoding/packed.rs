@@ -108,7 +108,7 @@ impl Packed {
             if usize::from(width) > T::T {
                 return Err(Error::corrupt(format!("unit {index} claims {width} bits per value")));
             }
-            let reference = u64::from_le_bytes(crate::row::array(&bytes[index * 8..]));
+            let reference = u64::from_le_bytes(crate::bytes::array(&bytes[index * 8..]));
             units.push(Unit { reference, width, offset: at as u32 });
             at += unit_bytes(width.into());
         }

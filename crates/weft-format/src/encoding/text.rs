@@ -7,8 +7,8 @@
 //!
 //! Plain offsets would cost about 14 bits a text, this costs 3 to 5, and reading one adds at most 31 lengths.
 
+use crate::bytes::array;
 use crate::error::{Error, Result};
-use crate::row::array;
 
 /// Texts that share one stored start.
 pub const TEXT_GROUP_ROWS: usize = 32;

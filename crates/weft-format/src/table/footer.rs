@@ -1,12 +1,12 @@
 //! The footer: keys, filters, and for every column its type, symbol table, and blocks with their statistics.
 
 use crate::bloom::BloomFilter;
+use crate::bytes::array;
 use crate::encoding::layout::SLICE_ROWS_MIN;
 use crate::encoding::{BLOCK_ROWS, Kind};
 use crate::error::{Error, Result};
 use crate::ids::Timestamp;
 use crate::interval::Interval;
-use crate::row::array;
 use crate::stats::ColumnStats;
 use crate::table::header::Header;
 use crate::table::layout::{

@@ -1,9 +1,9 @@
 //! Header and trailer: what a file is, and where its footer lies.
 
+use crate::bytes::array;
 use crate::encoding::BLOCK_ROWS;
 use crate::error::{Code, Error, Result};
 use crate::ids::{FileId, TableId};
-use crate::row::array;
 use crate::table::layout::{
     END_MAGIC, FORMAT_VERSION, FORMAT_VERSION_MIN, HEADER_BYTES, INDEX_ROWS, MAGIC, TRAILER_BYTES,
 };

@@ -324,9 +324,9 @@ fn a_file_without_slices_is_still_read() {
     let schema = schema(&TYPES, &[3]);
     let rows = rows(&schema, BLOCK_ROWS + 100, &mut random);
     let image = build(&schema, &rows, &ColumnTableOptions::default());
-    let mut header = header::Header::parse(&crate::row::array(&image.bytes)).unwrap();
+    let mut header = header::Header::parse(&crate::bytes::array(&image.bytes)).unwrap();
     let end = image.bytes.len() - layout::TRAILER_BYTES;
-    let start = u64::from_le_bytes(crate::row::array(&image.bytes[end..])) as usize;
+    let start = u64::from_le_bytes(crate::bytes::array(&image.bytes[end..])) as usize;
     let footer = footer::Footer::parse(&image.bytes[start..end], &header, &TYPES).unwrap();
     assert!(footer.columns.iter().flat_map(|column| &column.blocks).all(|block| block.slices.len() == 1));
     header.version = 1;
@@ -485,7 +485,7 @@ fn a_footer_that_passes_its_checksum_is_still_tested() {
     let good = build(&schema, &rows, &ColumnTableOptions::default()).bytes;
     let expected = read_all(&good, &schema).unwrap();
     let end = good.len() - layout::TRAILER_BYTES;
-    let start = u64::from_le_bytes(crate::row::array(&good[end..])) as usize;
+    let start = u64::from_le_bytes(crate::bytes::array(&good[end..])) as usize;
     for _ in 0..5000 {
         let mut bad = good.clone();
         let at = start + random.below((end - start) as u64) as usize;

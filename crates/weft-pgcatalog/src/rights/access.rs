@@ -250,7 +250,7 @@ impl Access {
     pub fn owner(&self, target: Target) -> u32 {
         match self.entries.get(&target) {
             Some(entry) => entry.owner,
-            None if target == Target::Schema(crate::snapshot::PUBLIC) => DATABASE_OWNER,
+            None if target == Target::Schema(crate::schemas::PUBLIC) => DATABASE_OWNER,
             None => OWNER,
         }
     }
@@ -271,13 +271,13 @@ impl Access {
             return Some(acl);
         }
         match target {
-            Target::Schema(crate::snapshot::PUBLIC) => {
+            Target::Schema(crate::schemas::PUBLIC) => {
                 let owner = self.owner(target);
                 let mut acl = Acl::default();
                 Acl::of(owner, Kind::Schema.all(), Rights::USAGE).0.into_iter().rev().for_each(|item| acl.grant(item));
                 Some(acl)
             }
-            Target::Schema(crate::snapshot::PG_CATALOG | crate::snapshot::INFORMATION_SCHEMA) => {
+            Target::Schema(crate::schemas::PG_CATALOG | crate::schemas::INFORMATION_SCHEMA) => {
                 let mut acl = Acl::default();
                 Acl::of(OWNER, Kind::Schema.all(), Rights::USAGE).0.into_iter().rev().for_each(|item| acl.grant(item));
                 Some(acl)
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn the_schema_public_lets_everybody_look_and_nobody_make() {
         let access = Access { roles: vec![role(1, "a", &[])], ..Access::default() };
-        let public = Target::Schema(crate::snapshot::PUBLIC);
+        let public = Target::Schema(crate::schemas::PUBLIC);
         assert_eq!(access.rights(1, public, Kind::Schema), Rights::USAGE);
         assert_eq!(access.rights(1, Target::Database, Kind::Database), Rights::TEMPORARY.and(Rights::CONNECT));
         assert!(access.owns(OWNER, public));

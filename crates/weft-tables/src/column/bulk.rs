@@ -22,8 +22,8 @@ use weft_format::{BLOCK_ROWS, Code, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::step::{Step, reached};
 use weft_kernel::table::Attachment;
 
+use super::file_writer::FileWriter;
 use super::key_probe::KeyProbe;
-use super::output::FileWriter;
 use super::part::Part;
 use super::store::{Shape, Store};
 

@@ -27,6 +27,8 @@ mod chunk;
 mod claim;
 mod columns;
 mod convert;
+mod encode_runs;
+mod file_writer;
 mod given_up;
 mod job_steps;
 mod key_probe;
@@ -52,6 +54,7 @@ mod status;
 mod store;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod version_key;
 mod write;
 

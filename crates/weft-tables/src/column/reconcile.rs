@@ -26,9 +26,8 @@
 //! Crash: redo makes blind writes blind writes again, and they wait anew.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_env::sync::{Mutex, MutexGuard};
+use weft_env::sync::MutexGuard;
 use weft_format::bloom::hash_bytes;
 use weft_format::{Result, Timestamp, Value};
 use weft_kernel::step::{Step, reached};
@@ -42,38 +41,6 @@ use super::version_key::VersionKey;
 
 /// So many marks are set under the mark lock at once.
 const MARKS_AT_ONCE: usize = 512;
-
-/// Blind writes of which column tables may have what they replace, unmarked.
-#[derive(Default)]
-pub(crate) struct Unseen {
-    keys: Mutex<Vec<VersionKey>>,
-    count: AtomicUsize,
-    reconciling: Mutex<()>,
-}
-
-impl Unseen {
-    fn add(&self, key: VersionKey) {
-        self.keys.lock().push(key);
-        self.count.fetch_add(1, Ordering::Release);
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
-    }
-
-    /// What is there now, by key, older writes of a key first.
-    fn sorted(&self) -> Vec<VersionKey> {
-        let mut keys = self.keys.lock().clone();
-        keys.sort_unstable_by(|a, b| a.key().cmp(b.key()).then(a.insert_ts().cmp(&b.insert_ts())));
-        keys
-    }
-
-    /// Forgets the first ones that came.
-    fn forget(&self, count: usize) {
-        self.keys.lock().drain(..count);
-        self.count.fetch_sub(count, Ordering::Release);
-    }
-}
 
 /// A row that a blind write has replaced.
 struct Replaced<'a> {

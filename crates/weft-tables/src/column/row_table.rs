@@ -290,7 +290,7 @@ impl RowTable {
         let is_whole = |chunk: &Arc<Chunk>| chunk.runs.get().last().is_some_and(|run| run.len == chunk.capacity());
         let chunks = self.chunks();
         for chunk in chunks.iter().rev().take_while(|chunk| !is_whole(chunk)) {
-            let (taken, freed) = chunk.runs.extend(chunk, schema, codec)?;
+            let (taken, freed) = chunk.encode_runs(schema, codec)?;
             self.charge_cached(taken);
             self.cached_bytes.fetch_sub(freed, Ordering::Relaxed);
             self.budget.release(freed);

@@ -40,14 +40,14 @@ use weft_kernel::table::RecoveredTable;
 
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
+use super::file_writer::FileWriter;
 use super::given_up::GivenUp;
 use super::layout::Layout;
 use super::options::{Incremental, Options};
-use super::output::FileWriter;
 use super::part::Part;
 use super::payload::PartSet;
-use super::reconcile::Unseen;
 use super::row_table::RowTable;
+use super::unseen::Unseen;
 
 /// The table's newest definition, and what follows from it: what is written has its columns (schema 1).
 pub(crate) struct Shape {

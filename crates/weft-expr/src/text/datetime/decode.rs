@@ -15,7 +15,7 @@ use super::tokens::{Field, Shape, fields};
 use super::words::{Label, Word, word};
 use crate::days::{DAY_SECONDS, date_parts, days_in_month, days_of};
 use crate::style::{DateOrder, Local};
-use crate::text::{shorten, type_name};
+use crate::text::messages::{date_out_of_range, shorten, type_name};
 use crate::zone::{Abbreviation, Meaning, Zone};
 
 /// Parts of a date, as bits of a mask.
@@ -79,7 +79,7 @@ fn error(wrong: &Wrong, text: &str, data_type: DataType) -> Error {
     match wrong {
         Wrong::Form => Error::new(Code::InvalidDatetime, format!("invalid input syntax for type {name}: \"{shown}\""))
             .hint("write YYYY-MM-DD, or YYYY-MM-DD HH:MM:SS with an offset like +01:00"),
-        Wrong::Field => super::out_of_range(text),
+        Wrong::Field => date_out_of_range(text),
         Wrong::MonthOrDay => {
             Error::new(Code::DatetimeOverflow, format!("date/time field value out of range: \"{shown}\""))
                 .hint("Perhaps you need a different \"datestyle\" setting.")

@@ -18,7 +18,7 @@ pub(crate) use print::{write_date, write_time, write_timestamp, write_timestampt
 use weft_format::interval::DAY_MICROS;
 use weft_format::{Code, DataType, Error, Result};
 
-use super::{shorten, type_name};
+use super::messages::{date_out_of_range, shorten, type_name};
 use crate::days::{days_in_month, days_of};
 use crate::style::Local;
 use decode::decode;
@@ -79,11 +79,6 @@ pub fn reads_present(text: &str) -> bool {
     let is_present =
         |word: &str| ["now", "today", "tomorrow", "yesterday"].iter().any(|present| word.eq_ignore_ascii_case(present));
     text.split(|c: char| !c.is_ascii_alphabetic()).any(is_present)
-}
-
-fn out_of_range(text: &str) -> Error {
-    Error::new(Code::DatetimeOverflow, format!("date/time field value out of range: \"{}\"", shorten(text)))
-        .hint("dates lie in the years 0001 to 9999")
 }
 
 /// Reads a time of day: microseconds. A date before it and a zone behind it are read and dropped, as in PostgreSQL.
@@ -150,7 +145,7 @@ impl<'a> Reader<'a> {
     }
 
     fn out_of_range(&self) -> Error {
-        out_of_range(self.text)
+        date_out_of_range(self.text)
     }
 
     /// The whole text as ISO 8601: days, microseconds of the day, seconds east of UTC if it says so. None: another

@@ -8,6 +8,7 @@
 //!   bucket 5: baseline of 50 MiB, G − T = 48                   ─▶ move: a border more (formula 4)
 //! ```
 //!
+//! * `choice`       all of it, in order
 //! * `view`         what the picker looks at: tables in their layers and buckets
 //! * `moves`        what an edit alone can do: layers, borders, tables without a living row
 //! * `incremental`  collecting incremental tables into buckets
@@ -25,6 +26,7 @@
 //! Source: SynchroStore section 3.2, formulas 1 to 4; merges within a layer, moves and joins are ours.
 
 mod bucket;
+mod choice;
 mod incremental;
 mod moves;
 mod runs;
@@ -32,4 +34,5 @@ mod runs;
 mod tests;
 mod view;
 
-pub(crate) use view::{Pick, Shape, Standing, Work, pick};
+pub(crate) use choice::pick;
+pub(crate) use view::{Pick, Shape, Standing, Work};

@@ -5,7 +5,6 @@ use weft_kernel::table::JobKind;
 use super::super::borders::{Borders, Key};
 use super::super::options::Options;
 use super::super::payload::Layer;
-use super::{bucket, incremental, moves};
 
 /// The most tables that one job merges, besides baseline tables (which are read one after the other).
 pub(super) const TABLES_MAX: usize = 48;
@@ -97,7 +96,8 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(shapes: &'a [Shape<'a>], borders: &'a Borders, options: &'a Options) -> View<'a> {
+    /// Sorts the tables, which come by lowest key, into layers and buckets.
+    pub(super) fn new(shapes: &'a [Shape<'a>], borders: &'a Borders, options: &'a Options) -> View<'a> {
         let mut buckets = vec![Bucket::default(); borders.bucket_count()];
         let mut incremental = Vec::new();
         let (keys, mut next) = (borders.keys(), 0);
@@ -159,17 +159,4 @@ impl<'a> View<'a> {
         inputs.iter().for_each(|&at| self.taken[at] = true);
         Pick { kind, inputs, work: Work::Merge(layer), reason }
     }
-}
-
-/// The jobs that could run now, none of which needs what another has; shapes come by lowest key.
-pub(crate) fn pick(shapes: &[Shape<'_>], borders: &Borders, options: &Options) -> Vec<Pick> {
-    let mut view = View::new(shapes, borders, options);
-    let mut picks = Vec::new();
-    let is_due = incremental::is_due(&view);
-    picks.extend(moves::pick(&mut view, is_due));
-    if is_due {
-        incremental::pick(&mut view, &mut picks);
-    }
-    bucket::pick(&mut view, &mut picks);
-    picks
 }
