@@ -1,16 +1,19 @@
-//! PostgreSQL's dialect, but for what makes the parser read an argument of a function twice.
+//! PostgreSQL's dialect, but for what makes the parser read an argument of a function twice, and with what it lacks.
 //!
 //! ```text
 //!   abs(abs(1))    is abs(1) the name of an argument, as in json_object('a': 1)? no: read it again, and so 2^2 times
+//!   x BETWEEN SYMMETRIC a AND b    x BETWEEN a AND b OR x BETWEEN b AND a, as PostgreSQL reads it
 //! ```
 //!
 //! Names of arguments are plain ones (`make_interval(days => 1)`), which takes one step to see.
 
 use std::any::TypeId;
 
+use sqlparser::ast::{BinaryOperator, Expr};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +67,19 @@ impl Dialect for WeftDialect {
         BASE.prec_value(precedence)
     }
 
+    fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        let is = |place: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword);
+        let negated = is(0, Keyword::NOT);
+        let between = usize::from(negated);
+        let is_symmetric = is(between + 1, Keyword::SYMMETRIC);
+        if !is(between, Keyword::BETWEEN) || !is_symmetric && !is(between + 1, Keyword::ASYMMETRIC) {
+            return None;
+        }
+        (0..between + 2).for_each(|_| drop(parser.next_token()));
+        let ordered = parser.parse_between(expr.clone(), negated);
+        Some(if is_symmetric { ordered.map(either_way) } else { ordered })
+    }
+
     as_postgresql!(
         allow_extract_custom,
         allow_extract_single_quotes,
@@ -97,9 +113,31 @@ impl Dialect for WeftDialect {
     );
 }
 
+/// BETWEEN, whichever of its ends is the lower one.
+fn either_way(between: Expr) -> Expr {
+    let Expr::Between { expr, negated, low, high } = between else { return between };
+    let turned = Expr::Between { expr: expr.clone(), negated, low: high.clone(), high: low.clone() };
+    let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+    let ordered = Expr::Between { expr, negated, low, high };
+    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(ordered), op, right: Box::new(turned) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_of_between_may_be_given_either_way() {
+        for (sql, read) in [
+            ("a BETWEEN SYMMETRIC 3 AND 1 AND b", "(a BETWEEN 3 AND 1 OR a BETWEEN 1 AND 3) AND b"),
+            ("NOT a NOT BETWEEN SYMMETRIC b AND 1", "NOT (a NOT BETWEEN b AND 1 AND a NOT BETWEEN 1 AND b)"),
+            ("a + 1 BETWEEN ASYMMETRIC 3 AND 1", "a + 1 BETWEEN 3 AND 1"),
+        ] {
+            let parsed = Parser::parse_sql(&WeftDialect, &format!("SELECT {sql}")).unwrap();
+            assert_eq!(parsed[0].to_string(), format!("SELECT {read}"));
+        }
+        assert!(Parser::parse_sql(&WeftDialect, "SELECT a BETWEEN SYMMETRIC 3").is_err());
+    }
 
     #[test]
     fn calls_are_read_once_however_deep_they_nest() {

@@ -92,10 +92,6 @@ fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
 
 fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
-    // It would be a function's name.
-    if let Some(error) = tokens::symmetric(source, statement) {
-        return Err(error);
-    }
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);
     }

@@ -39,23 +39,6 @@ pub(super) fn own_statement(tokens: &[TokenWithSpan]) -> Option<Parsed> {
     }
 }
 
-/// That a statement has BETWEEN SYMMETRIC.
-pub(super) fn symmetric(source: &str, tokens: &[TokenWithSpan]) -> Option<Error> {
-    let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).peekable();
-    while let Some(token) = words.next() {
-        let is_between = matches!(&token.token, Token::Word(word) if word.keyword == Keyword::BETWEEN);
-        let is_it = |next: &&TokenWithSpan| {
-            matches!(&next.token, Token::Word(word)
-                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("symmetric"))
-        };
-        if is_between && words.peek().is_some_and(is_it) {
-            let error = Error::new(Code::FeatureNotSupported, "BETWEEN SYMMETRIC is not supported");
-            return Some(place(error.hint("write x BETWEEN a AND b OR x BETWEEN b AND a"), source, token.span));
-        }
-    }
-    None
-}
-
 /// That a statement which does not parse has a clause that the SQL parser does not know, and PostgreSQL does.
 pub(super) fn unknown_clause(source: &str, tokens: &[TokenWithSpan]) -> Option<Error> {
     let words: Vec<&TokenWithSpan> = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
