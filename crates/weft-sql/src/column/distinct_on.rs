@@ -18,7 +18,7 @@ use sqlparser::ast::{
 use weft_format::{Code, Error, Result};
 
 use super::names::{MARKER, column_name, folded};
-use super::rewrite::{parsed, put};
+use super::template::{parsed, put};
 use super::typed_values::{cast, is_integer};
 
 /// Writes out DISTINCT ON of a query's SELECT.

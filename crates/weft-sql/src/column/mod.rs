@@ -63,6 +63,7 @@ mod slots;
 mod stop;
 mod stream;
 mod subqueries;
+mod template;
 mod templates;
 mod typed_values;
 mod types;

@@ -26,15 +26,14 @@ use sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo,
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
     GroupByExpr, Ident, Interval, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier,
-    Statement, TableFactor, TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    TimezoneInfo, UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
 };
-use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, Error, Result};
 
 use super::names::{MARKER, column_name, folded};
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
+use super::template::{parsed, put};
 use super::{distinct_on, row_values, typed_values};
-use crate::parse::WeftDialect;
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -78,7 +77,9 @@ impl VisitorMut for Rewriter {
                 type_integer(expr);
             }
         }
-        match grouped(select) {
+        let members =
+            select.selection.as_mut().map_or(Ok(()), |condition| row_values::as_members(condition, &mut self.wrapped));
+        match members.and_then(|()| grouped(select)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -651,41 +652,6 @@ fn double(text: &str) -> Expr {
         data_type: SqlType::Double(ExactNumberInfo::None),
         array: false,
         format: None,
-    }
-}
-
-pub(super) fn parsed(sql: &str) -> Result<Query> {
-    let parsed = Parser::parse_sql(&WeftDialect, sql);
-    match parsed.map(|statements| statements.into_iter().next()) {
-        Ok(Some(Statement::Query(query))) => Ok(*query),
-        Ok(_) => Err(Error::internal(format!("a rewritten query is no query: {sql}"))),
-        Err(error) => Err(Error::internal(format!("a rewritten query does not parse: {error}: {sql}"))),
-    }
-}
-
-/// Puts `inner` where the derived table `name` stands.
-pub(super) fn put(query: &mut Query, name: &str, inner: Query) -> Result<()> {
-    struct Place<'a> {
-        name: &'a str,
-        inner: Option<Query>,
-    }
-    impl VisitorMut for Place<'_> {
-        type Break = ();
-        fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-            if let TableFactor::Derived { subquery, alias: Some(alias), .. } = factor
-                && alias.name.value == self.name
-                && let Some(inner) = self.inner.take()
-            {
-                **subquery = inner;
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut place = Place { name, inner: Some(inner) };
-    match VisitMut::visit(query, &mut place) {
-        ControlFlow::Break(()) => Ok(()),
-        ControlFlow::Continue(()) => Err(Error::internal("a rewritten query lost its subquery")),
     }
 }
 

@@ -4,13 +4,23 @@
 //!   (a, b) = (c, d)            a = c AND b = d
 //!   (a, b) < (c, d)            a < c OR a = c AND b < d
 //!   (a, b) IN ((1, 2), (3, 4)) a = 1 AND b = 2 OR a = 3 AND b = 4
-//!   (a, b) IN (SELECT ...)     0A000
+//!   (a, b) IN (SELECT ...)     EXISTS (SELECT 1 FROM (SELECT ...) AS m (c0, c1) WHERE a = c0 AND b = c1)
+//!   (a, b) NOT IN (SELECT ...) NOT EXISTS (... WHERE (a = c0 AND b = c1) IS NOT FALSE)
 //! ```
 //!
 //! The query engine compares rows as records, in which NULL is a value like others; in SQL it is unknown.
+//!
+//! 1. Membership in a subquery is written so where it is a condition of WHERE, joined to the others by AND: there only
+//!    rows count for which it is true. Elsewhere it may be unknown, and is refused.
 
-use sqlparser::ast::{BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
+    UnaryOperator,
+};
 use weft_format::{Code, Error, Result};
+
+use super::names::MARKER;
+use super::template::{parsed, put};
 
 /// The comparison of rows that an expression is, written out; none when it is none.
 pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
@@ -47,6 +57,68 @@ pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
         }
         _ => None,
     })
+}
+
+/// Invariant 1, of the conditions of a WHERE; `made` numbers the names.
+pub(super) fn as_members(condition: &mut Expr, made: &mut usize) -> Result<()> {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            as_members(left, made)?;
+            as_members(right, made)
+        }
+        Expr::Nested(inner) => as_members(inner, made),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
+            if let Expr::InSubquery { expr, subquery, negated } = bare(expr)
+                && let Some(row) = row_of(expr)
+            {
+                *condition = exists(&row, (**subquery).clone(), !negated, made)?;
+            }
+            Ok(())
+        }
+        Expr::InSubquery { expr, subquery, negated } => {
+            if let Some(row) = row_of(expr) {
+                *condition = exists(&row, (**subquery).clone(), *negated, made)?;
+            }
+            Ok(())
+        }
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => {
+            if let (Some(row), Expr::Subquery(subquery)) = (row_of(left), &**right) {
+                *condition = exists(&row, (**subquery).clone(), false, made)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bare(mut expr: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+fn exists(row: &[Expr], subquery: Query, negated: bool, made: &mut usize) -> Result<Expr> {
+    *made += 1;
+    if let SetExpr::Select(select) = &*subquery.body {
+        let is_column =
+            |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+        if select.projection.iter().all(is_column) && select.projection.len() != row.len() {
+            return Err(unequal());
+        }
+    }
+    let name = format!("{MARKER}member{made}");
+    let columns: Vec<Ident> = (0..row.len()).map(|place| Ident::with_quote('"', format!("{name}c{place}"))).collect();
+    let named: Vec<String> = columns.iter().map(Ident::to_string).collect();
+    let mut query = parsed(&format!("SELECT 1 FROM (SELECT 1) AS \"{name}\" ({})", named.join(", ")))?;
+    put(&mut query, &name, subquery)?;
+    let columns: Vec<Expr> = columns.into_iter().map(Expr::Identifier).collect();
+    let same = compared(row, &BinaryOperator::Eq, &columns)?;
+    let wanted = if negated { Expr::IsNotFalse(Box::new(same)) } else { same };
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.selection = Some(wanted);
+    }
+    Ok(Expr::Exists { subquery: Box::new(query), negated })
 }
 
 fn refused() -> Error {
@@ -110,7 +182,7 @@ fn distinct(left: &[Expr], right: &[Expr]) -> Result<Expr> {
 }
 
 fn negated(expr: Expr) -> Expr {
-    nested(Expr::UnaryOp { op: sqlparser::ast::UnaryOperator::Not, expr: Box::new(expr) })
+    nested(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) })
 }
 
 fn joined(parts: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {

@@ -68,7 +68,10 @@ impl Dialect for WeftDialect {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
-        let is = |place: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword);
+        let is = |place: usize, keyword: Keyword| {
+            let token = &parser.peek_nth_token_ref(place).token;
+            matches!(token, Token::Word(word) if word.keyword == keyword)
+        };
         let negated = is(0, Keyword::NOT);
         let between = usize::from(negated);
         let is_symmetric = is(between + 1, Keyword::SYMMETRIC);
