@@ -12,13 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use weft_contract::JobKind;
 use weft_env::OpenMode;
 use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Error, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::method::TableContext;
 use weft_kernel::sched::Pacer;
-use weft_kernel::table::JobKind;
 
 use super::job_steps::{JobStep, job_reached};
 use super::part::Part;
