@@ -11,8 +11,8 @@
 //!   manifest/   which files make which table up to which cut · cache/ blocks, bounded in bytes · lock/ keys and
 //!               tables, deadlocks found · timeline: timestamps in log order · admission, options
 //!   log/        records, blocks, segments, group commit: the truth · sched/ which job has the best price, and when
-//!   table/      the contract of a table: what it is asked, what it tells; uses nothing of the kernel
-//!               beside it words and switches that all floors share: fault, step, cancel, budget, poison, files
+//!   words and switches that all floors share: fault, step, cancel, budget, poison, files
+//!   table       weft-contract for those above: what a table is asked, what it tells
 //! ```
 //!
 //! Each floor uses only floors below it, and the modules of one floor do not use each other; no two files import each

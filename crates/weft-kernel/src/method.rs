@@ -11,11 +11,11 @@ mod unavailable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_contract::{RecoveredTable, Table, TableDef, TakenOut};
 use weft_env::{Env, File};
 use weft_format::{Code, Error, FileId, Result};
 
 use crate::services::Services;
-use crate::table::{RecoveredTable, Table, TableDef, TakenOut};
 
 pub(crate) use unavailable::{Unavailable, told_at_commit};
 

@@ -9,9 +9,9 @@ use std::time::Instant;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
-use weft_kernel::table::ScanRequest;
 use weft_kernel::{Durability, Engine, EngineOptions, NewTable, TableRef};
 
 const ROWS: i64 = 1_000_000;
@@ -142,9 +142,7 @@ fn main() {
     engine.freeze().expect("freezes");
     let start = Instant::now();
     let mut converted = 0;
-    while let Some(offer) =
-        table.table.jobs().into_iter().find(|offer| offer.kind == weft_kernel::table::JobKind::Convert)
-    {
+    while let Some(offer) = table.table.jobs().into_iter().find(|offer| offer.kind == weft_contract::JobKind::Convert) {
         table.table.run(&offer).expect("converts");
         converted += 1;
     }

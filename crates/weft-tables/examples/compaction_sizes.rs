@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
+use weft_contract::{JobKind, ScanRequest};
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, ValueRef};
-use weft_kernel::table::{JobKind, ScanRequest};
 use weft_kernel::{Durability, Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 /// Sizes a sixteenth of the defaults, so that some tens of megabytes have many buckets.

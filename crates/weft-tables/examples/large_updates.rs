@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringViewArray};
+use weft_contract::{LOCATION, Location, ScanRequest};
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
-use weft_kernel::table::{LOCATION, Location, ScanRequest};
 use weft_kernel::{Engine, EngineOptions, LockMode, NewTable, TableRef, Transaction};
 
 /// Single updates that are timed.

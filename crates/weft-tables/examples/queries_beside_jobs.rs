@@ -11,9 +11,9 @@ use std::time::Instant;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, StringViewArray};
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, ValueRef};
-use weft_kernel::table::ScanRequest;
 use weft_kernel::{Durability, Engine, EngineOptions, NewTable};
 
 const ROWS: i64 = 300_000;
@@ -61,7 +61,7 @@ fn sum(engine: &Arc<Engine>, tell: bool) -> i64 {
     };
     let output = table.scan(request).expect("scans");
     std::thread::scope(|scope| {
-        let start = |mut partition: Box<dyn weft_kernel::table::Partition>| {
+        let start = |mut partition: Box<dyn weft_contract::Partition>| {
             scope.spawn(move || {
                 let mut sum = 0;
                 while let Some(batch) = partition.next().expect("scans") {

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weft_contract::JobKind;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
 use weft_env::{Env, JoinHandle};
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::step::{Step, on_step};
-use weft_kernel::table::JobKind;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
 use weft_tables::column_method;
 use weft_tables::testing::{layers, scan_rows, transfers};

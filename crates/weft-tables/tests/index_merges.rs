@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use weft_contract::JobKind;
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::index::NewIndex;
 use weft_kernel::step::{Moment, on_moment};
-use weft_kernel::table::JobKind;
 use weft_kernel::{ColumnSet, Engine, EngineOptions, LockMode, NewTable, TableRef, Transaction};
 use weft_tables::column_method;
 

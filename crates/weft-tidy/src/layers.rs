@@ -1,8 +1,8 @@
 //! Imports point down only.
 //!
 //! ```text
-//!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-expr ─▶ weft-format ─▶ weft-env
-//!      └──────▶ weft-bench ─────┘
+//!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-contract
+//!      └──────▶ weft-bench ─────┘                     weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
 //!   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
@@ -15,6 +15,7 @@ pub const CRATES: &[&str] = &[
     "weft-format",
     "weft-expr",
     "weft-pgcatalog",
+    "weft-contract",
     "weft-kernel",
     "weft-tables",
     "weft-sim",
@@ -33,11 +34,11 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 /// Floors of the kernel from the lowest to the highest. A module uses modules of lower floors only, none of its own
 /// floor; `use` and paths count, re-exports followed ([`imports`]).
 ///
-/// The contract of a table stands at the bottom and uses nothing of the kernel, so that it can be a crate of its own.
-/// What is derived from a table (`index`) needs its definition, its rows and nothing of the catalog; the catalog knows
+/// The contract of a table is a crate of its own below (weft-contract); `table` hands it on and uses nothing here. What
+/// is derived from a table (`index`) needs its definition, its rows and nothing of the catalog; the catalog knows
 /// the tables and indexes that there are.
 pub const KERNEL: &[&[&str]] = &[
-    // The contract of a table; words that all share; counters and switches.
+    // Words that all share; counters and switches.
     &["table", "fault", "step", "cancel", "budget", "poison", "files"],
     &["account", "sleeper", "read_again", "log", "sched"],
     &["admission", "cache", "lock", "timeline", "manifest", "options"],

@@ -17,6 +17,7 @@ mod predicates;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_contract::{Deferrable, FkAction, ForeignKey, TableDef};
 use weft_expr::Expr;
 #[cfg(doc)]
 use weft_format::Code;
@@ -28,7 +29,6 @@ pub(crate) use self::objects::{decode_object, encode_object};
 use self::predicates::{put_predicates, read_predicates};
 use super::objects::Object;
 use crate::log::SequenceValue;
-use crate::table::{Deferrable, FkAction, ForeignKey, TableDef};
 
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;

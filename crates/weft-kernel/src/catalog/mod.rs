@@ -30,11 +30,11 @@ mod sequence;
 mod versions;
 
 pub use crate::log::SequenceValue;
-pub use crate::table::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use codec::{decode_def, encode_def};
 pub use objects::{Object, ObjectKind};
 pub use relation::TableRef;
 pub use sequence::SequenceOptions;
+pub use weft_contract::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 
 pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};
 pub(crate) use sequence::Sequence;

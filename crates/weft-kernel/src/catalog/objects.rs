@@ -20,7 +20,7 @@ use std::sync::Arc;
 use weft_env::sync::RwLock;
 use weft_format::Timestamp;
 
-use crate::table::SchemaId;
+use weft_contract::SchemaId;
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use weft_contract::{Table, TableDef};
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -11,7 +12,6 @@ use weft_format::{Result, TableId, Timestamp, Value};
 use crate::fault::{Fault, active};
 use crate::index::{Feeder, Index, Indexed};
 use crate::lock::ColumnSet;
-use crate::table::{Table, TableDef};
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
 #[derive(Clone)]
@@ -138,7 +138,7 @@ impl TableRef {
         columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
     }
 
-    /// Reads some columns of a row visible at a timestamp; see [`Write::read`](crate::table::Write::read).
+    /// Reads some columns of a row visible at a timestamp; see [`Write::read`](weft_contract::Write::read).
     pub fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
         self.table.read(&self.codec, key, read_ts, columns, values)
     }

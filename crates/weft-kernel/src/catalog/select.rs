@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::DataType as ArrowType;
+use weft_contract::{ExprTest, LOCATION, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
 
 use super::relation::TableRef;
 use crate::index::{Direction, Index, IndexPart};
-use crate::table::{ExprTest, LOCATION, Partition, ScanMetrics, ScanOutput, ScanRequest, scan_schema};
 
 /// The most candidates that are read one by one, whatever the table's size.
 const CANDIDATES_MAX: u64 = 2000;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use weft_contract::{SchemaId, Table, TableDef};
 use weft_env::sync::RwLock;
 use weft_format::{TableId, Timestamp};
 
@@ -13,7 +14,6 @@ use super::objects::{Object, Objects};
 use super::relation::TableRef;
 use super::sequence::Sequences;
 use crate::fault::{Fault, active};
-use crate::table::{SchemaId, Table, TableDef};
 
 /// One definition of a table, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]

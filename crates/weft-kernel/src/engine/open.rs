@@ -165,7 +165,7 @@ fn redo(
     methods: &Methods,
     services: &Arc<Services>,
     catalog: &Catalog,
-    tables: BTreeMap<TableId, crate::table::RecoveredTable>,
+    tables: BTreeMap<TableId, weft_contract::RecoveredTable>,
 ) -> Result<Recovered> {
     let mut redo = Redo {
         env,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use weft_contract::{Change, RecoveredTable, Table};
 use weft_env::Env;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
@@ -19,7 +20,6 @@ use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::method::{Methods, TableContext, Unavailable, method};
 use crate::read_again::concerns_files;
 use crate::services::Services;
-use crate::table::{Change, RecoveredTable, Table};
 use crate::txn::LostFile;
 
 /// Recovery's state.

@@ -1,5 +1,6 @@
 //! The engine in numbers.
 
+use weft_contract::{Damage, JobKind};
 use weft_env::HandleCounters;
 use weft_format::{TableId, Timestamp};
 
@@ -8,7 +9,6 @@ use crate::admission::PoolStatus;
 use crate::cache::CacheCounters;
 use crate::log::LogCounters;
 use crate::sched::{Comparison, Forecast, JobTotal, Phi, PhiSet, SchedulerMode};
-use crate::table::{Damage, JobKind};
 use crate::txn::Core;
 
 /// What an engine is and did since it was opened.

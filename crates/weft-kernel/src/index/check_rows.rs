@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
+use weft_contract::Table;
 use weft_expr::text;
 use weft_format::{Result, Timestamp};
 
 use super::Index;
-use crate::table::Table;
 
 /// More findings of a kind than this are not told.
 const TOLD_MAX: usize = 10;

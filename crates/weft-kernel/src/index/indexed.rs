@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use weft_format::{KeyCodec, RowCodec, TableId};
 
-use crate::table::{Table, TableDef};
+use weft_contract::{Table, TableDef};
 
 /// The table of an index that is opened.
 pub(crate) struct Indexed {

@@ -14,6 +14,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use weft_contract::{JobKind, JobOffer, Price};
 use weft_format::bloom::hash_bytes;
 use weft_format::{FileId, Result, Timestamp};
 
@@ -30,7 +31,6 @@ use super::run_scan::{Direction, RunScan};
 use super::run_writer::RunWriter;
 use super::store::IndexStore;
 use crate::fault::{Fault, active};
-use crate::table::{JobKind, JobOffer, Price};
 
 /// Bytes of memory that one core writes as a run in a microsecond, about.
 const FLUSH_BYTES_PER_US: u64 = 100;

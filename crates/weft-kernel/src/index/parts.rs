@@ -14,6 +14,7 @@
 
 use std::sync::{Arc, Weak};
 
+use weft_contract::{Table, TableDef};
 use weft_expr::{EvalContext, Expr};
 use weft_format::{
     Code, DataType, Error, KeyCodec, Predicate, Result, RowCodec, Schema, Timestamp, Value, ValueRef, key,
@@ -21,10 +22,8 @@ use weft_format::{
 
 use super::indexed::Indexed;
 use super::options::Keep;
-use crate::catalog::TableDef;
 use crate::fault::{Fault, active};
 use crate::step::{Moment, passed};
-use crate::table::Table;
 
 /// One of the things that an index orders rows by.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,6 +25,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
+use weft_contract::{
+    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, NewTable, Newest, PartStatus,
+    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, TableDef, TableStatistics, TableWrites, VisitRow,
+    Write,
+};
 use weft_env::sync::RwLock;
 use weft_format::array::elements;
 use weft_format::{
@@ -40,11 +45,6 @@ use super::store::IndexStore;
 use super::{IndexStatistics, fold_payloads};
 use crate::fault::{Fault, active};
 use crate::method::TableContext;
-use crate::table::{
-    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, NewTable, Newest, PartStatus,
-    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, TableDef, TableStatistics, TableWrites, VisitRow,
-    Write,
-};
 
 /// Of a commit of more rows nobody counts the entries that it outdates: readers will.
 const STALE_ROWS_MAX: usize = 1000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_format::{Result, Schema, Timestamp};
 
-use crate::table::{ReadView, ScanRequest, Table};
+use weft_contract::{ReadView, ScanRequest, Table};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 4096;

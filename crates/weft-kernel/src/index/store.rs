@@ -27,6 +27,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use weft_contract::{Damage, RecoveredTable};
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, FileId, Result, Timestamp};
 
@@ -41,7 +42,6 @@ use super::run::Run;
 use super::run_scan::Direction;
 use super::run_writer::RunFiles;
 use crate::fault::{Fault, active};
-use crate::table::{Damage, RecoveredTable};
 
 /// An index's storage.
 pub struct IndexStore {

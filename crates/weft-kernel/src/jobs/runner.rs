@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_contract::{JobKind, JobOffer};
 use weft_env::sync::{Condvar, Mutex};
 use weft_env::{Env, catch_panic};
 use weft_format::{Code, Error, Result, TableId};
@@ -16,7 +17,6 @@ use crate::sched::{
     Running, SchedulerMode, Situation, Trouble, cost_us, decide, pick, take_seat,
 };
 use crate::services::Services;
-use crate::table::{JobKind, JobOffer};
 
 /// The slices that jobs ask for; the system's own are a few milliseconds.
 const JOB_SLICE: Duration = Duration::from_millis(50);

@@ -25,10 +25,10 @@
 //! 1. Decoding what was encoded gives the same changes; decoding anything else gives an error, never a panic, and never
 //!    takes more memory than a small multiple of its input.
 
+use weft_contract::Change;
 use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
 
 use super::sequence::SequenceValue;
-use crate::table::Change;
 
 const INSERT_UNCOUNTED: u8 = 1;
 const UPDATE: u8 = 2;

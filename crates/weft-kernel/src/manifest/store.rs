@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use weft_contract::RecoveredTable;
 use weft_env::sync::Mutex;
 use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
@@ -40,7 +41,6 @@ use super::tables::Tables;
 use crate::account::{Account, Charge, Kept};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
-use crate::table::RecoveredTable;
 
 /// Below this size the file is never rewritten.
 const SWITCH_BYTES_MIN: u64 = 1 << 20;

@@ -9,10 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_contract::RecoveredTable;
 use weft_format::{Error, FileId, Result, TableId, Timestamp};
 
 use super::edit::Edit;
-use crate::table::RecoveredTable;
 
 /// What a file number costs in a set, about, and a table in a map.
 const FILE_BYTES: usize = 14;

@@ -48,7 +48,7 @@ fn open(env: &Env) -> Result<(Manifest, RecoveredManifest)> {
 }
 
 fn state(recovered: &RecoveredManifest) -> State {
-    let table = |(id, table): (&TableId, &crate::table::RecoveredTable)| {
+    let table = |(id, table): (&TableId, &weft_contract::RecoveredTable)| {
         (id.0, (table.cut.0, table.files.iter().map(|file| file.0).collect(), table.payloads.concat()))
     };
     recovered.tables.iter().map(table).collect()

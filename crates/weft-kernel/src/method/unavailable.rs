@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
+use weft_contract::{
+    Attachment, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
+    Replay, Scan, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, VisitRow, Write,
+};
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::TableContext;
 use crate::fault::{Fault, active};
-use crate::table::{
-    Attachment, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
-    Replay, Scan, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, VisitRow, Write,
-};
 
 /// See above.
 pub(crate) struct Unavailable {

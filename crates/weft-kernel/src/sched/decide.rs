@@ -23,10 +23,11 @@
 //!
 //! Source: SynchroStore section 3.3; the debts are ours.
 
+use weft_contract::{JobOffer, Price};
+
 use super::forecast::{Forecast, HORIZON_US};
 use super::mode::SchedulerMode;
 use super::pick::{Choice, Running, compare, explain, fits_beside};
-use crate::table::{JobOffer, Price};
 
 /// So much of a core has to be idle for a job to start.
 const IDLE_CORES_MIN: f64 = 0.75;

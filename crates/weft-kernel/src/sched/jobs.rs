@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use weft_contract::{JobKind, JobOffer, Price};
+
 use super::pick::Running;
 use super::rest::{Rest, Trouble};
 use super::spent::Spent;
-use crate::table::{JobKind, JobOffer, Price};
 use weft_format::TableId;
 
 /// How many jobs are remembered.

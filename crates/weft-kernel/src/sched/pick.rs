@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use weft_format::TableId;
 
-use crate::table::{JobKind, JobOffer, Price};
+use weft_contract::{JobKind, JobOffer, Price};
 
 /// Bytes that a row which scans read in vain is worth.
 const DEAD_ROW_BYTES: f64 = 100.0;

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use weft_contract::{JobKind, JobOffer, Price};
 use weft_format::{Code, Error, TableId};
 
 use super::pick::Running;
 use crate::fault::{Fault, active};
-use crate::table::{JobKind, JobOffer, Price};
 
 /// The first pause after a failure, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));

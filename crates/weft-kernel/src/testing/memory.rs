@@ -6,6 +6,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
+use weft_contract::{
+    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, Partition, Price,
+    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites,
+    VisitRow, Write,
+};
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{File, OpenMode};
 use weft_format::row_arrays::column_of_rows;
@@ -14,11 +19,6 @@ use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRe
 use crate::catalog::TableDef;
 use crate::manifest::Edit;
 use crate::method::{Method, TableContext};
-use crate::table::{
-    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, Partition, Price,
-    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites,
-    VisitRow, Write,
-};
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
 

@@ -11,6 +11,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use weft_contract::Base;
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::core::Core;
@@ -25,7 +26,6 @@ use crate::method::told_at_commit;
 use crate::options::Durability;
 use crate::read_again::{concerns_files, read_again};
 use crate::step::{Step, reached};
-use crate::table::Base;
 
 /// How often validation starts again outside of the latch for the commits that came meanwhile.
 const VALIDATION_ROUNDS: usize = 4;

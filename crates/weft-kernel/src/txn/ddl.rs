@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use weft_contract::RecoveredTable;
 use weft_format::{Code, Error, Result, TableId};
 
 use super::journal::Step;
@@ -16,7 +17,6 @@ use super::transaction::{Transaction, undefined_table};
 use crate::catalog::{ForeignKey, NewTable, ObjectKind, SchemaId, TableDef, TableRef};
 use crate::lock::{LockMode, LockName};
 use crate::method::TableContext;
-use crate::table::RecoveredTable;
 
 impl Transaction {
     /// Creates a table, visible to others from commit on. The name is locked until then.

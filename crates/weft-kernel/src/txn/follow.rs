@@ -18,6 +18,7 @@
 
 use std::sync::Arc;
 
+use weft_contract::{Base, Newest, Staged, TableWrites};
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::core::Core;
@@ -29,7 +30,6 @@ use crate::lock::{Handed, LockMode, LockName, Wait};
 use crate::log::{Fate, Ticket};
 use crate::options::Durability;
 use crate::step::{Moment, passed};
-use crate::table::{Base, Newest, Staged, TableWrites};
 
 /// Who has more locks than this keeps them to the end: handing them on would take long.
 const LOCKS_MAX: usize = 1000;

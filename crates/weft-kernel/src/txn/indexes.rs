@@ -13,6 +13,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_contract::{Attachment, NoteReads, RecoveredTable};
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::journal::Step;
@@ -23,7 +24,6 @@ use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::LockMode;
 use crate::method::TableContext;
-use crate::table::{Attachment, NoteReads, RecoveredTable};
 
 /// Files that were built for the indexes of a table, each with its index.
 pub(super) type IndexFiles = Vec<(TableRef, Attachment)>;

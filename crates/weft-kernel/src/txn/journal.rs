@@ -9,11 +9,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weft_contract::{Attachment, Staged, TableWrites};
 use weft_format::TableId;
 
 use super::constraint_modes::ConstraintModes;
 use crate::catalog::TableRef;
-use crate::table::{Attachment, Staged, TableWrites};
 
 /// A point in a transaction to which it can be rolled back; the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use weft_contract::{Base, LOCATION, NoteReads, Staged};
 use weft_env::sync::Mutex;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, TableId, Timestamp};
@@ -27,7 +28,6 @@ use super::recent::{CommittedWrites, TableCommit};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::ColumnSet;
-use crate::table::{Base, LOCATION, NoteReads, Staged};
 
 /// What a key that was read costs beside its bytes, and a scan beside its conditions, about.
 const READ_BYTES: u64 = 64;

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use weft_contract::TableWrites;
 use weft_env::sync::Mutex;
 use weft_format::{Result, TableId, Timestamp};
 
@@ -32,7 +33,6 @@ use super::bookkeeping::Bookkeeping;
 use super::level::IsolationLevel;
 use crate::catalog::{TableDef, TableRef};
 use crate::fault::{Fault, active};
-use crate::table::TableWrites;
 use crate::timeline::Timeline;
 
 /// So many commits at once are handed to who validates; the list is locked that long.

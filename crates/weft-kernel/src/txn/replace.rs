@@ -24,6 +24,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_contract::{Base, Location, Replaced, Staged, TableWrites};
 use weft_format::{Code, Error, KeyRows, Result};
 
 use super::own_ddl::OwnDdl;
@@ -32,7 +33,6 @@ use super::transaction::{Transaction, built};
 use crate::catalog::TableRef;
 use crate::lock::{LockMode, LockName, Wait};
 use crate::step::{Moment, passed};
-use crate::table::{Base, Location, Replaced, Staged, TableWrites};
 
 /// Rows between two looks at the cancel token, and at how much the locks take.
 const CANCEL_ROWS: usize = 256;
@@ -207,7 +207,7 @@ impl Transaction {
     pub(super) fn unbuild(&mut self, t: &TableRef) -> Result<()> {
         loop {
             let Some(state) = self.journal.find(t.id()) else { return Ok(()) };
-            let replaces = |attachment: &crate::table::Attachment| attachment.replaced.is_some();
+            let replaces = |attachment: &weft_contract::Attachment| attachment.replaced.is_some();
             let Some(at) = state.writes.attachments.iter().position(replaces) else { return Ok(()) };
             // As it was defined when the files were built.
             let table = state.table.clone();
@@ -232,7 +232,7 @@ impl Transaction {
 
 /// The attachment that replaces a key, and where the old version was seen.
 fn find(writes: &TableWrites, key: &[u8]) -> Option<(usize, Option<Location>)> {
-    let found = |(at, attachment): (usize, &crate::table::Attachment)| {
+    let found = |(at, attachment): (usize, &weft_contract::Attachment)| {
         attachment.replaced.as_ref()?.find(key).map(|place| (at, place))
     };
     writes.attachments.iter().enumerate().find_map(found)

@@ -23,11 +23,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use weft_contract::{Staged, TableWrites};
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::opened::Engine;
 use super::recent::CommittedWrites;
-use crate::table::{Staged, TableWrites};
 
 /// Keeps the writes of pending commits at hand for speculative snapshots. Each speculating transaction has one; who
 /// begins such transactions often keeps one besides, so that the first of them finds the commits before it, too.

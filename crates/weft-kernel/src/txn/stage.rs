@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_contract::{Attachment, Base, Newest, Replaced, Staged, Table};
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
@@ -25,7 +26,6 @@ use super::transaction::{LastRead, Transaction};
 use crate::catalog::TableRef;
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode, LockName, LockRequest, Wait};
-use crate::table::{Attachment, Base, Newest, Replaced, Staged, Table};
 
 /// Staged bytes are charged in steps of this.
 pub(super) const CHARGE_BYTES: u64 = 64 << 10;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_contract::{Attachment, Base, Newest, NoteReads, ReadView, Staged, TableWrites};
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
@@ -26,7 +27,6 @@ use crate::lock::{ColumnSet, HeldLocks, LockMode};
 use crate::options::Durability;
 use crate::options::EngineOptions;
 use crate::step::{Moment, passed};
-use crate::table::{Attachment, Base, Newest, NoteReads, ReadView, Staged, TableWrites};
 
 /// Keys of rows by unique index and value.
 type OwnValues = HashMap<(TableId, Box<[u8]>), Vec<Box<[u8]>>>;

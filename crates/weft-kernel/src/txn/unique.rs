@@ -28,6 +28,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use weft_contract::Staged;
 use weft_expr::text;
 use weft_format::{Code, Error, Result, Timestamp, Value};
 
@@ -38,7 +39,6 @@ use crate::fault::{Fault, active};
 use crate::index::{Direction, Index};
 use crate::lock::{ColumnSet, LockMode, LockName};
 use crate::step::{Moment, passed};
-use crate::table::Staged;
 
 /// Entries of an index between two looks whether the statement is to stop.
 const CANCEL_ENTRIES: usize = 4096;

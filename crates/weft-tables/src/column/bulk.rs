@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
+use weft_contract::Attachment;
 use weft_env::sync::Mutex;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Code, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::step::{Step, reached};
-use weft_kernel::table::Attachment;
 
 use super::file_writer::FileWriter;
 use super::key_probe::KeyProbe;
@@ -81,7 +81,7 @@ impl Load {
 }
 
 impl Store {
-    /// See [`Write::build`](weft_kernel::table::Write::build).
+    /// See [`Write::build`](weft_contract::Write::build).
     /// With `are_new` the keys are tested against those that are there.
     pub(crate) fn build_files(&self, batches: &[RecordBatch], are_new: bool) -> Result<Attachment> {
         let schema = self.schema();

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::borders::Key;
 use super::layout::Layout;

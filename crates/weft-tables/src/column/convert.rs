@@ -16,9 +16,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use weft_contract::JobKind;
 use weft_format::{Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::JobKind;
 
 use super::job_steps::{JobStep, job_reached};
 use super::output::{Output, Written};

@@ -1,7 +1,7 @@
 //! The steps that every job has, under the names of its kind.
 
+use weft_contract::JobKind;
 use weft_kernel::step::{Step, reached};
-use weft_kernel::table::JobKind;
 
 /// What is done.
 #[derive(Clone, Copy, Debug)]

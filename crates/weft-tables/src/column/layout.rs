@@ -18,8 +18,8 @@
 
 use std::sync::Arc;
 
+use weft_contract::Location;
 use weft_format::{FileId, Result, Timestamp};
-use weft_kernel::table::Location;
 
 use super::columns::Columns;
 use super::key_probe::KeyProbe;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use weft_contract::{Damage, JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
 use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
-use weft_kernel::table::{Damage, JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
 
 use super::claim::pick_number;
 use super::layout::Layout;

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
+use weft_contract::JobKind;
 use weft_format::row_arrays::missing_column;
 use weft_format::table::NoCache;
 use weft_format::{BLOCK_ROWS, Error, KeyRows, Result, Timestamp};
-use weft_kernel::table::JobKind;
 
 use super::borders::Key;
 use super::claim::{Task, What};

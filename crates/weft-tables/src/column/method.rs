@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_contract::{RecoveredTable, Table, TakenOut};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
 use weft_kernel::method::{Method, TableContext};
-use weft_kernel::table::{RecoveredTable, Table, TakenOut};
 
 use super::options::Options;
 use super::payload::{PartSet, Payload};

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use weft_contract::JobKind;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Result, Timestamp};
 use weft_kernel::sched::Pacer;
-use weft_kernel::table::JobKind;
 
 use super::job_steps::{JobStep, job_reached};
 use super::part::Part;

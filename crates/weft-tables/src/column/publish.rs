@@ -20,10 +20,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use weft_contract::JobKind;
 use weft_format::{Code, FileId, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::manifest::Edit;
-use weft_kernel::table::JobKind;
 
 use super::borders::{Borders, Key, split_keys};
 use super::columns::{Columns, Placed};

@@ -13,10 +13,10 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_contract::{Attachment, Location, Replace, Replaced, VisitRow};
 use weft_format::{BLOCK_ROWS, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::read_again;
-use weft_kernel::table::{Attachment, Location, Replace, Replaced, VisitRow};
 
 use super::key_probe::KeyProbe;
 use super::layout::Layout;

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
+use weft_contract::{Change, Replay};
 use weft_format::{Error, FileId, Result, Timestamp, ValueRef};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::{Change, Replay};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};

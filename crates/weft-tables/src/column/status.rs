@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_kernel::table::{LayerStatus, PartStatus};
+use weft_contract::{LayerStatus, PartStatus};
 
 use super::layout::Layout;
 use super::part::Part;

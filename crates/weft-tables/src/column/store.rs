@@ -12,9 +12,9 @@
 //!    ([`Store::layout`]) and never look at another.
 //! 2. [`Store::switch`] is the only place that changes the pointer; outputs and inputs change in one switch.
 //! 3. `publish.rs`, under the mark lock, from lists of new marks.
-//! 4. The kernel publishes after [`install`](weft_kernel::table::Write::install) returned.
+//! 4. The kernel publishes after [`install`](weft_contract::Write::install) returned.
 //! 5. [`Store::freeze_active`].
-//! 6. [`newest`](weft_kernel::table::Write::newest) looks at the newest version; the kernel holds the key's lock.
+//! 6. [`newest`](weft_contract::Write::newest) looks at the newest version; the kernel holds the key's lock.
 //! 7. `publish.rs`: one manifest edit with the cut; files are removed by [`Part`]'s last reference, after the edit.
 //! 8. [`Layout::find_again`], under the mark lock.
 //! 9. [`Part::find`] and the scans.
@@ -30,13 +30,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use weft_contract::RecoveredTable;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::TableDef;
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::method::TableContext;
-use weft_kernel::table::RecoveredTable;
 
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
@@ -189,7 +189,7 @@ impl Store {
         self.shape().schema.clone()
     }
 
-    /// See [`Maintain::evolve`](weft_kernel::table::Maintain::evolve).
+    /// See [`Maintain::evolve`](weft_contract::Maintain::evolve).
     pub(crate) fn set_definition(&self, def: &Arc<TableDef>) {
         let context = TableContext { def: def.clone(), ..self.context.clone() };
         // Options that name a column that is gone are those of no column.

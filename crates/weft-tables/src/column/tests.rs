@@ -8,8 +8,8 @@ use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Column, DataType, Schema, Timestamp, Value};
 
+use weft_contract::ScanRequest;
 use weft_kernel::step::Step;
-use weft_kernel::table::ScanRequest;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
 
 use super::column_method;

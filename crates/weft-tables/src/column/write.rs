@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
+use weft_contract::{Attachment, Base, Newest, Staged, TableWrites, Write};
 use weft_format::{Error, Result, RowCodec, Timestamp, Value};
 use weft_kernel::read_again;
 use weft_kernel::step::{Moment, passed};
-use weft_kernel::table::{Attachment, Base, Newest, Staged, TableWrites, Write};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};

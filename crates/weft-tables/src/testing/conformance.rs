@@ -362,7 +362,7 @@ impl Suite {
         assert_eq!(there.then_some(values), expected, "columns {columns:?} of {key:?} at {ts}");
     }
 
-    fn look_at(&mut self, table: &TableRef, view: weft_kernel::table::ReadView, state: &BTreeMap<Vec<u8>, Arc<[u8]>>) {
+    fn look_at(&mut self, table: &TableRef, view: weft_contract::ReadView, state: &BTreeMap<Vec<u8>, Arc<[u8]>>) {
         let projection = random_columns(&table.def.schema, &mut self.random);
         let mut predicates = random_predicates(&mut self.random);
         if let Some(&column) = projection.iter().find(|&&column| column >= schema().columns.len())

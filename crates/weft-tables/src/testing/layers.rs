@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
+use weft_contract::{JobKind, JobOffer, LayerStatus};
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::method::Method;
-use weft_kernel::table::{JobKind, JobOffer, LayerStatus};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use super::random::Prng;

@@ -2,10 +2,10 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as ArrowType;
+use weft_contract::{ReadView, ScanRequest};
 use weft_format::arrow_values::{stored_value_at, value_at};
 use weft_format::{DataType, Element, Predicate, Result, Value};
 use weft_kernel::TableRef;
-use weft_kernel::table::{ReadView, ScanRequest};
 
 /// All rows of a scan, one partition after the other.
 pub fn scan_rows(

@@ -1,7 +1,7 @@
 //! A file that cannot be opened, and is there again at the next start: nothing is missing then, whatever was written,
 //! converted and cut from the log meanwhile.
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::*;
 

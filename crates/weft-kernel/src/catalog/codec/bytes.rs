@@ -8,7 +8,7 @@
 
 use weft_format::{Code, DataType, Error, Result};
 
-use crate::table::FkAction;
+use weft_contract::FkAction;
 
 /// First byte of an encoded definition and of an encoded catalog.
 pub(super) const FORMAT_VERSION: u8 = 6;

@@ -14,9 +14,10 @@ use weft_format::{Evolution, Result, RowCodec, Schema, Timestamp};
 
 use super::super::objects::{Object, ObjectKind};
 
+use weft_contract::{SchemaId, TableDef};
+
 use super::bytes::{Input, damaged, put_count, put_pairs, put_text, put_u32};
 use crate::log::SequenceValue;
-use crate::table::{SchemaId, TableDef};
 
 /// What a definition ends with.
 #[derive(Default)]

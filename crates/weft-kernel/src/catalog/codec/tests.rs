@@ -1,9 +1,9 @@
+use weft_contract::SchemaId;
 use weft_expr::{Function, Node};
 use weft_format::{Code, CompareOp, DataType, Predicate, Value};
 
 use super::super::objects::ObjectKind;
 use super::*;
-use crate::table::SchemaId;
 
 fn sample() -> TableDef {
     let types = [

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use weft_contract::Change;
 use weft_env::{Env, OpenMode};
 use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
@@ -11,7 +12,6 @@ use crate::catalog::decode_image;
 use crate::files::file_name;
 use crate::log::{ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::manifest::ManifestSnapshot;
-use crate::table::Change;
 use crate::txn::Core;
 
 /// The end of a file of which the checksum is part of its name: it holds the checksums of the rest.

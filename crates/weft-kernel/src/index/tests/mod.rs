@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
+use weft_contract::RecoveredTable;
 use weft_env::Env;
 use weft_format::{FileId, Result, TableId, Timestamp};
 
@@ -26,7 +27,6 @@ use crate::files::parse_file_name;
 use crate::manifest::{Hooks, Manifest};
 use crate::sched::{Load, SchedulerMode, Wake};
 use crate::services::Services;
-use crate::table::RecoveredTable;
 use crate::testing::Prng;
 use crate::txn::Timeline;
 

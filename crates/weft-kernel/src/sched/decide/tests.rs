@@ -1,7 +1,8 @@
+use weft_contract::{JobKind, Price};
+
 use super::*;
 use crate::sched::forecast::{Lately, PlanForecast, RunningPlan, Stage, forecast};
 use crate::sched::phi::{OperatorKind, PhiSet};
-use crate::table::{JobKind, Price};
 use weft_format::TableId;
 
 fn offer(kind: JobKind, table: u32, cpu_ms: u64, dead_rows: u64) -> JobOffer {

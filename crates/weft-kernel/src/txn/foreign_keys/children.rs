@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use weft_contract::ReadView;
 use weft_format::{CompareOp, Predicate, Result, Timestamp, Value};
 
 use super::super::own_ddl::OwnDdl;
@@ -17,7 +18,6 @@ use super::parents::{each_row, projected};
 use super::points::{Points, fits, point_of, same_columns};
 use crate::catalog::{ForeignKey, TableRef};
 use crate::index::{Direction, Index};
-use crate::table::ReadView;
 
 /// A row's key, and which of the values it has.
 type Child = (Vec<u8>, Vec<u8>);

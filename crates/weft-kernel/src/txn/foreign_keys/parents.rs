@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_contract::{ReadView, ScanRequest};
 use weft_format::{Code, Error, Evolution, KeyCodec, Result, RowCodec, Schema, Value};
 
 use super::super::own_ddl::OwnDdl;
@@ -12,7 +13,6 @@ use super::points::{Points, common, describe, fits, in_order_of, point_of, same_
 use crate::catalog::{ForeignKey, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::Index;
-use crate::table::{ReadView, ScanRequest};
 
 /// How often a row is looked for again that others have moved meanwhile.
 const MOVES_MAX: usize = 100;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use weft_contract::{Base, Staged};
 use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
 use super::super::constraint_modes::ConstraintModes;
@@ -14,7 +15,6 @@ use super::points::{Points, describe, point_of};
 use crate::catalog::{FkAction, ForeignKey, TableRef};
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode};
-use crate::table::{Base, Staged};
 
 /// The rows of a table that some steps of the journal touched.
 pub(super) struct Touched {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::Code;
 
-use crate::table::ScanRequest;
 use crate::testing::{Scratch, by_hand, create, get, key, open_with, row};
 use crate::{Durability, Engine, EngineOptions, IsolationLevel, TableRef, Transaction};
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use weft_contract::{ExprTest, ScanRequest};
 use weft_env::Env;
 use weft_expr::{ArithmeticOp, EvalContext, Expr, Function, Node};
 use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, Value, ValueRef};
 
 use crate::index::{Direction, IndexPart, NewIndex};
 use crate::lock::{ColumnSet, LockMode};
-use crate::table::{ExprTest, ScanRequest};
 use crate::testing::{Prng, Scratch, by_hand, key, open_with};
 use crate::{Engine, EngineOptions, FkAction, ForeignKey, NewTable, TableRef, Transaction};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, Value, ValueRef};
 
 use crate::index::{Direction, NewIndex};
-use crate::table::ScanRequest;
 use crate::testing::{Scratch, by_hand, key, open_with};
 use crate::{Engine, EngineOptions, IsolationLevel, NewTable, TableRef, Transaction};
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::predicate::{CompareOp, Predicate};
 use weft_format::{Code, Column, DataType, Result, Schema, Value, ValueRef};
 
-use crate::table::ScanRequest;
 use crate::testing::{Scratch, by_hand, key, open_with};
 use crate::{Engine, EngineOptions, IsolationLevel, LockMode, NewTable, TableRef, Transaction, Wait};
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use weft_contract::ScanRequest;
 use weft_env::Env;
 use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, Value, ValueRef};
 
 use crate::index::{Direction, IndexPart, NewIndex};
 use crate::lock::{ColumnSet, LockMode};
-use crate::table::ScanRequest;
 use crate::testing::{Prng, Scratch, by_hand, key, open_with};
 use crate::{Engine, EngineOptions, FkAction, ForeignKey, IsolationLevel, NewTable, TableRef, Transaction};
 

@@ -2,13 +2,13 @@
 
 use std::thread;
 
+use weft_contract::ScanRequest;
 use weft_format::predicate::Predicate;
 use weft_format::{CompareOp, Result, Value};
 
 use super::gate::{Gate, commit_later};
 use super::*;
 use crate::index::{Direction, NewIndex};
-use crate::table::ScanRequest;
 use crate::{PendingWatch, TableRef, Transaction};
 
 const LEVELS: [IsolationLevel; 3] =

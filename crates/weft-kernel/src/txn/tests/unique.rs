@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use weft_contract::{Base, Staged};
 use weft_env::Env;
 use weft_expr::{ArithmeticOp, Expr, Node};
 use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, Value, ValueRef};
@@ -11,7 +12,6 @@ use weft_format::{Code, Column, CompareOp, DataType, Predicate, Result, Schema, 
 use super::gate::{Gate, commit_later};
 use crate::index::{IndexPart, NewIndex};
 use crate::lock::{ColumnSet, LockMode};
-use crate::table::{Base, Staged};
 use crate::testing::{Scratch, by_hand, key, open_with};
 use crate::{Engine, EngineOptions, IsolationLevel, NewTable, TableRef, Transaction};
 

@@ -1,7 +1,7 @@
 //! Buckets: merged with the baseline under them when they are large or rows are dead (formula 2), within themselves
 //! before.
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::super::payload::Layer;
 use super::runs::deepest;

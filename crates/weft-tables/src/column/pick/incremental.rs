@@ -1,6 +1,6 @@
 //! Incremental tables: collected into buckets once they are many (formula 1), merged among each other before.
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::super::options::Compaction;
 use super::super::payload::Layer;

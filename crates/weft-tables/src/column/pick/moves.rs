@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::super::borders::{Key, split_keys};
 use super::super::options::Compaction;

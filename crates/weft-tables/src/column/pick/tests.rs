@@ -1,4 +1,4 @@
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::super::borders::Borders;
 use super::super::options::{Compaction, Options};

@@ -1,6 +1,6 @@
 //! What the picker looks at, and what it answers.
 
-use weft_kernel::table::JobKind;
+use weft_contract::JobKind;
 
 use super::super::borders::{Borders, Key};
 use super::super::options::Options;

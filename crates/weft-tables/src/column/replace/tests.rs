@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{Array, Int64Array, RecordBatch};
+use weft_contract::{LOCATION, Location, ScanRequest};
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Column, DataType, Result, Schema, Value};
 use weft_kernel::index::{Direction, NewIndex};
-use weft_kernel::table::{LOCATION, Location, ScanRequest};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use crate::column::column_method;

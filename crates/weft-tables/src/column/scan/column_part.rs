@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use weft_contract::LOCATION;
 use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
-use weft_kernel::table::LOCATION;
 
 use super::kept::Kept;
 use super::locations::locations;

@@ -1,11 +1,11 @@
-//! Where rows lie, as a column of a scan ([`LOCATION`](weft_kernel::table::LOCATION)).
+//! Where rows lie, as a column of a scan ([`LOCATION`](weft_contract::LOCATION)).
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, new_null_array};
 use arrow_schema::DataType;
+use weft_contract::Location;
 use weft_format::{BLOCK_ROWS, FileId, Mask};
-use weft_kernel::table::Location;
 
 /// The places of the selected rows of a block; all rows without a mask.
 pub(super) fn locations(file: FileId, block: usize, mask: Option<&Mask>, selected: usize) -> ArrayRef {

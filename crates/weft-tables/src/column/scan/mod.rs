@@ -26,8 +26,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use weft_contract::{Partition, Scan, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
-use weft_kernel::table::{Partition, Scan, ScanOutput, ScanRequest, TableStatistics};
 
 use self::partition::StorePartition;
 use self::plan::Plan;

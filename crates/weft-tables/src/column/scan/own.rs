@@ -1,9 +1,9 @@
 //! The transaction's own staged rows.
 
 use arrow_array::RecordBatch;
+use weft_contract::LOCATION;
 use weft_format::Result;
 use weft_format::row_arrays::column_of_rows;
-use weft_kernel::table::LOCATION;
 
 use super::locations::no_locations;
 use super::plan::Plan;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_select::concat::concat_batches;
+use weft_contract::Partition;
 use weft_format::{Error, Result};
-use weft_kernel::table::Partition;
 
 use super::column_part::Selected;
 use super::plan::{Plan, Unit};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
+use weft_contract::{LayerScan, Location, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::{Fault, active};
-use weft_kernel::table::{LayerScan, Location, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
 
 use super::super::chunk::Chunk;
 use super::super::key_probe::KeyProbe;
@@ -228,7 +228,7 @@ fn own_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
     store.built_parts(&files.collect::<Vec<_>>())
 }
 
-/// See [`Scan::statistics`](weft_kernel::table::Scan::statistics).
+/// See [`Scan::statistics`](weft_contract::Scan::statistics).
 pub(super) fn statistics(store: &Store) -> TableStatistics {
     let layout = store.layout();
     let mut statistics = TableStatistics::default();

@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use weft_contract::LOCATION;
 use weft_format::array_filter::filter_array;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
-use weft_kernel::table::LOCATION;
 
 use super::kept::Kept;
 use super::locations::no_locations;

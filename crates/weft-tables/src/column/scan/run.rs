@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
+use weft_contract::LOCATION;
 use weft_format::row_arrays::missing_column;
 use weft_format::{Mask, Result};
-use weft_kernel::table::LOCATION;
 
 use super::super::runs::Run;
 use super::kept::Kept;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use weft_contract::{LOCATION, ScanRequest};
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Column, CompareOp, DataType, Predicate, Schema, Value};
-use weft_kernel::table::{LOCATION, ScanRequest};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use crate::column::column_method;

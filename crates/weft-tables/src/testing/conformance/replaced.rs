@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_contract::{LOCATION, Location};
 use weft_format::Value;
-use weft_kernel::table::{LOCATION, Location};
 use weft_kernel::{TableRef, Transaction};
 
 use super::{Suite, values_for};

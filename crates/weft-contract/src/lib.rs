@@ -11,8 +11,9 @@
 //! The kernel owns what is the same for every method: key locks, write sets, conflict checks, log records, timestamps,
 //! publication. A method owns how committed versions are kept. DESIGN section 3.
 //!
-//! Nothing here uses anything of the kernel: what a table is can be read, and moved, without it. Who makes and opens
-//! tables, and what the kernel gives them to work with, is the business of `Method`, above.
+//! Nothing here knows the kernel: it asks tables through this crate, and the methods implement it. Who makes and opens
+//! tables, and what the kernel gives them to work with, is the business of weft-kernel's `Method`. No code here runs
+//! but constructors, accessors and searches in what a value holds.
 
 mod def;
 mod job;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use super::def::TableDef;
-use super::job::JobOffer;
-use super::location::Location;
-use super::scan::{ScanOutput, ScanRequest, TableStatistics};
-use super::status::{Damage, LayerStatus, PartStatus};
-use super::write_set::{Attachment, Change, TableWrites};
+use crate::def::TableDef;
+use crate::job::JobOffer;
+use crate::location::Location;
+use crate::scan::{ScanOutput, ScanRequest, TableStatistics};
+use crate::status::{Damage, LayerStatus, PartStatus};
+use crate::write_set::{Attachment, Change, TableWrites};
 
 /// Reads for statements that look at many rows.
 pub trait Scan: Send + Sync {
@@ -48,7 +48,7 @@ pub trait Write: Send + Sync {
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>>;
-    /// Whether a row may be written without a look at what its key has ([`Base::Unseen`](super::Base::Unseen)).
+    /// Whether a row may be written without a look at what its key has ([`Base::Unseen`](crate::Base::Unseen)).
     fn takes_blind_writes(&self) -> bool;
     /// Whether `key` may have got or lost a row after `ts`: false is certain, true is said rather than looked for. The
     /// caller holds the key's lock. Asked of tables that take blind writes.
@@ -75,7 +75,7 @@ pub type VisitRow<'a> = dyn FnMut(&[u8], Arc<[u8]>) -> Result<()> + 'a;
 
 /// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
 ///
-/// Installation of an attachment with [`Replaced`](super::Replaced) versions ends these, too, and replay of its record
+/// Installation of an attachment with [`Replaced`](crate::Replaced) versions ends these, too, and replay of its record
 /// ends the versions that the files' keys have then: the log says nothing of them but that the rows replace others.
 pub trait Replace: Send + Sync {
     /// A statement whose rows take more than this in a row table, bytes, builds files.

@@ -10,7 +10,7 @@ use weft_expr::Expr;
 use weft_format::predicate::Predicate;
 use weft_format::{Result, Schema, TableId, Timestamp, Value};
 
-use super::write_set::TableWrites;
+use crate::write_set::TableWrites;
 
 /// What a statement sees of one table: everything committed up to `read_ts`, changed by its transaction's own writes.
 #[derive(Clone)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weft_format::{FileId, Timestamp, Value};
 
-use super::location::Location;
-use super::replaced::Replaced;
+use crate::location::Location;
+use crate::replaced::Replaced;
 
 /// The committed version that a staged state replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -172,7 +172,7 @@ impl NewTable {
     }
 
     /// The definition under an id.
-    pub(crate) fn into_def(mut self, id: TableId) -> TableDef {
+    pub fn into_def(mut self, id: TableId) -> TableDef {
         for foreign_key in self.foreign_keys.iter_mut().filter(|key| key.parent == ForeignKey::ITSELF) {
             foreign_key.parent = id;
         }

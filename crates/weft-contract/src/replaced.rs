@@ -8,7 +8,7 @@
 //!
 //! 1. Keys ascend; each is there once.
 
-use super::location::Location;
+use crate::location::Location;
 
 /// Versions that end when an attachment becomes part of the table.
 #[derive(Debug, Default)]
@@ -22,13 +22,13 @@ pub struct Replaced {
 
 impl Replaced {
     /// None so far, of a statement that sets some columns.
-    pub(crate) fn new(mut columns: Vec<usize>) -> Replaced {
+    pub fn new(mut columns: Vec<usize>) -> Replaced {
         columns.sort_unstable();
         Replaced { columns, ..Replaced::default() }
     }
 
     /// Adds a version whose key is beyond those before (replaced 1).
-    pub(crate) fn push(&mut self, key: &[u8], place: Option<Location>) {
+    pub fn push(&mut self, key: &[u8], place: Option<Location>) {
         assert!(self.ends.is_empty() || self.key(self.len() - 1) < key, "replaced keys ascend (replaced 1)");
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
@@ -56,7 +56,7 @@ impl Replaced {
     }
 
     /// Where the version of a key was seen; none when it is not replaced.
-    pub(crate) fn find(&self, key: &[u8]) -> Option<Option<Location>> {
+    pub fn find(&self, key: &[u8]) -> Option<Option<Location>> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -66,7 +66,7 @@ impl Replaced {
     }
 
     /// Memory, about.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         let per_row = size_of::<usize>() + size_of::<Option<Location>>();
         (self.bytes.len() + self.len() * per_row) as u64
     }

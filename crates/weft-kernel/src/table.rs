@@ -1,0 +1,13 @@
+//! The contract of a table ([`weft_contract`]), for the layers above.
+//!
+//! ```text
+//!   weft-tables   implements it      weft_contract::Table
+//!   weft-kernel   asks it            weft_contract::Table
+//!   weft-sql      scans, looks       weft_kernel::table::ScanRequest
+//! ```
+
+pub use weft_contract::{
+    Attachment, Base, Change, Damage, ExprTest, JobKind, JobOffer, LOCATION, LOCATION_NAME, LayerScan, LayerStatus,
+    Location, NoteReads, PartStatus, Partition, Price, ReadView, Replaced, ScanMetrics, ScanOutput, ScanRequest,
+    Staged, Table, TableStatistics, TableWrites, scan_schema,
+};
