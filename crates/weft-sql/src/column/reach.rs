@@ -96,7 +96,7 @@ fn factor_has(factor: &TableFactor, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rewrite::parsed;
+    use super::super::template::parsed;
     use super::*;
 
     #[test]
