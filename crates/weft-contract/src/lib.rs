@@ -1,11 +1,13 @@
-//! The contract between the kernel and a table: five small traits, and the words they share.
+//! The contract between the kernel and a table: duties, abilities, and the words they share.
 //!
 //! ```text
-//!   Scan      a snapshot's rows as partitions of Arrow batches
-//!   Write     point reads, and the installation of committed writes
-//!   Replace   many rows at once, by files of their own
-//!   Maintain  what background jobs there are, each priced; run one
-//!   Replay    apply one logged change (crash recovery, read nodes)
+//!   duties       Read         one row by its key; a snapshot's rows as partitions of Arrow batches; estimates
+//!                Write        install what a commit has staged; replay a logged change (crash recovery, read nodes)
+//!                Upkeep       jobs, each priced; freeze, cut, evolve, drop, check; what lies where
+//!   abilities    Bulk         many rows at once, as files of their own
+//!                BulkReplace  the same of rows that replace others
+//!                Blind        rows written without a look at what their keys have
+//!   Table        the three duties, and which abilities it has
 //! ```
 //!
 //! The kernel owns what is the same for every method: key locks, write sets, conflict checks, log records, timestamps,
@@ -15,6 +17,7 @@
 //! tables, and what the kernel gives them to work with, is the business of weft-kernel's `Method`. No code here runs
 //! but constructors, accessors and searches in what a value holds.
 
+mod abilities;
 mod def;
 mod job;
 mod location;
@@ -24,6 +27,7 @@ mod status;
 mod traits;
 mod write_set;
 
+pub use abilities::{Blind, Bulk, BulkReplace, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;
@@ -33,5 +37,5 @@ pub use scan::{
     TableStatistics, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
-pub use traits::{Maintain, Newest, RecoveredTable, Replace, Replay, Scan, Table, VisitRow, Write};
+pub use traits::{Newest, Read, RecoveredTable, Table, Upkeep, Write};
 pub use write_set::{Attachment, Base, Change, Staged, TableWrites};

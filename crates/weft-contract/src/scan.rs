@@ -31,7 +31,7 @@ pub trait NoteReads: Send + Sync {
     fn note_scan(&self, table: TableId, predicates: &[Predicate], projection: &[usize]);
 }
 
-/// In a projection: where each row lies, as a number for [`Location::of_number`](super::Location::of_number), or NULL
+/// In a projection: where each row lies, as a number for [`Location::of_number`](crate::Location::of_number), or NULL
 /// when only the key finds it again. No ordinal of a column.
 pub const LOCATION: usize = usize::MAX;
 

@@ -15,7 +15,7 @@ pub enum Base {
     Free,
     /// This one: its insert timestamp and location.
     Version(Timestamp, Location),
-    /// Whatever there is; nobody looked ([`Write::takes_blind_writes`](super::Write::takes_blind_writes)).
+    /// Whatever there is; nobody looked (abilities 3).
     Unseen,
 }
 

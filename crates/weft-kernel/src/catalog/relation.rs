@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use weft_contract::{Table, TableDef};
+use weft_contract::{Attachment, Bulk, BulkReplace, Table, TableDef};
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
-use weft_format::{Result, TableId, Timestamp, Value};
+use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
 
 use crate::fault::{Fault, active};
 use crate::index::{Feeder, Index, Indexed};
@@ -138,9 +138,32 @@ impl TableRef {
         columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
     }
 
-    /// Reads some columns of a row visible at a timestamp; see [`Write::read`](weft_contract::Write::read).
+    /// Reads some columns of a row visible at a timestamp; see [`Read::read`](weft_contract::Read::read).
     pub fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
         self.table.read(&self.codec, key, read_ts, columns, values)
+    }
+
+    /// How the table builds files of many rows, or an error that says what to do without.
+    pub(crate) fn bulk(&self) -> Result<&dyn Bulk> {
+        self.table.bulk().ok_or_else(|| self.lacks("builds no files of many rows", "insert row by row"))
+    }
+
+    /// How the table replaces rows in bulk, or an error that says what to do without.
+    pub(crate) fn bulk_replace(&self) -> Result<&dyn BulkReplace> {
+        self.table.bulk_replace().ok_or_else(|| self.lacks("replaces no rows in bulk", "update row by row"))
+    }
+
+    fn lacks(&self, what: &str, hint: &str) -> Error {
+        let message = format!("table {:?} is stored by method {:?}, which {what}", self.def.name, self.def.method);
+        Error::new(Code::FeatureNotSupported, message).about(&self.def.name, None, None).hint(hint)
+    }
+
+    /// Takes back files that were built for the relation and no commit record names.
+    pub(crate) fn discard(&self, attachment: &Attachment) {
+        match &self.as_index {
+            Some(index) => index.discard(attachment),
+            None => self.table.bulk().expect("files were built, and abilities stay").discard(attachment),
+        }
     }
 
     /// The table's id.

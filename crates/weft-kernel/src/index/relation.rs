@@ -24,11 +24,9 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use arrow_array::RecordBatch;
 use weft_contract::{
-    Attachment, Base, Change, Damage, JobOffer, LayerStatus, Location, Maintain, NewTable, Newest, PartStatus,
-    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, TableDef, TableStatistics, TableWrites, VisitRow,
-    Write,
+    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, JobOffer, LayerStatus, NewTable, Newest, PartStatus,
+    Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
 use weft_env::sync::RwLock;
 use weft_format::array::elements;
@@ -442,6 +440,11 @@ impl Index {
         matches!(found, Some(Ok(_)))
     }
 
+    /// Takes back entries that were built and that no commit record names.
+    pub(crate) fn discard(&self, attachment: &Attachment) {
+        self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
+    }
+
     /// Feeds a commit that is being installed (relation 1): entries are sorted, a large commit's piece by piece.
     pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
         let mut value = Vec::new();
@@ -502,17 +505,7 @@ fn not_a_table(name: Arc<str>) -> Error {
     Error::new(Code::FeatureNotSupported, format!("{name:?} is an index")).hint("name its table")
 }
 
-impl Scan for Index {
-    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn statistics(&self) -> TableStatistics {
-        TableStatistics::default()
-    }
-}
-
-impl Write for Index {
+impl Read for Index {
     fn read(&self, _: &RowCodec, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
         Err(not_a_table(self.name()))
     }
@@ -525,54 +518,33 @@ impl Write for Index {
         Err(not_a_table(self.name()))
     }
 
-    fn takes_blind_writes(&self) -> bool {
-        false
-    }
-
-    fn may_have_changed(&self, _: &[u8], _: Timestamp) -> Result<bool> {
-        Err(not_a_table(self.name()))
-    }
-
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
-    fn build(&self, _: &[RecordBatch]) -> Result<Attachment> {
+    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
         Err(not_a_table(self.name()))
     }
 
-    fn discard(&self, attachment: &Attachment) {
-        self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
+    fn statistics(&self) -> TableStatistics {
+        TableStatistics::default()
     }
+}
 
+impl Write for Index {
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         writes.attachments.iter().try_for_each(|attachment| self.store.attach(&attachment.files, ts))
     }
-}
 
-impl Replace for Index {
-    fn bulk_bytes(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
-        vec![false; places.len()]
-    }
-
-    fn build_replacing(&self, _: &[RecordBatch]) -> Result<Attachment> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn built_row(&self, _: &Attachment, _: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn built_rows(&self, _: &Attachment, _: &mut VisitRow<'_>) -> Result<()> {
-        Err(not_a_table(self.name()))
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        match change {
+            Change::Attach(files, _) => self.store.attach(files, ts),
+            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", self.name()))),
+        }
     }
 }
 
-impl Maintain for Index {
+impl Upkeep for Index {
     fn jobs(&self) -> Vec<JobOffer> {
         self.store.jobs()
     }
@@ -611,6 +583,15 @@ impl Maintain for Index {
         self.store.damage()
     }
 
+    /// Installation reads no file of an index.
+    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
+        false
+    }
+
+    fn unavailable(&self) -> Option<&Error> {
+        None
+    }
+
     fn layers(&self) -> Vec<LayerStatus> {
         Vec::new()
     }
@@ -620,12 +601,18 @@ impl Maintain for Index {
     }
 }
 
-impl Replay for Index {
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        match change {
-            Change::Attach(files, _) => self.store.attach(files, ts),
-            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", self.name()))),
-        }
+/// It has no rows of its own to build, to replace or to write blindly: its entries follow from its table's.
+impl Table for Index {
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        None
+    }
+
+    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
+        None
+    }
+
+    fn blind(&self) -> Option<&dyn Blind> {
+        None
     }
 }
 

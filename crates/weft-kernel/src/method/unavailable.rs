@@ -17,10 +17,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow_array::RecordBatch;
 use weft_contract::{
-    Attachment, Change, Damage, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, RecoveredTable, Replace,
-    Replay, Scan, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, VisitRow, Write,
+    Blind, Bulk, BulkReplace, Change, Damage, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
+    ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
@@ -80,18 +79,7 @@ pub(crate) fn told_at_commit(def: &TableDef, ts: Timestamp, cause: &Error) -> Er
     Error::new(cause.code(), message).hint(hint)
 }
 
-impl Scan for Unavailable {
-    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
-        self.refused()
-    }
-
-    fn statistics(&self) -> TableStatistics {
-        let ranges = vec![None; self.context.def.schema.columns.len()];
-        TableStatistics { row_count: 0, bytes: 0, ranges }
-    }
-}
-
-impl Write for Unavailable {
+impl Read for Unavailable {
     fn read(&self, _: &RowCodec, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
         self.refused()
     }
@@ -104,54 +92,50 @@ impl Write for Unavailable {
         self.refused()
     }
 
-    /// So that every writer looks, and is refused.
-    fn takes_blind_writes(&self) -> bool {
-        false
-    }
-
-    fn may_have_changed(&self, _: &[u8], _: Timestamp) -> Result<bool> {
-        self.refused()
-    }
-
     /// Nobody gets a row id: who wants one is refused.
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
-    fn build(&self, _: &[RecordBatch]) -> Result<Attachment> {
+    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
         self.refused()
     }
 
-    fn discard(&self, _: &Attachment) {}
+    fn statistics(&self) -> TableStatistics {
+        let ranges = vec![None; self.context.def.schema.columns.len()];
+        TableStatistics { row_count: 0, bytes: 0, ranges }
+    }
+}
 
+impl Write for Unavailable {
     fn install(&self, _: Timestamp, _: &TableWrites) -> Result<()> {
         self.refused()
     }
-}
 
-impl Replace for Unavailable {
-    fn bulk_bytes(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
-        vec![false; places.len()]
-    }
-
-    fn build_replacing(&self, _: &[RecordBatch]) -> Result<Attachment> {
-        self.refused()
-    }
-
-    fn built_row(&self, _: &Attachment, _: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        self.refused()
-    }
-
-    fn built_rows(&self, _: &Attachment, _: &mut VisitRow<'_>) -> Result<()> {
-        self.refused()
+    fn replay(&self, ts: Timestamp, _: &Change) -> Result<()> {
+        if ts > self.cut {
+            self.has_changes.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 }
 
-impl Maintain for Unavailable {
+/// None, so that every writer looks at the rows one by one, and is refused.
+impl Table for Unavailable {
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        None
+    }
+
+    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
+        None
+    }
+
+    fn blind(&self) -> Option<&dyn Blind> {
+        None
+    }
+}
+
+impl Upkeep for Unavailable {
     fn jobs(&self) -> Vec<JobOffer> {
         Vec::new()
     }
@@ -181,6 +165,11 @@ impl Maintain for Unavailable {
         vec![Damage { file: None, error: self.error.clone() }]
     }
 
+    /// No commit comes here: who writes is refused before.
+    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
+        false
+    }
+
     fn unavailable(&self) -> Option<&Error> {
         Some(&self.error)
     }
@@ -191,14 +180,5 @@ impl Maintain for Unavailable {
 
     fn parts(&self) -> Vec<PartStatus> {
         Vec::new()
-    }
-}
-
-impl Replay for Unavailable {
-    fn replay(&self, ts: Timestamp, _: &Change) -> Result<()> {
-        if ts > self.cut {
-            self.has_changes.store(true, Ordering::Release);
-        }
-        Ok(())
     }
 }

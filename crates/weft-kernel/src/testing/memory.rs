@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Change, JobKind, JobOffer, LayerStatus, Location, Maintain, Newest, PartStatus, Partition, Price,
-    RecoveredTable, Replace, Replay, Scan, ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites,
-    VisitRow, Write,
+    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, JobKind, JobOffer, LayerStatus, Location, Newest,
+    PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table, TableStatistics,
+    TableWrites, Upkeep, VisitRow, Write,
 };
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{File, OpenMode};
@@ -30,7 +30,7 @@ impl Method for MemoryMethod {
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
-        match options.keys().find(|name| *name != "blind") {
+        match options.keys().find(|name| !["blind", "plain"].contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => Err(Error::new(Code::InvalidParameterValue, format!("option {name:?} is unknown"))),
         }
@@ -125,6 +125,11 @@ impl State {
 }
 
 impl MemoryTable {
+    /// Whether the table was made with an option: `blind`, it takes blind writes; `plain`, it builds no files.
+    fn has(&self, option: &str) -> bool {
+        self.def().options.contains_key(option)
+    }
+
     fn def(&self) -> &TableDef {
         &self.context.def
     }
@@ -232,7 +237,36 @@ impl Partition for OneBatch {
     }
 }
 
-impl Scan for MemoryTable {
+impl Read for MemoryTable {
+    fn read(
+        &self,
+        codec: &RowCodec,
+        key: &[u8],
+        read_ts: Timestamp,
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<bool> {
+        values.clear();
+        let Some(row) = self.read_row(key, read_ts)? else { return Ok(false) };
+        values.extend(columns.iter().map(|&column| codec.get(&row, column).to_value()));
+        Ok(true)
+    }
+
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        Ok(self.state.lock().find(key, read_ts))
+    }
+
+    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        let state = self.state.lock();
+        let last = state.versions.get(key).and_then(|versions| versions.last());
+        let alive = last.filter(|version| version.delete_ts == Timestamp::MAX);
+        Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: Location::RowTable(0) }))
+    }
+
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.state.lock().versions.keys().next_back().cloned())
+    }
+
     /// One batch.
     fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         let ScanRequest { view, projection, predicates, .. } = request;
@@ -259,54 +293,6 @@ impl Scan for MemoryTable {
 }
 
 impl Write for MemoryTable {
-    fn read(
-        &self,
-        codec: &RowCodec,
-        key: &[u8],
-        read_ts: Timestamp,
-        columns: &[usize],
-        values: &mut Vec<Value>,
-    ) -> Result<bool> {
-        values.clear();
-        let Some(row) = self.read_row(key, read_ts)? else { return Ok(false) };
-        values.extend(columns.iter().map(|&column| codec.get(&row, column).to_value()));
-        Ok(true)
-    }
-
-    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
-        Ok(self.state.lock().find(key, read_ts))
-    }
-
-    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
-        let state = self.state.lock();
-        let last = state.versions.get(key).and_then(|versions| versions.last());
-        let alive = last.filter(|version| version.delete_ts == Timestamp::MAX);
-        Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: Location::RowTable(0) }))
-    }
-
-    fn takes_blind_writes(&self) -> bool {
-        self.def().options.contains_key("blind")
-    }
-
-    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
-        let state = self.state.lock();
-        let last = state.versions.get(key).and_then(|versions| versions.last());
-        let ended = |version: &Version| version.delete_ts != Timestamp::MAX && version.delete_ts > ts;
-        Ok(last.is_some_and(|version| version.insert_ts > ts || ended(version)))
-    }
-
-    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
-        Ok(self.state.lock().versions.keys().next_back().cloned())
-    }
-
-    fn build(&self, batches: &[arrow_array::RecordBatch]) -> Result<Attachment> {
-        self.build_rows(batches, true)
-    }
-
-    fn discard(&self, attachment: &Attachment) {
-        attachment.files.iter().for_each(|&file| self.remove(file));
-    }
-
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         let mut state = self.state.lock();
         for attachment in &writes.attachments {
@@ -326,13 +312,64 @@ impl Write for MemoryTable {
         state.last = state.last.max(ts);
         Ok(())
     }
+
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        let mut state = self.state.lock();
+        if ts <= state.cut {
+            return Ok(());
+        }
+        match change {
+            Change::Insert { key, row } => {
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row[..].into());
+            }
+            Change::Update { key, values } => {
+                let mut row = self.codec.read().clone().decode(&state.delete(key, ts));
+                values.iter().for_each(|(column, value)| row[*column] = value.clone());
+                let row = self.codec.read().clone().encode(row.iter().map(Value::as_ref));
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row.into());
+            }
+            Change::Delete { key } => {
+                state.delete(key, ts);
+            }
+            Change::Put { key, row } => {
+                state.clear(key, ts);
+                state.charge(&self.context, row.len() as u64);
+                state.insert(key.clone(), ts, row[..].into());
+            }
+            Change::Clear { key } => state.clear(key, ts),
+            Change::Attach(files, payload) => self.attach(&mut state, ts, files, payload)?,
+        }
+        state.last = state.last.max(ts);
+        Ok(())
+    }
 }
 
-impl Replace for MemoryTable {
+impl Bulk for MemoryTable {
     fn bulk_bytes(&self) -> u64 {
         4 << 20
     }
 
+    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
+        self.build_rows(batches, true)
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        attachment.files.iter().for_each(|&file| self.remove(file));
+    }
+}
+
+impl Blind for MemoryTable {
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
+        let state = self.state.lock();
+        let last = state.versions.get(key).and_then(|versions| versions.last());
+        let ended = |version: &Version| version.delete_ts != Timestamp::MAX && version.delete_ts > ts;
+        Ok(last.is_some_and(|version| version.insert_ts > ts || ended(version)))
+    }
+}
+
+impl BulkReplace for MemoryTable {
     fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
         vec![false; places.len()]
     }
@@ -362,7 +399,7 @@ impl Replace for MemoryTable {
     }
 }
 
-impl Maintain for MemoryTable {
+impl Upkeep for MemoryTable {
     fn jobs(&self) -> Vec<JobOffer> {
         let state = self.state.lock();
         let Some(frozen) = state.frozen else { return Vec::new() };
@@ -428,6 +465,18 @@ impl Maintain for MemoryTable {
         Ok(Vec::new())
     }
 
+    fn damage(&self) -> Vec<Damage> {
+        Vec::new()
+    }
+
+    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
+        false
+    }
+
+    fn unavailable(&self) -> Option<&Error> {
+        None
+    }
+
     fn layers(&self) -> Vec<LayerStatus> {
         Vec::new()
     }
@@ -437,36 +486,16 @@ impl Maintain for MemoryTable {
     }
 }
 
-impl Replay for MemoryTable {
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        let mut state = self.state.lock();
-        if ts <= state.cut {
-            return Ok(());
-        }
-        match change {
-            Change::Insert { key, row } => {
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row[..].into());
-            }
-            Change::Update { key, values } => {
-                let mut row = self.codec.read().clone().decode(&state.delete(key, ts));
-                values.iter().for_each(|(column, value)| row[*column] = value.clone());
-                let row = self.codec.read().clone().encode(row.iter().map(Value::as_ref));
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row.into());
-            }
-            Change::Delete { key } => {
-                state.delete(key, ts);
-            }
-            Change::Put { key, row } => {
-                state.clear(key, ts);
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row[..].into());
-            }
-            Change::Clear { key } => state.clear(key, ts),
-            Change::Attach(files, payload) => self.attach(&mut state, ts, files, payload)?,
-        }
-        state.last = state.last.max(ts);
-        Ok(())
+impl Table for MemoryTable {
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        (!self.has("plain")).then_some(self)
+    }
+
+    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
+        (!self.has("plain")).then_some(self)
+    }
+
+    fn blind(&self) -> Option<&dyn Blind> {
+        self.has("blind").then_some(self)
     }
 }

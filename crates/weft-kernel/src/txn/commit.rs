@@ -344,7 +344,7 @@ impl Transaction {
         let never_there: Vec<TableId> = self.own_tables_dropped();
         for state in &self.journal.tables {
             if OwnDdl::drops(&self.ddl, state.table.def.id) {
-                state.writes.attachments.iter().for_each(|attachment| state.table.table.discard(attachment));
+                state.writes.attachments.iter().for_each(|attachment| state.table.discard(attachment));
             }
         }
         for ddl in &self.ddl {

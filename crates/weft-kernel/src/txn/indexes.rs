@@ -380,7 +380,7 @@ impl Transaction {
                 Ok(attachment) if attachment.files.is_empty() => {}
                 Ok(attachment) => built.push((relation.clone(), attachment)),
                 Err(error) => {
-                    built.iter().for_each(|(relation, attachment)| relation.table.discard(attachment));
+                    built.iter().for_each(|(relation, attachment)| relation.discard(attachment));
                     return Err(error);
                 }
             }

@@ -152,7 +152,7 @@ impl Journal {
                 Step::Attach { table } => {
                     let attachment = self.writes_mut(table).attachments.pop().expect("a step was noted for it");
                     let state = self.find(table).expect("the table has a state: it was staged to");
-                    state.table.table.discard(&attachment);
+                    state.table.discard(&attachment);
                 }
                 Step::Unbuild { table, at, attachment } => {
                     self.unbuilt.retain(|(_, unbuilt)| unbuilt.files != attachment.files);
@@ -168,7 +168,7 @@ impl Journal {
     /// Files go whose rows were staged one by one.
     pub(super) fn discard_unbuilt(&mut self) {
         for (table, attachment) in std::mem::take(&mut self.unbuilt) {
-            table.table.discard(&attachment);
+            table.discard(&attachment);
         }
     }
 
@@ -176,7 +176,7 @@ impl Journal {
     pub(super) fn discard_attachments(&self) {
         for state in &self.tables {
             for attachment in &state.writes.attachments {
-                state.table.table.discard(attachment);
+                state.table.discard(attachment);
             }
         }
     }

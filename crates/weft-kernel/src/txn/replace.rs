@@ -42,9 +42,12 @@ const LOCKS_SHARE: u64 = 8;
 const LOCKS_SHARE_MAX: u64 = 3;
 
 impl Transaction {
-    /// Whether [`Transaction::replace`] can be used for a statement that sets some columns of rows. When it can, the
-    /// table's indexes stay what they are until the end.
+    /// Whether [`Transaction::replace`] can be used for a statement that sets some columns of rows: the table is able
+    /// to, and nobody asks for the rows one by one. When it can, the table's indexes stay what they are until the end.
     pub fn can_replace(&mut self, t: &TableRef, columns: &[usize]) -> Result<bool> {
+        if t.table.bulk_replace().is_none() {
+            return Ok(false);
+        }
         if self.sets_what_is_tested(t, columns) || OwnDdl::alters(&self.ddl, t.id()) {
             return Ok(false);
         }
@@ -85,6 +88,7 @@ impl Transaction {
         places: &[Option<Location>],
     ) -> Result<u64> {
         self.core().check_writable()?;
+        t.bulk_replace()?;
         let keys = keys_of(t, batches)?;
         assert_eq!(keys.len(), places.len(), "each row has a place");
         if keys.is_empty() {
@@ -138,7 +142,7 @@ impl Transaction {
         keys: &KeyRows,
         places: &[Option<Location>],
     ) -> Result<Vec<Option<Location>>> {
-        let still_there = t.table.still_there(places);
+        let still_there = t.bulk_replace()?.still_there(places);
         let mut newest = Vec::with_capacity(places.len());
         for (n, (place, still_there)) in places.iter().zip(still_there).enumerate() {
             newest.push(match place {
@@ -191,7 +195,7 @@ impl Transaction {
         }
         let Some((at, place)) = find(writes, key) else { return Ok(None) };
         let attachment = &writes.attachments[at];
-        let row = t.table.built_row(attachment, key)?;
+        let row = t.bulk_replace()?.built_row(attachment, key)?;
         let row = row.ok_or_else(|| Error::internal(format!("a replaced row of {:?} is in no file", t.def.name)))?;
         let columns = attachment.replaced.as_ref().map_or_else(Vec::new, |replaced| replaced.columns().to_vec());
         Ok(Some(Cow::Owned(self.replaced_row(place, row, columns))))
@@ -212,7 +216,7 @@ impl Transaction {
             // As it was defined when the files were built.
             let table = state.table.clone();
             let mut rows: Vec<(Vec<u8>, Arc<[u8]>)> = Vec::new();
-            table.table.built_rows(&state.writes.attachments[at], &mut |key, row| {
+            table.bulk_replace()?.built_rows(&state.writes.attachments[at], &mut |key, row| {
                 if !state.writes.rows.contains_key(key) {
                     rows.push((key.to_vec(), row));
                 }

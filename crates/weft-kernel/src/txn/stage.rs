@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use weft_contract::{Attachment, Base, Newest, Replaced, Staged, Table};
+use weft_contract::{Attachment, Base, Newest, Replaced, Staged};
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
@@ -146,10 +146,12 @@ impl Transaction {
     /// replaced, it is not looked for, but for a change of the key since the snapshot; else this is
     /// [`Transaction::upsert`].
     pub fn put(&mut self, t: &TableRef, key: &[u8], row: &[u8]) -> Result<()> {
-        if t.table.takes_blind_writes() && self.own_row(t, key)?.is_none() {
+        if let Some(blind) = t.table.blind()
+            && self.own_row(t, key)?.is_none()
+        {
             self.lock_key(t, key, LockMode::EXCLUSIVE, self.lock_wait())?;
             // Under the lock: a key that nobody has changed since then stays so.
-            if !asks_for_old_rows(t) && !t.table.may_have_changed(key, self.read_ts)? {
+            if !asks_for_old_rows(t) && !blind.may_have_changed(key, self.read_ts)? {
                 let columns = t.def.schema.columns_beside_key();
                 return self.stage(t, key, Staged { base: Base::Unseen, row: Some(row.into()), columns });
             }
@@ -220,8 +222,11 @@ impl Transaction {
 
     /// Adds many rows at once as files of their own; the table is locked against other writers until the end. Batches
     /// have the stored columns in schema order. Returns the number of rows. May be called again for more rows, when
-    /// [`Transaction::can_build_in_parts`].
+    /// [`Transaction::can_build_in_parts`]. Of a table that builds no files the rows are staged one by one.
     pub fn build(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
+        if t.table.bulk().is_none() {
+            return self.insert_batches(t, batches);
+        }
         self.core().check_writable()?;
         self.lock_table(t, LockMode::EXCLUSIVE)?;
         if let Err(error) = self.check_unwritten(t) {
@@ -235,6 +240,16 @@ impl Transaction {
         self.check_buildable(t)?;
         self.check_built(t, batches)?;
         self.build_and_attach(t, batches, None)
+    }
+
+    /// What [`Transaction::build`] is for a table that builds no files: rows staged one by one, none after an error.
+    fn insert_batches(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
+        let mark = self.mark();
+        let inserted = batches.iter().try_for_each(|batch| self.insert_batch(t, batch.columns()));
+        if inserted.is_err() {
+            self.rollback_to(mark);
+        }
+        inserted.map(|()| batches.iter().map(|batch| batch.num_rows() as u64).sum())
     }
 
     /// Builds files of rows, and of their entries in indexes, and stages them; `replaced` when they are not rows more.
@@ -253,12 +268,12 @@ impl Transaction {
                 Ok(rows)
             }
             (Ok(files), Err(error)) => {
-                t.table.discard(&files);
+                t.discard(&files);
                 Err(error)
             }
             // The table's error comes first: it is the one about the primary key.
             (Err(error), of_indexes) => {
-                of_indexes.iter().flatten().for_each(|(relation, files)| relation.table.discard(files));
+                of_indexes.iter().flatten().for_each(|(relation, files)| relation.discard(files));
                 Err(error)
             }
         }
@@ -272,17 +287,17 @@ impl Transaction {
         changed: Option<&[usize]>,
     ) -> (Result<Attachment>, Result<IndexFiles>) {
         let is_new = changed.is_none();
-        let build = move |table: &dyn Table, rows: &[RecordBatch]| match is_new {
-            true => table.build(rows),
-            false => table.build_replacing(rows),
+        let build = move |table: &TableRef, rows: &[RecordBatch]| match is_new {
+            true => table.bulk()?.build(rows),
+            false => table.bulk_replace()?.build_replacing(rows),
         };
         if t.index_relations().is_empty() {
-            return (build(&*t.table, batches), Ok(Vec::new()));
+            return (build(t, batches), Ok(Vec::new()));
         }
         let built = Arc::new(Mutex::new(None));
-        let (table, result, rows) = (t.table.clone(), built.clone(), batches.to_vec());
+        let (table, result, rows) = (t.clone(), built.clone(), batches.to_vec());
         let body = move || {
-            let files = build(&*table, &rows);
+            let files = build(&table, &rows);
             *result.lock() = Some(files);
         };
         let thread = self.core().env.spawn.spawn("weft-load-table", Box::new(body));
@@ -290,15 +305,16 @@ impl Transaction {
         let files = match thread.map(JoinHandle::join) {
             Ok(Ok(())) => built.lock().take().expect("the thread has ended, and not by a panic"),
             Ok(Err(text)) => Err(Error::internal(format!("the thread that loads rows panicked: {text}"))),
-            Err(_) => build(&*t.table, batches),
+            Err(_) => build(t, batches),
         };
         (files, of_indexes)
     }
 
-    /// Whether [`Transaction::build`] can be used: the transaction has not staged rows of the table, and no foreign key
-    /// of it asks for the rows one by one.
+    /// Whether [`Transaction::build`] makes files: the table is able to, the transaction has not staged rows of it, and
+    /// no foreign key of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
-        !OwnDdl::alters(&self.ddl, t.id()) && self.check_buildable(t).is_ok() && self.check_unwritten(t).is_ok()
+        let is_free = !OwnDdl::alters(&self.ddl, t.id()) && self.check_unwritten(t).is_ok();
+        t.table.bulk().is_some() && is_free && self.check_buildable(t).is_ok()
     }
 
     /// Whether [`Transaction::build`] can be used several times: the table finds a key in what was built before, unique

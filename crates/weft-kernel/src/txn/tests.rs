@@ -1,3 +1,4 @@
+mod abilities;
 mod altering;
 mod blind;
 pub(crate) mod bounded;

@@ -3,6 +3,7 @@
 //! ```text
 //!   query    old key, new row, place ...     collected: 1 MiB 2 MiB 3 MiB
 //!   ends     below bulk_bytes                ─▶ rows staged one by one
+//!            the table does not replace in bulk                           ─▶ the same, however many
 //!   reaches  bulk_bytes (4 MiB)              ─▶ Transaction::can_replace
 //!     yes    at a quarter of the memory of queries, and at the end    ─▶ files (Transaction::replace)
 //!     no     collected to the end, in row memory                     ─▶ rows staged one by one
@@ -76,7 +77,7 @@ impl PreparedWrite {
         if rows.way == Way::Undecided {
             let row_count = rows.waiting.batches.iter().map(RecordBatch::num_rows).sum::<usize>() + batch.num_rows();
             let bytes = bytes_as_rows(row_count, rows.waiting.bytes() + batch_bytes(&batch));
-            if bytes > self.table.table.bulk_bytes() {
+            if self.table.table.bulk_replace().is_some_and(|bulk| bytes > bulk.bulk_bytes()) {
                 let can_replace = context.txn.can_replace(&self.table, columns)?;
                 rows.way = if can_replace { Way::InBulk } else { Way::OneByOne };
             }

@@ -8,6 +8,7 @@
 //! 1. Rows that wait in a [`Load`] are at most a quarter of the memory of queries, where parts can be built one by one;
 //!    elsewhere (unique indexes see all rows of a statement at once) they are at most all of it.
 //! 2. Rows are tested before they wait.
+//! 3. Into a table that builds no files they go row by row as they come.
 
 use std::sync::Arc;
 
@@ -53,6 +54,10 @@ impl<'a> Load<'a> {
 
     /// Takes a batch of the visible columns in their storage types, which meets the constraints.
     pub(crate) fn push(&mut self, txn: &mut Transaction, batch: RecordBatch) -> Result<()> {
+        if self.shape.table.table.bulk().is_none() {
+            self.rows += store_batches(self.shape, txn, &[batch], self.cancel)?;
+            return Ok(());
+        }
         let bytes_max = self.engine.memory_bytes();
         if !self.in_parts {
             return if self.waiting.push(batch, bytes_max)? { Ok(()) } else { Err(self.too_large()) };
@@ -118,8 +123,10 @@ fn store_batches(
 ) -> Result<u64> {
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let bytes: usize = batches.iter().map(batch_bytes).sum();
-    let bulk_bytes = shape.table.table.bulk_bytes();
-    let is_large = bytes_as_rows(rows, bytes) > bulk_bytes && rows as u64 >= bulk_bytes / LARGE_ROW_BYTES;
+    let is_large = shape.table.table.bulk().is_some_and(|bulk| {
+        let bulk_bytes = bulk.bulk_bytes();
+        bytes_as_rows(rows, bytes) > bulk_bytes && rows as u64 >= bulk_bytes / LARGE_ROW_BYTES
+    });
     if is_large && txn.can_build(&shape.table) {
         return build(shape, txn, batches);
     }

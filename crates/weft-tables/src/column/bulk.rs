@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
-use weft_contract::Attachment;
+use weft_contract::{Attachment, Bulk};
 use weft_env::sync::Mutex;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Code, Error, FileId, KeyRows, Result, Timestamp};
@@ -80,8 +80,29 @@ impl Load {
     }
 }
 
+impl Bulk for Store {
+    fn bulk_bytes(&self) -> u64 {
+        self.options.bulk_bytes
+    }
+
+    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
+        self.build_files(batches, true)
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        let mut built = self.built.lock();
+        built.retain(|part| {
+            let taken_back = attachment.files.contains(&part.file);
+            if taken_back {
+                part.set_obsolete();
+            }
+            !taken_back
+        });
+    }
+}
+
 impl Store {
-    /// See [`Write::build`](weft_contract::Write::build).
+    /// See [`Bulk::build`](weft_contract::Bulk::build).
     /// With `are_new` the keys are tested against those that are there.
     pub(crate) fn build_files(&self, batches: &[RecordBatch], are_new: bool) -> Result<Attachment> {
         let schema = self.schema();

@@ -8,7 +8,7 @@ use super::row_table::RowTable;
 use super::store::Store;
 
 impl Store {
-    /// See [`Maintain::check`](weft_contract::Maintain::check).
+    /// See [`Upkeep::check`](weft_contract::Upkeep::check).
     pub(crate) fn check_all(&self) -> Result<Vec<String>> {
         // No job and no write may come between the looks at the parts.
         let _editing = self.editing.lock();

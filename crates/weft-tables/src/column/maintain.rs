@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{Damage, JobKind, JobOffer, LayerStatus, Maintain, PartStatus, Price};
+use weft_contract::{Damage, JobKind, JobOffer, LayerStatus, PartStatus, Price, Upkeep};
 use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
 
@@ -21,7 +21,7 @@ const MERGE_BYTES_PER_US: u64 = 20;
 /// What an edit alone costs, microseconds.
 const MOVE_US: u64 = 200;
 
-impl Maintain for Store {
+impl Upkeep for Store {
     fn jobs(&self) -> Vec<JobOffer> {
         if self.is_dropped() || self.unavailable().is_some() {
             return Vec::new();

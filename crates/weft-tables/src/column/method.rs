@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{RecoveredTable, Table, TakenOut};
+use weft_contract::{Blind, Bulk, BulkReplace, RecoveredTable, Table, TakenOut};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
 use weft_kernel::method::{Method, TableContext};
 
-use super::options::Options;
+use super::options::{Conflict, Options};
 use super::payload::{PartSet, Payload};
 use super::store::Store;
 
@@ -27,6 +27,21 @@ impl ColumnMethod {
     /// The method.
     pub fn new() -> ColumnMethod {
         ColumnMethod
+    }
+}
+
+impl Table for Store {
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        Some(self)
+    }
+
+    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
+        Some(self)
+    }
+
+    /// Only where what was there is found by reads (`conflict = antimatter`).
+    fn blind(&self) -> Option<&dyn Blind> {
+        (self.options.conflict == Conflict::Antimatter).then_some(self)
     }
 }
 

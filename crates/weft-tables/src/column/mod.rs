@@ -7,7 +7,8 @@
 //!   store      layout, locks, switch, freeze              the invariants' home
 //!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · runs · version_key   memory
 //!    │                                                    └─ part · marks                       files
-//!    ├─ write      point reads, install                   ├─ bulk       files from Arrow batches
+//!    ├─ read       point reads                            ├─ bulk       files from Arrow batches
+//!    ├─ write      install
 //!    ├─ reconcile  what blind writes replace
 //!    ├─ replace    versions ended in bulk                 │
 //!    ├─ replay     redo                                   └─ scan/      partitions of Arrow batches
@@ -44,6 +45,7 @@ mod part;
 pub mod payload;
 mod pick;
 mod publish;
+mod read;
 mod reconcile;
 mod replace;
 mod replay;

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_contract::{Attachment, Location, Replace, Replaced, VisitRow};
+use weft_contract::{Attachment, BulkReplace, Location, Replaced, VisitRow};
 use weft_format::{BLOCK_ROWS, Error, FileId, KeyRows, Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 use weft_kernel::read_again;
@@ -31,11 +31,7 @@ pub(super) fn replaces(payload: &[u8]) -> bool {
     payload == REPLACES
 }
 
-impl Replace for Store {
-    fn bulk_bytes(&self) -> u64 {
-        self.options.bulk_bytes
-    }
-
+impl BulkReplace for Store {
     fn still_there(&self, places: &[Option<Location>]) -> Vec<bool> {
         if !self.unseen.is_empty() {
             // What a blind write has replaced is not marked yet.

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::{Change, Replay};
+use weft_contract::Change;
 use weft_format::{Error, FileId, Result, Timestamp, ValueRef};
 use weft_kernel::fault::{Fault, active};
 
@@ -18,8 +18,9 @@ use super::layout::{Layout, Site};
 use super::replace::replaces;
 use super::store::Store;
 
-impl Replay for Store {
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+impl Store {
+    /// See [`Write::replay`](weft_contract::Write::replay).
+    pub(super) fn redo(&self, ts: Timestamp, change: &Change) -> Result<()> {
         let _marking = self.marking.lock();
         if ts <= self.cut() && !active(Fault::ReplayTwiceApplies) {
             return Ok(());
@@ -61,9 +62,7 @@ impl Replay for Store {
         self.note_change(ts);
         Ok(())
     }
-}
 
-impl Store {
     fn redo_insert(&self, layout: &Layout, ts: Timestamp, key: &[u8], row: &[u8]) -> Result<()> {
         self.shape().codec.check(row)?;
         if layout.row_table_of(ts).contains(key, ts) {

@@ -14,7 +14,7 @@
 //! 3. `publish.rs`, under the mark lock, from lists of new marks.
 //! 4. The kernel publishes after [`install`](weft_contract::Write::install) returned.
 //! 5. [`Store::freeze_active`].
-//! 6. [`newest`](weft_contract::Write::newest) looks at the newest version; the kernel holds the key's lock.
+//! 6. [`newest`](weft_contract::Read::newest) looks at the newest version; the kernel holds the key's lock.
 //! 7. `publish.rs`: one manifest edit with the cut; files are removed by [`Part`]'s last reference, after the edit.
 //! 8. [`Layout::find_again`], under the mark lock.
 //! 9. [`Part::find`] and the scans.
@@ -189,7 +189,7 @@ impl Store {
         self.shape().schema.clone()
     }
 
-    /// See [`Maintain::evolve`](weft_contract::Maintain::evolve).
+    /// See [`Upkeep::evolve`](weft_contract::Upkeep::evolve).
     pub(crate) fn set_definition(&self, def: &Arc<TableDef>) {
         let context = TableContext { def: def.clone(), ..self.context.clone() };
         // Options that name a column that is gone are those of no column.

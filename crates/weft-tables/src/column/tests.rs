@@ -9,12 +9,13 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_format::{Code, Column, DataType, Schema, Timestamp, Value};
 
 use weft_contract::ScanRequest;
+use weft_kernel::method::Method;
 use weft_kernel::step::Step;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
 
 use super::column_method;
 use crate::testing::conformance::{self, Options};
-use crate::testing::{Prng, layers, scan_rows, transfers};
+use crate::testing::{Plain, Prng, layers, scan_rows, transfers};
 
 /// Seeds below it merge on write, those behind it on read.
 const HISTORIES: u64 = 18;
@@ -58,6 +59,23 @@ fn random_histories_agree_with_the_model() {
     }
     assert!(built > 100, "bulk loads are part of the histories: {built}");
     assert!(reconciled > 500, "blind writes are part of the histories: {reconciled}");
+}
+
+/// The kernel takes the other path wherever an ability is absent, blind writes and files among them.
+#[test]
+fn a_table_without_abilities_passes_the_suite() {
+    for seed in (0..HISTORIES * 2).step_by(5) {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let end = simulation.run(move |env| {
+            let method: Arc<dyn Method> = Arc::new(Plain(column_method()));
+            conformance::run(&method, &env, &PathBuf::from("db"), &options(seed));
+        });
+        assert_eq!(end, RunEnd::Finished, "seed {seed}");
+        let counts = simulation.step_counts();
+        for step in [Step::BuildFilesSynced, Step::Reconciled] {
+            assert_eq!(counts.get(step.name()), None, "seed {seed}: {}", step.name());
+        }
+    }
 }
 
 fn transfers(seed: u64) -> transfers::Options {

@@ -1,4 +1,4 @@
-//! Point reads, and the installation of committed writes.
+//! The installation of committed writes, and what a blind one asks before.
 //!
 //! ```text
 //!   install(ts 44)   k1: base at t12-7:17   → mark 17 @ 44 · new version into the row table of 44
@@ -9,15 +9,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_array::RecordBatch;
-use weft_contract::{Attachment, Base, Newest, Staged, TableWrites, Write};
-use weft_format::{Error, Result, RowCodec, Timestamp, Value};
+use weft_contract::{Attachment, Base, Blind, Change, Staged, TableWrites, Write};
+use weft_format::{Error, Result, Timestamp};
 use weft_kernel::read_again;
 use weft_kernel::step::{Moment, passed};
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
-use super::options::{Conflict, Incremental};
+use super::options::Incremental;
 use super::part::Part;
 use super::row_table::Place;
 use super::store::Store;
@@ -26,99 +25,6 @@ use super::store::Store;
 const YOUNG_MARKS_MAX: usize = 4096;
 
 impl Write for Store {
-    fn read(
-        &self,
-        codec: &RowCodec,
-        key: &[u8],
-        read_ts: Timestamp,
-        columns: &[usize],
-        values: &mut Vec<Value>,
-    ) -> Result<bool> {
-        values.clear();
-        self.given_up.check(read_ts)?;
-        let layout = self.layout();
-        match layout.find(key, read_ts)? {
-            None => return Ok(false),
-            Some(Site::Row(_, place)) => {
-                let row = place.chunk.row(place.slot);
-                values.extend(columns.iter().map(|&column| codec.get(row, column).to_value()));
-            }
-            Some(Site::Column(part, position)) => {
-                for &column in columns {
-                    values.push(match self.keys.integer_of(key, column) {
-                        Some(value) => value,
-                        None if column < part.table.column_count() => {
-                            part.table.value(part.cache(), column, position)?
-                        }
-                        None => codec.missing(column).to_value(),
-                    });
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
-        self.given_up.check(read_ts)?;
-        let layout = self.layout();
-        Ok(match layout.find(key, read_ts)? {
-            None => None,
-            Some(Site::Row(_, place)) => Some(place.chunk.row(place.slot).clone()),
-            Some(Site::Column(part, position)) => Some(part.table.row(part.cache(), position)?.into()),
-        })
-    }
-
-    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
-        self.given_up.check(Timestamp::MAX)?;
-        let layout = self.layout();
-        let Some(site) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
-        Ok(Some(Newest { insert_ts: site.insert_ts()?, location: site.location() }))
-    }
-
-    fn takes_blind_writes(&self) -> bool {
-        self.options.conflict == Conflict::Antimatter
-    }
-
-    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
-        self.given_up.check(Timestamp::MAX)?;
-        if self.last_change() <= ts {
-            return Ok(false);
-        }
-        let layout = self.layout();
-        let probe = KeyProbe::new(key);
-        let is_later = |place: Place| {
-            let (began, ended) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
-            began > ts || (ended > ts && ended != Timestamp::MAX)
-        };
-        if layout.row_tables().find_map(|table| table.newest(&probe, Timestamp::MAX)).is_some_and(is_later) {
-            return Ok(true);
-        }
-        let may_have = |part: &Arc<Part>| part.insert_ts_max().max(part.marks.latest()) > ts;
-        Ok(layout.columns.covering(key).any(|part| may_have(part) && part.table.may_contain_key(probe.hash)))
-    }
-
-    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
-        let layout = self.layout();
-        let in_files = layout.parts().iter().map(|part| part.key_max().to_vec()).max();
-        let in_memory = layout.row_tables().filter_map(|table| table.greatest_key()).max();
-        Ok(in_files.max(in_memory))
-    }
-
-    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment> {
-        self.build_files(batches, true)
-    }
-
-    fn discard(&self, attachment: &Attachment) {
-        let mut built = self.built.lock();
-        built.retain(|part| {
-            let taken_back = attachment.files.contains(&part.file);
-            if taken_back {
-                part.set_obsolete();
-            }
-            !taken_back
-        });
-    }
-
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         let mut attached = Vec::new();
         for attachment in &writes.attachments {
@@ -143,6 +49,30 @@ impl Write for Store {
             self.context.services.wake_jobs();
         }
         Ok(())
+    }
+
+    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
+        self.redo(ts, change)
+    }
+}
+
+impl Blind for Store {
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool> {
+        self.given_up.check(Timestamp::MAX)?;
+        if self.last_change() <= ts {
+            return Ok(false);
+        }
+        let layout = self.layout();
+        let probe = KeyProbe::new(key);
+        let is_later = |place: Place| {
+            let (began, ended) = (place.chunk.insert_ts(place.slot), place.chunk.delete_ts(place.slot));
+            began > ts || (ended > ts && ended != Timestamp::MAX)
+        };
+        if layout.row_tables().find_map(|table| table.newest(&probe, Timestamp::MAX)).is_some_and(is_later) {
+            return Ok(true);
+        }
+        let may_have = |part: &Arc<Part>| part.insert_ts_max().max(part.marks.latest()) > ts;
+        Ok(layout.columns.covering(key).any(|part| may_have(part) && part.table.may_contain_key(probe.hash)))
     }
 }
 

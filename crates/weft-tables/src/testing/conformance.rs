@@ -3,6 +3,7 @@
 //! ```text
 //!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job ·
 //!          checkpoint · reopen · a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
+//!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
 //! ```
 
@@ -186,7 +187,7 @@ impl Suite {
             let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
             let key = table.keys.of_row(&table.codec, &row);
             let new = match state.contains_key(&key) {
-                _ if table.table.takes_blind_writes() && self.random.below(3) > 0 => {
+                _ if table.table.blind().is_some() && self.random.below(3) > 0 => {
                     txn.put(&table, &key, &row).expect("puts");
                     let stays = self.random.below(4) > 0;
                     assert!(stays || txn.delete(&table, &key).expect("deletes what was put"));

@@ -151,7 +151,7 @@ impl Writer<'_> {
                 let key = table.keys.encode([ValueRef::Int(k)]);
                 let value = text(&mut self.random);
                 let row = table.codec.encode([ValueRef::Int(k), ValueRef::Text(&value)]);
-                if table.table.takes_blind_writes() && self.random.below(delete_one_in) > 0 {
+                if table.table.blind().is_some() && self.random.below(delete_one_in) > 0 {
                     txn.put(&table, &key, &row).expect("puts");
                     self.rows.insert(k, value);
                 } else if !self.rows.contains_key(&k) {

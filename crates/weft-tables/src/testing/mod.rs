@@ -8,10 +8,12 @@
 pub mod conformance;
 pub mod layers;
 mod model;
+mod plain;
 mod random;
 mod rows;
 pub mod transfers;
 
 pub use model::Model;
+pub use plain::Plain;
 pub use random::Prng;
 pub use rows::{rows_of_batch, scan_rows};

@@ -119,7 +119,7 @@ fn transfer(engine: &Arc<Engine>, options: &Options, random: &mut Prng) -> Resul
         let other = if from_key < options.keys { from_key + options.keys } else { from_key - options.keys };
         let key = |k| table.keys.encode([ValueRef::Int(k)]);
         let row = table.codec.encode([ValueRef::Int(other), ValueRef::Int(from_value)]);
-        if table.table.takes_blind_writes() {
+        if table.table.blind().is_some() {
             // What this transaction put it deletes blindly.
             let old = table.codec.encode([ValueRef::Int(from_key), ValueRef::Int(from_value)]);
             txn.put(&table, &key(from_key), &old)?;
@@ -133,7 +133,7 @@ fn transfer(engine: &Arc<Engine>, options: &Options, random: &mut Prng) -> Resul
         for (key, value) in [(from_key, from_value - amount), (to_key, to_value + amount)] {
             let row = table.codec.encode([ValueRef::Int(key), ValueRef::Int(value)]);
             let encoded = table.keys.encode([ValueRef::Int(key)]);
-            if table.table.takes_blind_writes() && random.below(3) > 0 {
+            if table.table.blind().is_some() && random.below(3) > 0 {
                 txn.put(&table, &encoded, &row)?;
             } else {
                 txn.update(&table, &encoded, &row)?;

@@ -26,15 +26,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use weft_contract::{Partition, Scan, ScanOutput, ScanRequest, TableStatistics};
+use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::StorePartition;
 use self::plan::Plan;
 use super::store::Store;
 
-impl Scan for Store {
-    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+impl Store {
+    /// Pins the layout and cuts it into partitions.
+    pub(super) fn start_scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
         self.given_up.check(request.view.read_ts)?;
         let count = request.partition_count;
         let plan = Arc::new(Plan::new(self, schema, request)?);
@@ -42,7 +43,8 @@ impl Scan for Store {
         Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
     }
 
-    fn statistics(&self) -> TableStatistics {
+    /// What the planner is told.
+    pub(super) fn estimates(&self) -> TableStatistics {
         plan::statistics(self)
     }
 }

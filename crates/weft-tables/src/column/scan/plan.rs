@@ -228,7 +228,7 @@ fn own_parts(store: &Store, own: &TableWrites) -> Result<Vec<Arc<Part>>> {
     store.built_parts(&files.collect::<Vec<_>>())
 }
 
-/// See [`Scan::statistics`](weft_contract::Scan::statistics).
+/// See [`Read::statistics`](weft_contract::Read::statistics).
 pub(super) fn statistics(store: &Store) -> TableStatistics {
     let layout = store.layout();
     let mut statistics = TableStatistics::default();

@@ -20,6 +20,10 @@ impl Suite {
     /// A large update, changes of its rows one by one after it, and rollbacks to points before and after it.
     pub(super) fn replace(&mut self) {
         let (mut txn, table) = self.begin();
+        if table.table.bulk_replace().is_none() {
+            assert!(!txn.can_replace(&table, &[2]).expect("asks"), "rows are staged one by one then");
+            return txn.rollback();
+        }
         let state = self.model.rows(txn.read_ts());
         let updates = self.updates(&txn, &table);
         self.jobs();

@@ -1,0 +1,61 @@
+//! What a table may be able to do. Each ability is a trait of its own, asked for once through [`Table`](crate::Table).
+//!
+//! ```text
+//!   COPY of 300,000 rows     bulk() = Some      files, beside row memory and the log, one record at commit
+//!                            bulk() = None      300,000 staged rows
+//!   UPDATE of as many        bulk_replace()     the same, and the old versions end where they were seen
+//!   INSERT ... ON CONFLICT   blind() = Some     staged without a look; what was there is found when somebody reads
+//! ```
+//!
+//! 1. Who replaces in bulk builds in bulk: the types say so.
+//! 2. Attachments of a write set, and of the log, are of tables that build in bulk: installation and replay of an
+//!    attachment are asked of no other table.
+//! 3. [`Base::Unseen`](crate::Base::Unseen) is staged for tables only that take blind writes.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use weft_format::{Result, Timestamp};
+
+use crate::location::Location;
+use crate::write_set::Attachment;
+
+/// Many rows at once, as files of their own.
+pub trait Bulk: Send + Sync {
+    /// A statement whose rows take more than this in a row table, bytes, builds files.
+    fn bulk_bytes(&self) -> u64;
+    /// Builds files from rows that arrive in batches (storage columns in schema order). The files are durable when this
+    /// returns. The keys are distinct, free at `newest`, and in no file that was built and is not installed yet: this
+    /// checks it and fails with a unique violation, leaving nothing behind. The caller keeps all other writers off the
+    /// table until commit.
+    fn build(&self, batches: &[RecordBatch]) -> Result<Attachment>;
+    /// Takes back files that [`Bulk::build`] or [`BulkReplace::build_replacing`] made and no commit record names.
+    fn discard(&self, attachment: &Attachment);
+}
+
+/// Takes the key and the row (row codec) of each of some rows.
+pub type VisitRow<'a> = dyn FnMut(&[u8], Arc<[u8]>) -> Result<()> + 'a;
+
+/// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
+///
+/// Installation of an attachment with [`Replaced`](crate::Replaced) versions ends these, too, and replay of its record
+/// ends the versions that the files' keys have then: the log says nothing of them but that the rows replace others.
+pub trait BulkReplace: Bulk {
+    /// Which of the versions that were seen there lie there still and have not ended: no lookup by key. The caller
+    /// holds the locks of their keys.
+    fn still_there(&self, places: &[Option<Location>]) -> Vec<bool>;
+    /// As [`Bulk::build`], of rows that replace those of their keys, which the caller has locked. The keys are
+    /// distinct: this checks it.
+    fn build_replacing(&self, batches: &[RecordBatch]) -> Result<Attachment>;
+    /// The row (row codec) of a key in files that were built and are not installed yet.
+    fn built_row(&self, attachment: &Attachment, key: &[u8]) -> Result<Option<Arc<[u8]>>>;
+    /// All such rows, each with its key.
+    fn built_rows(&self, attachment: &Attachment, visit: &mut VisitRow<'_>) -> Result<()>;
+}
+
+/// Rows written without a look at what their keys have.
+pub trait Blind: Send + Sync {
+    /// Whether `key` may have got or lost a row after `ts`: false is certain, true is said rather than looked for. The
+    /// caller holds the key's lock.
+    fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool>;
+}
