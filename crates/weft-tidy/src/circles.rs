@@ -1,8 +1,8 @@
 //! Files of a crate that import each other in a circle: none of them can be read, tested or moved without the others.
 //!
 //! ```text
-//!   txn/commit ─▶ txn/timeline        no circle
-//!   services ─▶ txn/timeline ─▶ table/scan ─▶ services        one circle of three files
+//!   txn/commit ─▶ timeline        no circle
+//!   services ─▶ timeline ─▶ scan ─▶ services        one circle of three files
 //! ```
 //!
 //! 1. A circle is a largest set of at least two files each of which reaches each other one by [arrows](Arrows).

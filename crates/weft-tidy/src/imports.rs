@@ -3,7 +3,7 @@
 //! ```text
 //!   log/mod.rs      mod writer;  pub use writer::Log;             hands Log on: no arrow
 //!   txn/commit.rs   use crate::log::Log;                          txn/commit.rs ─▶ log/writer.rs: Log
-//!   txn/commit.rs   crate::txn::Timeline::new()                   txn/commit.rs ─▶ txn/timeline.rs: Timeline
+//!   txn/commit.rs   crate::timeline::Timeline::new()              txn/commit.rs ─▶ timeline.rs: Timeline
 //!   log/writer.rs   use super::KINDS;      defined in mod.rs      log/writer.rs ─▶ log/mod.rs: KINDS
 //! ```
 //!

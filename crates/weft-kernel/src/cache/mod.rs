@@ -27,7 +27,8 @@
 //!    kept (`forgotten`).
 //!
 //! Concurrency: one lock per partition, never held while loading or freeing; two threads that miss the same block both
-//! load it and the first to insert wins. Only who adds a partition holds two locks, that of the lower number first.
+//! load it and the first to insert wins. Only who adds a partition holds two of them, that of the lower number first.
+//! The number of partitions is locked before a partition, what was forgotten last after it.
 //! Crash: nothing to find.
 //!
 //! Source: SG-ColBase section 6 (partitions by consistent hashing, asynchronous release). In place of its LRU: S3-FIFO

@@ -162,7 +162,10 @@ impl TableRef {
     pub(crate) fn discard(&self, attachment: &Attachment) {
         match &self.as_index {
             Some(index) => index.discard(attachment),
-            None => self.table.bulk().expect("files were built, and abilities stay").discard(attachment),
+            None => {
+                let bulk = self.table.bulk().or_else(|| self.table.bulk_replace().map(|bulk| bulk as &dyn Bulk));
+                bulk.expect("files were built, and abilities stay").discard(attachment);
+            }
         }
     }
 

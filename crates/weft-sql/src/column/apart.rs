@@ -8,13 +8,15 @@
 //! 1. One name becomes one other in the whole plan of the subquery, so what was told apart stays apart.
 //! 2. Results keep the names that are made of those of columns.
 //! 3. What refers to the outer query keeps its name; what a subquery inside refers to in this one changes with it.
+//! 4. What refers to the outer query may be NULL where it may be there: behind grouping sets and outer joins that is
+//!    more than what the planner noted, which knows the tables only.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, Result, TableReference};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, TableReference};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::{Subquery, SubqueryAlias};
 use datafusion::logical_expr::utils::merge_schema;
@@ -28,7 +30,7 @@ type Names = HashMap<TableReference, TableReference>;
 /// The expression with its outermost subqueries kept apart from the relations of a schema, and with names of their own
 /// for the columns that will be lifted out of them.
 pub(super) fn kept_apart(expr: Expr, outer: &DFSchema, made: &Cell<u32>) -> Result<Expr> {
-    let apart = |subquery: Subquery| told_apart(subquery_apart(subquery, outer, made)?, made);
+    let apart = |subquery: Subquery| as_nullable(told_apart(subquery_apart(subquery, outer, made)?, made)?, outer);
     Ok(match expr {
         Expr::Exists(Exists { subquery, negated }) => Expr::Exists(Exists { subquery: apart(subquery)?, negated }),
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
@@ -40,6 +42,28 @@ pub(super) fn kept_apart(expr: Expr, outer: &DFSchema, made: &Cell<u32>) -> Resu
         Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(apart(subquery)?),
         other => other,
     })
+}
+
+/// Invariant 4.
+fn as_nullable(subquery: Subquery, outer: &DFSchema) -> Result<Subquery> {
+    let one = |expr: Expr| {
+        let Expr::OuterReferenceColumn(field, column) = expr else { return Ok(Transformed::no(expr)) };
+        let is_told = field.is_nullable() || outer.field_from_column(&column).is_ok_and(|field| !field.is_nullable());
+        if is_told || !outer.has_column(&column) {
+            return Ok(Transformed::no(Expr::OuterReferenceColumn(field, column)));
+        }
+        let field = Arc::new(field.as_ref().clone().with_nullable(true));
+        Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
+    };
+    let plan = subquery.subquery.as_ref().clone();
+    let plan = plan.transform_up(|plan| plan.map_expressions(|expr| expr.transform_up(one)))?;
+    if !plan.transformed {
+        return Ok(subquery);
+    }
+    let columns = subquery.outer_ref_columns.into_iter();
+    let columns = columns.map(|expr| expr.transform_up(one).map(|expr| expr.data)).collect::<Result<Vec<_>>>()?;
+    let plan = plan.data.recompute_schema()?;
+    Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns: columns, ..subquery })
 }
 
 fn subquery_apart(subquery: Subquery, outer: &DFSchema, made: &Cell<u32>) -> Result<Subquery> {

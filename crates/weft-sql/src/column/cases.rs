@@ -9,7 +9,8 @@
 //! of them within each other a statement takes a second to plan, with 40 it would never end, and planning is not
 //! cancelled.
 //!
-//! 1. A chain is written out only where it is long: within it types are found branch by branch, as PostgreSQL does.
+//! 1. A chain is written out only where it would soon be refused: PostgreSQL finds the type of each inner CASE first,
+//!    which makes a difference where reals meet integers that a real has not, or constants in quotes stand alone.
 
 use std::ops::ControlFlow;
 
@@ -17,14 +18,14 @@ use sqlparser::ast::{Expr, Query, VisitMut, VisitorMut};
 use weft_format::{Code, Error, Result};
 
 /// A chain of so many CASEs, each the ELSE of the one before, becomes one.
-const CHAIN_MIN: usize = 6;
+const CHAIN_MIN: usize = 12;
 
 /// So many CASEs may stand within each other.
 const DEPTH_MAX: usize = 16;
 
 /// Writes long chains out, and refuses what is nested too deep.
 pub(super) fn level_cases(query: &mut Query) -> Result<()> {
-    match VisitMut::visit(query, &mut Levels { depth: 0 }) {
+    match VisitMut::visit(query, &mut Levels { depth: 0, around: Vec::new() }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -32,10 +33,23 @@ pub(super) fn level_cases(query: &mut Query) -> Result<()> {
 
 struct Levels {
     depth: usize,
+    /// Those of the queries around.
+    around: Vec<usize>,
 }
 
 impl VisitorMut for Levels {
     type Break = Error;
+
+    /// What is in a subquery is planned by itself.
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.around.push(std::mem::take(&mut self.depth));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        self.depth = self.around.pop().unwrap_or(0);
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         if !matches!(expr, Expr::Case { .. }) {
@@ -62,24 +76,34 @@ impl VisitorMut for Levels {
 /// How many CASEs without an operand follow each other, each the ELSE of the one before.
 fn chain(mut expr: &Expr) -> usize {
     let mut length = 0;
-    while let Expr::Case { operand: None, else_result, .. } = expr {
-        length += 1;
-        match else_result {
-            Some(next) => expr = next,
-            None => break,
+    loop {
+        match expr {
+            Expr::Nested(inner) if length > 0 => expr = inner,
+            Expr::Case { operand: None, else_result, .. } => {
+                length += 1;
+                match else_result {
+                    Some(next) => expr = next,
+                    None => return length,
+                }
+            }
+            _ => return length,
         }
     }
-    length
 }
 
 fn write_out(expr: &mut Expr) {
     let Expr::Case { conditions, else_result, .. } = expr else { return };
-    while let Some(Expr::Case { operand: None, .. }) = else_result.as_deref() {
-        if let Some(next) = else_result.take()
-            && let Expr::Case { conditions: more, else_result: last, .. } = *next
-        {
-            conditions.extend(more);
-            *else_result = last;
+    while let Some(next) = else_result.take() {
+        match *next {
+            Expr::Nested(inner) if chain(&inner) > 0 => *else_result = Some(inner),
+            Expr::Case { operand: None, conditions: more, else_result: last, .. } => {
+                conditions.extend(more);
+                *else_result = last;
+            }
+            other => {
+                *else_result = Some(Box::new(other));
+                return;
+            }
         }
     }
 }
@@ -93,7 +117,8 @@ mod tests {
     use crate::parse::WeftDialect;
 
     fn levelled(sql: &str) -> Result<String> {
-        let statement = Parser::new(&WeftDialect).try_with_sql(sql).unwrap().parse_statement().unwrap();
+        let statement =
+            Parser::new(&WeftDialect).with_recursion_limit(400).try_with_sql(sql).unwrap().parse_statement().unwrap();
         let Statement::Query(mut query) = statement else { panic!("{sql} is no query") };
         level_cases(&mut query).map(|()| query.to_string())
     }
@@ -116,5 +141,10 @@ mod tests {
         assert_eq!(levelled(&nested(DEPTH_MAX + 1)).unwrap_err().code(), Code::StatementTooComplex);
         let beside = format!("SELECT {}", vec!["CASE WHEN a THEN 1 END"; 40].join(", "));
         assert_eq!(levelled(&beside).unwrap(), beside);
+        let queries = format!("SELECT {}b{}", "CASE WHEN a THEN (SELECT ".repeat(20), ") END".repeat(20));
+        assert_eq!(levelled(&queries).unwrap(), queries);
+        let nested = format!("SELECT {}b{}", "CASE WHEN a THEN 1 ELSE (".repeat(20), ") END".repeat(20));
+        let branches = "WHEN a THEN 1 ".repeat(20);
+        assert_eq!(levelled(&nested).unwrap(), format!("SELECT CASE {branches}ELSE (b) END"));
     }
 }

@@ -150,7 +150,16 @@ impl Walk {
                 return refused("with LIMIT or OFFSET behind it");
             }
             _ if !any => return Ok(false),
-            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Distinct(Distinct::All(_)) => {}
+            LogicalPlan::Projection(projection) => {
+                let is_constant = |expr: &Expr| expr.column_refs().is_empty();
+                if self.asked == Asked::Table
+                    && is_one_row(&projection.input)
+                    && projection.expr.iter().any(is_constant)
+                {
+                    return refused("beside a constant in LATERAL that is an aggregate without GROUP BY");
+                }
+            }
+            LogicalPlan::SubqueryAlias(_) | LogicalPlan::Distinct(Distinct::All(_)) => {}
             LogicalPlan::Aggregate(aggregate) => {
                 if aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_))) {
                     return refused("below grouping sets");
@@ -166,6 +175,17 @@ impl Walk {
             _ => return refused("in this place"),
         }
         Ok(true)
+    }
+}
+
+/// Whether a plan is an aggregate without GROUP BY. Of its row for no rows the engine computes what names columns only:
+/// a constant beside it would be NULL.
+fn is_one_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => is_one_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => is_one_row(&alias.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
     }
 }
 

@@ -8,18 +8,20 @@
 //!
 //! 1. Rows with one primary key have one value in each column of its table, so the groups stay what they are; where an
 //!    outer join has no row of the table, the key and the columns are NULL together.
-//! 2. Only columns of the table that come up elsewhere are added. What comes up in a subquery or an aggregate may mean
-//!    another column of that name: adding one that nobody asks for changes nothing, by 1.
-//! 3. Grouping sets leave keys out, so there nothing is added.
+//! 2. Only columns of the table that come up elsewhere are added, outside of aggregates, which may have wide ones. What
+//!    comes up in a subquery may mean another column of that name: adding one that nobody asks for changes no group.
+//! 3. Grouping sets leave keys out, so there nothing is added. Nor are floats: a key of the engine has no negative
+//!    zero.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableFactor, TableWithJoins, Value, Visit, Visitor,
+    Expr, Function, GroupByExpr, Ident, ObjectName, OrderBy, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visit, Visitor,
 };
 
+use weft_format::DataType;
 use weft_kernel::TableRef;
 
 use super::names::folded;
@@ -62,14 +64,15 @@ fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&Orde
     if keys.is_empty() || !modifiers.is_empty() || keys.iter().any(is_set) {
         return Vec::new();
     }
-    let keys: Vec<&Expr> = keys.iter().map(|key| meant(key, &select.projection)).collect();
+    let all = sources.columns_of_all(&select.from);
+    let is_column = |name: &str| all.as_ref().is_none_or(|all| all.iter().any(|column| column == name));
+    let keys: Vec<&Expr> = keys.iter().map(|key| meant(key, &select.projection, &is_column)).collect();
     let mut relations = Vec::new();
     select.from.iter().for_each(|table| relations_of(sources, table, &mut relations));
     relations.retain(|relation| !relation.key.is_empty());
     if relations.is_empty() {
         return Vec::new();
     }
-    let all = sources.columns_of_all(&select.from);
     // A name without its table means a column when it is the only one.
     let is_single =
         |name: &str| all.as_ref().is_some_and(|all| all.iter().filter(|column| *column == name).count() == 1);
@@ -88,7 +91,7 @@ fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&Orde
         };
         if relation.key.iter().all(|key| is_grouped(key)) {
             let all = is_wanted_whole(&select.projection, &relation.name);
-            let is_wanted = |name: &String| all || mentioned.contains(name);
+            let is_wanted = |name: &String| (all || mentioned.contains(name)) && !relation.floats.contains(name);
             let wanted = relation.columns.iter().filter(|name| is_wanted(name) && !is_grouped(name));
             added.extend(
                 wanted.map(|name| Expr::CompoundIdentifier(vec![relation.name.clone(), Ident::with_quote('"', name)])),
@@ -98,11 +101,22 @@ fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&Orde
     added
 }
 
-/// A key; by number it is a result column.
-fn meant<'a>(key: &'a Expr, projection: &'a [SelectItem]) -> &'a Expr {
-    let Expr::Value(value) = key else { return key };
-    let Value::Number(number, _) = &value.value else { return key };
-    let item = number.parse().ok().and_then(|number: usize| projection.get(number.checked_sub(1)?));
+/// A key; by number it is a result column, and by name where no column has it.
+fn meant<'a>(key: &'a Expr, projection: &'a [SelectItem], is_column: &impl Fn(&str) -> bool) -> &'a Expr {
+    let item = match key {
+        Expr::Nested(inner) => return meant(inner, projection, is_column),
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => {
+                number.parse().ok().and_then(|number: usize| projection.get(number.checked_sub(1)?))
+            }
+            _ => None,
+        },
+        Expr::Identifier(name) if !is_column(&folded(name)) => projection.iter().find(|item| match item {
+            SelectItem::ExprWithAlias { alias, .. } => folded(alias) == folded(name),
+            _ => false,
+        }),
+        _ => None,
+    };
     match item {
         Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => expr,
         _ => key,
@@ -126,6 +140,7 @@ struct Relation {
     name: Ident,
     columns: Vec<String>,
     key: Vec<String>,
+    floats: Vec<String>,
 }
 
 fn relations_of(sources: &mut dyn Sources, table: &TableWithJoins, into: &mut Vec<Relation>) {
@@ -146,11 +161,17 @@ fn relations_of(sources: &mut dyn Sources, table: &TableWithJoins, into: &mut Ve
                 let Some(key) = found.def.schema.key.iter().map(name_of).collect::<Option<Vec<String>>>() else {
                     continue;
                 };
+                let is_float = |ordinal: &usize| {
+                    let data_type = found.def.schema.columns[*ordinal].data_type;
+                    matches!(data_type, DataType::Real | DataType::DoublePrecision)
+                };
+                let floats: Vec<usize> = visible.iter().copied().filter(|ordinal| is_float(ordinal)).collect();
+                let floats = floats.iter().filter_map(name_of).collect();
                 let name = match alias {
                     Some(alias) => alias.name.clone(),
                     None => Ident::with_quote('"', folded_name),
                 };
-                into.push(Relation { name, columns, key });
+                into.push(Relation { name, columns, key, floats });
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 relations_of(sources, table_with_joins, into);
@@ -160,21 +181,57 @@ fn relations_of(sources: &mut dyn Sources, table: &TableWithJoins, into: &mut Ve
     }
 }
 
-/// The names of columns that come up in a SELECT and its ORDER BY.
+/// Functions whose arguments are of each row, not of a group. One that is missing here costs wider keys.
+const AGGREGATES: [&str; 16] = [
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "string_agg",
+    "array_agg",
+    "json_agg",
+    "jsonb_agg",
+    "bool_and",
+    "bool_or",
+    "every",
+    "bit_and",
+    "bit_or",
+    "stddev",
+    "variance",
+];
+
+fn is_aggregate(expr: &Expr) -> bool {
+    let Expr::Function(Function { name, over: None, .. }) = expr else { return false };
+    AGGREGATES.iter().any(|known| name.to_string().eq_ignore_ascii_case(known))
+}
+
+/// The names of columns that come up in a SELECT and its ORDER BY, outside of aggregates.
 fn mentioned(select: &Select, order_by: Option<&OrderBy>) -> HashSet<String> {
-    struct Names(HashSet<String>);
+    #[derive(Default)]
+    struct Names {
+        found: HashSet<String>,
+        /// How many aggregates are around.
+        aggregates: usize,
+    }
     impl Visitor for Names {
         type Break = ();
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(name) => self.0.insert(folded(name)),
-                Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|name| self.0.insert(folded(name))),
-                _ => false,
+            self.aggregates += usize::from(is_aggregate(expr));
+            let name = match expr {
+                Expr::Identifier(name) => Some(name),
+                Expr::CompoundIdentifier(parts) => parts.last(),
+                _ => None,
             };
+            self.found.extend(name.filter(|_| self.aggregates == 0).map(folded));
+            ControlFlow::Continue(())
+        }
+        fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            self.aggregates -= usize::from(is_aggregate(expr));
             ControlFlow::Continue(())
         }
     }
-    let mut names = Names(HashSet::new());
+    let mut names = Names::default();
     let _ = select.projection.visit(&mut names);
     let _ = select.distinct.visit(&mut names);
     let _ = select.having.visit(&mut names);
@@ -182,5 +239,5 @@ fn mentioned(select: &Select, order_by: Option<&OrderBy>) -> HashSet<String> {
     if let Some(order_by) = order_by {
         let _ = order_by.visit(&mut names);
     }
-    names.0
+    names.found
 }

@@ -68,6 +68,9 @@ const PARAMETERS_MAX: usize = 65_535;
 /// Planning goes on on a stack of its own where less than this is left, bytes.
 const STACK_NEEDED: usize = 6 << 20;
 
+/// A statement with fewer bytes of text is no deep tree.
+const TEXT_BYTES_DEEP: usize = 1 << 10;
+
 /// The size of that stack, bytes; memory is taken as it is touched.
 const STACK_MADE: usize = 16 << 20;
 
@@ -225,10 +228,12 @@ impl ColumnEngine {
     /// Runs a prepared query; batches are pulled from the stream.
     pub fn execute(&self, query: &PreparedQuery, binding: Binding) -> Result<QueryStream> {
         binding.cancel.check()?;
-        guarded_deep(|| {
+        let run = || {
             let runnable = self.runnable(query, &binding)?;
             self.start(query, runnable, binding)
-        })
+        };
+        // It may be planned anew, which a short text needs no more stack for than there is.
+        if query.text.len() > TEXT_BYTES_DEEP { guarded_deep(run) } else { guarded(run) }
     }
 
     pub(super) fn start(&self, query: &PreparedQuery, runnable: Runnable, binding: Binding) -> Result<QueryStream> {

@@ -111,8 +111,9 @@ impl AggregateUDFImpl for Extreme {
         self.inner.value_from_stats(args)
     }
 
-    fn set_monotonicity(&self, data_type: &ArrowType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
+    /// NULL of no rows, or of NULLs only, comes before the results that ascend, and stands behind them in their order.
+    fn set_monotonicity(&self, _: &ArrowType) -> SetMonotonicity {
+        SetMonotonicity::NotMonotonic
     }
 }
 

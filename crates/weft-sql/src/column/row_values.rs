@@ -11,7 +11,8 @@
 //! The query engine compares rows as records, in which NULL is a value like others; in SQL it is unknown.
 //!
 //! 1. Membership in a subquery is written so where it is a condition of WHERE, joined to the others by AND: there only
-//!    rows count for which it is true. Elsewhere it may be unknown, and is refused.
+//!    rows count for which it is true. Elsewhere it may be unknown, and is refused. NOT IN compares each row with each,
+//!    for a NULL in any of them counts.
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
@@ -100,6 +101,9 @@ fn bare(mut expr: &Expr) -> &Expr {
 
 fn exists(row: &[Expr], subquery: Query, negated: bool, made: &mut usize) -> Result<Expr> {
     *made += 1;
+    if row.is_empty() {
+        return Err(unequal());
+    }
     if let SetExpr::Select(select) = &*subquery.body {
         let is_column =
             |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });

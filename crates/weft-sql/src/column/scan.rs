@@ -3,12 +3,12 @@
 //! ```text
 //!   plan (cached)            WeftScan { table 3, columns [0, 4], predicates [a >= 7], partitions 2 }
 //!   execution (TaskContext)  Execution { binding: view of table 3 at timestamp 812, cancel token }
-//!   execute(0), execute(1)   the two partitions of one Scan::scan
+//!   execute(0), execute(1)   the two partitions of one Read::scan
 //! ```
 //!
 //! 1. The plan holds no snapshot: the view comes from the execution's binding, so a cached plan is good for any
 //!    snapshot.
-//! 2. All partitions of one execution of a leaf belong to the same `Scan::scan`: every row is in exactly one of them.
+//! 2. All partitions of one execution of a leaf belong to the same `Read::scan`: every row is in exactly one of them.
 //! 3. Statistics are estimates and never exact, so no answer is ever computed from them.
 //!
 //! Concurrency: partitions are read by different worker threads; each read is synchronous work inside a poll. The plan

@@ -685,7 +685,8 @@ fn is_rounded(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(function) if function.func.name() == "round_even")
 }
 
-/// The type of an expression; a chain of checked operators has the type of its first operand.
+/// The type of an expression; a chain of checked operators has the type of its first operand, but for the digits of the
+/// remainder of two numerics.
 fn type_of(mut expr: &Expr, schema: &DFSchema) -> Option<ArrowType> {
     while let Expr::ScalarFunction(function) = expr
         && function.func.inner().downcast_ref::<Checked>().is_some()

@@ -7,7 +7,8 @@
 //!     7 is sorted, and so m were: but the first frame is empty, and its m is NULL
 //! ```
 //!
-//! What an aggregate says of its order holds for frames that only grow. Over others it says nothing here.
+//! What `count` says of its order holds for frames that only grow. Over others no aggregate says anything here; `min`
+//! and `max` never do (`extremes`), for the first of their results may be NULL.
 
 use std::sync::Arc;
 

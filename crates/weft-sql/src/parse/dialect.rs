@@ -8,8 +8,9 @@
 //! Names of arguments are plain ones (`make_interval(days => 1)`), which takes one step to see.
 
 use std::any::TypeId;
+use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr};
+use sqlparser::ast::{BinaryOperator, Expr, Visit, Visitor};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -18,6 +19,9 @@ use sqlparser::tokenizer::Token;
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WeftDialect;
+
+/// How many parts the operands of BETWEEN SYMMETRIC have, at most.
+const PARTS_MAX: usize = 256;
 
 const BASE: PostgreSqlDialect = PostgreSqlDialect {};
 
@@ -80,7 +84,7 @@ impl Dialect for WeftDialect {
         }
         (0..between + 2).for_each(|_| drop(parser.next_token()));
         let ordered = parser.parse_between(expr.clone(), negated);
-        Some(if is_symmetric { ordered.map(either_way) } else { ordered })
+        Some(if is_symmetric { ordered.and_then(either_way) } else { ordered })
     }
 
     as_postgresql!(
@@ -116,13 +120,31 @@ impl Dialect for WeftDialect {
     );
 }
 
-/// BETWEEN, whichever of its ends is the lower one.
-fn either_way(between: Expr) -> Expr {
-    let Expr::Between { expr, negated, low, high } = between else { return between };
+/// BETWEEN, whichever of its ends is the lower one. Its parts are there twice then: within each other they would be
+/// there 2^n times.
+fn either_way(between: Expr) -> Result<Expr, ParserError> {
+    if is_large(&between) {
+        let message = format!("BETWEEN SYMMETRIC takes expressions of {PARTS_MAX} parts at most");
+        return Err(ParserError::ParserError(message));
+    }
+    let Expr::Between { expr, negated, low, high } = between else { return Ok(between) };
     let turned = Expr::Between { expr: expr.clone(), negated, low: high.clone(), high: low.clone() };
     let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
     let ordered = Expr::Between { expr, negated, low, high };
-    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(ordered), op, right: Box::new(turned) }))
+    Ok(Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(ordered), op, right: Box::new(turned) })))
+}
+
+/// Whether an expression has more parts than [`PARTS_MAX`].
+fn is_large(expr: &Expr) -> bool {
+    struct Parts(usize);
+    impl Visitor for Parts {
+        type Break = ();
+        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+            self.0 += 1;
+            if self.0 > PARTS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    expr.visit(&mut Parts(0)).is_break()
 }
 
 #[cfg(test)]
@@ -140,6 +162,9 @@ mod tests {
             assert_eq!(parsed[0].to_string(), format!("SELECT {read}"));
         }
         assert!(Parser::parse_sql(&WeftDialect, "SELECT a BETWEEN SYMMETRIC 3").is_err());
+        // 2^60 parts.
+        let chain = format!("SELECT true{}", " BETWEEN SYMMETRIC true AND true".repeat(60));
+        assert!(Parser::parse_sql(&WeftDialect, &chain).is_err());
     }
 
     #[test]
