@@ -102,7 +102,7 @@ impl Bulk for Store {
 }
 
 impl Store {
-    /// See [`Bulk::build`](weft_contract::Bulk::build).
+    /// See [`Bulk::build`].
     /// With `are_new` the keys are tested against those that are there.
     pub(crate) fn build_files(&self, batches: &[RecordBatch], are_new: bool) -> Result<Attachment> {
         let schema = self.schema();
