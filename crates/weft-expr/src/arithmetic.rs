@@ -50,7 +50,10 @@ pub fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Op
     Some((typed(p1, s1), typed(p2, s2), typed(precision, scale)))
 }
 
-/// Arrow's rules; none where Arrow refuses the types.
+/// Digits after the point of a quotient, and of an average, that the types do not ask more of.
+pub const QUOTIENT_SCALE: u8 = 16;
+
+/// Arrow's rules, but for quotients; none where Arrow refuses the types.
 fn decimal_result(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option<(u8, u8)> {
     let whole = (p1 - s1).max(p2 - s2);
     Some(match op {
@@ -61,8 +64,9 @@ fn decimal_result(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> O
         ArithmeticOp::Multiply if s1 + s2 > 38 => return None,
         ArithmeticOp::Multiply => ((p1 + p2 + 1).min(38), s1 + s2),
         ArithmeticOp::Divide => {
-            let scale = (s1 + 4).min(38);
-            ((p1 - s1 + s2 + scale).min(38), scale)
+            let whole = p1 - s1 + s2;
+            let scale = s1.max(s2).min(38_u8.saturating_sub(whole)).max(QUOTIENT_SCALE);
+            ((whole + scale).min(38), scale)
         }
         ArithmeticOp::Modulo => {
             let scale = s1.max(s2);
@@ -151,13 +155,45 @@ fn decimals(op: ArithmeticOp, (a, s1): (i128, u8), (b, s2): (i128, u8), result: 
         ArithmeticOp::Subtract => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_sub(b)),
         ArithmeticOp::Multiply => a.checked_mul(b),
         ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0 => return Err(division_by_zero()),
-        ArithmeticOp::Divide => {
-            let shift = scale - s1 + s2;
-            (shift <= 38).then(|| pow10(shift)).and_then(|unit| a.checked_mul(unit)).and_then(|a| a.checked_div(b))
-        }
+        ArithmeticOp::Divide => quotient(a, b, scale + s2 - s1),
         ArithmeticOp::Modulo => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_rem(b)),
     };
     value.filter(|v| v.unsigned_abs() < pow10(precision).unsigned_abs()).ok_or_else(overflow)
+}
+
+/// `a * 10^shift / b` rounded half away from zero, for a `b` that is not 0; none when it does not fit 128 bits.
+pub fn quotient(a: i128, b: i128, shift: u8) -> Option<i128> {
+    let (numerator, divisor) = (a.unsigned_abs(), b.unsigned_abs());
+    let unit = 10_u128.checked_pow(shift.into());
+    let (mut whole, rest) = match unit.and_then(|unit| numerator.checked_mul(unit)) {
+        Some(numerator) => (numerator / divisor, numerator % divisor),
+        None => by_digits(numerator, divisor, shift)?,
+    };
+    if rest >= divisor - rest {
+        whole = whole.checked_add(1)?;
+    }
+    let whole = i128::try_from(whole).ok()?;
+    Some(if (a < 0) == (b < 0) { whole } else { -whole })
+}
+
+/// The quotient and the rest of what has more than 128 bits, one decimal digit after the other.
+fn by_digits(numerator: u128, divisor: u128, shift: u8) -> Option<(u128, u128)> {
+    let (mut whole, mut rest) = (numerator / divisor, numerator % divisor);
+    for _ in 0..shift {
+        // Ten times the rest, which need not fit.
+        let (mut digit, mut ten) = (0, 0);
+        for _ in 0..10 {
+            if ten >= divisor - rest {
+                ten -= divisor - rest;
+                digit += 1;
+            } else {
+                ten += rest;
+            }
+        }
+        whole = whole.checked_mul(10)?.checked_add(digit)?;
+        rest = ten;
+    }
+    Some((whole, rest))
 }
 
 /// Changes the sign.
@@ -177,4 +213,52 @@ pub(crate) fn division_by_zero() -> Error {
 /// `integer out of range`
 pub(crate) fn out_of_range(data_type: DataType) -> Error {
     Error::new(Code::NumericOutOfRange, format!("{} out of range", type_name(data_type)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_rounded_half_away_from_zero() {
+        assert_eq!([(5, 3), (-5, 3), (5, -3), (-5, -3)].map(|(a, b)| quotient(a, b, 0)), [2, -2, -2, 2].map(Some));
+        assert_eq!([(1, 2), (-1, 2), (1, 3), (2, 3)].map(|(a, b)| quotient(a, b, 2)), [50, -50, 33, 67].map(Some));
+        assert_eq!((quotient(1, 2, 0), quotient(-1, 2, 0), quotient(49, 100, 0)), (Some(1), Some(-1), Some(0)));
+    }
+
+    #[test]
+    fn digit_by_digit_gives_the_same() {
+        let values = [0, 1, 2, 3, 7, 10, 99, 12_345, 10_u128.pow(19), 10_u128.pow(20) + 7];
+        for (numerator, divisor, shift) in values.into_iter().flat_map(|a| values.into_iter().map(move |b| (a, b, 17)))
+        {
+            if divisor != 0 {
+                let unit = 10_u128.pow(u32::from(shift));
+                let expected = (numerator * unit / divisor, numerator * unit % divisor);
+                assert_eq!(by_digits(numerator, divisor, shift), Some(expected));
+            }
+        }
+        // The divisor and ten times the rest do not fit 127 and 128 bits.
+        let (most, third) = (i128::MAX, i128::MAX / 3);
+        assert_eq!(quotient(most, most, 37), Some(10_i128.pow(37)));
+        assert_eq!(quotient(third, most, 37), Some(3_333_333_333_333_333_333_333_333_333_333_333_333));
+        assert_eq!(quotient(i128::MIN, -1, 0), None);
+        assert_eq!((quotient(most, 1, 1), quotient(most, 2, 1)), (None, None));
+        assert_eq!(quotient(0, most, 76), Some(0));
+    }
+
+    #[test]
+    fn quotients_have_sixteen_digits_or_those_of_the_operands() {
+        let result = |a, b| decimal_result(ArithmeticOp::Divide, a, b).unwrap();
+        assert_eq!(result((10, 0), (2, 1)), (27, 16));
+        assert_eq!(result((38, 10), (38, 10)), (38, 16));
+        assert_eq!(result((30, 20), (5, 0)), (30, 20));
+        assert_eq!(result((20, 0), (38, 30)), (38, 16));
+        // No digit is lost that the shift could not give.
+        for (p1, s1) in (0..=38).flat_map(|s1| (s1.max(1)..=38).map(move |p1| (p1, s1))) {
+            for (p2, s2) in [(38, 38), (38, 0), (10, 5), (1, 0)] {
+                let (precision, scale) = result((p1, s1), (p2, s2));
+                assert!(scale + s2 >= s1 && scale <= precision && precision <= 38, "({p1},{s1}) / ({p2},{s2})");
+            }
+        }
+    }
 }

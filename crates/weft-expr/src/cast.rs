@@ -239,6 +239,9 @@ fn cast_to_float(value: &Value, from: DataType, to: DataType) -> Result<Value> {
     if rounded.is_infinite() && number.is_finite() {
         return Err(out_of_range(to));
     }
+    if rounded == 0.0 && number != 0.0 {
+        return Err(Error::new(Code::NumericOutOfRange, "value out of range: underflow"));
+    }
     Ok(Value::Float(rounded))
 }
 

@@ -187,7 +187,7 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
         ) => match op {
             ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Modulo => scale >= left.max(right),
             ArithmeticOp::Multiply => scale == left + right,
-            ArithmeticOp::Divide => scale >= left,
+            ArithmeticOp::Divide => scale + right >= left,
         },
         (DataType::Numeric { .. }, ..) => false,
         (left, right, result) => {

@@ -89,6 +89,7 @@ codes! {
     InvalidObjectDefinition Invalid "42P17" "An index expression may change its value.";
     WindowingError Invalid "42P20" "A window function stands where it cannot.";
     GroupingError Invalid "42803" "A column is neither grouped nor aggregated.";
+    InvalidRecursion Invalid "42P19" "A recursive query does what it cannot: it aggregates its own rows.";
     DependentObjects Invalid "2BP01" "Another object needs the one to be dropped.";
     InvalidColumnReference Invalid "42P10" "ON CONFLICT or ORDER BY names columns that do not fit.";
     NumericOutOfRange Invalid "22003" "A number does not fit its type.";
@@ -102,6 +103,8 @@ codes! {
     ArraySubscript Invalid "2202E" "An array has the wrong number of elements or dimensions.";
     StringTooLong Invalid "22001" "Text is longer than its column allows.";
     LogarithmArgument Invalid "2201E" "A logarithm of zero or of a negative number.";
+    NtileArgument Invalid "22014" "The number of buckets of ntile is not above zero.";
+    NthValueArgument Invalid "22016" "The number of a row of nth_value is not above zero.";
     PowerArgument Invalid "2201F" "A root of a negative number, or a power that there is not.";
     Substring Invalid "22011" "The length of a substring is negative.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";

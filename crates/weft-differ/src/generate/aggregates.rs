@@ -161,7 +161,7 @@ impl Generator<'_> {
 }
 
 impl Expr {
-    fn cast_to(self, data_type: Type) -> Expr {
+    pub(super) fn cast_to(self, data_type: Type) -> Expr {
         let bound = self.bound;
         Expr::new(data_type, parts!["(", self, ")::", data_type.name()]).bound(bound)
     }

@@ -4,7 +4,7 @@
 //! the statement fails does not depend on an order of evaluation.
 
 use crate::parts;
-use crate::tree::{Node, Role};
+use crate::tree::{Node, Part, Role};
 use crate::types::Type;
 
 use super::Generator;
@@ -81,6 +81,9 @@ impl Generator<'_> {
     pub(super) fn failing(&mut self) -> Node {
         self.may_fail = true;
         self.subqueries = false;
+        if self.random.chance(15) {
+            return self.edges_together();
+        }
         let from_table = self.random.chance(50);
         let (source, frame) = if from_table { self.table() } else { (Node::nothing(), Frame::default()) };
         self.frames.push(frame);
@@ -126,6 +129,46 @@ impl Generator<'_> {
         };
         let text = self.random.word(values).to_owned();
         self.constant_of(data_type, text, true)
+    }
+
+    /// An aggregate, or a window, over a few edges.
+    fn edges_together(&mut self) -> Node {
+        let of = *self.random.pick(&[Type::Int2, Type::Int4, Type::Int8, Type::Int8, Type::Numeric, Type::Float8]);
+        let mut values: Vec<Part> = Vec::new();
+        for row in 0..self.random.between(1, 6) {
+            // Sums of more than 38 digits, and of floats that are beyond all, are told otherwise.
+            let value = match of {
+                Type::Numeric | Type::Float8 => {
+                    let text = self.random.word(of.domain()).to_owned();
+                    self.constant_of(of, text, true)
+                }
+                _ => self.edge(of),
+            };
+            values.extend(parts![if row == 0 { "(" } else { ", (" }, row.to_string(), ", ", value, ")"]);
+        }
+        let name = self.random.word(&["sum", "sum", "avg", "min", "max", "count"]);
+        let filter = if self.random.chance(20) { " FILTER (WHERE k <> 1)" } else { "" };
+        let over = self.random.word(&[
+            "",
+            " OVER ()",
+            " OVER (ORDER BY k)",
+            " OVER (ORDER BY k ROWS 1 PRECEDING)",
+            " OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+            " OVER (ORDER BY k ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING)",
+            " OVER (ORDER BY k DESC ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING)",
+        ]);
+        let is_rounded = name == "avg" && of != Type::Float8;
+        let (before, after) = if is_rounded { ("round(", ", 4)") } else { ("", "") };
+        let data_type = match (name, of) {
+            ("count", _) | ("sum", Type::Int2 | Type::Int4) => Type::Int8,
+            ("sum" | "avg", Type::Float8) => Type::Float8,
+            ("sum" | "avg", _) => Type::Numeric,
+            _ => of,
+        };
+        let mut parts = parts!["SELECT ", before, name, "(v)", filter, over, after, " FROM (VALUES "];
+        parts.extend(values);
+        parts.extend(parts![") AS e (k, v)"]);
+        Node::new(Role::Query(vec![data_type]), parts)
     }
 
     /// Arithmetic and casts over edges.

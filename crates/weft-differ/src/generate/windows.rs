@@ -98,9 +98,15 @@ impl Generator<'_> {
 
     fn window_function(&mut self, data_type: Type, over: Vec<Part>, total: bool, grouped: bool) -> Expr {
         let over = Node::plain(over);
-        let leaf = self.leaf(data_type);
+        let leaf = match data_type {
+            Type::Int8 if self.random.chance(30) => self.leaf(Type::Int4),
+            Type::Numeric if self.random.chance(40) => self.leaf(Type::Int8),
+            _ => self.leaf(data_type),
+        };
         let bound = leaf.bound;
+        let is_summed = leaf.is_exact && bound < 1e8;
         let made = match data_type {
+            Type::Int8 if leaf.data_type == Type::Int4 => parts!["sum(", leaf, ")"],
             Type::Int8 => {
                 let name = if total {
                     self.random.word(&["row_number()", "rank()", "dense_rank()", "count(*)", "count(id)"])
@@ -118,6 +124,12 @@ impl Generator<'_> {
                 return Expr::new(data_type, parts!["ntile(3) OVER ", over]);
             }
             Type::Numeric if leaf.bound < 1e10 => parts!["sum(", leaf, ")"],
+            Type::Numeric if leaf.data_type != data_type => return leaf.cast_to(data_type),
+            // In whatever order rows come, there is nothing to round.
+            Type::Float8 if is_summed && self.random.chance(60) => {
+                let name = self.random.word(&["sum(", "avg("]);
+                return Expr::new(data_type, parts![name, leaf, ") OVER ", over]).bound(bound * 1e5).exact(false);
+            }
             Type::Bool => parts![self.random.word(&["bool_and(", "bool_or("]), leaf, ")"],
             _ if total => {
                 let name = self.random.word(&["lag(", "lead(", "first_value(", "last_value(", "nth_value("]);

@@ -68,7 +68,7 @@ fn calendar(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
                 _ => return None,
             }
         }
-        ("date_trunc", [unit, Some(TimestampTz)]) if is_text(*unit) => {
+        ("date_trunc", [unit, Some(TimestampTz | Date)]) if is_text(*unit) => {
             Signature::new(R::Trunc, [Text, TimestampTz], TimestampTz)
         }
         ("date_trunc", [unit, Some(Timestamp)]) if is_text(*unit) => {

@@ -77,12 +77,17 @@ impl VisitorMut for Qualifier<'_> {
     }
 }
 
-/// `GROUP BY ()` is the grouping set without columns.
-pub(super) fn write_empty_set(select: &mut Select) {
-    let GroupByExpr::Expressions(exprs, _) = &mut select.group_by else { return };
-    for expr in exprs {
-        if matches!(expr, Expr::Tuple(columns) if columns.is_empty()) {
-            *expr = Expr::GroupingSets(vec![Vec::new()]);
+/// `GROUP BY ()` is the grouping set without columns, `GROUP BY (a, b)` is `GROUP BY a, b`.
+pub(super) fn write_plain_keys(select: &mut Select) {
+    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return };
+    if !keys.iter().any(|key| matches!(key, Expr::Tuple(_))) {
+        return;
+    }
+    for key in std::mem::take(keys) {
+        match key {
+            Expr::Tuple(columns) if columns.is_empty() => keys.push(Expr::GroupingSets(vec![Vec::new()])),
+            Expr::Tuple(columns) => keys.extend(columns),
+            other => keys.push(other),
         }
     }
 }

@@ -5,26 +5,33 @@
 //!   1.5e0 / 0                  22012, not Infinity
 //!   1e308::float8 * 10         22003, not Infinity; of infinities it is one
 //!   inf - inf                  NaN, the positive one: that of the processor sorts below all numbers
+//!   2 / 3.0                    0.6666666666666667, not 0.6666
 //!   2.5e0::integer             2 (rounded to even), 3.5e0::integer 4; the engine's cast would cut
 //! ```
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Datum, Decimal128Array, PrimitiveArray};
 use arrow::compute::kernels::numeric;
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
+use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type};
 use arrow::error::ArrowError;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility, cast,
 };
 use datafusion::physical_expr_common::datum::apply;
+use weft_expr::ArithmeticOp;
+
+use super::types::output_type;
 
 /// An arithmetic operator that raises on overflow and on division by zero. Both arguments have one numeric type, or are
-/// the numerics of a remainder: the engine takes one divided by a constant 1 for 0, which is so of integers only.
+/// the numerics of a quotient, or of a remainder: the engine takes one divided by a constant 1 for 0, which is so of
+/// integers only.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Checked {
     op: Operator,
@@ -77,6 +84,7 @@ impl ScalarUDFImpl for Checked {
 
     fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
         match types {
+            [left, right] if left.is_decimal() && self.op == Operator::Divide => quotient_type(left, right),
             [left, right] if left.is_decimal() => BinaryTypeCoercer::new(left, &self.op, right).get_result_type(),
             _ => Ok(types[0].clone()),
         }
@@ -106,10 +114,68 @@ impl ScalarUDFImpl for Checked {
             Operator::Plus => apply(left, right, |l, r| settled(self.op, l, r, numeric::add(l, r)?)),
             Operator::Minus => apply(left, right, |l, r| settled(self.op, l, r, numeric::sub(l, r)?)),
             Operator::Multiply => apply(left, right, |l, r| settled(self.op, l, r, numeric::mul(l, r)?)),
+            Operator::Divide if left.data_type().is_decimal() => apply(left, right, quotients),
             Operator::Divide => apply(left, right, |l, r| settled(self.op, l, r, numeric::div(l, r)?)),
             _ => apply(left, right, |l, r| nonzero(r).and_then(|()| numeric::rem(l, r))),
         }
     }
+}
+
+/// A quotient in which a numeric meets a numeric or an integer; none of other types.
+pub(super) fn quotient_of(left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let (from, to) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
+    if !from.is_decimal() && !to.is_decimal() {
+        return None;
+    }
+    let numeric = |expr: &Expr, given: &ArrowType| match given {
+        ArrowType::Decimal128(..) => Some(expr.clone()),
+        ArrowType::Int16 | ArrowType::Int32 | ArrowType::Int64 => {
+            let (precision, scale) = weft_expr::as_numeric(output_type(given))?;
+            Some(cast(expr.clone(), ArrowType::Decimal128(precision, scale as i8)))
+        }
+        _ => None,
+    };
+    let args = vec![numeric(left, &from)?, numeric(right, &to)?];
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(Checked::of(Operator::Divide)?, args)))
+}
+
+fn quotient_type(left: &ArrowType, right: &ArrowType) -> Result<ArrowType> {
+    let [left, right] = [left, right].map(output_type);
+    match weft_expr::arithmetic_types(ArithmeticOp::Divide, left, right) {
+        Some((_, _, result)) => Ok(result.arrow()),
+        None => datafusion::common::internal_err!("no quotient of {left:?} and {right:?}"),
+    }
+}
+
+/// The quotients of numerics, row by row.
+fn quotients(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    let ((a, a_is_one), (b, b_is_one)) = (left.get(), right.get());
+    let data_type =
+        quotient_type(a.data_type(), b.data_type()).map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+    let (ArrowType::Decimal128(_, s1), ArrowType::Decimal128(_, s2)) = (a.data_type(), b.data_type()) else {
+        return Err(ArrowError::ComputeError(format!("no quotient of {} and {}", a.data_type(), b.data_type())));
+    };
+    let ArrowType::Decimal128(precision, scale) = data_type else {
+        return Err(ArrowError::ComputeError(format!("a quotient that is {data_type}")));
+    };
+    let shift = u8::try_from(scale + s2 - s1).map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+    let end = 10_u128.pow(precision.into());
+    let (a, b) = (a.as_primitive::<Decimal128Type>(), b.as_primitive::<Decimal128Type>());
+    let one = |row: usize| {
+        let (at, by) = (if a_is_one { 0 } else { row }, if b_is_one { 0 } else { row });
+        if a.is_null(at) || b.is_null(by) {
+            return Ok(None);
+        }
+        let divisor = b.value(by);
+        if divisor == 0 {
+            return Err(ArrowError::DivideByZero);
+        }
+        let quotient = weft_expr::quotient(a.value(at), divisor, shift).filter(|value| value.unsigned_abs() < end);
+        quotient.map(Some).ok_or_else(|| ArrowError::ArithmeticOverflow("a numeric has more than 38 digits".into()))
+    };
+    let rows = if a_is_one { b.len() } else { a.len() };
+    let quotients = (0..rows).map(one).collect::<Result<Decimal128Array, ArrowError>>()?;
+    Ok(Arc::new(quotients.with_precision_and_scale(precision, scale)?))
 }
 
 /// Results of float arithmetic as PostgreSQL's: an error where they overflow, underflow or are divided by zero, one

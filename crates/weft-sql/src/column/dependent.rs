@@ -201,7 +201,8 @@ const AGGREGATES: [&str; 16] = [
     "variance",
 ];
 
-fn is_aggregate(expr: &Expr) -> bool {
+/// Whether an expression is a call of an aggregate, not over a window.
+pub(super) fn is_aggregate(expr: &Expr) -> bool {
     let Expr::Function(Function { name, over: None, .. }) = expr else { return false };
     AGGREGATES.iter().any(|known| name.to_string().eq_ignore_ascii_case(known))
 }

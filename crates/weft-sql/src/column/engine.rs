@@ -54,6 +54,7 @@ use super::templates::{Runnable, Templates};
 use super::types::{check_columns, field_type, output_type, scalar_of};
 use super::wildcard::expand_wildcards;
 use super::windows::expand_windows;
+use super::with_queries;
 use crate::binding::{Binding, Tables};
 use crate::expr::open;
 use crate::outcome::OutputColumn;
@@ -137,6 +138,7 @@ impl ColumnEngine {
         local: &Local,
     ) -> Result<PreparedQuery> {
         check_query(query)?;
+        with_queries::check(query)?;
         guarded_deep(|| {
             let mut query = query.clone();
             level_cases(&mut query)?;

@@ -324,18 +324,35 @@ fn is_date(text: &str) -> bool {
 }
 
 /// Everything else comes as text, too.
+/// Errors whose words are enough, in small letters.
+fn by_words(lower: &str) -> Option<Error> {
+    let has = |words: &str| lower.contains(words);
+    Some(if has("square root of a negative number") {
+        Error::new(Code::PowerArgument, "cannot take square root of a negative number")
+    } else if has("zero raised to a negative power") {
+        Error::new(Code::PowerArgument, "zero raised to a negative power is undefined")
+    } else if has("factorial of a negative number") {
+        Error::new(Code::NumericOutOfRange, "factorial of a negative number is undefined")
+    } else if has("cannot access field at argument") {
+        let what = "a name before a point that is a relation of the outer query and a column of this one";
+        Error::new(Code::FeatureNotSupported, format!("{what} is not supported"))
+            .hint("give the relation of the outer query an alias that no column has")
+    } else {
+        return None;
+    })
+}
+
 fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);
     let read = quoted(message);
+    if let Some(error) = by_words(&lower) {
+        return error;
+    }
     let code = if is_unplanned(&lower) {
         return not_implemented(message);
     } else if has("divide by zero") || has("division by zero") {
         return Error::new(Code::DivisionByZero, "division by zero");
-    } else if has("square root of a negative number") {
-        return Error::new(Code::PowerArgument, "cannot take square root of a negative number");
-    } else if has("zero raised to a negative power") {
-        return Error::new(Code::PowerArgument, "zero raised to a negative power is undefined");
     } else if has("field position must not be zero") {
         return Error::new(Code::InvalidParameterValue, "field position must not be zero");
     } else if has("to value of decimal")

@@ -255,6 +255,10 @@ impl Rewriter<'_> {
     /// The rows for which the comparison holds; `wider` changes what holding is.
     fn filtered(&self, test: &Test, wider: Option<fn(Expr) -> Expr>) -> Result<LogicalPlan> {
         let plan = &test.subquery.subquery;
+        if is_correlated(plan) && has_grouping_sets(plan) {
+            // A comparison that comes to be a constant would be pushed below them (invariant 3 of `subqueries`).
+            return refused("above grouping sets");
+        }
         let left = test.left.clone().transform_up(|expr| {
             Ok(match expr {
                 Expr::Column(column) => {
@@ -310,6 +314,18 @@ fn ordered(left: Expr, op: Operator, right: Expr, data_type: DataType) -> Expr {
         return binary_expr(left, op, right);
     }
     binary_expr(comparable(left, data_type), op, comparable(right, data_type))
+}
+
+fn has_grouping_sets(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.iter().any(|of| matches!(of, Expr::GroupingSet(_))),
+        LogicalPlan::Projection(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Distinct(_)
+        | LogicalPlan::Window(_) => plan.inputs().into_iter().any(has_grouping_sets),
+        _ => false,
+    }
 }
 
 /// Whether the column of a plan may be a constant without a type.

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause, ObjectName,
-    OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TrimWhereField, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
@@ -110,21 +110,23 @@ fn name_of(expr: &Expr) -> Option<String> {
             _ => function.name.0.last().and_then(|part| part.as_ident()).map(folded),
         },
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
-        Expr::Cast { expr, data_type, kind, .. } if *kind != CastKind::TryCast => {
-            name_of(expr).or_else(|| Some(type_name(&data_type.to_string())))
-        }
+        Expr::Cast { expr, data_type, kind, .. } if *kind != CastKind::TryCast => match name_of(expr) {
+            Some(name) if !is_weak(expr) => Some(name),
+            _ => Some(type_name(&data_type.to_string())),
+        },
         Expr::TypedString(typed) => Some(type_name(&typed.data_type.to_string())),
         Expr::Case { else_result, .. } => else_result
             .as_ref()
-            .and_then(|inner| match &**inner {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => name_of(inner),
-                _ => None,
-            })
+            .filter(|inner| !is_weak(inner))
+            .and_then(|inner| name_of(inner))
             .or_else(|| fixed("case")),
         Expr::Extract { .. } => fixed("extract"),
+        Expr::Substring { shorthand: true, .. } => fixed("substr"),
         Expr::Substring { .. } => fixed("substring"),
         Expr::Position { .. } => fixed("position"),
         Expr::Overlay { .. } => fixed("overlay"),
+        Expr::Trim { trim_where: Some(TrimWhereField::Leading), .. } => fixed("ltrim"),
+        Expr::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => fixed("rtrim"),
         Expr::Trim { .. } => fixed("btrim"),
         Expr::Ceil { .. } => fixed("ceil"),
         Expr::Floor { .. } => fixed("floor"),
@@ -135,6 +137,16 @@ fn name_of(expr: &Expr) -> Option<String> {
         Expr::AtTimeZone { .. } => fixed("timezone"),
         Expr::Subquery(query) => first_column(&query.body),
         _ => None,
+    }
+}
+
+/// Whether a cast around an expression names the column, not the expression.
+fn is_weak(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } | Expr::Cast { expr: inner, .. } => is_weak(inner),
+        Expr::Case { else_result, .. } => else_result.as_ref().is_none_or(|inner| is_weak(inner)),
+        Expr::TypedString(_) | Expr::Interval(_) => true,
+        other => name_of(other).is_none(),
     }
 }
 
@@ -152,8 +164,15 @@ fn first_column(body: &SetExpr) -> Option<String> {
 }
 
 fn type_name(sql: &str) -> String {
-    let word = sql.split('(').next().unwrap_or(sql).trim().to_lowercase();
+    let word = sql.split(['(', '[']).next().unwrap_or(sql).trim().to_lowercase();
     match word.as_str() {
+        word if word.starts_with("interval") => "interval".into(),
+        word if word.starts_with("time") && sql.to_lowercase().ends_with("with time zone") => {
+            if word.starts_with("timestamp") { "timestamptz".into() } else { "timetz".into() }
+        }
+        word if word.starts_with("timestamp without") => "timestamp".into(),
+        word if word.starts_with("time without") => "time".into(),
+        "char" | "character" => "bpchar".into(),
         "int" | "integer" => "int4".into(),
         "bigint" => "int8".into(),
         "smallint" => "int2".into(),

@@ -1,4 +1,5 @@
-//! Numerics as the nearest float: the engine's own cast divides rounded numbers.
+//! Numerics as the nearest float: the engine's own cast divides rounded numbers. Doubles as reals: what is beyond all
+//! reals, or nearer to zero than any, is an error.
 //!
 //! ```text
 //!   11.6666666666666667::double precision    11.666666666666666; by 116666666666666667 / 10^16 it is ...668
@@ -9,7 +10,8 @@
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{ArrayRef, AsArray, Float32Array, Float64Array};
-use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
+use arrow::error::ArrowError;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -24,7 +26,7 @@ const REAL_MAX: u128 = 1 << 24;
 /// Powers of ten up to it are reals.
 const REAL_SCALE_MAX: u8 = 10;
 
-/// A cast of numeric to double precision, or to real.
+/// A cast of numeric to double precision, or of numeric or double precision to real.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Nearest {
     to: ArrowType,
@@ -63,6 +65,11 @@ impl ScalarUDFImpl for Nearest {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let array = args.args[0].to_array(args.number_rows)?;
+        if let Some(doubles) = array.as_primitive_opt::<Float64Type>() {
+            let reals =
+                doubles.iter().map(|double| double.map(|v| settled(v as f32, v == 0.0, v.is_infinite())).transpose());
+            return Ok(ColumnarValue::Array(Arc::new(reals.collect::<Result<Float32Array, ArrowError>>()?)));
+        }
         let ArrowType::Decimal128(_, scale) = array.data_type() else {
             return internal_err!("{} is given {}", self.name(), array.data_type());
         };
@@ -70,10 +77,22 @@ impl ScalarUDFImpl for Nearest {
         let floats: ArrayRef = if self.to == ArrowType::Float64 {
             Arc::new(numbers.iter().map(|number| number.map(|n| double(n, scale))).collect::<Float64Array>())
         } else {
-            Arc::new(numbers.iter().map(|number| number.map(|n| real(n, scale))).collect::<Float32Array>())
+            let reals = numbers.iter().map(|number| number.map(|n| settled(real(n, scale), n == 0, false)).transpose());
+            Arc::new(reals.collect::<Result<Float32Array, ArrowError>>()?)
         };
         Ok(ColumnarValue::Array(floats))
     }
+}
+
+/// An error where a real is zero or infinite and what it was made of is not.
+fn settled(real: f32, is_zero: bool, is_infinite: bool) -> Result<f32, ArrowError> {
+    if real == 0.0 && !is_zero {
+        return Err(ArrowError::ArithmeticOverflow("underflow".into()));
+    }
+    if real.is_infinite() && !is_infinite {
+        return Err(ArrowError::ArithmeticOverflow("overflow".into()));
+    }
+    Ok(real)
 }
 
 fn double(number: i128, scale: u8) -> f64 {

@@ -6,6 +6,7 @@
 //! | `date + integer`, `date - integer` | date |
 //! | `date + interval` of whole days or months | date (PostgreSQL: timestamp at midnight) |
 //! | `date + interval` with a time | timestamp |
+//! | `numeric / numeric` | a function with the digits of `weft-expr` |
 //! | operators of json, bytea, time, interval, arrays | routines of weft-expr |
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
@@ -17,6 +18,7 @@ use sqlparser::ast::BinaryOperator;
 use weft_expr::routines::{Routine, Signature, by_operator};
 use weft_format::{CompareOp, DataType};
 
+use super::arithmetic::quotient_of;
 use super::rewrite::compare_op;
 use super::routines::{bound, cast_to, comparable, is_native};
 use super::semantics::read_as;
@@ -39,6 +41,12 @@ impl ExprPlanner for WeftOperators {
             planned => return Ok(planned),
         };
         let op = match raw.op {
+            BinaryOperator::Divide => {
+                return Ok(match quotient_of(&raw.left, &raw.right, schema) {
+                    Some(quotient) => PlannerResult::Planned(quotient),
+                    None => PlannerResult::Original(raw),
+                });
+            }
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
             _ => return Ok(PlannerResult::Original(raw)),

@@ -445,6 +445,13 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
     {
         return part(field, of, args).map(Some);
     }
+    if let ("extract" | "date_part", [field, _], [_, of]) = (&*function.name, args, &*types)
+        && let Some(of) = open_type(of).filter(|of| matches!(of, DataType::Timestamp | DataType::Time))
+        && is_fraction(field)
+    {
+        let result = if &*function.name == "extract" { None } else { Some(DataType::DoublePrecision) };
+        return part_as(field, of, args, result).map(Some);
+    }
     Ok(match function.call(&types)? {
         Call::Other(other) => Some(other.call(args.to_vec())),
         Call::Routine(signature) if matches!(signature.routine, Routine::AnyOf(_) | Routine::AllOf(_)) => {
@@ -460,12 +467,27 @@ pub(super) fn settled(func: &Arc<ScalarUDF>, args: &[Expr], schema: &DFSchema) -
     })
 }
 
+/// Whether a field has digits after the point: the engine's own function cuts them.
+fn is_fraction(field: &Expr) -> bool {
+    match field {
+        Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _) => {
+            let scale = routines::part_type(name).and_then(weft_expr::as_numeric).map_or(0, |(_, scale)| scale);
+            (1..=6).contains(&scale) && name != "epoch"
+        }
+        _ => false,
+    }
+}
+
 /// `extract(field FROM timestamptz)`, or from an interval: the field decides the type.
 fn part(field: &Expr, of: DataType, args: &[Expr]) -> Result<Expr> {
+    part_as(field, of, args, None)
+}
+
+fn part_as(field: &Expr, of: DataType, args: &[Expr], result: Option<DataType>) -> Result<Expr> {
     let Expr::Literal(ScalarValue::Utf8(Some(name)) | ScalarValue::Utf8View(Some(name)), _) = field else {
         return plan_err!("the field of EXTRACT is a word");
     };
-    let result = routines::part_type(name).unwrap_or(DataType::DoublePrecision);
+    let result = result.or_else(|| routines::part_type(name)).unwrap_or(DataType::DoublePrecision);
     let signature = routines::Signature { routine: Routine::Part, args: vec![DataType::Text, of], result };
     Ok(bound(signature, args.to_vec()))
 }

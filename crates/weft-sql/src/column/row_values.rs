@@ -3,6 +3,7 @@
 //! ```text
 //!   (a, b) = (c, d)            a = c AND b = d
 //!   (a, b) < (c, d)            a < c OR a = c AND b < d
+//!   (a, b) IS [NOT] NULL       a IS [NOT] NULL AND b IS [NOT] NULL
 //!   (a, b) IN ((1, 2), (3, 4)) a = 1 AND b = 2 OR a = 3 AND b = 4
 //!   (a, b) IN (SELECT ...)     EXISTS (SELECT 1 FROM (SELECT ...) AS m (c0, c1) WHERE a = c0 AND b = c1)
 //!   (a, b) NOT IN (SELECT ...) NOT EXISTS (... WHERE (a = c0 AND b = c1) IS NOT FALSE)
@@ -38,6 +39,8 @@ pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
             (Some(left), Some(right)) => Some(negated(distinct(&left, &right)?)),
             _ => None,
         },
+        Expr::IsNull(row) => row_of(row).and_then(|columns| each_one(columns, Expr::IsNull)),
+        Expr::IsNotNull(row) => row_of(row).and_then(|columns| each_one(columns, Expr::IsNotNull)),
         Expr::InList { expr, list, negated: is_negated } => {
             let Some(row) = row_of(expr) else { return Ok(None) };
             let items = list.iter().map(row_of).collect::<Option<Vec<_>>>();
@@ -150,6 +153,12 @@ fn row_of(expr: &Expr) -> Option<Vec<Expr>> {
         }
         _ => None,
     }
+}
+
+/// That something is so of each column.
+fn each_one(columns: Vec<Expr>, test: fn(Box<Expr>) -> Expr) -> Option<Expr> {
+    let all = columns.into_iter().map(|column| test(Box::new(Expr::Nested(Box::new(column))))).collect();
+    joined(all, &BinaryOperator::And)
 }
 
 fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Result<Expr> {

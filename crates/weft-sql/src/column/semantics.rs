@@ -1,7 +1,7 @@
 //! Two rewrites of a logical plan that give it PostgreSQL's types and errors.
 //!
 //! ```text
-//!   before types are coerced   1 → integer 1;  sum(bigint) → sum(numeric);  int_column = '7' → int_column = 7
+//!   before types are coerced   1 → integer 1;  int_column = '7' → int_column = 7
 //!   after                      a + b → add(a, b);  -a → subtract(0, a);  1.5::integer → rounded, not cut
 //! ```
 //!
@@ -14,12 +14,12 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions::unicode::expr_fn::left;
-use datafusion::logical_expr::expr::{AggregateFunction, Between, Case, Cast, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{Between, Case, Cast, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    binary_expr, cast, lit, not,
+    WindowFunctionDefinition, binary_expr, cast, lit, not,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -27,7 +27,7 @@ use weft_expr::Local;
 use weft_expr::routines::{Routine, Signature};
 use weft_format::{Code, DataType, Error, Value};
 
-use super::arithmetic::{Checked, RoundEven};
+use super::arithmetic::{Checked, RoundEven, quotient_of};
 use super::error::wrap;
 use super::functions;
 use super::local::local_of;
@@ -39,9 +39,10 @@ use super::routines::{
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_sets, unified_union, unified_values};
 use super::unsorted::silenced;
+use super::window_calls;
 use crate::expr::{NUMERIC_DEFAULT, open};
 
-/// Types of constants and sums; runs before type coercion.
+/// Types of constants; runs before type coercion.
 #[derive(Debug)]
 pub(crate) struct PostgresTypes;
 
@@ -173,7 +174,10 @@ fn retype(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let name = match &expr {
                 Expr::ScalarFunction(function) => function.func.name(),
                 Expr::AggregateFunction(function) => function.func.name(),
-                Expr::WindowFunction(_) => "",
+                Expr::WindowFunction(window) => match &window.fun {
+                    WindowFunctionDefinition::AggregateUDF(function) => function.name(),
+                    WindowFunctionDefinition::WindowUDF(_) => "",
+                },
                 _ => return Ok(Transformed::no(expr)),
             };
             let descend = TYPED_BY_ARGUMENTS.contains(&name);
@@ -190,7 +194,6 @@ fn retype_one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(narrow) => Transformed::yes(Expr::Literal(ScalarValue::Int32(Some(narrow)), metadata)),
             Err(_) => Transformed::no(Expr::Literal(ScalarValue::Int64(Some(value)), metadata)),
         },
-        Expr::AggregateFunction(function) if function.func.name() == "sum" => numeric_sum(function, schema),
         Expr::ScalarFunction(function) if function.func.name() == "nullif" => as_first(function, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
             let (left, right) = (read_as(*left, &right, schema), right);
@@ -258,29 +261,61 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let high = Box::new(comparable(as_type(*high, to, schema), to));
             Transformed::yes(Expr::Between(Between { expr: Box::new(comparable(*expr, to)), negated, low, high }))
         }
-        Expr::ScalarFunction(call) if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
-
-        Expr::ScalarFunction(call) if is_extreme_by_key(&call, schema) => {
-            let message = format!("{} of arrays or intervals is not supported", call.func.name());
-            let error = Error::new(Code::FeatureNotSupported, message);
-            return Err(wrap(error.hint("write CASE WHEN a > b THEN a ELSE b END")));
-        }
         Expr::Case(case) => searched(case, schema),
-        Expr::ScalarFunction(call) if call.func.name() == "to_hex" && call.args.len() == 1 => hex(call, schema),
-        Expr::ScalarFunction(ScalarFunction { func, args }) => match settled(&func, &args, schema)? {
-            Some(settled) => Transformed::yes(settled),
-            None => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
-        },
+        Expr::ScalarFunction(call) => our_call(call, schema)?,
         Expr::BinaryExpr(binary) if matches!(binary.op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom) => {
             distinct(binary, schema)
         }
-        Expr::WindowFunction(window) => keyed_window(window, schema),
+        // Of parameters, whose types were not known before.
+        Expr::BinaryExpr(binary) if binary.op == Operator::Divide => {
+            match quotient_of(&binary.left, &binary.right, schema) {
+                Some(quotient) => Transformed::yes(quotient),
+                None => Transformed::no(Expr::BinaryExpr(binary)),
+            }
+        }
+        Expr::WindowFunction(mut window) => {
+            let met = window_calls::settled(&mut window, |expr| operand_type(expr, schema))?;
+            let mut keyed = keyed_window(window, schema);
+            keyed.transformed |= met;
+            keyed
+        }
         Expr::Negative(inner) if operand_type(&inner, schema) == Some(DataType::Interval) => {
             let (routine, args) = (Routine::IntervalNegate, vec![DataType::Interval]);
             Transformed::yes(bound(Signature { routine, args, result: DataType::Interval }, vec![*inner]))
         }
         other => Transformed::no(other),
     })
+}
+
+/// What concerns calls of functions.
+fn our_call(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match call {
+        call if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
+        call if is_extreme_by_key(&call, schema) => {
+            let message = format!("{} of arrays or intervals is not supported", call.func.name());
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(wrap(error.hint("write CASE WHEN a > b THEN a ELSE b END")));
+        }
+        call if narrower(&call, schema).is_some() => {
+            let to = narrower(&call, schema).unwrap_or(ArrowType::Int64);
+            Transformed::yes(cast(Expr::ScalarFunction(call), to))
+        }
+        call if call.func.name() == "to_hex" && call.args.len() == 1 => hex(call, schema),
+        ScalarFunction { func, args } => match settled(&func, &args, schema)? {
+            Some(settled) => Transformed::yes(settled),
+            None => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
+        },
+    })
+}
+
+/// The type of what the engine gives as bigints.
+fn narrower(call: &ScalarFunction, schema: &DFSchema) -> Option<ArrowType> {
+    let is_small = |arg: &Expr| matches!(operand_type(arg, schema), Some(DataType::SmallInt | DataType::Integer));
+    match call.func.name() {
+        "array_position" | "regexp_count" | "regexp_instr" => Some(ArrowType::Int32),
+        "gcd" | "lcm" if call.args.iter().all(is_small) => Some(ArrowType::Int32),
+        _ => None,
+    }
 }
 
 fn is_extreme_by_key(call: &ScalarFunction, schema: &DFSchema) -> bool {
@@ -486,19 +521,6 @@ fn as_first(function: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
-/// `sum` of bigint does not fit bigint: as in PostgreSQL its type is numeric.
-fn numeric_sum(mut function: AggregateFunction, schema: &DFSchema) -> Transformed<Expr> {
-    let wide = |arg: &Expr| {
-        matches!(arg.get_type(schema), Ok(ArrowType::Int64 | ArrowType::UInt64)) && !matches!(arg, Expr::Literal(..))
-    };
-    if !function.params.args.first().is_some_and(wide) {
-        return Transformed::no(Expr::AggregateFunction(function));
-    }
-    let arg = function.params.args.remove(0);
-    function.params.args.insert(0, cast(arg, ArrowType::Decimal128(20, 0)));
-    Transformed::yes(Expr::AggregateFunction(function))
-}
-
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right })
@@ -661,7 +683,11 @@ fn round(numeric: Expr, to: &ArrowType) -> Expr {
 /// Whether a numeric is cast to a float.
 fn is_nearest(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> bool {
     matches!(to, ArrowType::Float32 | ArrowType::Float64)
-        && matches!(expr.get_type(schema), Ok(ArrowType::Decimal128(..)))
+        && match expr.get_type(schema) {
+            Ok(ArrowType::Decimal128(..)) => true,
+            Ok(ArrowType::Float64) => *to == ArrowType::Float32,
+            _ => false,
+        }
         && !matches!(expr, Expr::Placeholder(_))
 }
 

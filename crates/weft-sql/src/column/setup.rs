@@ -35,6 +35,8 @@ use super::routines;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
 use super::subqueries::Subqueries;
+use super::sums;
+use super::variance;
 
 /// Rows of a batch of a query that spares memory.
 const SPARING_BATCH_ROWS: usize = BATCH_ROWS / 8;
@@ -161,14 +163,12 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);
     let mut aggregates: Vec<Arc<AggregateUDF>> = state.aggregate_functions().values().cloned().collect();
-    if let Some(variance) = state.aggregate_functions().get("var") {
-        aggregates.push(Arc::new((**variance).clone().with_aliases(["variance"])));
-    }
     if let Some(every) = state.aggregate_functions().get("bool_and") {
         aggregates.push(Arc::new((**every).clone().with_aliases(["every"])));
     }
     aggregates.extend(extremes::functions());
-    aggregates.push(averages::function());
+    aggregates.extend([averages::function(), sums::function()]);
+    aggregates.extend(variance::functions());
     state = SessionStateBuilder::new_from_existing(state)
         .with_expr_planners(planners)
         .with_scalar_functions(scalars)
@@ -177,10 +177,21 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     state
 }
 
-/// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's; rounding is
-/// in `functions`).
-const FOREIGN: &[&str] =
-    &["to_char", "date_format", "to_date", "to_time", "round", "trunc", "ceil", "ceiling", "floor", "signum"];
+/// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's; the
+/// dimensions of an array are a text; rounding is in `functions`).
+const FOREIGN: &[&str] = &[
+    "to_char",
+    "date_format",
+    "to_date",
+    "to_time",
+    "round",
+    "trunc",
+    "ceil",
+    "ceiling",
+    "floor",
+    "signum",
+    "array_dims",
+];
 
 /// How SQL is read: numbers with a point are numeric, errors have positions.
 pub(super) fn parser_options() -> ParserOptions {

@@ -11,10 +11,9 @@
 //! 1. Every rewrite keeps the name of an output column.
 //! 2. The engine knows subqueries with outer columns in conditions and result columns only: elsewhere they move there.
 //! 3. A condition that reads no column, or comes to be a constant, is pushed below an aggregate by the engine, though
-//!    an
-//!    aggregate without GROUP BY, or with an empty grouping set, has a row for no rows (apache/datafusion 25519). A
-//!    limit
-//!    that no result reaches is in the way; of a subquery that becomes a join, `kept` has the condition read a column.
+//!    an aggregate without GROUP BY, or with an empty grouping set, has a row for no rows (apache/datafusion 25519). A
+//!    limit that no result reaches is in the way; of a subquery that becomes a join, `kept` has the condition read a
+//!    column.
 
 use std::cell::Cell;
 use std::sync::Arc;

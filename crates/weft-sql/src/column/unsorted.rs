@@ -22,6 +22,8 @@ use datafusion::logical_expr::{
     WindowFunctionDefinition,
 };
 
+use super::sliding;
+
 /// Makes the aggregate of a window function silent about the order of its results, if its frame slides; whether it did.
 pub(super) fn silenced(window: &mut WindowFunction) -> bool {
     let WindowFunctionDefinition::AggregateUDF(aggregate) = &window.fun else { return false };
@@ -69,7 +71,7 @@ impl AggregateUDFImpl for Silent {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        self.inner.create_sliding_accumulator(args)
+        sliding::accumulator(&self.inner, args)
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {

@@ -21,6 +21,7 @@ use super::aliases;
 use super::dependent::{self, Sources};
 use super::names::{column_name, folded};
 use super::using;
+use super::whole_rows;
 use crate::binding::Tables;
 
 /// Writes out the wildcards that stand over joins with USING.
@@ -61,6 +62,7 @@ impl VisitorMut for Expander<'_> {
 
     /// The columns that an alias names are the first ones: the planner wants names of all.
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        name_series(factor);
         if let TableFactor::Table { alias: Some(alias), args: None, .. }
         | TableFactor::Derived { alias: Some(alias), .. } = factor
             && !alias.columns.is_empty()
@@ -84,12 +86,42 @@ impl VisitorMut for Expander<'_> {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        aliases::write_empty_set(select);
+        aliases::write_plain_keys(select);
+        if let Err(error) = whole_rows::write_out(self, select) {
+            return ControlFlow::Break(error);
+        }
         let misused = aliases::misused(select, &aliases::given(select));
         match self.means_a_column(misused, select).and_then(|()| self.expand(select)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+}
+
+/// What `generate_series` and `unnest` in FROM give has the name of the alias, or of the function.
+fn name_series(factor: &mut TableFactor) {
+    let (function, alias) = match factor {
+        TableFactor::Table { name, alias, args: Some(_), .. } | TableFactor::Function { name, alias, .. } => {
+            let Some(function) = name.0.last().and_then(|part| part.as_ident()) else { return };
+            (folded(function), alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_offset: false, .. } if array_exprs.len() == 1 => {
+            ("unnest".into(), alias)
+        }
+        _ => return,
+    };
+    if !matches!(function.as_str(), "generate_series" | "unnest") {
+        return;
+    }
+    let alias = alias.get_or_insert_with(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', function),
+        columns: Vec::new(),
+        at: None,
+    });
+    if alias.columns.is_empty() {
+        let name = Ident::with_quote('"', folded(&alias.name));
+        alias.columns.push(TableAliasColumnDef { name, data_type: None });
     }
 }
 

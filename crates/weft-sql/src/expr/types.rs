@@ -53,7 +53,7 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
                 TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => DataType::TimestampTz,
             }
         }
-        SqlType::Interval { precision: None, .. } => DataType::Interval,
+        SqlType::Interval { fields: None, precision: None } => DataType::Interval,
         SqlType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => array(data_type_of(element)?)?,
         SqlType::Custom(name, arguments) => named(name, arguments)?,
         other => return Err(unsupported(other)),

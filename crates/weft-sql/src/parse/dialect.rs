@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   abs(abs(1))    is abs(1) the name of an argument, as in json_object('a': 1)? no: read it again, and so 2^2 times
+//!   -2 ^ 2         is (-2) ^ 2, not -(2 ^ 2)
 //!   x BETWEEN SYMMETRIC a AND b    x BETWEEN a AND b OR x BETWEEN b AND a, as PostgreSQL reads it
 //! ```
 //!
@@ -10,7 +11,7 @@
 use std::any::TypeId;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Visit, Visitor};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Visit, Visitor};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -69,6 +70,16 @@ impl Dialect for WeftDialect {
 
     fn prec_value(&self, precedence: Precedence) -> u8 {
         BASE.prec_value(precedence)
+    }
+
+    /// A sign binds tighter than `^`: -2 ^ 2 is 4.
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        if parser.peek_token_ref().token != Token::Minus {
+            return None;
+        }
+        parser.next_token();
+        let operand = parser.parse_subexpr(self.prec_value(Precedence::Caret));
+        Some(operand.map(|expr| Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(expr) }))
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {

@@ -1,0 +1,129 @@
+//! WITH queries that the planner would compute otherwise than PostgreSQL: it writes a query into each place that names
+//! it, and lets a recursive one count its own rows.
+//!
+//! ```text
+//!   WITH q AS (SELECT random() AS r) SELECT ... FROM q UNION ALL SELECT ... FROM q     refused: two numbers for one
+//!   WITH RECURSIVE x (n) AS (SELECT 1 UNION ALL SELECT count(*) FROM x) ...            refused: it would never end
+//! ```
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, Function, Query, SetExpr, TableFactor, Visit, Visitor, With};
+use weft_format::{Code, Error, Result};
+
+use super::dependent::is_aggregate;
+use super::names::folded;
+
+/// Functions that have another value at each call.
+const VOLATILE: [&str; 6] = ["random", "nextval", "setval", "gen_random_uuid", "clock_timestamp", "timeofday"];
+
+/// Refuses what would be computed otherwise.
+pub(super) fn check(query: &Query) -> Result<()> {
+    struct Checker;
+    impl Visitor for Checker {
+        type Break = Error;
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
+            match check_one(query) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        }
+    }
+    match query.visit(&mut Checker) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+fn check_one(query: &Query) -> Result<()> {
+    let Some(with) = &query.with else { return Ok(()) };
+    for cte in &with.cte_tables {
+        let name = folded(&cte.alias.name);
+        if with.recursive && counts_itself(&cte.query, &name) {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(Error::new(Code::InvalidRecursion, message).hint("aggregate in the query that reads it"));
+        }
+        if is_volatile(&*cte.query) && uses(query, with, &name) > 1 {
+            let message =
+                format!("WITH query \"{name}\" calls a function whose values change, and is read more than once");
+            let error = Error::new(Code::FeatureNotSupported, format!("{message}: that is not supported"));
+            return Err(error.hint("write its rows into a table first"));
+        }
+    }
+    Ok(())
+}
+
+fn is_volatile(query: &Query) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            let Expr::Function(Function { name, .. }) = expr else { return ControlFlow::Continue(()) };
+            let name = name.0.last().and_then(|part| part.as_ident()).map(folded).unwrap_or_default();
+            if VOLATILE.contains(&name.as_str()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    query.visit(&mut Finder).is_break()
+}
+
+/// How often something names a relation.
+struct Uses<'a> {
+    name: &'a str,
+    found: usize,
+}
+
+impl Visitor for Uses<'_> {
+    type Break = ();
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: None, .. } = factor
+            && let [part] = &name.0[..]
+            && part.as_ident().is_some_and(|ident| folded(ident) == self.name)
+        {
+            self.found += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// How often a query and its WITH queries read one of these, but for that one itself.
+fn uses(query: &Query, with: &With, name: &str) -> usize {
+    let mut uses = Uses { name, found: 0 };
+    let _ = query.body.visit(&mut uses);
+    let _ = query.order_by.visit(&mut uses);
+    for other in with.cte_tables.iter().filter(|other| folded(&other.alias.name) != name) {
+        let _ = other.query.visit(&mut uses);
+    }
+    uses.found
+}
+
+/// Whether the recursive term, which names the query, aggregates.
+fn counts_itself(query: &Query, name: &str) -> bool {
+    let SetExpr::SetOperation { right, .. } = &*query.body else { return false };
+    let SetExpr::Select(select) = &**right else { return false };
+    let mut uses = Uses { name, found: 0 };
+    let _ = select.from.visit(&mut uses);
+    if uses.found == 0 {
+        return false;
+    }
+    /// Of the select itself, not of queries inside.
+    #[derive(Default)]
+    struct Finder {
+        depth: usize,
+    }
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.depth += 1;
+            ControlFlow::Continue(())
+        }
+        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.depth -= 1;
+            ControlFlow::Continue(())
+        }
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if self.depth == 0 && is_aggregate(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let mut finder = Finder::default();
+    select.projection.visit(&mut finder).is_break() || select.having.visit(&mut finder).is_break()
+}
