@@ -273,6 +273,14 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             }
         }
+        // What a sum is, what stands around it is told by: constants in it have their types before that is unified.
+        Expr::AggregateFunction(mut call) if call.func.name() == "sum" => {
+            let args = std::mem::take(&mut call.params.args).into_iter();
+            let args = args.map(|arg| retype(arg, schema)).collect::<Result<Vec<_>>>()?;
+            let changed = args.iter().any(|arg| arg.transformed);
+            call.params.args = args.into_iter().map(|arg| arg.data).collect();
+            Transformed::new(Expr::AggregateFunction(call), changed, TreeNodeRecursion::Continue)
+        }
         Expr::WindowFunction(mut window) => {
             let met = window_calls::settled(&mut window, |expr| operand_type(expr, schema))?;
             let mut keyed = keyed_window(window, schema);
