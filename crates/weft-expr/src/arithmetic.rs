@@ -45,7 +45,7 @@ pub fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Op
         return Some((common, common, common));
     };
     let ((p1, s1), (p2, s2)) = (as_numeric(left)?, as_numeric(right)?);
-    let (precision, scale) = decimal_result(op, (p1, s1), (p2, s2))?;
+    let (precision, scale) = decimal_result(op, (p1, s1), (p2, s2));
     let typed = |precision, scale| DataType::Numeric { precision, scale };
     Some((typed(p1, s1), typed(p2, s2), typed(precision, scale)))
 }
@@ -53,26 +53,46 @@ pub fn arithmetic_types(op: ArithmeticOp, left: DataType, right: DataType) -> Op
 /// Digits after the point of a quotient, and of an average, that the types do not ask more of.
 pub const QUOTIENT_SCALE: u8 = 16;
 
-/// Arrow's rules, but for quotients; none where Arrow refuses the types.
-fn decimal_result(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option<(u8, u8)> {
+/// Digits after the point of a product that may have more digits than a numeric.
+const PRODUCT_SCALE: u8 = 20;
+/// Numerics whose precision says nothing of how large they are: those without a precision, and sums of bigints.
+const OPEN: [(u8, u8); 2] = [(38, 10), (30, 0)];
+
+/// The digits after the point of a quotient: 16, or as many as the operands have, as far as the digits before the point
+/// leave room for them; in any case 4 more than the dividend has, up to 16.
+pub fn quotient_scale(dividend: (u8, u8), divisor_scale: u8) -> u8 {
+    let (p1, s1) = dividend;
+    let wanted = s1.max(divisor_scale).max(QUOTIENT_SCALE);
+    if OPEN.contains(&dividend) {
+        return QUOTIENT_SCALE.max(s1);
+    }
+    let room = 38_u8.saturating_sub(p1 - s1 + divisor_scale);
+    wanted.min(room).max((s1 + 4).min(QUOTIENT_SCALE))
+}
+
+/// Arrow's rules, but for quotients and long products.
+fn decimal_result(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> (u8, u8) {
     let whole = (p1 - s1).max(p2 - s2);
-    Some(match op {
+    match op {
         ArithmeticOp::Add | ArithmeticOp::Subtract => {
             let scale = s1.max(s2);
             ((whole + scale + 1).min(38), scale)
         }
-        ArithmeticOp::Multiply if s1 + s2 > 38 => return None,
-        ArithmeticOp::Multiply => ((p1 + p2 + 1).min(38), s1 + s2),
+        ArithmeticOp::Multiply => {
+            let (whole, all) = (p1 - s1 + p2 - s2, s1 + s2);
+            let scale =
+                if all <= PRODUCT_SCALE { all } else { all.min(38_u8.saturating_sub(whole).max(PRODUCT_SCALE)) };
+            ((p1 + p2 + 1).min(38), scale)
+        }
         ArithmeticOp::Divide => {
-            let whole = p1 - s1 + s2;
-            let scale = s1.max(s2).min(38_u8.saturating_sub(whole)).max(QUOTIENT_SCALE);
-            ((whole + scale).min(38), scale)
+            let scale = quotient_scale((p1, s1), s2);
+            ((p1 - s1 + s2 + scale).min(38), scale)
         }
         ArithmeticOp::Modulo => {
             let scale = s1.max(s2);
             (((p1 - s1).min(p2 - s2) + scale).max(1), scale)
         }
-    })
+    }
 }
 
 /// Computes; both values have the types that [`arithmetic_types`] gave, and neither is NULL.
@@ -153,7 +173,7 @@ fn decimals(op: ArithmeticOp, (a, s1): (i128, u8), (b, s2): (i128, u8), result: 
     let value = match op {
         ArithmeticOp::Add => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_add(b)),
         ArithmeticOp::Subtract => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_sub(b)),
-        ArithmeticOp::Multiply => a.checked_mul(b),
+        ArithmeticOp::Multiply => product(a, b, s1 + s2 - scale),
         ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0 => return Err(division_by_zero()),
         ArithmeticOp::Divide => quotient(a, b, scale + s2 - s1),
         ArithmeticOp::Modulo => align(a, s1).zip(align(b, s2)).and_then(|(a, b)| a.checked_rem(b)),
@@ -174,6 +194,50 @@ pub fn quotient(a: i128, b: i128, shift: u8) -> Option<i128> {
     }
     let whole = i128::try_from(whole).ok()?;
     Some(if (a < 0) == (b < 0) { whole } else { -whole })
+}
+
+/// `a * b / 10^drop` rounded half away from zero; none when it does not fit 128 bits.
+pub fn product(a: i128, b: i128, drop: u8) -> Option<i128> {
+    if drop == 0 {
+        return a.checked_mul(b);
+    }
+    let mut limbs = wide_product(a.unsigned_abs(), b.unsigned_abs());
+    let mut left = drop - 1;
+    while left > 0 {
+        let step = left.min(19);
+        divide(&mut limbs, 10_u64.pow(step.into()));
+        left -= step;
+    }
+    let last = divide(&mut limbs, 10);
+    let [low, high, 0, 0] = limbs else { return None };
+    let whole = (u128::from(high) << 64 | u128::from(low)).checked_add(u128::from(last >= 5))?;
+    let whole = i128::try_from(whole).ok()?;
+    Some(if (a < 0) == (b < 0) { whole } else { -whole })
+}
+
+/// The product of two numbers of 128 bits, the lowest 64 bits first.
+fn wide_product(a: u128, b: u128) -> [u64; 4] {
+    let halves = |number: u128| [number as u64, (number >> 64) as u64];
+    let mut limbs = [0_u64; 4];
+    for (i, x) in halves(a).into_iter().enumerate() {
+        let mut carry = 0_u64;
+        for (j, y) in halves(b).into_iter().enumerate() {
+            let sum = u128::from(x) * u128::from(y) + u128::from(limbs[i + j]) + u128::from(carry);
+            (limbs[i + j], carry) = (sum as u64, (sum >> 64) as u64);
+        }
+        limbs[i + 2] = carry;
+    }
+    limbs
+}
+
+/// Divides, and gives the rest.
+fn divide(limbs: &mut [u64; 4], by: u64) -> u64 {
+    let mut rest = 0_u64;
+    for limb in limbs.iter_mut().rev() {
+        let number = u128::from(rest) << 64 | u128::from(*limb);
+        (*limb, rest) = ((number / u128::from(by)) as u64, (number % u128::from(by)) as u64);
+    }
+    rest
 }
 
 /// The quotient and the rest of what has more than 128 bits, one decimal digit after the other.
@@ -247,17 +311,32 @@ mod tests {
     }
 
     #[test]
+    fn products_are_rounded_where_digits_are_dropped() {
+        assert_eq!((product(15, 3, 1), product(-15, 3, 1), product(14, 1, 1)), (Some(5), Some(-5), Some(1)));
+        assert_eq!((product(1, 1, 3), product(7, 7, 0), product(0, -5, 2)), (Some(0), Some(49), Some(0)));
+        let third = 3_333_333_333_333_333_333_333_333_333_333_333_333;
+        assert_eq!(product(third, third, 37), Some(1_111_111_111_111_111_111_111_111_111_111_111_111));
+        assert_eq!(product(i128::MAX, i128::MAX, 38), None);
+        assert_eq!(product(10_i128.pow(38), 10_i128.pow(37), 38), Some(10_i128.pow(37)));
+        assert_eq!(product(10_i128.pow(38), 10_i128.pow(30), 36), Some(10_i128.pow(32)));
+    }
+
+    #[test]
     fn quotients_have_sixteen_digits_or_those_of_the_operands() {
-        let result = |a, b| decimal_result(ArithmeticOp::Divide, a, b).unwrap();
+        let result = |a, b| decimal_result(ArithmeticOp::Divide, a, b);
         assert_eq!(result((10, 0), (2, 1)), (27, 16));
         assert_eq!(result((38, 10), (38, 10)), (38, 16));
+        assert_eq!(result((30, 0), (20, 0)), (38, 16));
         assert_eq!(result((30, 20), (5, 0)), (30, 20));
-        assert_eq!(result((20, 0), (38, 30)), (38, 16));
-        // No digit is lost that the shift could not give.
+        assert_eq!(result((26, 0), (10, 0)), (38, 12));
+        assert_eq!(result((38, 0), (10, 0)), (38, 4));
+        // Every digit that is asked for can be given, and no scale is above the precision.
         for (p1, s1) in (0..=38).flat_map(|s1| (s1.max(1)..=38).map(move |p1| (p1, s1))) {
-            for (p2, s2) in [(38, 38), (38, 0), (10, 5), (1, 0)] {
+            for (p2, s2) in [(38, 38), (38, 0), (38, 10), (30, 0), (10, 5), (1, 0)] {
                 let (precision, scale) = result((p1, s1), (p2, s2));
                 assert!(scale + s2 >= s1 && scale <= precision && precision <= 38, "({p1},{s1}) / ({p2},{s2})");
+                let (precision, scale) = decimal_result(ArithmeticOp::Multiply, (p1, s1), (p2, s2));
+                assert!(scale <= s1 + s2 && scale <= precision && precision <= 38, "({p1},{s1}) * ({p2},{s2})");
             }
         }
     }

@@ -186,7 +186,7 @@ fn is_arithmetic(op: ArithmeticOp, left: DataType, right: DataType, result: Data
             DataType::Numeric { scale, .. },
         ) => match op {
             ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Modulo => scale >= left.max(right),
-            ArithmeticOp::Multiply => scale == left + right,
+            ArithmeticOp::Multiply => scale <= left + right,
             ArithmeticOp::Divide => scale + right >= left,
         },
         (DataType::Numeric { .. }, ..) => false,

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! 1. Types follow PostgreSQL; numeric results have one precision and scale, the column engine's: `+ -` the larger
-//!    scale, `*` the sum of the scales, `/` 16 digits after the point or as many as the operands have, rounded half
+//!    scale, `*` the sum of the scales, rounded to 20 digits where it may be too long, `/` 16 digits after the point or as many as the operands have, rounded half
 //!    away from zero.
 //! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.
 //! 3. Logic is three-valued; an error in one operand of AND or OR is only raised if the other does not decide.
@@ -46,7 +46,7 @@ mod types;
 mod words;
 pub mod zone;
 
-pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_types, negate, quotient};
+pub use arithmetic::{ArithmeticOp, QUOTIENT_SCALE, arithmetic_types, negate, product, quotient, quotient_scale};
 pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cast};
 pub use check::crosses_session;
 pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};

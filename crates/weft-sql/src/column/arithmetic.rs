@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr_common::datum::apply;
 use weft_expr::ArithmeticOp;
+use weft_format::DataType;
 
 use super::types::output_type;
 
@@ -84,7 +85,7 @@ impl ScalarUDFImpl for Checked {
 
     fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
         match types {
-            [left, right] if left.is_decimal() && self.op == Operator::Divide => quotient_type(left, right),
+            [left, right] if left.is_decimal() && op_of(self.op).is_some() => numeric_type(self.op, left, right),
             [left, right] if left.is_decimal() => BinaryTypeCoercer::new(left, &self.op, right).get_result_type(),
             _ => Ok(types[0].clone()),
         }
@@ -102,7 +103,8 @@ impl ScalarUDFImpl for Checked {
         if !args.iter().any(is_null) || !args.iter().any(Expr::any_column_refs) {
             return Ok(ExprSimplifyResult::Original(args));
         }
-        let data_type = info.get_data_type(&args[0])?;
+        let types = args.iter().map(|arg| info.get_data_type(arg)).collect::<Result<Vec<_>>>()?;
+        let data_type = self.return_type(&types)?;
         Ok(ExprSimplifyResult::Simplified(Expr::Literal(ScalarValue::try_from(&data_type)?, None)))
     }
 
@@ -113,52 +115,70 @@ impl ScalarUDFImpl for Checked {
         match self.op {
             Operator::Plus => apply(left, right, |l, r| settled(self.op, l, r, numeric::add(l, r)?)),
             Operator::Minus => apply(left, right, |l, r| settled(self.op, l, r, numeric::sub(l, r)?)),
+            op if left.data_type().is_decimal() && op_of(op).is_some() => apply(left, right, |l, r| numerics(op, l, r)),
             Operator::Multiply => apply(left, right, |l, r| settled(self.op, l, r, numeric::mul(l, r)?)),
-            Operator::Divide if left.data_type().is_decimal() => apply(left, right, quotients),
             Operator::Divide => apply(left, right, |l, r| settled(self.op, l, r, numeric::div(l, r)?)),
             _ => apply(left, right, |l, r| nonzero(r).and_then(|()| numeric::rem(l, r))),
         }
     }
 }
 
-/// A quotient in which a numeric meets a numeric or an integer; none of other types.
-pub(super) fn quotient_of(left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+/// The quotient, or the product, in which a numeric meets a numeric or an integer; none of other types, and of products
+/// that the engine gives as many digits.
+pub(super) fn numeric_of(op: Operator, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let op_of_ours = op_of(op)?;
     let (from, to) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
     if !from.is_decimal() && !to.is_decimal() {
         return None;
     }
     let numeric = |expr: &Expr, given: &ArrowType| match given {
-        ArrowType::Decimal128(..) => Some(expr.clone()),
+        ArrowType::Decimal128(precision, scale) => Some((expr.clone(), (*precision, u8::try_from(*scale).ok()?))),
         ArrowType::Int16 | ArrowType::Int32 | ArrowType::Int64 => {
             let (precision, scale) = weft_expr::as_numeric(output_type(given))?;
-            Some(cast(expr.clone(), ArrowType::Decimal128(precision, scale as i8)))
+            Some((cast(expr.clone(), ArrowType::Decimal128(precision, scale as i8)), (precision, scale)))
         }
         _ => None,
     };
-    let args = vec![numeric(left, &from)?, numeric(right, &to)?];
-    Some(Expr::ScalarFunction(ScalarFunction::new_udf(Checked::of(Operator::Divide)?, args)))
+    let ((left, (p1, s1)), (right, (p2, s2))) = (numeric(left, &from)?, numeric(right, &to)?);
+    if op == Operator::Multiply {
+        let typed = |precision, scale| DataType::Numeric { precision, scale };
+        let (_, _, result) = weft_expr::arithmetic_types(op_of_ours, typed(p1, s1), typed(p2, s2))?;
+        if weft_expr::as_numeric(result).is_some_and(|(_, scale)| scale == s1 + s2) {
+            return None;
+        }
+    }
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(Checked::of(op)?, vec![left, right])))
 }
 
-fn quotient_type(left: &ArrowType, right: &ArrowType) -> Result<ArrowType> {
-    let [left, right] = [left, right].map(output_type);
-    match weft_expr::arithmetic_types(ArithmeticOp::Divide, left, right) {
-        Some((_, _, result)) => Ok(result.arrow()),
-        None => datafusion::common::internal_err!("no quotient of {left:?} and {right:?}"),
+/// The operators of numerics that are computed here.
+fn op_of(op: Operator) -> Option<ArithmeticOp> {
+    match op {
+        Operator::Divide => Some(ArithmeticOp::Divide),
+        Operator::Multiply => Some(ArithmeticOp::Multiply),
+        _ => None,
     }
 }
 
-/// The quotients of numerics, row by row.
-fn quotients(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+fn numeric_type(op: Operator, left: &ArrowType, right: &ArrowType) -> Result<ArrowType> {
+    let [left, right] = [left, right].map(output_type);
+    match op_of(op).and_then(|op| weft_expr::arithmetic_types(op, left, right)) {
+        Some((_, _, result)) => Ok(result.arrow()),
+        None => datafusion::common::internal_err!("no {op} of {left:?} and {right:?}"),
+    }
+}
+
+/// The quotients or products of numerics, row by row.
+fn numerics(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     let ((a, a_is_one), (b, b_is_one)) = (left.get(), right.get());
-    let data_type =
-        quotient_type(a.data_type(), b.data_type()).map_err(|error| ArrowError::ComputeError(error.to_string()))?;
-    let (ArrowType::Decimal128(_, s1), ArrowType::Decimal128(_, s2)) = (a.data_type(), b.data_type()) else {
-        return Err(ArrowError::ComputeError(format!("no quotient of {} and {}", a.data_type(), b.data_type())));
+    let data_type = numeric_type(op, a.data_type(), b.data_type());
+    let data_type = data_type.map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+    let (ArrowType::Decimal128(_, s1), ArrowType::Decimal128(_, s2), ArrowType::Decimal128(precision, scale)) =
+        (a.data_type(), b.data_type(), data_type)
+    else {
+        return Err(ArrowError::ComputeError(format!("no {op} of {} and {}", a.data_type(), b.data_type())));
     };
-    let ArrowType::Decimal128(precision, scale) = data_type else {
-        return Err(ArrowError::ComputeError(format!("a quotient that is {data_type}")));
-    };
-    let shift = u8::try_from(scale + s2 - s1).map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+    let moved = if op == Operator::Divide { scale + s2 - s1 } else { s1 + s2 - scale };
+    let moved = u8::try_from(moved).map_err(|error| ArrowError::ComputeError(error.to_string()))?;
     let end = 10_u128.pow(precision.into());
     let (a, b) = (a.as_primitive::<Decimal128Type>(), b.as_primitive::<Decimal128Type>());
     let one = |row: usize| {
@@ -166,16 +186,18 @@ fn quotients(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError
         if a.is_null(at) || b.is_null(by) {
             return Ok(None);
         }
-        let divisor = b.value(by);
-        if divisor == 0 {
-            return Err(ArrowError::DivideByZero);
-        }
-        let quotient = weft_expr::quotient(a.value(at), divisor, shift).filter(|value| value.unsigned_abs() < end);
-        quotient.map(Some).ok_or_else(|| ArrowError::ArithmeticOverflow("a numeric has more than 38 digits".into()))
+        let (x, y) = (a.value(at), b.value(by));
+        let made = match op {
+            Operator::Divide if y == 0 => return Err(ArrowError::DivideByZero),
+            Operator::Divide => weft_expr::quotient(x, y, moved),
+            _ => weft_expr::product(x, y, moved),
+        };
+        let made = made.filter(|made| made.unsigned_abs() < end);
+        made.map(Some).ok_or_else(|| ArrowError::ArithmeticOverflow("a numeric has more than 38 digits".into()))
     };
     let rows = if a_is_one { b.len() } else { a.len() };
-    let quotients = (0..rows).map(one).collect::<Result<Decimal128Array, ArrowError>>()?;
-    Ok(Arc::new(quotients.with_precision_and_scale(precision, scale)?))
+    let made = (0..rows).map(one).collect::<Result<Decimal128Array, ArrowError>>()?;
+    Ok(Arc::new(made.with_precision_and_scale(precision, scale)?))
 }
 
 /// Results of float arithmetic as PostgreSQL's: an error where they overflow, underflow or are divided by zero, one

@@ -323,7 +323,6 @@ fn is_date(text: &str) -> bool {
     parts.len() == 3 && parts.iter().all(|part| is_whole(part))
 }
 
-/// Everything else comes as text, too.
 /// Errors whose words are enough, in small letters.
 fn by_words(lower: &str) -> Option<Error> {
     let has = |words: &str| lower.contains(words);
@@ -342,6 +341,7 @@ fn by_words(lower: &str) -> Option<Error> {
     })
 }
 
+/// Everything else comes as text, too.
 fn by_text(message: &str) -> Error {
     let lower = message.to_lowercase();
     let has = |words: &str| lower.contains(words);

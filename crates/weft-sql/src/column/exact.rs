@@ -22,7 +22,7 @@ use arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
-use weft_expr::{QUOTIENT_SCALE, quotient};
+use weft_expr::{QUOTIENT_SCALE, quotient, quotient_scale};
 
 /// The digits of a numeric.
 pub(super) const DIGITS_MAX: u8 = 38;
@@ -32,8 +32,8 @@ const SUM: ArrowType = ArrowType::Decimal128(DIGITS_MAX, 0);
 /// What is made of a sum and the number of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
-    /// An average of values with so many digits after the point.
-    Average(u8),
+    /// An average with so many digits after the point, of values that have so many.
+    Average { scale: u8, of: u8 },
     /// A numeric of so many digits, of which so many are after the point.
     Sum(u8, i8),
 }
@@ -42,8 +42,13 @@ impl Made {
     /// The average of values of a type; none of what is no integer and no numeric.
     pub(super) fn average(of: &ArrowType) -> Option<Made> {
         match of {
-            ArrowType::Int16 | ArrowType::Int32 | ArrowType::Int64 => Some(Made::Average(0)),
-            ArrowType::Decimal128(_, scale) => u8::try_from(*scale).ok().map(Made::Average),
+            ArrowType::Int16 | ArrowType::Int32 | ArrowType::Int64 => {
+                Some(Made::Average { scale: QUOTIENT_SCALE, of: 0 })
+            }
+            ArrowType::Decimal128(precision, scale) => {
+                let of = u8::try_from(*scale).ok()?;
+                Some(Made::Average { scale: quotient_scale((*precision, of), 0), of })
+            }
             _ => None,
         }
     }
@@ -51,7 +56,7 @@ impl Made {
     /// What is made.
     pub(super) fn data_type(self) -> ArrowType {
         match self {
-            Made::Average(scale) => ArrowType::Decimal128(DIGITS_MAX, scale.max(QUOTIENT_SCALE) as i8),
+            Made::Average { scale, .. } => ArrowType::Decimal128(DIGITS_MAX, scale as i8),
             Made::Sum(precision, scale) => ArrowType::Decimal128(precision, scale),
         }
     }
@@ -60,7 +65,7 @@ impl Made {
     fn of(self, sum: i128, count: i64) -> Result<Option<i128>> {
         let made = match self {
             _ if count == 0 => return Ok(None),
-            Made::Average(scale) => quotient(sum, count.into(), scale.max(QUOTIENT_SCALE) - scale),
+            Made::Average { scale, of } => quotient(sum, count.into(), scale.saturating_sub(of)),
             Made::Sum(..) => Some(sum),
         };
         let made = made.filter(|made| made.unsigned_abs() < 10_u128.pow(DIGITS_MAX.into()));
@@ -321,7 +326,7 @@ pub(super) struct Widened<A> {
 }
 
 impl<A> Widened<A> {
-    /// `inner` takes values of type `to`; its result becomes a `result`, 22003 if it does not fit.
+    /// `inner` takes values of type `to`; its result becomes a `result`.
     pub(super) fn new(inner: A, to: ArrowType, result: ArrowType) -> Widened<A> {
         Widened { inner, to, result }
     }
@@ -403,7 +408,7 @@ mod tests {
     use super::*;
 
     const UNIT: i128 = 10_i128.pow(QUOTIENT_SCALE as u32);
-    const AVERAGE: Made = Made::Average(0);
+    const AVERAGE: Made = Made::Average { scale: QUOTIENT_SCALE, of: 0 };
 
     #[test]
     fn groups_and_one_agree_through_states_filters_and_windows() {
@@ -463,7 +468,11 @@ mod tests {
         one.update_batch(&[Arc::new(values)]).unwrap();
         assert_eq!(one.evaluate().unwrap(), ScalarValue::Decimal128(Some(6_666_666_666_666_667), 38, 16));
         assert_eq!(Made::average(&ArrowType::Float64), None);
-        assert_eq!(Made::Average(20).data_type(), ArrowType::Decimal128(38, 20));
+        let scales = [(25, 20), (38, 10), (38, 0), (26, 0)].map(|(precision, scale)| {
+            let made = Made::average(&ArrowType::Decimal128(precision, scale)).unwrap();
+            if let ArrowType::Decimal128(_, scale) = made.data_type() { scale } else { 0 }
+        });
+        assert_eq!(scales, [20, 16, 4, 12]);
     }
 
     #[test]

@@ -415,7 +415,11 @@ fn of_no_table(plan: &LogicalPlan) -> Result<Option<Expr>> {
     let LogicalPlan::Filter(filter) = &**input else { return Ok(None) };
     let is_one_row = matches!(&*filter.input, LogicalPlan::EmptyRelation(empty) if empty.produce_one_row);
     let is_once = value.is_volatile() || filter.predicate.is_volatile();
-    if !is_one_row || is_once || has_subquery(&value) || has_subquery(&filter.predicate) {
+    if is_one_row && has_subquery(&filter.predicate) {
+        // The engine loses `o.x` of `WHERE o.x IN (...)` where there is no FROM.
+        return refused("without FROM, in a condition with another subquery");
+    }
+    if !is_one_row || is_once || has_subquery(&value) {
         return Ok(None);
     }
     let inner = |expr: Expr| {

@@ -60,6 +60,7 @@ mod scan;
 mod semantics;
 mod series;
 mod setup;
+mod single_distinct;
 mod sliding;
 mod slots;
 mod stop;

@@ -179,7 +179,7 @@ fn type_name(sql: &str) -> String {
         "real" => "float4".into(),
         "double precision" | "double" | "float" => "float8".into(),
         "boolean" => "bool".into(),
-        "decimal" => "numeric".into(),
+        "decimal" | "dec" => "numeric".into(),
         "character varying" => "varchar".into(),
         _ => word,
     }

@@ -6,7 +6,7 @@
 //! | `date + integer`, `date - integer` | date |
 //! | `date + interval` of whole days or months | date (PostgreSQL: timestamp at midnight) |
 //! | `date + interval` with a time | timestamp |
-//! | `numeric / numeric` | a function with the digits of `weft-expr` |
+//! | `numeric / numeric`, long products | a function with the digits of `weft-expr` |
 //! | operators of json, bytea, time, interval, arrays | routines of weft-expr |
 
 use arrow::datatypes::{DataType as ArrowType, TimeUnit};
@@ -18,7 +18,7 @@ use sqlparser::ast::BinaryOperator;
 use weft_expr::routines::{Routine, Signature, by_operator};
 use weft_format::{CompareOp, DataType};
 
-use super::arithmetic::quotient_of;
+use super::arithmetic::numeric_of;
 use super::rewrite::compare_op;
 use super::routines::{bound, cast_to, comparable, is_native};
 use super::semantics::read_as;
@@ -41,9 +41,10 @@ impl ExprPlanner for WeftOperators {
             planned => return Ok(planned),
         };
         let op = match raw.op {
-            BinaryOperator::Divide => {
-                return Ok(match quotient_of(&raw.left, &raw.right, schema) {
-                    Some(quotient) => PlannerResult::Planned(quotient),
+            BinaryOperator::Divide | BinaryOperator::Multiply => {
+                let op = if raw.op == BinaryOperator::Divide { Operator::Divide } else { Operator::Multiply };
+                return Ok(match numeric_of(op, &raw.left, &raw.right, schema) {
+                    Some(made) => PlannerResult::Planned(made),
                     None => PlannerResult::Original(raw),
                 });
             }
@@ -151,6 +152,7 @@ pub(super) fn operand_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
         Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok() => Some(DataType::Integer),
         Expr::Placeholder(placeholder) => placeholder.field.as_ref().map(|field| field_type(field)),
         Expr::Alias(alias) => operand_type(&alias.expr, schema),
+        Expr::Negative(inner) if matches!(**inner, Expr::Literal(..)) => operand_type(inner, schema),
         // Its field has a name, which is as long as the whole expression; its type is enough.
         Expr::BinaryExpr(_) => expr.get_type(schema).ok().map(|data_type| output_type(&data_type)),
         other => other.to_field(schema).ok().map(|(_, field)| field_type(&field)),
@@ -164,6 +166,7 @@ pub(super) fn narrowed(expr: Expr) -> Expr {
             Ok(narrow) => Expr::Literal(ScalarValue::Int32(Some(narrow)), metadata),
             Err(_) => Expr::Literal(ScalarValue::Int64(Some(value)), metadata),
         },
+        Expr::Negative(inner) if matches!(*inner, Expr::Literal(..)) => Expr::Negative(Box::new(narrowed(*inner))),
         other => other,
     }
 }

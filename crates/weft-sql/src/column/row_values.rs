@@ -17,7 +17,7 @@
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
-    UnaryOperator,
+    UnaryOperator, Value,
 };
 use weft_format::{Code, Error, Result};
 
@@ -157,7 +157,12 @@ fn row_of(expr: &Expr) -> Option<Vec<Expr>> {
 
 /// That something is so of each column.
 fn each_one(columns: Vec<Expr>, test: fn(Box<Expr>) -> Expr) -> Option<Expr> {
-    let all = columns.into_iter().map(|column| test(Box::new(Expr::Nested(Box::new(column))))).collect();
+    let one = |column: Expr| match row_of(&column) {
+        // A row within a row is a value that is there.
+        Some(_) => Expr::value(Value::Boolean(matches!(test(Box::new(column)), Expr::IsNotNull(_)))),
+        None => test(Box::new(Expr::Nested(Box::new(column)))),
+    };
+    let all = columns.into_iter().map(one).collect();
     joined(all, &BinaryOperator::And)
 }
 

@@ -27,7 +27,7 @@ use weft_expr::Local;
 use weft_expr::routines::{Routine, Signature};
 use weft_format::{Code, DataType, Error, Value};
 
-use super::arithmetic::{Checked, RoundEven, quotient_of};
+use super::arithmetic::{Checked, RoundEven, numeric_of};
 use super::error::wrap;
 use super::functions;
 use super::local::local_of;
@@ -267,9 +267,9 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             distinct(binary, schema)
         }
         // Of parameters, whose types were not known before.
-        Expr::BinaryExpr(binary) if binary.op == Operator::Divide => {
-            match quotient_of(&binary.left, &binary.right, schema) {
-                Some(quotient) => Transformed::yes(quotient),
+        Expr::BinaryExpr(binary) if matches!(binary.op, Operator::Divide | Operator::Multiply) => {
+            match numeric_of(binary.op, &binary.left, &binary.right, schema) {
+                Some(made) => Transformed::yes(made),
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             }
         }

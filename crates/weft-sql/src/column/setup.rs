@@ -34,6 +34,7 @@ use super::repeated::OnceEach;
 use super::routines;
 use super::scan::BATCH_ROWS;
 use super::semantics::{CheckedArithmetic, PostgresTypes};
+use super::single_distinct::SingleDistinct;
 use super::subqueries::Subqueries;
 use super::sums;
 use super::variance;
@@ -137,6 +138,9 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         if rule.name() == KeptKeys::default().name() {
             *rule = Arc::new(KeptKeys::default());
         }
+        if rule.name() == SingleDistinct::default().name() {
+            *rule = Arc::new(SingleDistinct::default());
+        }
     }
     if let Some(place) = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate") {
         rules.insert(place, Arc::new(OnceEach));
@@ -157,7 +161,9 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         .build();
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(WeftOperators)];
     planners.extend(state.expr_planners().iter().cloned());
-    let scalars = state.scalar_functions().iter().filter(|(name, _)| !FOREIGN.contains(&name.as_str()));
+    let is_foreign = |name: &str| FOREIGN.contains(&name);
+    let scalars = state.scalar_functions().iter();
+    let scalars = scalars.filter(|(name, function)| !is_foreign(name) && !is_foreign(function.name()));
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
     let routines = routines::functions(&scalars, rng);

@@ -7,18 +7,21 @@
 //! ```
 //!
 //! That is what PostgreSQL does, too: aggregates of floats, and those without an inverse, cost the length of the frame
-//! for each row. Values leave a frame in the order in which they came.
+//! for each row. Values leave a frame in the order in which they came. Sums and averages are added up in that order;
+//! a frame that begins at the current row and has no end, the engine may read from its end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat;
-use arrow::datatypes::{FieldRef, Schema};
+use arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type, Schema};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+
+use super::stop::check_running;
 
 /// More pieces than these are made one.
 const PIECES_MAX: usize = 32;
@@ -68,6 +71,10 @@ impl Recipe {
         }
     }
 
+    fn types(&self) -> Vec<ArrowType> {
+        self.expr_fields.iter().map(|field| field.data_type().clone()).collect()
+    }
+
     fn accumulator(&self) -> Result<Box<dyn Accumulator>> {
         self.aggregate.accumulator(AccumulatorArgs {
             return_field: Arc::clone(&self.return_field),
@@ -92,6 +99,20 @@ struct Recomputed {
 }
 
 impl Recomputed {
+    /// The sum or average, value by value; the engine's own adds in lanes.
+    fn added_up(&self) -> Result<ScalarValue> {
+        let (mut sum, mut count) = (0.0, 0_u64);
+        for piece in &self.pieces {
+            check_running()?;
+            for value in piece[0].as_primitive::<Float64Type>().iter().flatten() {
+                sum += value;
+                count += 1;
+            }
+        }
+        let made = if self.recipe.aggregate.name() == "avg" { sum / count as f64 } else { sum };
+        Ok(ScalarValue::Float64((count > 0).then_some(made)))
+    }
+
     fn join_pieces(&mut self) -> Result<()> {
         let width = self.pieces[0].len();
         let column = |at: usize| {
@@ -140,8 +161,12 @@ impl Accumulator for Recomputed {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        if let ("sum" | "avg", [ArrowType::Float64]) = (self.recipe.aggregate.name(), &self.recipe.types()[..]) {
+            return self.added_up();
+        }
         let mut inner = self.recipe.accumulator()?;
         for piece in &self.pieces {
+            check_running()?;
             inner.update_batch(piece)?;
         }
         inner.evaluate()

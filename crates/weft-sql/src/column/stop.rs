@@ -8,9 +8,11 @@
 //!         WeftScanExec b               read once each: asking there is not enough
 //! ```
 //!
-//! 1. Whatever multiplies rows has a [`StopExec`] above it; a filter inside it is a [`StopExpr`].
+//! 1. Whatever multiplies rows, and windows, which may read a frame for each row, has a [`StopExec`] above it; a filter
+//!    inside it is a [`StopExpr`], and what computes a frame asks [`check_running`].
 //! 2. A template holds no token: [`StopExec`] takes it from the execution, filters are bound per execution.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
@@ -33,9 +35,30 @@ use super::error::wrap;
 use super::scan::Execution;
 use crate::binding::CancelToken;
 
-/// Operators that give more rows than they take.
-const MULTIPLY: &[&str] =
-    &["CrossJoinExec", "NestedLoopJoinExec", "HashJoinExec", "SortMergeJoinExec", "RecursiveQueryExec", "UnnestExec"];
+/// Operators that give more rows than they take, or read rows more than once.
+const MULTIPLY: &[&str] = &[
+    "CrossJoinExec",
+    "NestedLoopJoinExec",
+    "HashJoinExec",
+    "SortMergeJoinExec",
+    "RecursiveQueryExec",
+    "UnnestExec",
+    "WindowAggExec",
+    "BoundedWindowAggExec",
+];
+
+thread_local! {
+    /// The execution whose operator this thread polls.
+    static RUNNING: RefCell<Option<Arc<Execution>>> = const { RefCell::new(None) };
+}
+
+/// An error when the statement that this thread works for is to stop.
+pub(super) fn check_running() -> Result<()> {
+    RUNNING.with(|running| match &*running.borrow() {
+        Some(execution) => execution.check().map_err(wrap),
+        None => Ok(()),
+    })
+}
 
 /// The plan with a [`StopExec`] above each operator that multiplies rows.
 pub(super) fn stoppable(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -132,10 +155,13 @@ impl Stream for StopStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.execution.check() {
-            Ok(()) => self.input.poll_next_unpin(context),
-            Err(error) => Poll::Ready(Some(Err(wrap(error)))),
+        if let Err(error) = self.execution.check() {
+            return Poll::Ready(Some(Err(wrap(error))));
         }
+        let outer = RUNNING.replace(Some(Arc::clone(&self.execution)));
+        let polled = self.input.poll_next_unpin(context);
+        RUNNING.set(outer);
+        polled
     }
 }
 

@@ -80,9 +80,13 @@ impl VisitorMut for Expander<'_> {
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let told = whole_rows::write_order(self, query);
         dependent::write_out(self, query);
         self.with.pop();
-        ControlFlow::Continue(())
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {

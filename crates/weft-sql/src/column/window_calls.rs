@@ -7,7 +7,7 @@
 //! ```
 
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::expr::{Cast, WindowFunction};
 use datafusion::logical_expr::{Expr, cast};
 use weft_format::{Code, DataType, Error};
 
@@ -15,12 +15,16 @@ use super::error::wrap;
 
 /// Refuses arguments that the engine takes for something else, or words otherwise.
 fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
-    let number = |place: usize| match args.get(place) {
+    let plain = |place: usize| match args.get(place) {
+        Some(Expr::Cast(Cast { expr, .. })) => Some(&**expr),
+        other => other,
+    };
+    let number = |place: usize| match plain(place) {
         Some(Expr::Literal(ScalarValue::Int64(number), _)) => *number,
         Some(Expr::Literal(ScalarValue::Int32(number), _)) => number.map(i64::from),
         _ => None,
     };
-    let is_null = |place: usize| matches!(args.get(place), Some(Expr::Literal(value, _)) if value.is_null());
+    let is_null = |place: usize| matches!(plain(place), Some(Expr::Literal(value, _)) if value.is_null());
     let error = match name {
         "ntile" if number(0).is_some_and(|number| number <= 0) => {
             Error::new(Code::NtileArgument, "argument of ntile must be greater than zero")
@@ -28,8 +32,10 @@ fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
         "nth_value" if number(1).is_some_and(|number| number <= 0) => {
             Error::new(Code::NthValueArgument, "argument of nth_value must be greater than zero")
         }
+        "ntile" if is_null(0) => Error::new(Code::FeatureNotSupported, "ntile of NULL is not supported"),
         "lag" | "lead" if is_null(1) => {
-            let error = Error::new(Code::FeatureNotSupported, format!("{name} with an offset that is NULL"));
+            let message = format!("{name} with an offset that is NULL is not supported");
+            let error = Error::new(Code::FeatureNotSupported, message);
             error.hint("its result is NULL: write that")
         }
         _ => return Ok(()),

@@ -15,7 +15,7 @@ use super::dependent::is_aggregate;
 use super::names::folded;
 
 /// Functions that have another value at each call.
-const VOLATILE: [&str; 6] = ["random", "nextval", "setval", "gen_random_uuid", "clock_timestamp", "timeofday"];
+const VOLATILE: [&str; 7] = ["random", "nextval", "setval", "gen_random_uuid", "uuid", "clock_timestamp", "timeofday"];
 
 /// Refuses what would be computed otherwise.
 pub(super) fn check(query: &Query) -> Result<()> {
@@ -37,13 +37,17 @@ pub(super) fn check(query: &Query) -> Result<()> {
 
 fn check_one(query: &Query) -> Result<()> {
     let Some(with) = &query.with else { return Ok(()) };
+    let mut changing: Vec<String> = Vec::new();
     for cte in &with.cte_tables {
         let name = folded(&cte.alias.name);
+        if is_volatile(&cte.query) || changing.iter().any(|other| names(&*cte.query, other) > 0) {
+            changing.push(name.clone());
+        }
         if with.recursive && counts_itself(&cte.query, &name) {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(Code::InvalidRecursion, message).hint("aggregate in the query that reads it"));
         }
-        if is_volatile(&*cte.query) && uses(query, with, &name) > 1 {
+        if changing.contains(&name) && uses(query, with, &name) > 1 {
             let message =
                 format!("WITH query \"{name}\" calls a function whose values change, and is read more than once");
             let error = Error::new(Code::FeatureNotSupported, format!("{message}: that is not supported"));
@@ -66,7 +70,7 @@ fn is_volatile(query: &Query) -> bool {
     query.visit(&mut Finder).is_break()
 }
 
-/// How often something names a relation.
+/// Counts what names a relation.
 struct Uses<'a> {
     name: &'a str,
     found: usize,
@@ -85,45 +89,62 @@ impl Visitor for Uses<'_> {
     }
 }
 
+/// How often something names a relation.
+fn names(of: &impl Visit, name: &str) -> usize {
+    let mut uses = Uses { name, found: 0 };
+    let _ = of.visit(&mut uses);
+    uses.found
+}
+
 /// How often a query and its WITH queries read one of these, but for that one itself.
 fn uses(query: &Query, with: &With, name: &str) -> usize {
-    let mut uses = Uses { name, found: 0 };
-    let _ = query.body.visit(&mut uses);
-    let _ = query.order_by.visit(&mut uses);
-    for other in with.cte_tables.iter().filter(|other| folded(&other.alias.name) != name) {
-        let _ = other.query.visit(&mut uses);
-    }
-    uses.found
+    let others = with.cte_tables.iter().filter(|other| folded(&other.alias.name) != name);
+    let within: usize = others.map(|other| names(&*other.query, name)).sum();
+    names(&*query.body, name) + names(&query.order_by, name) + within
 }
 
 /// Whether the recursive term, which names the query, aggregates.
 fn counts_itself(query: &Query, name: &str) -> bool {
-    let SetExpr::SetOperation { right, .. } = &*query.body else { return false };
-    let SetExpr::Select(select) = &**right else { return false };
-    let mut uses = Uses { name, found: 0 };
-    let _ = select.from.visit(&mut uses);
-    if uses.found == 0 {
+    match &*query.body {
+        SetExpr::SetOperation { right, .. } => term_counts(right, name),
+        _ => false,
+    }
+}
+
+fn term_counts(term: &SetExpr, name: &str) -> bool {
+    let select = match term {
+        SetExpr::Select(select) => select,
+        SetExpr::Query(query) => return term_counts(&query.body, name),
+        SetExpr::SetOperation { left, right, .. } => return term_counts(left, name) || term_counts(right, name),
+        _ => return false,
+    };
+    if names(&select.from, name) == 0 {
         return false;
     }
-    /// Of the select itself, not of queries inside.
-    #[derive(Default)]
-    struct Finder {
-        depth: usize,
-    }
-    impl Visitor for Finder {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
-        }
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            if self.depth == 0 && is_aggregate(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        }
-    }
-    let mut finder = Finder::default();
+    let mut finder = Aggregates::default();
     select.projection.visit(&mut finder).is_break() || select.having.visit(&mut finder).is_break()
+}
+
+/// Finds aggregates of a select itself, not of queries inside.
+#[derive(Default)]
+struct Aggregates {
+    depth: usize,
+}
+
+impl Visitor for Aggregates {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if self.depth == 0 && is_aggregate(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
