@@ -19,8 +19,8 @@
 //! ```
 //!
 //! 1. Types follow PostgreSQL; numeric results have one precision and scale, the column engine's: `+ -` the larger
-//!    scale, `*` the sum of the scales, rounded to 20 digits where it may be too long, `/` 16 digits after the point or as many as the operands have, rounded half
-//!    away from zero.
+//!    scale, `*` the sum of the scales, rounded to 20 digits where it may be too long, `/` 16 digits after the point or
+//!    as many as the operands have, as far as there is room; rounded half away from zero.
 //! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.
 //! 3. Logic is three-valued; an error in one operand of AND or OR is only raised if the other does not decide.
 //! 4. A well-typed expression ([`Expr::check_types`]) evaluates to a value of its type or to an error, and never

@@ -14,7 +14,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions::unicode::expr_fn::left;
-use datafusion::logical_expr::expr::{Between, Case, Cast, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Between, Case, Cast, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -273,14 +273,7 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             }
         }
-        // What a sum is, what stands around it is told by: constants in it have their types before that is unified.
-        Expr::AggregateFunction(mut call) if call.func.name() == "sum" => {
-            let args = std::mem::take(&mut call.params.args).into_iter();
-            let args = args.map(|arg| retype(arg, schema)).collect::<Result<Vec<_>>>()?;
-            let changed = args.iter().any(|arg| arg.transformed);
-            call.params.args = args.into_iter().map(|arg| arg.data).collect();
-            Transformed::new(Expr::AggregateFunction(call), changed, TreeNodeRecursion::Continue)
-        }
+        Expr::AggregateFunction(call) if call.func.name() == "sum" => typed_sum(call, schema)?,
         Expr::WindowFunction(mut window) => {
             let met = window_calls::settled(&mut window, |expr| operand_type(expr, schema))?;
             let mut keyed = keyed_window(window, schema);
@@ -293,6 +286,15 @@ fn ours(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         other => Transformed::no(other),
     })
+}
+
+/// A sum with its constants typed: what stands around it is brought to one type with it.
+fn typed_sum(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let args = std::mem::take(&mut call.params.args).into_iter().map(|arg| retype(arg, schema));
+    let args = args.collect::<Result<Vec<_>>>()?;
+    let changed = args.iter().any(|arg| arg.transformed);
+    call.params.args = args.into_iter().map(|arg| arg.data).collect();
+    Ok(Transformed::new(Expr::AggregateFunction(call), changed, TreeNodeRecursion::Continue))
 }
 
 /// What concerns calls of functions.

@@ -133,20 +133,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         Arc::new(TypeCoercion::new()),
         Arc::new(CheckedArithmetic),
     ]);
-    let mut rules = Optimizer::new().rules;
-    for rule in &mut rules {
-        if rule.name() == KeptKeys::default().name() {
-            *rule = Arc::new(KeptKeys::default());
-        }
-        if rule.name() == SingleDistinct::default().name() {
-            *rule = Arc::new(SingleDistinct::default());
-        }
-    }
-    if let Some(place) = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate") {
-        rules.insert(place, Arc::new(OnceEach));
-    }
-    // What `KeptKeys` took for conditions.
-    rules.push(Arc::new(ExtractEquijoinPredicate::new()));
+    let rules = logical_rules();
     let mut physical = PhysicalOptimizer::new().rules;
     // Conditions are moved in the logical plan; this rule finds columns by name, and takes the first of several.
     physical.retain(|rule| !rule.name().starts_with("FilterPushdown"));
@@ -181,6 +168,25 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         .with_aggregate_functions(aggregates)
         .build();
     state
+}
+
+/// The optimizer's rules, with some of ours in place of its own.
+fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    for rule in &mut rules {
+        if rule.name() == KeptKeys::default().name() {
+            *rule = Arc::new(KeptKeys::default());
+        }
+        if rule.name() == SingleDistinct::default().name() {
+            *rule = Arc::new(SingleDistinct::default());
+        }
+    }
+    if let Some(place) = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate") {
+        rules.insert(place, Arc::new(OnceEach));
+    }
+    // What `KeptKeys` took for conditions.
+    rules.push(Arc::new(ExtractEquijoinPredicate::new()));
+    rules
 }
 
 /// Functions that PostgreSQL has under the same name with another meaning (its patterns are not strftime's; the

@@ -1,7 +1,8 @@
 //! The engine's rule that groups twice where one column is DISTINCT, with the types kept.
 //!
 //! ```text
-//!   SELECT count(DISTINCT a), sum(b) FROM t      becomes     SELECT count(a), sum(s) FROM (SELECT a, sum(b) AS s ... GROUP BY a)
+//!   SELECT count(DISTINCT a), sum(b) FROM t
+//!     becomes   SELECT count(a), sum(s) FROM (SELECT a, sum(b) AS s FROM t GROUP BY a)
 //! ```
 //!
 //! The sum of an integer is a bigint, that of bigints a numeric: what the rule makes is cast to what was asked for.
