@@ -183,7 +183,7 @@ impl ColumnEngine {
         let mut params = parameters(&plan).map_err(wrong)?;
         // Those of a WITH query that nothing names are not in the plan.
         params.resize(params.len().max(asked), None);
-        let written = Arc::clone(plan.schema());
+        let written = written_types(&plan);
         let typed = if params.is_empty() { plan.clone() } else { with_null_params(&plan, &params).map_err(wrong)? };
         let analysed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {}).map_err(wrong)?;
         let is_fixed = !reads_clock(&analysed).map_err(wrong)? && !reads_views;
@@ -197,14 +197,14 @@ impl ColumnEngine {
         };
         check_columns(schema.fields())?;
         // That a text is a char(n) may be lost when constants are folded.
-        let named = |(field, written): (&Arc<Field>, &Arc<Field>)| {
-            let data_type = match (field_type(field), field_type(written)) {
+        let named = |(field, written): (&Arc<Field>, DataType)| {
+            let data_type = match (field_type(field), written) {
                 (DataType::Text, char @ DataType::Char(_)) => char,
                 (data_type, _) => data_type,
             };
             OutputColumn::new(shown(field.name()), data_type)
         };
-        let columns: Arc<[OutputColumn]> = schema.fields().iter().zip(written.fields()).map(named).collect();
+        let columns: Arc<[OutputColumn]> = schema.fields().iter().zip(written).map(named).collect();
         let params: Vec<Option<DataType>> = params.into_iter().map(|param| param.as_ref().map(output_type)).collect();
         let prepared = PreparedQuery {
             is_open: open_parameters(&plan, &params).map_err(wrong)?.into(),
@@ -566,4 +566,30 @@ fn reads_clock(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
         })
     })?;
     Ok(found)
+}
+
+/// The types of a plan's columns; of a cast it is its own, though the engine keeps the length of a char(n) under it.
+fn written_types(plan: &LogicalPlan) -> Vec<DataType> {
+    let types = plan.schema().fields().iter().map(|field| field_type(field));
+    types.zip(cast_types(plan)).map(|(data_type, cast)| cast.unwrap_or(data_type)).collect()
+}
+
+/// To what columns are cast at the top of a plan.
+fn cast_types(plan: &LogicalPlan) -> Vec<Option<DataType>> {
+    match plan {
+        LogicalPlan::Sort(_) | LogicalPlan::Limit(_) | LogicalPlan::Distinct(_) => cast_types(plan.inputs()[0]),
+        LogicalPlan::Projection(projection) => {
+            let cast = |expr: &Expr| match expr.clone().unalias() {
+                Expr::Cast(cast) => Some(field_type(&cast.field)),
+                _ => None,
+            };
+            projection.expr.iter().map(cast).collect()
+        }
+        LogicalPlan::Union(union) => {
+            let inputs: Vec<_> = union.inputs.iter().map(|input| cast_types(input)).collect();
+            let of = |place: usize| inputs.iter().find_map(|casts| *casts.get(place)?);
+            (0..plan.schema().fields().len()).map(of).collect()
+        }
+        _ => vec![None; plan.schema().fields().len()],
+    }
 }
