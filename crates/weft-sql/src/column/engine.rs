@@ -577,10 +577,16 @@ fn written_types(plan: &LogicalPlan) -> Vec<DataType> {
 /// To what columns are cast at the top of a plan.
 fn cast_types(plan: &LogicalPlan) -> Vec<Option<DataType>> {
     match plan {
-        LogicalPlan::Sort(_) | LogicalPlan::Limit(_) | LogicalPlan::Distinct(_) => cast_types(plan.inputs()[0]),
+        LogicalPlan::Sort(_) | LogicalPlan::Limit(_) | LogicalPlan::Distinct(_) | LogicalPlan::SubqueryAlias(_) => {
+            cast_types(plan.inputs()[0])
+        }
         LogicalPlan::Projection(projection) => {
+            let below = cast_types(&projection.input);
             let cast = |expr: &Expr| match expr.clone().unalias() {
                 Expr::Cast(cast) => Some(field_type(&cast.field)),
+                Expr::Column(column) => {
+                    projection.input.schema().maybe_index_of_column(&column).and_then(|place| *below.get(place)?)
+                }
                 _ => None,
             };
             projection.expr.iter().map(cast).collect()

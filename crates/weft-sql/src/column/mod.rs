@@ -69,6 +69,7 @@ mod subqueries;
 mod sums;
 mod template;
 mod templates;
+mod told_once;
 mod typed_values;
 mod types;
 mod unified;

@@ -36,6 +36,7 @@ use super::operators::{is_special, operand_type, with_type};
 use super::routines::{
     bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call,
 };
+use super::told_once::told_once;
 use super::types::{field_of, field_type, output_type};
 use super::unified::{unified, unified_sets, unified_union, unified_values};
 use super::unsorted::silenced;
@@ -541,6 +542,7 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let unknown = Box::new(Expr::Literal(ScalarValue::Boolean(None), None));
             Transformed::yes(Expr::Case(Case { expr: None, when_then_expr: vec![branch], else_expr: Some(unknown) }))
         }
+        Expr::BinaryExpr(binary) if is_comparison(binary.op) => told_once(binary, schema),
         Expr::BinaryExpr(binary) => match checked_operator(&binary, schema) {
             Some(function) => {
                 let args = vec![*binary.left, *binary.right];
