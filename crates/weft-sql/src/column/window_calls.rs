@@ -2,7 +2,6 @@
 //!
 //! ```text
 //!   ntile(0), nth_value(x, 0)     22014, 22016
-//!   lag(x, NULL)                  refused: the engine takes it for lag(x, 1)
 //!   lead(i, 1, -1.5)              numeric; the engine's own makes the default an integer, -1
 //! ```
 
@@ -24,19 +23,12 @@ fn check_arguments(name: &str, args: &[Expr]) -> Result<()> {
         Some(Expr::Literal(ScalarValue::Int32(number), _)) => number.map(i64::from),
         _ => None,
     };
-    let is_null = |place: usize| matches!(plain(place), Some(Expr::Literal(value, _)) if value.is_null());
     let error = match name {
         "ntile" if number(0).is_some_and(|number| number <= 0) => {
             Error::new(Code::NtileArgument, "argument of ntile must be greater than zero")
         }
         "nth_value" if number(1).is_some_and(|number| number <= 0) => {
             Error::new(Code::NthValueArgument, "argument of nth_value must be greater than zero")
-        }
-        "ntile" if is_null(0) => Error::new(Code::FeatureNotSupported, "ntile of NULL is not supported"),
-        "lag" | "lead" if is_null(1) => {
-            let message = format!("{name} with an offset that is NULL is not supported");
-            let error = Error::new(Code::FeatureNotSupported, message);
-            error.hint("its result is NULL: write that")
         }
         _ => return Ok(()),
     };
