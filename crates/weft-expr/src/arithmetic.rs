@@ -295,10 +295,9 @@ mod tests {
         let values = [0, 1, 2, 3, 7, 10, 99, 12_345, 10_u128.pow(19), 10_u128.pow(20) + 7];
         for (numerator, divisor, shift) in values.into_iter().flat_map(|a| values.into_iter().map(move |b| (a, b, 17)))
         {
-            if divisor != 0 {
-                let unit = 10_u128.pow(u32::from(shift));
-                let expected = (numerator * unit / divisor, numerator * unit % divisor);
-                assert_eq!(by_digits(numerator, divisor, shift), Some(expected));
+            let shifted = numerator * 10_u128.pow(u32::from(shift));
+            if let (Some(whole), Some(rest)) = (shifted.checked_div(divisor), shifted.checked_rem(divisor)) {
+                assert_eq!(by_digits(numerator, divisor, shift), Some((whole, rest)));
             }
         }
         // The divisor and ten times the rest do not fit 127 and 128 bits.

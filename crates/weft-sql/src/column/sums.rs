@@ -72,7 +72,8 @@ impl Sum {
         call: impl FnOnce(&AggregateUDF, AccumulatorArgs<'_>) -> Result<R>,
     ) -> Result<R> {
         let expr_fields = [Arc::new(Field::new(args.expr_fields[0].name(), to.clone(), true)) as FieldRef];
-        let return_field = Arc::new(Field::new(args.return_field.name(), self.inner.return_type(&[to.clone()])?, true));
+        let return_field =
+            Arc::new(Field::new(args.return_field.name(), self.inner.return_type(std::slice::from_ref(to))?, true));
         call(&self.inner, AccumulatorArgs { expr_fields: &expr_fields, return_field, ..args })
     }
 }
@@ -140,7 +141,7 @@ impl AggregateUDFImpl for Sum {
             Way::Engine => self.inner.state_fields(args),
             Way::Exact(_) => Ok(Made::state_fields(args.name, args.is_distinct)),
             Way::Widened(to) => {
-                let result = self.inner.return_type(&[to.clone()])?;
+                let result = self.inner.return_type(std::slice::from_ref(&to))?;
                 let input_fields = [Arc::new(Field::new(args.input_fields[0].name(), to, true)) as FieldRef];
                 let return_field = Arc::new(Field::new(args.return_field.name(), result, true));
                 self.inner.state_fields(StateFieldsArgs { input_fields: &input_fields, return_field, ..args })
