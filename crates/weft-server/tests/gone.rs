@@ -37,6 +37,8 @@ const LONG: &[&str] = &[
     "COPY (SELECT x + y FROM generate_series(1, 10000000) a(x) CROSS JOIN generate_series(1, 10000000) b(y)) TO STDOUT",
     "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c, pg_attribute d WHERE a.attnum + b.attnum \
      + c.attnum < d.attnum",
+    "SELECT max(s) FROM (SELECT stddev(x::double precision) OVER (ORDER BY x ROWS BETWEEN 400000 PRECEDING AND 400000 \
+     FOLLOWING) AS s FROM generate_series(1, 1000000) a(x)) q",
 ];
 
 /// How many statements run, beside the one that asks.
