@@ -2,29 +2,45 @@
 
 use weft_format::TableId;
 
-/// What a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum JobKind {
-    /// Frozen row table → column tables.
-    Convert,
-    /// Tables change their layer, and buckets their borders, by an edit alone.
-    Move,
-    /// Column tables of one layer → fewer of the same layer, without dead rows.
-    Merge,
-    /// Incremental column tables → tables of buckets.
-    ToTransition,
-    /// Tables of a bucket and the baseline under them → baseline.
-    ToBaseline,
-    /// Frozen memory of an index → a sorted run.
-    IndexFlush,
-    /// Sorted runs of a range of an index → one, without entries that nobody needs.
-    IndexMerge,
+/// A kind of job, declared by who offers it: a name for people, and what the scheduler must know of it.
+///
+/// ```text
+///   column   CONVERT        frees memory, one at a time     frozen row table → column tables
+///            TO_BASELINE    tidies                          tables of a bucket → baseline
+///   index    FLUSH          frees memory, one at a time     frozen memory → a sorted run
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobKind {
+    name: &'static str,
+    frees_memory: bool,
 }
 
 impl JobKind {
-    /// Whether the job frees memory and lets the log be cut: such jobs come first, and a checkpoint runs them.
-    pub fn frees_memory(self) -> bool {
-        matches!(self, JobKind::Convert | JobKind::IndexFlush)
+    /// Jobs that free memory and let the log be cut: they come first, a checkpoint runs them, and a table has one of
+    /// the kind running at a time.
+    pub const fn freeing(name: &'static str) -> JobKind {
+        JobKind { name, frees_memory: true }
+    }
+
+    /// Jobs that put files in order; those of one table run side by side.
+    pub const fn tidying(name: &'static str) -> JobKind {
+        JobKind { name, frees_memory: false }
+    }
+
+    /// Words in lower case, unlike those of other kinds of the same table.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Whether the job frees memory and lets the log be cut.
+    pub const fn frees_memory(self) -> bool {
+        self.frees_memory
+    }
+}
+
+impl std::fmt::Debug for JobKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
     }
 }
 

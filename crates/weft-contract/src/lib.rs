@@ -3,11 +3,13 @@
 //! ```text
 //!   duties       Read         one row by its key; a snapshot's rows as partitions of Arrow batches; estimates
 //!                Write        install what a commit has staged; replay a logged change (crash recovery, read nodes)
-//!                Upkeep       jobs, each priced; freeze, cut, evolve, drop, check; what lies where
+//!                Upkeep       jobs, each priced; freeze, cut, evolve, drop, check
+//!                Inspect      what lies where
 //!   abilities    Bulk         many rows at once, as files of their own
 //!                BulkReplace  the same of rows that replace others
 //!                Blind        rows written without a look at what their keys have
-//!   Table        the three duties, and which abilities it has
+//!   Table        the four duties, and which abilities it has
+//!   Derived      Upkeep, and fed by its table: a secondary index
 //! ```
 //!
 //! The kernel owns what is the same for every method: key locks, write sets, conflict checks, log records, timestamps,
@@ -37,5 +39,5 @@ pub use scan::{
     TableStatistics, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
-pub use traits::{Newest, Read, RecoveredTable, Table, Upkeep, Write};
+pub use traits::{Derived, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};
 pub use write_set::{Attachment, Base, Change, Staged, TableWrites};

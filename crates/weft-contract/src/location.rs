@@ -1,31 +1,30 @@
 //! Where a version of a row lies.
 
-use weft_format::FileId;
+use std::num::NonZeroU64;
 
-/// Where a committed version was seen. A hint: installation finds it again when a job has moved it (invariant 8).
+/// Where a method saw a committed version: 64 bits of its own, which mean nothing to anybody else. A hint: installation
+/// finds the version again when a job has moved it (invariant 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Location {
-    /// In a row table, by its number in the table's life.
-    RowTable(u64),
-    /// In a column table at a position.
-    ColumnTable(FileId, u32),
-}
+pub struct Location(NonZeroU64);
 
 impl Location {
-    /// A position in a column table as one number: the file in the upper, the position in the lower half. None for row
-    /// tables, and for files beyond 2^31.
-    pub fn number(self) -> Option<i64> {
-        match self {
-            Location::ColumnTable(file, position) => {
-                let file = i64::from(i32::try_from(file.0).ok()?);
-                Some(file << 32 | i64::from(position))
-            }
-            Location::RowTable(_) => None,
-        }
+    /// A method's own bits; none for zero, which stands for a version that only its key finds.
+    pub fn new(bits: u64) -> Option<Location> {
+        NonZeroU64::new(bits).map(Location)
     }
 
-    /// The location that has a number.
-    pub fn of_number(number: i64) -> Location {
-        Location::ColumnTable(FileId((number >> 32) as u64), number as u32)
+    /// The method's own bits.
+    pub fn bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// As a column of a scan has it ([`LOCATION`](crate::LOCATION)).
+    pub fn number(self) -> i64 {
+        self.bits().cast_signed()
+    }
+
+    /// The location that a column of a scan has.
+    pub fn of_number(number: i64) -> Option<Location> {
+        Location::new(number.cast_unsigned())
     }
 }

@@ -79,14 +79,12 @@ impl Replaced {
 
 #[cfg(test)]
 mod tests {
-    use weft_format::FileId;
-
     use super::*;
 
     #[test]
     fn keys_are_found_with_their_places() {
         let mut replaced = Replaced::new(vec![3, 1]);
-        let place = |n| Some(Location::ColumnTable(FileId(7), n));
+        let place = |n| Location::new(7 << 32 | u64::from(n));
         for (n, key) in [&b"a"[..], b"ab", b"c"].iter().enumerate() {
             replaced.push(key, place(n as u32).filter(|_| n != 1));
         }

@@ -1,18 +1,21 @@
 //! The duties of a table: it is read, it is written to, it is kept up. What it may be able to do beside that stands in
-//! `abilities.rs` and is asked for.
+//! `abilities.rs` and is asked for. What is derived from a table has the upkeep in common with it, and nothing else.
 //!
 //! ```text
 //!   t.read_row(key, ts)     a duty: every table has rows
 //!   t.blind() = Some(b)     an ability: a row may be written blindly, and b.may_have_changed(key, ts) is asked then
 //!   t.bulk()  = None        t builds no files: the rows of a bulk statement are staged one by one
+//!   d.feed(ts, writes)      a secondary index of t takes in what a commit does to t; nobody reads rows of it
 //! ```
 //!
 //! 1. No body stands in for what a method lacks: a duty is done, an ability is there or is answered with none.
 //! 2. What a table is able to do never changes while it is open.
+//! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and no record of
+//!    the log says more of it than which files were built for it. Lost, it is made again.
 
 use std::sync::Arc;
 
-use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{Error, FileId, Result, RowCodec, Schema, TableId, Timestamp, Value};
 
 use crate::abilities::{Blind, Bulk, BulkReplace};
 use crate::def::TableDef;
@@ -20,15 +23,15 @@ use crate::job::JobOffer;
 use crate::location::Location;
 use crate::scan::{ScanOutput, ScanRequest, TableStatistics};
 use crate::status::{Damage, LayerStatus, PartStatus};
-use crate::write_set::{Change, TableWrites};
+use crate::write_set::{Attachment, Change, TableWrites};
 
 /// The newest committed version of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newest {
     /// When it was inserted.
     pub insert_ts: Timestamp,
-    /// Where it lies now.
-    pub location: Location,
+    /// Where it lies now, when that can be said.
+    pub location: Option<Location>,
 }
 
 /// Reads of one row, and of many.
@@ -65,14 +68,20 @@ pub trait Read: Send + Sync {
 pub trait Write: Send + Sync {
     /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp
     /// order, before `ts` is published. Must not fail (what can fail was done before the commit record), but for an
-    /// error of a file in which the old version is looked for again, after which [`Upkeep::give_up`] is called.
+    /// error of a file in which the old version is looked for again, after which [`Write::give_up`] is called.
     fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
     /// Applies a logged change. Changes come in log order; those at or below the table's recovered cut are ignored
     /// here, so replaying twice is harmless.
     fn replay(&self, ts: Timestamp, change: &Change) -> Result<()>;
+    /// From here on the table answers with this error whoever reads as of `ts` or later, or writes: its files could not
+    /// be read when the commit of `ts` was installed. Called before that is published, and after it for later commits
+    /// that meet the same. Nothing of `ts` or later goes to files any more; [`Upkeep::durable_cut`] keeps the log,
+    /// and the next open redoes it. False when the method knows no such thing: then the engine stops.
+    fn give_up(&self, ts: Timestamp, error: &Error) -> bool;
 }
 
-/// Background work, the table's files and definition, and what it tells of itself.
+/// Background work, files and definition: the duties of a table, and of what is derived from one ("table" here stands
+/// for either).
 pub trait Upkeep: Send + Sync {
     /// The jobs that could run now. A pure look at the layout: quick, no I/O.
     fn jobs(&self) -> Vec<JobOffer>;
@@ -90,23 +99,22 @@ pub trait Upkeep: Send + Sync {
     fn drop_files(&self);
     /// Reads all files of the table and tests every checksum and invariant; returns what is wrong, one line each.
     fn check(&self) -> Result<Vec<String>>;
-    /// What lies in which layer now, from the newest to the oldest data.
-    fn layers(&self) -> Vec<LayerStatus>;
     /// The data files that could not be read when they were needed last.
     fn damage(&self) -> Vec<Damage>;
-    /// From here on the table answers with this error whoever reads as of `ts` or later, or writes: its files could not
-    /// be read when the commit of `ts` was installed. Called before that is published, and after it for later commits
-    /// that meet the same. Nothing of `ts` or later goes to files any more; [`Upkeep::durable_cut`] keeps the log,
-    /// and the next open redoes it. False when the method knows no such thing: then the engine stops.
-    fn give_up(&self, ts: Timestamp, error: &Error) -> bool;
     /// Why no statement can use the table, when a file of it could not be opened, or when it was given up.
     fn unavailable(&self) -> Option<&Error>;
+}
+
+/// What lies where, for people and for SQL's views.
+pub trait Inspect: Send + Sync {
+    /// What lies in which layer now, from the newest to the oldest data.
+    fn layers(&self) -> Vec<LayerStatus>;
     /// The data files that have delete marks beside them, by lowest key.
     fn parts(&self) -> Vec<PartStatus>;
 }
 
 /// A table of some method: its duties, and the abilities that it has (traits 2).
-pub trait Table: Read + Write + Upkeep {
+pub trait Table: Read + Write + Upkeep + Inspect {
     /// Builds files of many rows.
     fn bulk(&self) -> Option<&dyn Bulk>;
     /// Builds files of rows that replace others.
@@ -115,7 +123,21 @@ pub trait Table: Read + Write + Upkeep {
     fn blind(&self) -> Option<&dyn Blind>;
 }
 
-/// What the manifest knows of a table at open.
+/// What is derived from a table, which feeds it: a secondary index (traits 3).
+pub trait Derived: Upkeep {
+    /// The table.
+    fn source(&self) -> TableId;
+    /// Takes in what the commit of `ts` does to the table: called where the commit is installed there, before it is
+    /// published. Rows that the commit adds as files come as files, too, by [`Derived::attach`].
+    fn feed(&self, ts: Timestamp, writes: &TableWrites);
+    /// Files that were built for it become part of it: at the installation of the commit that names them, and at its
+    /// redo. Doing it again is harmless.
+    fn attach(&self, ts: Timestamp, files: &[FileId]) -> Result<()>;
+    /// Takes back files that were built for it and that no commit record names.
+    fn discard(&self, attachment: &Attachment);
+}
+
+/// What the manifest knows of a table, or of what is derived from one, at open.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveredTable {
     /// The cut: all changes up to here are in the files.

@@ -13,15 +13,15 @@ use crate::replaced::Replaced;
 pub enum Base {
     /// None: the key was free.
     Free,
-    /// This one: its insert timestamp and location.
-    Version(Timestamp, Location),
+    /// This one: its insert timestamp, and where it was seen.
+    Version(Timestamp, Option<Location>),
     /// Whatever there is; nobody looked (abilities 3).
     Unseen,
 }
 
 impl Base {
     /// The version, when it is known.
-    pub fn version(self) -> Option<(Timestamp, Location)> {
+    pub fn version(self) -> Option<(Timestamp, Option<Location>)> {
         match self {
             Base::Version(insert_ts, location) => Some((insert_ts, location)),
             Base::Free | Base::Unseen => None,

@@ -55,8 +55,8 @@ mod testing;
 
 pub use cancel::CancelToken;
 pub use catalog::{
-    Deferrable, FkAction, ForeignKey, NewTable, Object, ObjectKind, SchemaId, SequenceOptions, SequenceValue, TableDef,
-    TableRef,
+    Deferrable, FkAction, ForeignKey, IndexRef, NewTable, Object, ObjectKind, SchemaId, SequenceOptions, SequenceValue,
+    TableDef, TableRef,
 };
 pub use engine::{
     Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, QUARANTINE, QuarantineReport,

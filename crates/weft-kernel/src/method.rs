@@ -11,7 +11,7 @@ mod unavailable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{RecoveredTable, Table, TableDef, TakenOut};
+use weft_contract::{JobKind, RecoveredTable, Table, TableDef, TakenOut};
 use weft_env::{Env, File};
 use weft_format::{Code, Error, FileId, Result};
 
@@ -36,6 +36,8 @@ pub trait Method: Send + Sync {
     fn name(&self) -> &'static str;
     /// Tests the options of WITH; an unknown or bad one is an error that names it and what is allowed.
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()>;
+    /// The kinds of jobs that its tables have.
+    fn job_kinds(&self) -> &'static [JobKind];
     /// Builds a new table (`recovered` is empty) or reopens one.
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
     /// Folds the payloads of a table's manifest edits into one that means the same. Pure.

@@ -44,7 +44,7 @@ pub(crate) fn placed_where(
             for at in 0..batch.num_rows() {
                 let value = |column: usize| value_at(batch.column(column).as_ref(), at, columns[column].data_type);
                 let row: Row = t.codec.encode((0..columns.len()).map(value)).into();
-                let place = (!places.is_null(at)).then(|| Location::of_number(places.value(at)));
+                let place = Location::of_number(places.value(at)).filter(|_| !places.is_null(at));
                 rows.push(Placed { key: t.keys.of_row(&t.codec, &row), row, place });
             }
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::time::Instant;
+use weft_tables::column::job_kinds;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -142,7 +143,7 @@ fn main() {
     engine.freeze().expect("freezes");
     let start = Instant::now();
     let mut converted = 0;
-    while let Some(offer) = table.table.jobs().into_iter().find(|offer| offer.kind == weft_contract::JobKind::Convert) {
+    while let Some(offer) = table.table.jobs().into_iter().find(|offer| offer.kind == job_kinds::CONVERT) {
         table.table.run(&offer).expect("converts");
         converted += 1;
     }

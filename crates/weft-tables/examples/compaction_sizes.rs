@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
+use weft_tables::column::job_kinds;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use weft_contract::{JobKind, ScanRequest};
@@ -122,7 +123,7 @@ fn run_jobs(table: &TableRef, by_kind: &mut ByKind) {
         let offers = table.table.jobs();
         let Some(offer) = offers.iter().min_by_key(|offer| (offer.kind, offer.number)) else { return };
         let price = offer.price;
-        let bytes = if offer.kind == JobKind::Convert { price.memory_freed_bytes } else { price.read_bytes };
+        let bytes = if offer.kind == job_kinds::CONVERT { price.memory_freed_bytes } else { price.read_bytes };
         let (count, all, most) = by_kind.entry(offer.kind).or_default();
         *count += 1;
         *all += bytes;

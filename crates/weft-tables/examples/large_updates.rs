@@ -58,7 +58,7 @@ fn changed(txn: &Transaction, table: &TableRef) -> (Vec<RecordBatch>, Vec<Option
     let arrow = table.def.schema.arrow(&(0..31).collect::<Vec<_>>());
     while let Some(batch) = scan.partitions[0].next().expect("reads") {
         let numbers = batch.column(31).as_any().downcast_ref::<Int64Array>().expect("numbers");
-        places.extend(numbers.iter().map(|number| number.map(Location::of_number)));
+        places.extend(numbers.iter().map(|number| number.and_then(Location::of_number)));
         let mut columns = batch.columns()[..31].to_vec();
         columns[1] = Arc::new(Int32Array::from(vec![7; batch.num_rows()]));
         batches.push(RecordBatch::try_new(arrow.clone(), columns).expect("fits"));

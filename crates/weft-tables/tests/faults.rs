@@ -14,6 +14,7 @@ use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::step::{Step, on_step};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
+use weft_tables::column::job_kinds;
 use weft_tables::column_method;
 use weft_tables::testing::{layers, scan_rows, transfers};
 
@@ -71,10 +72,10 @@ fn caught_by_layers(fault: Option<Fault>, seeds: u64) -> Option<u64> {
 }
 
 const KINDS: [(JobKind, &str); 4] = [
-    (JobKind::Convert, "convert"),
-    (JobKind::Merge, "merge"),
-    (JobKind::ToTransition, "to transition"),
-    (JobKind::ToBaseline, "to baseline"),
+    (job_kinds::CONVERT, "convert"),
+    (job_kinds::MERGE, "merge"),
+    (job_kinds::TO_TRANSITION, "to transition"),
+    (job_kinds::TO_BASELINE, "to baseline"),
 ];
 
 const STEPS: [&str; 6] = ["inputs read", "files written", "files synced", "edit durable", "marks carried", "switched"];

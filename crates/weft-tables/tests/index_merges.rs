@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use weft_contract::JobKind;
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::index::NewIndex;
 use weft_kernel::step::{Moment, on_moment};
 use weft_kernel::{ColumnSet, Engine, EngineOptions, LockMode, NewTable, TableRef, Transaction};
+use weft_tables::column::job_kinds;
 use weft_tables::column_method;
 
 /// Rows of a run, one of which is changed: its first entry is outdated.
@@ -97,7 +97,7 @@ fn change_all(engine: &Arc<Engine>) {
     let (reader, t) = begin(engine);
     set_all(engine);
     engine.freeze().unwrap();
-    let convert = t.table.jobs().into_iter().find(|offer| offer.kind == JobKind::Convert).unwrap();
+    let convert = t.table.jobs().into_iter().find(|offer| offer.kind == job_kinds::CONVERT).unwrap();
     t.table.run(&convert).unwrap();
     drop(reader);
     while let Some(offer) = t.table.jobs().first() {

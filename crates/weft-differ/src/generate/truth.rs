@@ -40,7 +40,8 @@ impl Generator<'_> {
             73..=76 => return self.pattern(depth),
             77 | 78 => return self.rows(depth),
             79 => return self.of_arrays(depth),
-            80..=93 if self.subqueries && self.selects_left > 0 => return self.condition_subquery(depth),
+            80..=83 if !self.may_fail => return self.asked_twice(depth),
+            84..=93 if self.subqueries && self.selects_left > 0 => return self.condition_subquery(depth),
             _ => return self.comparison(depth),
         };
         Expr::new(Type::Bool, parts)
@@ -70,6 +71,34 @@ impl Generator<'_> {
             return self.leaf(Type::Bool);
         }
         Expr::new(Type::Bool, parts!["(", left, operator, right, ")"])
+    }
+
+    /// One column compared with one value twice, which is written in two ways and stands on either side: `c = 5 AND 2 + 3 >= c`.
+    /// Rules that compare the two literally, or turn one of them around, must come to the same rows.
+    fn asked_twice(&mut self, depth: usize) -> Expr {
+        let data_type = self.ordered_type();
+        let Some(column) = self.in_sight(data_type) else { return self.comparison(depth) };
+        let value = self.constant(data_type, true);
+        let written = match data_type {
+            Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric | Type::Float8 => {
+                let around = self.random.word(&[" + 0)", " - 0)", " * 1)"]);
+                parts!["(", value.clone(), around]
+            }
+            Type::Text => parts!["(", value.clone(), " || '')"],
+            Type::Date => parts!["(", value.clone(), " + 0)"],
+            Type::Timestamp | Type::Timestamptz => parts!["(", value.clone(), " + interval '0')"],
+            _ => parts!["coalesce(", value.clone(), ", ", self.constant(data_type, true), ")"],
+        };
+        let written = Expr::new(data_type, written);
+        let (first, second) = (self.random.word(COMPARISONS), self.random.word(COMPARISONS));
+        let connective = self.random.word(&[" AND ", " AND ", " AND NOT ", " OR "]);
+        let again = if self.random.chance(70) {
+            parts!["(", written, second, column.clone(), ")"]
+        } else {
+            parts!["(", column.clone(), second, written, ")"]
+        };
+        let again = Expr::new(Type::Bool, again);
+        Expr::new(Type::Bool, parts!["((", column, first, value, ")", connective, again, ")"])
     }
 
     fn between(&mut self, depth: usize) -> Expr {

@@ -22,21 +22,21 @@ use std::collections::BTreeMap;
 use weft_env::sync::RwLock;
 use weft_format::TableId;
 
-use super::relation::TableRef;
+use super::index_ref::IndexRef;
 
 /// The indexes under construction, by id.
 #[derive(Default)]
 pub(crate) struct Buildings(RwLock<BTreeMap<TableId, Building>>);
 
 struct Building {
-    relation: TableRef,
+    index: IndexRef,
     given_up: bool,
 }
 
 impl Buildings {
     /// An index is made; its table does not list it yet.
-    pub(crate) fn enter(&self, relation: TableRef) {
-        let known = self.0.write().insert(relation.id(), Building { relation, given_up: false });
+    pub(crate) fn enter(&self, index: IndexRef) {
+        let known = self.0.write().insert(index.id(), Building { index, given_up: false });
         assert!(known.is_none(), "an id is given once");
     }
 
@@ -65,9 +65,9 @@ impl Buildings {
     }
 
     /// Those that were not given up.
-    pub(crate) fn alive(&self) -> Vec<TableRef> {
+    pub(crate) fn alive(&self) -> Vec<IndexRef> {
         let buildings = self.0.read();
         let alive = buildings.values().filter(|building| !building.given_up);
-        alive.map(|building| building.relation.clone()).collect()
+        alive.map(|building| building.index.clone()).collect()
     }
 }

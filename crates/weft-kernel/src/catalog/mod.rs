@@ -23,19 +23,24 @@
 
 mod building;
 mod codec;
+mod index_ref;
+mod life;
 mod objects;
 mod relation;
 mod select;
 mod sequence;
+mod table_ref;
 mod versions;
 
 pub use crate::log::SequenceValue;
 pub use codec::{decode_def, encode_def};
+pub use index_ref::IndexRef;
 pub use objects::{Object, ObjectKind};
-pub use relation::TableRef;
 pub use sequence::SequenceOptions;
+pub use table_ref::TableRef;
 pub use weft_contract::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 
 pub(crate) use codec::{decode_image, decode_object, encode_image, encode_object};
+pub(crate) use relation::Relation;
 pub(crate) use sequence::Sequence;
 pub(crate) use versions::Catalog;

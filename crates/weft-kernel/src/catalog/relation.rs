@@ -1,272 +1,116 @@
-//! What a statement holds of a table.
+//! What stands in the catalog under a name and an id of its own: a table, or what is derived from one.
+//!
+//! ```text
+//!   t     Table   rows, read by statements      jobs, files, a cut, a life from CREATE to DROP
+//!   t_a   Index   entries, fed by t             the same
+//! ```
+//!
+//! Who works on what both have (jobs, checkpoints, checks, backups, DDL) holds a [`Relation`]; who reads or writes rows
+//! holds a [`TableRef`], and never meets an index in it.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use weft_contract::{Attachment, Bulk, BulkReplace, Table, TableDef};
-use weft_env::sync::RwLock;
-use weft_format::key::KeyCodec;
-use weft_format::row::RowCodec;
-use weft_format::{Code, Error, Result, TableId, Timestamp, Value};
+use weft_contract::{TableDef, Upkeep};
+use weft_format::{TableId, Timestamp};
 
-use crate::fault::{Fault, active};
-use crate::index::{Feeder, Index, Indexed};
-use crate::lock::ColumnSet;
+use super::index_ref::IndexRef;
+use super::life::Life;
+use super::table_ref::TableRef;
 
-/// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
-#[derive(Clone)]
-pub struct TableRef {
-    /// Name, schema, options.
-    pub def: Arc<TableDef>,
-    /// Scans and point reads.
-    pub table: Arc<dyn Table>,
-    /// Rows of the table.
-    pub codec: Arc<RowCodec>,
-    /// Keys of the table.
-    pub keys: Arc<KeyCodec>,
-    /// What all references to one table share.
-    pub(crate) shared: Arc<TableShared>,
-    /// What the relation is when it is an index.
-    pub(crate) as_index: Option<Arc<Index>>,
+/// See above. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) enum Relation {
+    Table(TableRef),
+    Index(IndexRef),
 }
 
-/// The mutable state of a table that the kernel keeps.
-pub(crate) struct TableShared {
-    /// The indexes that installations feed, those under construction too.
-    indexes: RwLock<Arc<[TableRef]>>,
-    /// The tables with foreign keys to this one, by id.
-    referencing: RwLock<Arc<[TableId]>>,
-    /// Whether there is one; looked at for each row that is staged.
-    is_referenced: AtomicBool,
-    /// The next hidden row id.
-    next_row_id: AtomicI64,
-    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
-    drop_ts: AtomicU64,
-    /// The version of the newest schema that is committed.
-    schema_version: AtomicU32,
-}
-
-impl TableRef {
-    /// A reference to a table that is alive.
-    pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
-        let codec = Arc::new(RowCodec::new(&def.schema));
-        let keys = Arc::new(KeyCodec::new(&def.schema));
-        let shared = Arc::new(TableShared {
-            indexes: RwLock::new(Arc::new([])),
-            referencing: RwLock::new(Arc::new([])),
-            is_referenced: AtomicBool::new(false),
-            next_row_id: AtomicI64::new(1),
-            drop_ts: AtomicU64::new(Timestamp::MAX.0),
-            schema_version: AtomicU32::new(def.schema.version),
-        });
-        TableRef { def, table, codec, keys, shared, as_index: None }
-    }
-
-    /// The same table under a later definition.
-    pub(crate) fn with_def(&self, def: Arc<TableDef>) -> TableRef {
-        let codec = Arc::new(RowCodec::new(&def.schema));
-        TableRef { def, codec, ..self.clone() }
-    }
-
-    /// The table as it would be under another definition: to plan with, not to write.
-    pub fn redefined(&self, def: TableDef) -> TableRef {
-        self.with_def(Arc::new(def))
-    }
-
-    /// The version of the newest schema that is committed: another than that of `def` when the table was altered since.
-    pub(crate) fn committed_version(&self) -> u32 {
-        self.shared.schema_version.load(Ordering::Acquire)
-    }
-
-    /// A reference to an index, a relation of its own.
-    pub(crate) fn of_index(def: Arc<TableDef>, index: Arc<Index>) -> TableRef {
-        TableRef { as_index: Some(index.clone()), ..TableRef::new(def, index) }
-    }
-
-    /// The table as an index of it knows it.
-    pub(crate) fn as_indexed(&self) -> Indexed {
-        let TableRef { def, table, codec, keys, shared, .. } = self.clone();
-        let shared: Weak<TableShared> = Arc::downgrade(&shared);
-        Indexed { def, table, codec, keys, feeder: shared }
-    }
-
-    /// The indexes of a table, by id. Which of them a snapshot may use [`Index::is_usable`] tells.
-    pub fn indexes(&self) -> Arc<[Arc<Index>]> {
-        let relations = self.index_relations();
-        relations.iter().filter_map(|relation| relation.as_index.clone()).collect()
-    }
-
-    /// The indexes of a table as relations.
-    pub(crate) fn index_relations(&self) -> Arc<[TableRef]> {
-        self.shared.indexes.read().clone()
-    }
-
-    /// The tables with foreign keys to this one, itself perhaps among them; by id.
-    pub(crate) fn referencing(&self) -> Arc<[TableId]> {
-        self.shared.referencing.read().clone()
-    }
-
-    /// Whether tables have foreign keys to this one. Who holds the table's lock knows them all.
-    pub(crate) fn is_referenced(&self) -> bool {
-        self.shared.is_referenced.load(Ordering::Acquire)
-    }
-
-    /// From now on installations feed this index.
-    pub(crate) fn add_index(&self, index: TableRef) {
-        let mut indexes = self.shared.indexes.write();
-        let mut all: Vec<TableRef> = indexes.to_vec();
-        all.push(index);
-        all.sort_by_key(TableRef::id);
-        *indexes = all.into();
-    }
-
-    /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index
-    /// on an expression that may fail and foreign key over several columns that these belong to all columns, for it is
-    /// tested for the row as it will be, whoever writes the others.
-    pub fn columns_tested(&self, writes: ColumnSet) -> ColumnSet {
-        let own = self.def.foreign_keys.iter().map(|foreign_key| &foreign_key.columns[..]);
-        columns_beside(own, writes).union(self.columns_indexed_together(writes))
-    }
-
-    /// The part of [`TableRef::columns_tested`] that indexes ask for.
-    pub(crate) fn columns_indexed_together(&self, writes: ColumnSet) -> ColumnSet {
-        let relations = self.index_relations();
-        let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
-        let is_forgotten = |index: &Index| active(Fault::ForgetExpressionColumns) && is_on_expression(index);
-        let is_tested = |index: &&Arc<Index>| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
-        let indexes = relations.iter().filter_map(|relation| relation.as_index.as_ref());
-        columns_beside(indexes.filter(is_tested).map(|index| index.deciding()), writes)
-    }
-
-    /// Reads some columns of a row visible at a timestamp; see [`Read::read`](weft_contract::Read::read).
-    pub fn read(&self, key: &[u8], read_ts: Timestamp, columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
-        self.table.read(&self.codec, key, read_ts, columns, values)
-    }
-
-    /// How the table builds files of many rows, or an error that says what to do without.
-    pub(crate) fn bulk(&self) -> Result<&dyn Bulk> {
-        self.table.bulk().ok_or_else(|| self.lacks("builds no files of many rows", "insert row by row"))
-    }
-
-    /// How the table replaces rows in bulk, or an error that says what to do without.
-    pub(crate) fn bulk_replace(&self) -> Result<&dyn BulkReplace> {
-        self.table.bulk_replace().ok_or_else(|| self.lacks("replaces no rows in bulk", "update row by row"))
-    }
-
-    fn lacks(&self, what: &str, hint: &str) -> Error {
-        let message = format!("table {:?} is stored by method {:?}, which {what}", self.def.name, self.def.method);
-        Error::new(Code::FeatureNotSupported, message).about(&self.def.name, None, None).hint(hint)
-    }
-
-    /// Takes back files that were built for the relation and no commit record names.
-    pub(crate) fn discard(&self, attachment: &Attachment) {
-        match &self.as_index {
-            Some(index) => index.discard(attachment),
-            None => {
-                let bulk = self.table.bulk().or_else(|| self.table.bulk_replace().map(|bulk| bulk as &dyn Bulk));
-                bulk.expect("files were built, and abilities stay").discard(attachment);
-            }
+impl Relation {
+    /// Name, columns, options.
+    pub(crate) fn def(&self) -> &Arc<TableDef> {
+        match self {
+            Relation::Table(table) => &table.def,
+            Relation::Index(index) => &index.def,
         }
     }
 
-    /// The table's id.
-    pub fn id(&self) -> TableId {
-        self.def.id
+    pub(crate) fn id(&self) -> TableId {
+        self.def().id
     }
 
-    /// When the table was dropped; [`Timestamp::MAX`] while it is alive.
+    /// Jobs, cut and files.
+    pub(crate) fn upkeep(&self) -> &dyn Upkeep {
+        match self {
+            Relation::Table(table) => &*table.table,
+            Relation::Index(index) => index.upkeep(),
+        }
+    }
+
+    /// The same relation under a later definition.
+    pub(crate) fn with_def(&self, def: Arc<TableDef>) -> Relation {
+        match self {
+            Relation::Table(table) => table.with_def(def).into(),
+            Relation::Index(index) => index.with_def(def).into(),
+        }
+    }
+
+    pub(super) fn life(&self) -> &Life {
+        match self {
+            Relation::Table(table) => table.life(),
+            Relation::Index(index) => index.life(),
+        }
+    }
+
+    /// When it was dropped; [`Timestamp::MAX`] while it is alive.
     pub(crate) fn drop_ts(&self) -> Timestamp {
-        Timestamp(self.shared.drop_ts.load(Ordering::Acquire))
+        self.life().drop_ts()
     }
 
-    /// Takes `count` hidden row ids; returns the first.
-    pub(crate) fn take_row_ids(&self, count: u64) -> i64 {
-        let count = i64::try_from(count).expect("fewer rows than i64::MAX are written at once");
-        self.shared.next_row_id.fetch_add(count, Ordering::Relaxed)
+    /// Whether it was not dropped.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.drop_ts() == Timestamp::MAX
     }
 
-    /// Hands out no row id that another table has handed out, whose rows this one takes over.
-    pub(crate) fn go_on_with_row_ids_of(&self, other: &TableRef) {
-        let next = other.shared.next_row_id.load(Ordering::Relaxed);
-        self.shared.next_row_id.fetch_max(next, Ordering::Relaxed);
-    }
-
-    /// Goes on behind the greatest row id that the table holds; called once, after redo.
-    pub(crate) fn recover_row_ids(&self) -> Result<()> {
-        if !self.def.schema.hidden_row_id {
-            return Ok(());
-        }
-        if let Some(key) = self.table.greatest_key()?
-            && let [Value::Int(last)] = self.keys.decode(&key)?[..]
-        {
-            self.shared.next_row_id.fetch_max(last.saturating_add(1), Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
-/// Of the lists of several columns that have one that is written, all columns.
-fn columns_beside<'a>(lists: impl Iterator<Item = &'a [usize]>, writes: ColumnSet) -> ColumnSet {
-    let several = lists.filter(|columns| columns.len() > 1);
-    let sets = several.map(|columns| columns.iter().copied().collect::<ColumnSet>());
-    sets.filter(|columns| columns.meets(writes)).fold(ColumnSet::NONE, ColumnSet::union)
-}
-
-impl TableShared {
-    /// An index has another definition.
-    pub(super) fn replace_index(&self, index: &TableRef) {
-        let mut indexes = self.indexes.write();
-        *indexes = indexes.iter().map(|known| if known.id() == index.id() { index } else { known }.clone()).collect();
-    }
-
-    /// The table is gone from a timestamp on.
-    pub(super) fn drop_at(&self, ts: Timestamp) {
-        self.drop_ts.store(ts.0, Ordering::Release);
-    }
-
-    /// A schema of this version is committed.
-    pub(super) fn commit_schema(&self, version: u32) {
-        self.schema_version.store(version, Ordering::Release);
-    }
-
-    /// Installations no longer feed this index.
-    pub(super) fn remove_index(&self, id: TableId) {
-        let mut indexes = self.indexes.write();
-        if indexes.iter().any(|index| index.id() == id) {
-            *indexes = indexes.iter().filter(|index| index.id() != id).cloned().collect();
+    /// The table, when it is one.
+    pub(crate) fn table(&self) -> Option<&TableRef> {
+        match self {
+            Relation::Table(table) => Some(table),
+            Relation::Index(_) => None,
         }
     }
 
-    /// A table has a foreign key to this one.
-    pub(super) fn link(&self, child: TableId) {
-        let mut referencing = self.referencing.write();
-        if !referencing.contains(&child) {
-            let mut all = referencing.to_vec();
-            all.push(child);
-            all.sort_unstable();
-            *referencing = all.into();
-            self.is_referenced.store(true, Ordering::Release);
+    /// The index, when it is one.
+    pub(crate) fn index(&self) -> Option<&IndexRef> {
+        match self {
+            Relation::Table(_) => None,
+            Relation::Index(index) => Some(index),
         }
     }
 
-    /// And has none any more.
-    pub(super) fn unlink(&self, child: TableId) {
-        let mut referencing = self.referencing.write();
-        if referencing.contains(&child) {
-            *referencing = referencing.iter().filter(|&&other| other != child).copied().collect();
-            self.is_referenced.store(!referencing.is_empty(), Ordering::Release);
+    /// The table, when it is one.
+    pub(crate) fn into_table(self) -> Option<TableRef> {
+        match self {
+            Relation::Table(table) => Some(table),
+            Relation::Index(_) => None,
+        }
+    }
+
+    /// The index, when it is one.
+    pub(crate) fn into_index(self) -> Option<IndexRef> {
+        match self {
+            Relation::Table(_) => None,
+            Relation::Index(index) => Some(index),
         }
     }
 }
 
-impl Feeder for TableShared {
-    fn let_go(&self, index: TableId) {
-        self.remove_index(index);
+impl From<TableRef> for Relation {
+    fn from(table: TableRef) -> Relation {
+        Relation::Table(table)
     }
 }
 
-impl std::fmt::Debug for TableRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TableRef({} {})", self.def.id, self.def.name)
+impl From<IndexRef> for Relation {
+    fn from(index: IndexRef) -> Relation {
+        Relation::Index(index)
     }
 }

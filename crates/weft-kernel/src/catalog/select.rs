@@ -23,7 +23,7 @@ use weft_format::predicate::all_implied;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{CompareOp, Error, Predicate, Result, Value};
 
-use super::relation::TableRef;
+use super::table_ref::TableRef;
 use crate::index::{Direction, Index, IndexPart};
 
 /// The most candidates that are read one by one, whatever the table's size.
@@ -73,7 +73,7 @@ fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Res
         return Ok(None);
     }
     let indexes = t.indexes();
-    let usable = indexes.iter().filter(|index| index.is_usable(view.read_ts));
+    let usable = indexes.iter().map(|index| &*index.index).filter(|index| index.is_usable(view.read_ts));
     let best = usable.filter_map(|index| Some((index, plan(index, &request.predicates, known)?)));
     let Some((index, plan)) = best.max_by_key(|(index, plan)| (plan.score, Reverse(index.id()))) else {
         return Ok(None);

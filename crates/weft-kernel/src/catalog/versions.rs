@@ -1,35 +1,37 @@
-//! The versions of tables, by name and by id.
+//! The versions of relations, by name and by id.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_contract::{SchemaId, Table, TableDef};
+use weft_contract::{SchemaId, Table, TableDef, Upkeep};
 use weft_env::sync::RwLock;
 use weft_format::{TableId, Timestamp};
 
 use super::building::Buildings;
 use super::codec::CatalogImage;
+use super::index_ref::IndexRef;
 use super::objects::{Object, Objects};
-use super::relation::TableRef;
+use super::relation::Relation;
 use super::sequence::Sequences;
+use super::table_ref::TableRef;
 use crate::fault::{Fault, active};
 
-/// One definition of a table, since when it holds, and from when on another does.
+/// One definition of a relation, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    pub(crate) table: TableRef,
+    pub(crate) relation: Relation,
     pub(crate) create_ts: Timestamp,
     pub(crate) end_ts: Timestamp,
 }
 
 impl Entry {
     fn visible(&self, read_ts: Timestamp) -> bool {
-        self.create_ts <= read_ts && read_ts < self.end_ts && read_ts < self.table.drop_ts()
+        self.create_ts <= read_ts && read_ts < self.end_ts && read_ts < self.relation.drop_ts()
     }
 
     fn is_alive(&self) -> bool {
-        self.end_ts == Timestamp::MAX && self.table.drop_ts() == Timestamp::MAX
+        self.end_ts == Timestamp::MAX && self.relation.is_alive()
     }
 }
 
@@ -49,7 +51,7 @@ pub(crate) struct Catalog {
 #[derive(Default)]
 struct State {
     by_name: HashMap<SchemaId, HashMap<String, Vec<Entry>>>,
-    /// The definitions of each table, oldest first.
+    /// The definitions of each relation, oldest first.
     by_id: BTreeMap<TableId, Vec<Entry>>,
     /// Timestamps of DDL commits, ascending.
     ddl: Vec<Timestamp>,
@@ -66,11 +68,11 @@ impl Catalog {
         catalog
     }
 
-    /// The table of a name at a timestamp.
-    pub(crate) fn find(&self, namespace: SchemaId, name: &str, read_ts: Timestamp) -> Option<TableRef> {
+    /// The relation of a name at a timestamp.
+    pub(crate) fn find(&self, namespace: SchemaId, name: &str, read_ts: Timestamp) -> Option<Relation> {
         let state = self.state.read();
         let versions = state.by_name.get(&namespace)?.get(name)?;
-        versions.iter().rev().find(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone())
+        versions.iter().rev().find(|entry| entry.visible(read_ts)).map(|entry| entry.relation.clone())
     }
 
     /// The newest version of a name that is alive now.
@@ -80,39 +82,45 @@ impl Catalog {
         newest.is_alive().then(|| newest.clone())
     }
 
-    /// The table of an id under its newest definition, dropped or not, as long as something may still need it.
-    pub(crate) fn by_id(&self, id: TableId) -> Option<Entry> {
-        self.state.read().by_id.get(&id)?.last().cloned()
+    /// The relation of an id under its newest definition, dropped or not, as long as something may still need it.
+    pub(crate) fn by_id(&self, id: TableId) -> Option<Relation> {
+        self.state.read().newest_of(id).cloned()
+    }
+
+    /// The same of a table.
+    pub(crate) fn table_by_id(&self, id: TableId) -> Option<TableRef> {
+        self.by_id(id)?.into_table()
     }
 
     /// Why no statement and no job can use a relation: itself, or the table of an index.
-    pub(crate) fn is_unavailable(&self, relation: &TableRef) -> bool {
-        let owner = relation.as_index.as_ref().and_then(|index| self.by_id(index.table()));
-        relation.table.unavailable().is_some() || owner.is_some_and(|owner| owner.table.table.unavailable().is_some())
+    pub(crate) fn is_unavailable(&self, relation: &Relation) -> bool {
+        let owner = relation.index().and_then(|index| self.by_id(index.index.table()));
+        let is_one = |relation: &Relation| relation.upkeep().unavailable().is_some();
+        is_one(relation) || owner.as_ref().is_some_and(is_one)
     }
 
-    /// The table of an id as a snapshot sees it.
-    pub(crate) fn by_id_at(&self, id: TableId, read_ts: Timestamp) -> Option<TableRef> {
+    /// The relation of an id as a snapshot sees it.
+    pub(crate) fn by_id_at(&self, id: TableId, read_ts: Timestamp) -> Option<Relation> {
         let state = self.state.read();
         let mut versions = state.by_id.get(&id)?.iter().rev();
-        versions.find(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone())
+        versions.find(|entry| entry.visible(read_ts)).map(|entry| entry.relation.clone())
     }
 
-    /// The tables visible at a timestamp, by id.
-    pub(crate) fn visible(&self, read_ts: Timestamp) -> Vec<TableRef> {
+    /// The relations visible at a timestamp, by id.
+    pub(crate) fn visible(&self, read_ts: Timestamp) -> Vec<Relation> {
         let state = self.state.read();
         let versions = state.by_id.values().flatten();
-        versions.filter(|entry| entry.visible(read_ts)).map(|entry| entry.table.clone()).collect()
+        versions.filter(|entry| entry.visible(read_ts)).map(|entry| entry.relation.clone()).collect()
     }
 
-    /// All tables that jobs, redo or readers may need, dropped ones too.
-    pub(crate) fn all(&self) -> Vec<TableRef> {
-        self.state.read().by_id.values().filter_map(|versions| Some(versions.last()?.table.clone())).collect()
+    /// All relations that jobs, redo or readers may need, dropped ones too.
+    pub(crate) fn all(&self) -> Vec<Relation> {
+        self.state.read().by_id.values().filter_map(|versions| Some(versions.last()?.relation.clone())).collect()
     }
 
-    /// The dropped tables that no snapshot at or above `horizon` sees.
-    pub(crate) fn unseen(&self, horizon: Timestamp) -> Vec<TableRef> {
-        self.all().into_iter().filter(|table| table.drop_ts() <= horizon).collect()
+    /// The dropped relations that no snapshot at or above `horizon` sees.
+    pub(crate) fn unseen(&self, horizon: Timestamp) -> Vec<Relation> {
+        self.all().into_iter().filter(|relation| relation.drop_ts() <= horizon).collect()
     }
 
     /// An id that was never used.
@@ -123,16 +131,16 @@ impl Catalog {
         TableId(id)
     }
 
-    /// A table becomes visible to snapshots from `ts` on.
-    pub(crate) fn install_create(&self, ts: Timestamp, table: TableRef) {
-        if let Some(index) = &table.as_index {
-            index.set_ready(ts);
+    /// A relation becomes visible to snapshots from `ts` on.
+    pub(crate) fn install_create(&self, ts: Timestamp, relation: Relation) {
+        if let Some(index) = relation.index() {
+            index.index.set_ready(ts);
         }
-        let entry = Entry { table, create_ts: ts, end_ts: Timestamp::MAX };
+        let entry = Entry { relation, create_ts: ts, end_ts: Timestamp::MAX };
         let mut state = self.state.write();
         state.add_name(ts, &entry);
-        state.next_id = state.next_id.max(entry.table.def.id.0 + 1);
-        let def = entry.table.def.clone();
+        let def = entry.relation.def().clone();
+        state.next_id = state.next_id.max(def.id.0 + 1);
         state.by_id.insert(def.id, vec![entry]);
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
@@ -140,13 +148,26 @@ impl Catalog {
     }
 
     /// All definitions of a table are those of another storage from now on; at recovery.
-    pub(crate) fn replace_table(&self, id: TableId, table: &Arc<impl Table + 'static>) {
+    pub(crate) fn replace_table(&self, id: TableId, table: &Arc<dyn Table>) {
         let mut state = self.state.write();
-        let State { by_id, by_name, .. } = &mut *state;
-        let by_id = by_id.values_mut().flatten();
-        let all = by_id.chain(by_name.values_mut().flat_map(HashMap::values_mut).flatten());
-        for entry in all.filter(|entry| entry.table.def.id == id) {
-            entry.table.table = table.clone();
+        for entry in state.all_entries() {
+            if let Relation::Table(known) = &mut entry.relation
+                && known.def.id == id
+            {
+                known.table = table.clone();
+            }
+        }
+    }
+
+    /// All definitions of an index are those of one whose files another keeps; at recovery.
+    pub(crate) fn replace_index(&self, id: TableId, upkeep: &Arc<dyn Upkeep>) {
+        let mut state = self.state.write();
+        for entry in state.all_entries() {
+            if let Relation::Index(known) = &mut entry.relation
+                && known.id() == id
+            {
+                *known = known.kept_by(upkeep.clone());
+            }
         }
     }
 
@@ -154,23 +175,23 @@ impl Catalog {
     pub(crate) fn link_all(&self) {
         let state = self.state.write();
         for entry in state.by_id.values().filter_map(|versions| versions.last()) {
-            let def = &entry.table.def;
+            let def = entry.relation.def();
             state.each_parent(def, |parent| parent.shared.link(def.id));
         }
     }
 
-    /// A table has another definition for snapshots from `ts` on (catalog 5).
-    pub(crate) fn install_alter(&self, ts: Timestamp, table: TableRef) {
-        let def = table.def.clone();
+    /// A relation has another definition for snapshots from `ts` on (catalog 5).
+    pub(crate) fn install_alter(&self, ts: Timestamp, relation: Relation) {
+        let def = relation.def().clone();
         let mut state = self.state.write();
         let before = state.end_definition(ts, def.id);
-        if let Some(index) = &table.as_index
-            && let Some(owner) = state.newest_of(index.table())
+        if let Some(index) = relation.index()
+            && let Some(owner) = state.newest_table(index.index.table())
         {
-            owner.table.shared.replace_index(&table);
+            owner.shared.replace_index(index);
         }
-        table.shared.commit_schema(def.schema.version);
-        let entry = Entry { table, create_ts: ts, end_ts: Timestamp::MAX };
+        relation.life().commit_schema(def.schema.version);
+        let entry = Entry { relation, create_ts: ts, end_ts: Timestamp::MAX };
         state.add_name(ts, &entry);
         state.by_id.entry(def.id).or_default().push(entry);
         state.each_parent(&before, |parent| parent.shared.unlink(def.id));
@@ -197,29 +218,29 @@ impl Catalog {
         was_there
     }
 
-    /// A table is invisible to snapshots from `ts` on.
+    /// A relation is invisible to snapshots from `ts` on.
     pub(crate) fn install_drop(&self, ts: Timestamp, id: TableId) {
         let mut state = self.state.write();
-        let entry = state.newest_of(id).expect("a table that is dropped was created");
-        assert_eq!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is dropped twice (catalog 1)");
-        entry.table.shared.drop_at(ts);
-        if let Some(index) = &entry.table.as_index
-            && let Some(owner) = state.newest_of(index.table())
+        let relation = state.newest_of(id).expect("a relation that is dropped was created");
+        assert!(relation.is_alive(), "relation {id} is dropped twice (catalog 1)");
+        relation.life().drop_at(ts);
+        if let Some(index) = relation.index()
+            && let Some(owner) = state.newest_table(index.index.table())
         {
-            owner.table.shared.remove_index(id);
+            owner.shared.remove_index(id);
         }
-        let def = entry.table.def.clone();
+        let def = relation.def().clone();
         state.each_parent(&def, |parent| parent.shared.unlink(id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
     }
 
-    /// Lets go of a dropped table.
+    /// Lets go of a dropped relation.
     pub(crate) fn remove(&self, id: TableId) {
         let mut state = self.state.write();
         for entry in state.by_id.remove(&id).unwrap_or_default() {
-            assert_ne!(entry.table.drop_ts(), Timestamp::MAX, "table {id} is alive");
-            state.retain_name(&entry, |version| version.table.def.id != id);
+            assert!(!entry.relation.is_alive(), "relation {id} is alive");
+            state.retain_name(&entry, |version| version.relation.id() != id);
         }
     }
 
@@ -247,7 +268,7 @@ impl Catalog {
         let is_gone = |entry: &Entry| entry.end_ts <= horizon;
         let gone: Vec<Entry> = state.by_id.values().flatten().filter(|entry| is_gone(entry)).cloned().collect();
         for entry in gone {
-            if let Some(versions) = state.by_id.get_mut(&entry.table.def.id) {
+            if let Some(versions) = state.by_id.get_mut(&entry.relation.id()) {
                 versions.retain(|version| !is_gone(version));
             }
             state.retain_name(&entry, |version| !is_gone(version));
@@ -262,10 +283,10 @@ impl Catalog {
         let state = self.state.read();
         let mut tables: Vec<&Entry> = state.by_id.values().flatten().filter(|entry| entry.visible(cut)).collect();
         // An index comes behind its table, which may have been stored anew since.
-        tables.sort_by_key(|entry| (entry.table.as_index.is_some(), entry.table.def.id));
+        tables.sort_by_key(|entry| (entry.relation.index().is_some(), entry.relation.id()));
         CatalogImage {
             next_id: state.next_id,
-            tables: tables.into_iter().map(|entry| (entry.create_ts, entry.table.def.clone())).collect(),
+            tables: tables.into_iter().map(|entry| (entry.create_ts, entry.relation.def().clone())).collect(),
             objects: self.objects.image(cut),
             sequences,
         }
@@ -291,35 +312,44 @@ impl Catalog {
 
     /// What jobs work on: tables and indexes that are alive, those under construction too. By id, but for one that is
     /// just being committed, which may come twice.
-    pub(crate) fn maintained(&self) -> Vec<TableRef> {
+    pub(crate) fn maintained(&self) -> Vec<Relation> {
         // First: one that leaves meanwhile is in the catalog by then (buildings 1).
         let building = if active(Fault::OverlookBuilding) { Vec::new() } else { self.buildings.alive() };
         let mut maintained = self.all();
-        maintained.retain(|table| table.drop_ts() == Timestamp::MAX);
-        let is_new = |table: &TableRef| maintained.iter().all(|known| known.id() != table.id());
-        let building: Vec<TableRef> = building.into_iter().filter(is_new).collect();
-        maintained.extend(building);
+        maintained.retain(Relation::is_alive);
+        let is_new = |index: &IndexRef| maintained.iter().all(|known| known.id() != index.id());
+        let building: Vec<IndexRef> = building.into_iter().filter(is_new).collect();
+        maintained.extend(building.into_iter().map(Relation::from));
         maintained
     }
 
     /// The one of these with an id.
-    pub(crate) fn maintained_by_id(&self, id: TableId) -> Option<TableRef> {
-        let building = self.buildings.alive().into_iter().find(|relation| relation.id() == id);
-        building.or_else(|| self.by_id(id).map(|entry| entry.table).filter(|table| table.drop_ts() == Timestamp::MAX))
+    pub(crate) fn maintained_by_id(&self, id: TableId) -> Option<Relation> {
+        let building = self.buildings.alive().into_iter().find(|index| index.id() == id).map(Relation::from);
+        building.or_else(|| self.by_id(id).filter(Relation::is_alive))
     }
 }
 
 impl State {
-    fn newest_of(&self, id: TableId) -> Option<&Entry> {
-        self.by_id.get(&id)?.last()
+    fn newest_of(&self, id: TableId) -> Option<&Relation> {
+        Some(&self.by_id.get(&id)?.last()?.relation)
+    }
+
+    fn all_entries(&mut self) -> impl Iterator<Item = &mut Entry> {
+        let by_id = self.by_id.values_mut().flatten();
+        by_id.chain(self.by_name.values_mut().flat_map(HashMap::values_mut).flatten())
+    }
+
+    fn newest_table(&self, id: TableId) -> Option<&TableRef> {
+        self.newest_of(id)?.table()
     }
 
     /// A definition's name is taken from `ts` on.
     fn add_name(&mut self, ts: Timestamp, entry: &Entry) {
-        let def = &entry.table.def;
+        let def = entry.relation.def();
         let versions = self.by_name.entry(def.namespace).or_default().entry(def.name.clone()).or_default();
-        let is_free = versions.last().is_none_or(|last| last.table.drop_ts().min(last.end_ts) <= ts);
-        assert!(is_free, "two tables {} at {ts} (catalog 1)", def.name);
+        let is_free = versions.last().is_none_or(|last| last.relation.drop_ts().min(last.end_ts) <= ts);
+        assert!(is_free, "two relations {} at {ts} (catalog 1)", def.name);
         versions.push(entry.clone());
     }
 
@@ -328,11 +358,11 @@ impl State {
         let versions = self.by_id.get_mut(&id).expect("a table that is altered was created");
         let last = versions.last_mut().expect("a table has a definition");
         last.end_ts = ts;
-        let def = last.table.def.clone();
+        let def = last.relation.def().clone();
         // Altered twice by one transaction.
         versions.retain(|version| version.create_ts < version.end_ts);
         if let Some(versions) = self.by_name.get_mut(&def.namespace).and_then(|names| names.get_mut(&def.name)) {
-            for version in versions.iter_mut().filter(|version| version.table.def.id == id) {
+            for version in versions.iter_mut().filter(|version| version.relation.id() == id) {
                 version.end_ts = version.end_ts.min(ts);
             }
             versions.retain(|version| version.create_ts < version.end_ts);
@@ -342,7 +372,7 @@ impl State {
 
     /// Keeps those of the versions under the name of a definition.
     fn retain_name(&mut self, entry: &Entry, keep: impl FnMut(&Entry) -> bool) {
-        let def = &entry.table.def;
+        let def = entry.relation.def();
         let Some(names) = self.by_name.get_mut(&def.namespace) else { return };
         if let Some(versions) = names.get_mut(&def.name) {
             versions.retain(keep);
@@ -355,8 +385,8 @@ impl State {
     /// The tables that a definition's foreign keys refer to.
     fn each_parent(&self, def: &TableDef, visit: impl Fn(&TableRef)) {
         for foreign_key in &def.foreign_keys {
-            if let Some(parent) = self.newest_of(foreign_key.parent) {
-                visit(&parent.table);
+            if let Some(parent) = self.newest_table(foreign_key.parent) {
+                visit(parent);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
-use crate::catalog::TableRef;
+use crate::catalog::Relation;
 use crate::fault::{Fault, active};
 use crate::jobs::{Failed, Ran};
 use crate::manifest::Edit;
@@ -64,10 +64,10 @@ impl Core {
 
     /// A table with changes up to `target` that are not in files, and could be.
     fn table_behind(&self, target: Timestamp, failed: &Failed) -> Option<TableId> {
-        let tables = self.catalog.maintained();
-        let is_behind = |t: &&TableRef| !self.catalog.is_unavailable(t) && t.table.durable_cut() < target;
-        let behind = tables.iter().filter(is_behind).find(|t| !failed.has_table(t.def.id));
-        behind.map(|table| table.def.id)
+        let relations = self.catalog.maintained();
+        let is_behind = |it: &&Relation| !self.catalog.is_unavailable(it) && it.upkeep().durable_cut() < target;
+        let behind = relations.iter().filter(is_behind).find(|it| !failed.has_table(it.id()));
+        behind.map(Relation::id)
     }
 
     /// Makes the catalog durable in the manifest when DDL came since it was. The caller holds `checkpointing`.
@@ -94,18 +94,21 @@ impl Core {
         let horizon = self.timeline.horizon();
         self.catalog.prune_versions(horizon);
         let unseen = self.catalog.unseen(horizon);
-        if unseen.iter().any(|table| table.drop_ts() > self.catalog.durable_cut()) {
+        if unseen.iter().any(|relation| relation.drop_ts() > self.catalog.durable_cut()) {
             self.write_catalog()?;
         }
-        for table in unseen {
-            let id = table.def.id;
+        for relation in unseen {
+            let id = relation.id();
             if self.runner.is_running(id) {
                 continue;
             }
-            assert!(table.drop_ts() <= self.catalog.durable_cut(), "table {id} is still in the catalog (catalog 4)");
+            assert!(
+                relation.drop_ts() <= self.catalog.durable_cut(),
+                "relation {id} is still in the catalog (catalog 4)"
+            );
             self.manifest.forget(id).map_err(|error| self.poison_if_stopped(error))?;
             reached(Step::DropForgotten);
-            table.table.drop_files();
+            relation.upkeep().drop_files();
             self.catalog.remove(id);
         }
         Ok(())
@@ -134,12 +137,12 @@ impl Core {
         // Those under construction first: one that leaves meanwhile is in the catalog by then (buildings 1).
         for building in self.catalog.buildings.alive() {
             if !active(Fault::ForgetBuildingCut) {
-                cut = cut.min(building.table.durable_cut());
+                cut = cut.min(building.upkeep().durable_cut());
             }
         }
-        for table in self.catalog.all() {
-            if table.drop_ts() > catalog_cut {
-                cut = cut.min(table.table.durable_cut());
+        for relation in self.catalog.all() {
+            if relation.drop_ts() > catalog_cut {
+                cut = cut.min(relation.upkeep().durable_cut());
             }
         }
         // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else

@@ -13,7 +13,7 @@ use super::{open, status, threads};
 use crate::CancelToken;
 use crate::admission::Slot;
 use crate::cache::{Lending, PartitionCounters};
-use crate::catalog::TableRef;
+use crate::catalog::{Relation, TableRef};
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
 use crate::lock::LockState;
@@ -157,10 +157,10 @@ impl Engine {
         self.core.check_open()?;
         let mut wrong = self.core.log.check()?;
         wrong.extend(self.core.manifest.check()?);
-        for table in self.core.catalog.visible(self.core.timeline.published()) {
-            let name = &table.def.name;
+        for relation in self.core.catalog.visible(self.core.timeline.published()) {
+            let name = &relation.def().name;
             // What is wrong with one table keeps no other from being looked at.
-            let found = table.table.check().or_else(|error| match error.code() {
+            let found = relation.upkeep().check().or_else(|error| match error.code() {
                 Code::DataCorrupted | Code::Io | Code::UndefinedFile => Ok(vec![error.to_string()]),
                 _ => Err(error),
             });
@@ -237,16 +237,15 @@ impl Engine {
 
     /// The tables that a snapshot taken now would see, by id.
     pub fn tables(&self) -> Vec<TableRef> {
-        let mut relations = self.core.catalog.visible(self.core.timeline.published());
-        relations.retain(|relation| relation.as_index.is_none());
-        relations
+        let relations = self.core.catalog.visible(self.core.timeline.published());
+        relations.into_iter().filter_map(Relation::into_table).collect()
     }
 
     /// The indexes that a snapshot taken now would see, by id, and their tables.
     pub fn indexes(&self) -> Vec<(TableRef, Arc<Index>)> {
         let relations = self.core.catalog.visible(self.core.timeline.published());
-        let indexes = relations.into_iter().filter_map(|relation| relation.as_index);
-        indexes.filter_map(|index| Some((self.core.catalog.by_id(index.table())?.table, index))).collect()
+        let indexes = relations.into_iter().filter_map(Relation::into_index).map(|index| index.index);
+        indexes.filter_map(|index| Some((self.core.catalog.table_by_id(index.table())?, index))).collect()
     }
 
     /// The locks of transactions, by name.

@@ -16,7 +16,7 @@ use super::redo::Redo;
 use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
-use crate::catalog::{Catalog, TableRef};
+use crate::catalog::{Catalog, Relation, TableRef};
 use crate::fault::{Fault, active};
 use crate::files::parse_file_name;
 use crate::jobs::Runner;
@@ -72,7 +72,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     reached(Step::RecoveryLogContinued);
     manifest.connect(hooks(&log, &methods, &catalog));
     clean_up((&env, dir, &names), &manifest, &catalog, &attached)?;
-    catalog.all().iter().try_for_each(TableRef::recover_row_ids)?;
+    catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
     let (lending, [commits, read_sets]) = share_memory(&services, &cache);
     let runner = Runner::new(&env, &services, &catalog, &log);
     Ok(Core {
@@ -231,12 +231,11 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
             if catalog.as_ref().is_some_and(|catalog| catalog.buildings.has(id)) {
                 return crate::index::fold(payloads);
             }
-            let entry = catalog.and_then(|catalog| catalog.by_id(id));
-            let entry = entry.ok_or_else(|| Error::internal(format!("table {id} is not in the catalog")))?;
-            if crate::index::table_of(&entry.table.def)?.is_some() {
-                return crate::index::fold(payloads);
+            match catalog.and_then(|catalog| catalog.by_id(id)) {
+                Some(Relation::Table(table)) => method(&methods, &table.def.method)?.fold(payloads),
+                Some(Relation::Index(_)) => crate::index::fold(payloads),
+                None => Err(Error::internal(format!("relation {id} is not in the catalog"))),
             }
-            method(&methods, &entry.table.def.method)?.fold(payloads)
         }),
     }
 }

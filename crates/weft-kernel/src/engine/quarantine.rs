@@ -26,10 +26,10 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_expr::text;
-use weft_format::{Error, FileId, Result, TableId, Timestamp, Value};
+use weft_format::{Error, FileId, Result, TableId, Value};
 
 use super::tested::test_again;
-use crate::catalog::{TableDef, TableRef};
+use crate::catalog::{Relation, TableDef};
 use crate::files::file_name;
 use crate::manifest::Edit;
 use crate::method::{Method, method};
@@ -77,7 +77,8 @@ pub fn quarantine(
     let mut engine = open()?;
     // All of them, before the first is taken out: when something else than a file is to blame nothing is.
     let found = unreadable(&engine.core)?;
-    let (of_indexes, of_tables): (Vec<_>, Vec<_>) = found.into_iter().partition(|(t, ..)| t.as_index.is_some());
+    let (of_indexes, of_tables): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(relation, ..)| relation.index().is_some());
     for (relation, file, error) in of_tables {
         report.taken.push(take_out(&engine.core, &relation, file, &error)?);
     }
@@ -93,11 +94,11 @@ pub fn quarantine(
         broken.entry(relation.id()).or_insert(error);
     }
     for (id, error) in broken {
-        let Some(relation) = engine.core.catalog.by_id(id).map(|entry| entry.table) else { continue };
+        let Some(index) = engine.core.catalog.by_id(id).and_then(Relation::into_index) else { continue };
         let mut txn = engine.begin()?;
-        txn.rebuild_index(&relation)?;
+        txn.rebuild_index(&index)?;
         txn.commit()?;
-        let (name, error) = (relation.def.name.clone(), error.message().to_owned());
+        let (name, error) = (index.def.name.clone(), error.message().to_owned());
         report.taken.push(Quarantined { name, file: None, error, rows: 0, keys: None });
     }
     engine.checkpoint()?;
@@ -108,12 +109,12 @@ pub fn quarantine(
 
 /// The files of tables and indexes that cannot be read, however often it is tried, and why. An error when it is not the
 /// file that keeps it from being read (quarantine 4).
-fn unreadable(core: &Arc<Core>) -> Result<Vec<(TableRef, FileId, Error)>> {
-    let alive = core.catalog.all().into_iter().filter(|relation| relation.drop_ts() == Timestamp::MAX);
-    let tables: BTreeMap<TableId, TableRef> = alive.map(|relation| (relation.id(), relation)).collect();
+fn unreadable(core: &Arc<Core>) -> Result<Vec<(Relation, FileId, Error)>> {
+    let alive = core.catalog.all().into_iter().filter(Relation::is_alive);
+    let relations: BTreeMap<TableId, Relation> = alive.map(|relation| (relation.id(), relation)).collect();
     let mut found = Vec::new();
     for (id, file) in core.manifest.files() {
-        let Some(relation) = tables.get(&id) else { continue };
+        let Some(relation) = relations.get(&id) else { continue };
         let path = core.services.file_path(id, file);
         let Err(error) = test_again((&core.env, &core.services, &core.methods), relation, &path, file) else {
             continue;
@@ -124,14 +125,15 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(TableRef, FileId, Error)>> {
         found.push((relation.clone(), file, error));
     }
     // Those that no edit names yet.
-    let lost = core.lost.iter().filter_map(|lost| Some((tables.get(&lost.relation)?.clone(), lost.file, &lost.error)));
+    let lost =
+        core.lost.iter().filter_map(|lost| Some((relations.get(&lost.relation)?.clone(), lost.file, &lost.error)));
     found.extend(lost.map(|(relation, file, error)| (relation, file, error.clone())));
     Ok(found)
 }
 
 /// Takes a part out of its table (quarantine 2).
-fn take_out(core: &Core, relation: &TableRef, file: FileId, error: &Error) -> Result<Quarantined> {
-    let (id, def) = (relation.id(), &relation.def);
+fn take_out(core: &Core, relation: &Relation, file: FileId, error: &Error) -> Result<Quarantined> {
+    let (id, def) = (relation.id(), relation.def());
     let name = file_name(id, file);
     let path = core.dir.join(&name);
     let payloads = core.manifest.payloads(id);

@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use weft_contract::{Change, RecoveredTable, Table};
+use weft_contract::{Change, Derived, RecoveredTable, Table, Upkeep};
 use weft_env::Env;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
 use super::tested::test_again;
-use crate::catalog::{Catalog, TableDef, TableRef, decode_def, decode_image, decode_object};
+use crate::catalog::{Catalog, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
 use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
@@ -48,8 +48,8 @@ impl Redo<'_> {
         let image = decode_image(payload)?;
         self.catalog.raise_next_id(image.next_id);
         for (create_ts, def) in image.tables {
-            let table = self.open_table(def)?;
-            self.catalog.install_create(create_ts, table);
+            let relation = self.open_relation(def)?;
+            self.catalog.install_create(create_ts, relation);
         }
         self.catalog.link_all();
         image.objects.into_iter().for_each(|(since, object)| self.catalog.install_object(since, object));
@@ -98,23 +98,23 @@ impl Redo<'_> {
             return Ok(());
         }
         for (id, keys) in std::mem::take(&mut self.changed) {
-            let Some(entry) = self.catalog.by_id(id).filter(|entry| entry.table.drop_ts() == Timestamp::MAX) else {
+            let Some(t) = self.catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
                 continue;
             };
-            let indexes = entry.table.indexes();
+            let indexes = t.indexes();
             let last = keys.values().max().copied().unwrap_or_default();
-            let leave_unfed = || indexes.iter().for_each(|index| index.store().leave_unfed(last));
-            if entry.table.table.unavailable().is_some() {
+            let leave_unfed = || indexes.iter().for_each(|index| index.index.store().leave_unfed(last));
+            if t.table.unavailable().is_some() {
                 leave_unfed();
                 continue;
             }
             for (key, ts) in keys {
                 // What an index has in its files is read no more: a part that cannot be read concerns who needs it.
-                if indexes.iter().all(|index| index.store().cut() >= ts) {
+                if indexes.iter().all(|index| index.index.store().cut() >= ts) {
                     continue;
                 }
-                let found = entry.table.table.newest(&key).and_then(|newest| {
-                    let row = entry.table.table.read_row(&key, Timestamp::MAX)?;
+                let found = t.table.newest(&key).and_then(|newest| {
+                    let row = t.table.read_row(&key, Timestamp::MAX)?;
                     Ok(newest.zip(row))
                 });
                 let (newest, row) = match found {
@@ -127,7 +127,7 @@ impl Redo<'_> {
                     }
                     Err(error) => return Err(error),
                 };
-                indexes.iter().for_each(|index| index.add_row(&key, &row, newest.insert_ts, &mut value));
+                indexes.iter().for_each(|index| index.index.add_row(&key, &row, newest.insert_ts, &mut value));
             }
         }
         Ok(())
@@ -161,11 +161,11 @@ impl Redo<'_> {
                 LoggedChange::CreateTable { definition } => self.create(ts, &definition)?,
                 LoggedChange::DropTable { table } => self.drop(ts, table)?,
                 LoggedChange::InsertUncounted { table, key, row } => {
-                    if let Some(entry) = self.catalog.by_id(table) {
-                        let def = &entry.table.def;
-                        let first = def.schema.evolution.first_columns;
-                        let count = if first == 0 { def.schema.columns.len() } else { first };
-                        let row = entry.table.codec.with_count(&row, count)?;
+                    if let Some(known) = self.catalog.table_by_id(table) {
+                        let schema = &known.def.schema;
+                        let first = schema.evolution.first_columns;
+                        let count = if first == 0 { schema.columns.len() } else { first };
+                        let row = known.codec.with_count(&row, count)?;
                         self.change(ts, table, 1, &Change::Insert { key, row })?;
                     }
                 }
@@ -194,17 +194,33 @@ impl Redo<'_> {
     }
 
     fn change(&mut self, ts: Timestamp, id: TableId, schema_version: u32, change: &Change) -> Result<()> {
-        let Some(entry) = self.catalog.by_id(id) else {
+        let Some(relation) = self.catalog.by_id(id) else {
             // Dropped, and so long ago that the manifest's catalog knows.
             return if ts <= self.catalog.durable_cut() { Ok(()) } else { Err(unknown_table(ts, id)) };
         };
-        let table = &entry.table;
-        if schema_version > table.def.schema.version {
-            let name = &table.def.name;
+        let def = relation.def();
+        if schema_version > def.schema.version {
+            let name = &def.name;
             return Err(Error::corrupt(format!(
                 "commit {ts} changes table {name:?} under schema version {schema_version}"
             )));
         }
+        // At or below the cut the manifest says what became of the files.
+        if let Change::Attach(files, _) = change
+            && ts > self.services.manifest.cut(id)
+        {
+            self.attached.extend(files);
+        }
+        let readable = self.without_lost(ts, &relation, change)?;
+        let change = readable.as_ref().unwrap_or(change);
+        match &relation {
+            Relation::Table(table) => self.change_table(ts, table, change),
+            Relation::Index(index) => self.change_index(ts, index, change),
+        }
+    }
+
+    fn change_table(&mut self, ts: Timestamp, table: &TableRef, change: &Change) -> Result<()> {
+        let id = table.id();
         match change {
             Change::Insert { key, row } | Change::Put { key, row } => {
                 table.codec.check(row)?;
@@ -216,13 +232,9 @@ impl Redo<'_> {
                     return Err(Error::corrupt(format!("commit {ts} updates a column that table {id} does not have")));
                 }
             }
-            // At or below the table's cut the manifest says what became of them.
-            Change::Attach(files, _) if ts > self.services.manifest.cut(id) => self.attached.extend(files),
-            Change::Attach(..) => {}
-            Change::Delete { .. } | Change::Clear { .. } => {}
+            Change::Attach(..) | Change::Delete { .. } | Change::Clear { .. } => {}
         }
-        let readable = self.without_lost(ts, table, change)?;
-        match table.table.replay(ts, readable.as_ref().unwrap_or(change)) {
+        match table.table.replay(ts, change) {
             Err(error) if concerns_files(&error) => {
                 self.give_up(id, &error, true);
                 Ok(())
@@ -231,10 +243,27 @@ impl Redo<'_> {
         }
     }
 
+    /// Of an index the log has only which files were built for it.
+    fn change_index(&mut self, ts: Timestamp, index: &IndexRef, change: &Change) -> Result<()> {
+        let Change::Attach(files, _) = change else {
+            return Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", index.def.name)));
+        };
+        if index.upkeep().unavailable().is_some() {
+            return Ok(());
+        }
+        match index.index.attach(ts, files) {
+            Err(error) if concerns_files(&error) => {
+                self.give_up_index(index, &error);
+                Ok(())
+            }
+            attached => attached,
+        }
+    }
+
     /// While files are being taken out: the change without those of its files that cannot be read; none when it has
     /// none of these. The rows of a large update have the values of before it then.
-    fn without_lost(&mut self, ts: Timestamp, table: &TableRef, change: &Change) -> Result<Option<Change>> {
-        let id = table.id();
+    fn without_lost(&mut self, ts: Timestamp, relation: &Relation, change: &Change) -> Result<Option<Change>> {
+        let id = relation.id();
         let Change::Attach(files, payload) = change else { return Ok(None) };
         if !self.services.options.repairing || ts <= self.services.manifest.cut(id) {
             return Ok(None);
@@ -242,7 +271,7 @@ impl Redo<'_> {
         let mut readable = Vec::new();
         for &file in files {
             let path = self.services.file_path(id, file);
-            match test_again((self.env, self.services, self.methods), table, &path, file) {
+            match test_again((self.env, self.services, self.methods), relation, &path, file) {
                 Ok(()) => readable.push(file),
                 Err(error) if concerns_files(&error) => self.lost.push(LostFile { relation: id, file, error }),
                 Err(error) => return Err(error),
@@ -253,11 +282,28 @@ impl Redo<'_> {
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
     fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
-        let Some(entry) = self.catalog.by_id(id) else { return };
-        let (def, opened) = (entry.table.def.clone(), entry.table.table.clone());
+        let Some(table) = self.catalog.table_by_id(id) else { return };
         let recovered = self.opened.remove(&id).unwrap_or_default();
-        let table = Unavailable::new(self.context(def), &recovered, error).instead_of(opened, has_changes);
-        self.catalog.replace_table(id, &Arc::new(table));
+        let unavailable = Unavailable::new(self.context(table.def), &recovered, error);
+        let unavailable: Arc<dyn Table> = Arc::new(unavailable.instead_of(table.table, has_changes));
+        self.catalog.replace_table(id, &unavailable);
+    }
+
+    /// The same of an index: its table goes on without it, unless it keeps something unique.
+    fn give_up_index(&mut self, index: &IndexRef, error: &Error) {
+        let Some(owner) = self.catalog.table_by_id(index.index.table()) else { return };
+        let recovered = self.opened.remove(&index.id()).unwrap_or_default();
+        self.go_without(&index.def, &owner, error);
+        let unavailable = Unavailable::new(self.context(index.def.clone()), &recovered, error);
+        owner.remove_index(index.id());
+        self.catalog.replace_index(index.id(), &(Arc::new(unavailable.keeping_log()) as Arc<dyn Upkeep>));
+    }
+
+    /// Nobody would test what an index keeps unique; one that is not unique is missed by no answer.
+    fn go_without(&mut self, index: &TableDef, owner: &TableRef, error: &Error) {
+        if index.options.contains_key("unique") && !self.services.options.repairing {
+            self.give_up(owner.id(), error, false);
+        }
     }
 
     fn context(&self, def: Arc<TableDef>) -> TableContext {
@@ -272,8 +318,8 @@ impl Redo<'_> {
         if self.catalog.newest(def.namespace, &def.name).is_some() || self.catalog.by_id(def.id).is_some() {
             return Err(Error::corrupt(format!("commit {ts} creates table {:?} ({}), which exists", def.name, def.id)));
         }
-        let table = self.open_table(Arc::new(def))?;
-        self.catalog.install_create(ts, table);
+        let relation = self.open_relation(Arc::new(def))?;
+        self.catalog.install_create(ts, relation);
         Ok(())
     }
 
@@ -282,15 +328,16 @@ impl Redo<'_> {
         if ts <= self.catalog.durable_cut() {
             return Ok(());
         }
-        let entry = self.catalog.by_id(def.id).filter(|entry| entry.table.drop_ts() == Timestamp::MAX);
-        let before = entry.ok_or_else(|| unknown_table(ts, def.id))?.table;
-        let is_other = before.def.namespace != def.namespace || before.def.name != def.name;
+        let before = self.catalog.by_id(def.id).filter(Relation::is_alive);
+        let before = before.ok_or_else(|| unknown_table(ts, def.id))?;
+        let known = before.def();
+        let is_other = known.namespace != def.namespace || known.name != def.name;
         let is_taken = is_other && self.catalog.newest(def.namespace, &def.name).is_some();
-        if is_taken || before.def.schema.key != def.schema.key || def.schema.version <= before.def.schema.version {
+        if is_taken || known.schema.key != def.schema.key || def.schema.version <= known.schema.version {
             let (name, id) = (&def.name, def.id);
             return Err(Error::corrupt(format!("commit {ts} alters table {name:?} ({id}) to what it cannot be")));
         }
-        before.table.evolve(&def);
+        before.upkeep().evolve(&def);
         self.catalog.install_alter(ts, before.with_def(def));
         Ok(())
     }
@@ -300,7 +347,7 @@ impl Redo<'_> {
             return Ok(());
         }
         match self.catalog.by_id(id) {
-            Some(entry) if entry.table.drop_ts() == Timestamp::MAX => {
+            Some(relation) if relation.is_alive() => {
                 self.catalog.install_drop(ts, id);
                 Ok(())
             }
@@ -308,40 +355,52 @@ impl Redo<'_> {
         }
     }
 
-    fn open_table(&mut self, def: Arc<TableDef>) -> Result<TableRef> {
+    fn open_relation(&mut self, def: Arc<TableDef>) -> Result<Relation> {
         let recovered = self.recovered.remove(&def.id).unwrap_or_default();
-        let context = self.context(def.clone());
-        if let Some(owner) = crate::index::table_of(&def)? {
-            let owner = self.catalog.by_id(owner).ok_or_else(|| {
-                Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
-            })?;
-            return match Index::open(context.clone(), &recovered, &owner.table.as_indexed()) {
-                Ok(index) => {
-                    let relation = TableRef::of_index(def, index);
-                    owner.table.add_index(relation.clone());
-                    Ok(relation)
-                }
-                Err(error) if concerns_files(&error) => {
-                    // Nobody would test what it keeps unique; an index that is not unique is missed by no answer.
-                    if def.options.contains_key("unique") && !self.services.options.repairing {
-                        self.give_up(owner.table.id(), &error, false);
-                    }
-                    let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.table.as_indexed())?;
-                    let table = Arc::new(Unavailable::new(context, &recovered, &error).keeping_log());
-                    // What it is of what; nobody feeds or reads it.
-                    Ok(TableRef { table, ..TableRef::of_index(def, empty) })
-                }
-                Err(error) => Err(error),
-            };
-        }
-        let method = method(self.methods, &def.method)?;
         let known = RecoveredTable { cut: recovered.cut, files: recovered.files.clone(), payloads: Vec::new() };
-        let table: Arc<dyn Table> = match method.open(context.clone(), recovered) {
-            Ok(table) => table,
-            Err(error) if concerns_files(&error) => Arc::new(Unavailable::new(context, &known, &error)),
-            Err(error) => return Err(error),
+        let relation = match crate::index::table_of(&def)? {
+            Some(owner) => {
+                let owner = self.catalog.table_by_id(owner).ok_or_else(|| {
+                    Error::corrupt(format!("index {:?} belongs to table {owner}, which does not exist", def.name))
+                })?;
+                self.open_index(def.clone(), &recovered, &owner)?.into()
+            }
+            None => self.open_table(def.clone(), recovered, &known)?.into(),
         };
         self.opened.insert(def.id, known);
+        Ok(relation)
+    }
+
+    fn open_index(&mut self, def: Arc<TableDef>, recovered: &RecoveredTable, owner: &TableRef) -> Result<IndexRef> {
+        let context = self.context(def.clone());
+        match Index::open(context.clone(), recovered, &owner.as_indexed()) {
+            Ok(index) => {
+                let index = IndexRef::new(def, index);
+                owner.add_index(index.clone());
+                Ok(index)
+            }
+            Err(error) if concerns_files(&error) => {
+                self.go_without(&def, owner, &error);
+                let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.as_indexed())?;
+                let unavailable = Arc::new(Unavailable::new(context, recovered, &error).keeping_log());
+                Ok(IndexRef::new(def, empty).kept_by(unavailable))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_table(
+        &mut self,
+        def: Arc<TableDef>,
+        recovered: RecoveredTable,
+        known: &RecoveredTable,
+    ) -> Result<TableRef> {
+        let context = self.context(def.clone());
+        let table: Arc<dyn Table> = match method(self.methods, &def.method)?.open(context.clone(), recovered) {
+            Ok(table) => table,
+            Err(error) if concerns_files(&error) => Arc::new(Unavailable::new(context, known, &error)),
+            Err(error) => return Err(error),
+        };
         Ok(TableRef::new(def, table))
     }
 }

@@ -111,17 +111,17 @@ pub(super) fn scheduler(core: &Core) -> SchedulerStatus {
 
 /// The files of all relations that could not be read.
 pub(super) fn damaged_files(core: &Core) -> Vec<DamagedFile> {
-    let tables = core.catalog.all();
-    let alive = tables.iter().filter(|table| table.drop_ts() == Timestamp::MAX);
+    let relations = core.catalog.all();
+    let alive = relations.iter().filter(|relation| relation.is_alive());
     alive
-        .flat_map(|table| {
+        .flat_map(|relation| {
             let told = |Damage { error, .. }: Damage| DamagedFile {
-                table: table.def.id,
-                name: table.def.name.clone(),
+                table: relation.id(),
+                name: relation.def().name.clone(),
                 error: error.message().to_owned(),
                 hint: error.hint_text().map(str::to_owned),
             };
-            table.table.damage().into_iter().map(told).collect::<Vec<_>>()
+            relation.upkeep().damage().into_iter().map(told).collect::<Vec<_>>()
         })
         .collect()
 }

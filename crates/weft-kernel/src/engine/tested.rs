@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_env::{Env, OpenMode, is_out_of_handles};
 use weft_format::{Code, Error, FileId, Result};
 
-use crate::catalog::TableRef;
+use crate::catalog::Relation;
 use crate::fault::{Fault, active};
 use crate::index::Run;
 use crate::method::{Methods, method};
@@ -17,7 +17,7 @@ use crate::services::Services;
 /// Tests a data file; one that cannot be read is tried for half a second, for its rows are lost by the answer.
 pub(super) fn test_again(
     (env, services, methods): (&Env, &Arc<Services>, &Methods),
-    owner: &TableRef,
+    owner: &Relation,
     path: &Path,
     file: FileId,
 ) -> Result<()> {
@@ -28,16 +28,17 @@ pub(super) fn test_again(
 /// Tests every checksum of a data file, or of a copy of it.
 pub(super) fn test_data_file(
     (env, services, methods): (&Env, &Arc<Services>, &Methods),
-    owner: &TableRef,
+    owner: &Relation,
     path: &Path,
     file: FileId,
 ) -> Result<()> {
     let opened = env.fs.open(path, OpenMode::Read);
     let handle = opened.map_err(|error| unopened(path, &error))?;
-    if owner.as_index.is_some() {
+    if owner.index().is_some() {
         return Run::from_handle(env, services, owner.id(), file, handle)?.verify_checksums();
     }
-    method(methods, &owner.def.method)?.test_file(&owner.def, file, handle)
+    let def = owner.def();
+    method(methods, &def.method)?.test_file(def, file, handle)
 }
 
 /// Why a data file cannot be opened. What is wrong with the process that asks says nothing about the file.

@@ -32,6 +32,13 @@ use super::run_writer::RunWriter;
 use super::store::IndexStore;
 use crate::fault::{Fault, active};
 
+/// Frozen memory of an index → a sorted run.
+const FLUSH: JobKind = JobKind::freeing("index flush");
+/// Sorted runs of a range of an index → one, without entries that nobody needs.
+const MERGE: JobKind = JobKind::tidying("index merge");
+/// The kinds of jobs that indexes have.
+pub const JOB_KINDS: [JobKind; 2] = [FLUSH, MERGE];
+
 /// Bytes of memory that one core writes as a run in a microsecond, about.
 const FLUSH_BYTES_PER_US: u64 = 100;
 /// Bytes of runs that one core merges in a microsecond, about.
@@ -65,7 +72,7 @@ impl IndexStore {
                 ..Price::default()
             };
             let (table, number, reason) = (self.context.id, hash_bytes(low), pick.reason);
-            offers.push(JobOffer { table, kind: JobKind::IndexMerge, number, price, reason });
+            offers.push(JobOffer { table, kind: MERGE, number, price, reason });
         }
         offers
     }
@@ -73,8 +80,8 @@ impl IndexStore {
     /// Runs an offered job to its end, in the caller's thread. Ok when the job is no longer needed, too.
     pub fn run(&self, offer: &JobOffer) -> Result<()> {
         match offer.kind {
-            JobKind::IndexFlush => self.run_flush(offer.number),
-            JobKind::IndexMerge => self.run_merge(offer.number),
+            FLUSH => self.run_flush(offer.number),
+            MERGE => self.run_merge(offer.number),
             _ => Ok(()),
         }
     }
@@ -101,7 +108,7 @@ impl IndexStore {
             log_released_bytes: bytes,
             ..Price::default()
         };
-        Some(JobOffer { table: self.context.id, kind: JobKind::IndexFlush, number, price, reason })
+        Some(JobOffer { table: self.context.id, kind: FLUSH, number, price, reason })
     }
 
     /// Attached files that an edit could list now.

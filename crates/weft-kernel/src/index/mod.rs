@@ -63,6 +63,7 @@ pub use build::{BuiltFiles, IndexBuild};
 pub use check::IndexStatistics;
 pub use cursor::Cursor;
 pub use entry::Entry;
+pub use jobs::JOB_KINDS;
 pub use options::{IndexContext, IndexOptions, Keep, KeepAll};
 pub use parts::IndexPart;
 pub use payload::fold_payloads;

@@ -25,14 +25,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, JobOffer, LayerStatus, NewTable, Newest, PartStatus,
-    Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
+    Attachment, Base, Damage, Derived, JobOffer, NewTable, RecoveredTable, TableDef, TableWrites, Upkeep,
 };
 use weft_env::sync::RwLock;
 use weft_format::array::elements;
-use weft_format::{
-    Code, Column, DataType, Error, FileId, Predicate, Result, RowCodec, Schema, TableId, Timestamp, Value,
-};
+use weft_format::{Column, DataType, Error, FileId, Predicate, Result, Schema, TableId, Timestamp, Value};
 
 use super::batch::Batch;
 use super::build::BuiltFiles;
@@ -440,45 +437,6 @@ impl Index {
         matches!(found, Some(Ok(_)))
     }
 
-    /// Takes back entries that were built and that no commit record names.
-    pub(crate) fn discard(&self, attachment: &Attachment) {
-        self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
-    }
-
-    /// Feeds a commit that is being installed (relation 1): entries are sorted, a large commit's piece by piece.
-    pub(crate) fn install_rows(&self, ts: Timestamp, writes: &TableWrites) {
-        let mut value = Vec::new();
-        let mut entries = Batch::default();
-        let row_count = writes.rows.len();
-        let notes_stale = row_count <= STALE_ROWS_MAX;
-        for (key, staged) in &writes.rows {
-            let is_known = matches!(staged.base, Base::Version(..));
-            let moves = !staged.is_partial() || self.is_touched(&staged.columns);
-            if moves && is_known && notes_stale {
-                self.note_stale(key, ts, &mut value);
-            }
-            let is_forgotten = is_known && active(Fault::ForgetEntry);
-            let Some(row) = staged.row.as_ref().filter(|_| moves && !is_forgotten) else { continue };
-            if !self.put_new(row, &mut value) {
-                continue;
-            }
-            if row_count == 1 {
-                return self.store.add(&value, key, ts);
-            }
-            if entries.len() == 0 {
-                let count = row_count.min(SORTED_BYTES_MAX / ENTRY_BYTES);
-                entries = Batch::with_capacity(count, count * (value.len() + key.len()));
-            }
-            entries.push(&value, key, ts);
-            if entries.byte_count() >= SORTED_BYTES_MAX {
-                self.add_sorted(std::mem::take(&mut entries), ts);
-            }
-        }
-        if entries.len() > 0 {
-            self.add_sorted(entries, ts);
-        }
-    }
-
     fn add_sorted(&self, mut entries: Batch, ts: Timestamp) {
         entries.sort();
         self.store.add_sorted(entries, ts);
@@ -499,49 +457,6 @@ impl Index {
 /// Folds the payloads of an index's manifest edits.
 pub(crate) fn fold(payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
     fold_payloads(payloads)
-}
-
-fn not_a_table(name: Arc<str>) -> Error {
-    Error::new(Code::FeatureNotSupported, format!("{name:?} is an index")).hint("name its table")
-}
-
-impl Read for Index {
-    fn read(&self, _: &RowCodec, _: &[u8], _: Timestamp, _: &[usize], _: &mut Vec<Value>) -> Result<bool> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn read_row(&self, _: &[u8], _: Timestamp) -> Result<Option<Arc<[u8]>>> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn newest(&self, _: &[u8]) -> Result<Option<Newest>> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-
-    fn scan(&self, _: &Arc<Schema>, _: ScanRequest) -> Result<ScanOutput> {
-        Err(not_a_table(self.name()))
-    }
-
-    fn statistics(&self) -> TableStatistics {
-        TableStatistics::default()
-    }
-}
-
-impl Write for Index {
-    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
-        writes.attachments.iter().try_for_each(|attachment| self.store.attach(&attachment.files, ts))
-    }
-
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        match change {
-            Change::Attach(files, _) => self.store.attach(files, ts),
-            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", self.name()))),
-        }
-    }
 }
 
 impl Upkeep for Index {
@@ -583,36 +498,56 @@ impl Upkeep for Index {
         self.store.damage()
     }
 
-    /// Installation reads no file of an index.
-    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
-        false
-    }
-
     fn unavailable(&self) -> Option<&Error> {
         None
     }
-
-    fn layers(&self) -> Vec<LayerStatus> {
-        Vec::new()
-    }
-
-    fn parts(&self) -> Vec<PartStatus> {
-        Vec::new()
-    }
 }
 
-/// It has no rows of its own to build, to replace or to write blindly: its entries follow from its table's.
-impl Table for Index {
-    fn bulk(&self) -> Option<&dyn Bulk> {
-        None
+impl Derived for Index {
+    fn source(&self) -> TableId {
+        self.table()
     }
 
-    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
-        None
+    /// Entries are sorted, a large commit's piece by piece (relation 1).
+    fn feed(&self, ts: Timestamp, writes: &TableWrites) {
+        let mut value = Vec::new();
+        let mut entries = Batch::default();
+        let row_count = writes.rows.len();
+        let notes_stale = row_count <= STALE_ROWS_MAX;
+        for (key, staged) in &writes.rows {
+            let is_known = matches!(staged.base, Base::Version(..));
+            let moves = !staged.is_partial() || self.is_touched(&staged.columns);
+            if moves && is_known && notes_stale {
+                self.note_stale(key, ts, &mut value);
+            }
+            let is_forgotten = is_known && active(Fault::ForgetEntry);
+            let Some(row) = staged.row.as_ref().filter(|_| moves && !is_forgotten) else { continue };
+            if !self.put_new(row, &mut value) {
+                continue;
+            }
+            if row_count == 1 {
+                return self.store.add(&value, key, ts);
+            }
+            if entries.len() == 0 {
+                let count = row_count.min(SORTED_BYTES_MAX / ENTRY_BYTES);
+                entries = Batch::with_capacity(count, count * (value.len() + key.len()));
+            }
+            entries.push(&value, key, ts);
+            if entries.byte_count() >= SORTED_BYTES_MAX {
+                self.add_sorted(std::mem::take(&mut entries), ts);
+            }
+        }
+        if entries.len() > 0 {
+            self.add_sorted(entries, ts);
+        }
     }
 
-    fn blind(&self) -> Option<&dyn Blind> {
-        None
+    fn attach(&self, ts: Timestamp, files: &[FileId]) -> Result<()> {
+        self.store.attach(files, ts)
+    }
+
+    fn discard(&self, attachment: &Attachment) {
+        self.store.discard(&BuiltFiles { files: attachment.files.clone(), entries: attachment.rows });
     }
 }
 

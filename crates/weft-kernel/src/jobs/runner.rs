@@ -263,10 +263,10 @@ impl Runner {
         let meter = Meter::start(&*self.env.clock);
         let mut ending = Ending { runner: self, started, meter, cost_us: cost_us(&offer.price), outcome: None };
         // Looked at after the job counts as running: who removes a dropped table waits for it or is seen here.
-        let result = self.catalog.maintained_by_id(offer.table).map_or(Ok(()), |table| {
-            let ran = catch_panic(|| table.table.run(offer));
+        let result = self.catalog.maintained_by_id(offer.table).map_or(Ok(()), |relation| {
+            let ran = catch_panic(|| relation.upkeep().run(offer));
             let ran = ran.unwrap_or_else(|panic| Err(Error::internal(format!("it panicked: {panic}"))));
-            ran.map_err(|error| job_failure(offer, &table.def.name, &error))
+            ran.map_err(|error| job_failure(offer, &relation.def().name, &error))
         });
         ending.outcome = Some((offer.clone(), result.clone()));
         drop(ending);
@@ -369,8 +369,8 @@ impl Runner {
 
     /// The offers of all tables that are alive, and of indexes under construction.
     fn offers(&self) -> Vec<JobOffer> {
-        let able = self.catalog.maintained().into_iter().filter(|table| !self.catalog.is_unavailable(table));
-        able.flat_map(|table| table.table.jobs()).collect()
+        let able = self.catalog.maintained().into_iter().filter(|relation| !self.catalog.is_unavailable(relation));
+        able.flat_map(|relation| relation.upkeep().jobs()).collect()
     }
 
     /// What the engine owes.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Change, Damage, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
+    Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
     ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -118,6 +118,11 @@ impl Write for Unavailable {
         }
         Ok(())
     }
+
+    /// No commit comes here: who writes is refused before.
+    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
+        false
+    }
 }
 
 /// None, so that every writer looks at the rows one by one, and is refused.
@@ -165,15 +170,12 @@ impl Upkeep for Unavailable {
         vec![Damage { file: None, error: self.error.clone() }]
     }
 
-    /// No commit comes here: who writes is refused before.
-    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
-        false
-    }
-
     fn unavailable(&self) -> Option<&Error> {
         Some(&self.error)
     }
+}
 
+impl Inspect for Unavailable {
     fn layers(&self) -> Vec<LayerStatus> {
         Vec::new()
     }

@@ -43,8 +43,7 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Picks the offer to run now, beside the running jobs. Conversion and flush, which free memory, come before compaction
-/// and merge; among equals the best worth wins, then the lowest table and number.
+/// Picks the offer to run now, beside the running jobs. What frees memory comes before what puts files in order; among equals the best worth wins, then the lowest table and number.
 pub fn pick(offers: &[JobOffer], running: &[Running]) -> Option<Choice> {
     let fits = |offer: &JobOffer| fits_beside(offer, running);
     let fitting = offers.iter().enumerate().filter(|(_, offer)| fits(offer));
@@ -60,13 +59,12 @@ pub(crate) fn compare(one: &JobOffer, other: &JobOffer) -> Ordering {
 
 /// Whether an offer may run beside running jobs.
 pub(crate) fn fits_beside(offer: &JobOffer, running: &[Running]) -> bool {
-    running.iter().filter(|job| job.table == offer.table).all(|job| match offer.kind {
-        // One conversion per table (sched 1).
-        JobKind::Convert => job.kind != JobKind::Convert,
-        // An index flushes its memories one by one.
-        JobKind::IndexFlush => job.kind != JobKind::IndexFlush,
-        _ => *job != Running::of(offer),
-    })
+    // One job of a kind that frees memory per table (sched 1).
+    let keeps_off = |job: &Running| match offer.kind.frees_memory() {
+        true => job.kind == offer.kind,
+        false => *job == Running::of(offer),
+    };
+    !running.iter().any(|job| job.table == offer.table && keeps_off(job))
 }
 
 fn rank(kind: JobKind) -> u8 {
@@ -87,11 +85,7 @@ pub(crate) fn cost_us(price: &Price) -> f64 {
 /// Why the offer is the best of so many.
 pub(crate) fn explain(offer: &JobOffer, count: usize) -> String {
     let Price { memory_freed_bytes, log_released_bytes, dead_rows, .. } = offer.price;
-    let first = match offer.kind {
-        JobKind::Convert => "conversion first",
-        JobKind::IndexFlush => "flush first",
-        _ => "no conversion waits",
-    };
+    let first = if offer.kind.frees_memory() { "memory first" } else { "no memory waits" };
     format!(
         "{first}; of {count} offers the best: frees {memory_freed_bytes} bytes, releases {log_released_bytes} bytes of \
          log, drops {dead_rows} dead rows for {:.0} us; {}",

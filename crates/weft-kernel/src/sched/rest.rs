@@ -187,6 +187,9 @@ fn rest(tries: u32, error: &Error, price: Price, now_nanos: u64) -> Rest {
 mod tests {
     use super::*;
 
+    const CONVERT: JobKind = JobKind::freeing("convert");
+    const MERGE: JobKind = JobKind::tidying("merge");
+
     fn offer(table: u32, kind: JobKind, number: u64) -> JobOffer {
         JobOffer { table: TableId(table), kind, number, price: Price::default(), reason: String::new() }
     }
@@ -204,20 +207,18 @@ mod tests {
     #[test]
     fn a_failure_keeps_its_table_and_kind_and_damage_only_its_job() {
         let mut rests = Rests::default();
-        let (convert, merge, other) =
-            (offer(1, JobKind::Convert, 4), offer(1, JobKind::Merge, 7), offer(1, JobKind::Merge, 9));
+        let (convert, merge, other) = (offer(1, CONVERT, 4), offer(1, MERGE, 7), offer(1, MERGE, 9));
         let io = Error::new(Code::Io, "no handle is left");
         rests.fail(&convert, &io, 0);
         rests.fail(&merge, &Error::corrupt("block 4"), 0);
-        let kept =
-            |rests: &Rests, at| [&convert, &merge, &other, &offer(2, JobKind::Convert, 4)].map(|o| rests.keeps(o, at));
+        let kept = |rests: &Rests, at| [&convert, &merge, &other, &offer(2, CONVERT, 4)].map(|o| rests.keeps(o, at));
         assert_eq!(kept(&rests, S / 2), [true, true, false, false]);
         assert_eq!(kept(&rests, S), [false, false, false, false]);
         // Another number, the same trouble: the pause grows.
-        rests.fail(&offer(1, JobKind::Convert, 5), &io, S);
+        rests.fail(&offer(1, CONVERT, 5), &io, S);
         assert_eq!((kept(&rests, 3 * S - 1)[0], kept(&rests, 3 * S)[0]), (true, false));
         assert!(rests.of_memory(TableId(1)).is_some() && rests.of_memory(TableId(2)).is_none());
-        rests.succeed(Running::of(&offer(1, JobKind::Convert, 6)));
+        rests.succeed(Running::of(&offer(1, CONVERT, 6)));
         assert_eq!(rests.all().count(), 1, "the damage is remembered");
         rests.prune(2000 * S, |_| true);
         assert_eq!(rests.all().count(), 0);

@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, JobKind, JobOffer, LayerStatus, Location, Newest,
-    PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table, TableStatistics,
-    TableWrites, Upkeep, VisitRow, Write,
+    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobKind, JobOffer, LayerStatus, Location,
+    Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
+    TableStatistics, TableWrites, Upkeep, VisitRow, Write,
 };
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{File, OpenMode};
@@ -27,6 +27,10 @@ pub(crate) struct MemoryMethod;
 impl Method for MemoryMethod {
     fn name(&self) -> &'static str {
         "memory"
+    }
+
+    fn job_kinds(&self) -> &'static [JobKind] {
+        const { &[JobKind::freeing("convert")] }
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
@@ -260,7 +264,7 @@ impl Read for MemoryTable {
         let state = self.state.lock();
         let last = state.versions.get(key).and_then(|versions| versions.last());
         let alive = last.filter(|version| version.delete_ts == Timestamp::MAX);
-        Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: Location::RowTable(0) }))
+        Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: None }))
     }
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
@@ -344,6 +348,10 @@ impl Write for MemoryTable {
         state.last = state.last.max(ts);
         Ok(())
     }
+
+    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
+        false
+    }
 }
 
 impl Bulk for MemoryTable {
@@ -408,7 +416,7 @@ impl Upkeep for MemoryTable {
         }
         let price = Price { memory_freed_bytes: state.charged, ..Price::default() };
         let reason = "frozen".into();
-        vec![JobOffer { table: self.def().id, kind: JobKind::Convert, number: frozen.0, price, reason }]
+        vec![JobOffer { table: self.def().id, kind: JobKind::freeing("convert"), number: frozen.0, price, reason }]
     }
 
     fn run(&self, _: &JobOffer) -> Result<()> {
@@ -469,14 +477,12 @@ impl Upkeep for MemoryTable {
         Vec::new()
     }
 
-    fn give_up(&self, _: Timestamp, _: &Error) -> bool {
-        false
-    }
-
     fn unavailable(&self) -> Option<&Error> {
         None
     }
+}
 
+impl Inspect for MemoryTable {
     fn layers(&self) -> Vec<LayerStatus> {
         Vec::new()
     }

@@ -11,7 +11,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use weft_contract::Base;
+use weft_contract::{Base, Derived};
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::core::Core;
@@ -234,15 +234,15 @@ impl Transaction {
         for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
             definition.clear();
             match ddl {
-                OwnDdl::Create(table) => {
-                    encode_def(&table.def, &mut definition);
+                OwnDdl::Create(made) => {
+                    encode_def(made.def(), &mut definition);
                     encoder.create_table(&definition);
                 }
-                OwnDdl::Alter(_, table) => {
-                    encode_def(&table.def, &mut definition);
+                OwnDdl::Alter(_, altered) => {
+                    encode_def(altered.def(), &mut definition);
                     encoder.alter_table(&definition);
                 }
-                OwnDdl::Drop(table) => encoder.drop_table(table.def.id),
+                OwnDdl::Drop(dropped) => encoder.drop_table(dropped.id()),
                 OwnDdl::Object(_, Some(object)) => {
                     encode_object(object, &mut definition);
                     encoder.put_object(&definition);
@@ -250,6 +250,10 @@ impl Transaction {
                 OwnDdl::Object(Some(object), None) => encoder.drop_object(object.id),
                 OwnDdl::Object(None, None) => {}
             }
+        }
+        for (index, attachment) in self.journal.entries().filter(|(index, _)| !OwnDdl::drops(&self.ddl, index.id())) {
+            let (id, version) = (index.id(), index.def.schema.version);
+            encoder.attach(id, version, &attachment.files, &attachment.payload);
         }
         let mut chunked = false;
         let tables = self.journal.tables.iter().filter(|state| !OwnDdl::drops(&self.ddl, state.table.def.id));
@@ -308,23 +312,22 @@ impl Transaction {
         for state in &self.journal.tables {
             if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {
                 state.table.table.install(ts, &state.writes).or_else(|error| give_up(&state.table, ts, error))?;
-                for relation in state.table.index_relations().iter() {
-                    if let Some(index) = &relation.as_index {
-                        index.install_rows(ts, &state.writes);
-                    }
-                }
+                state.table.indexes().iter().for_each(|index| index.index.feed(ts, &state.writes));
             }
+        }
+        for (index, attachment) in self.journal.entries().filter(|(index, _)| !OwnDdl::drops(&self.ddl, index.id())) {
+            index.index.attach(ts, &attachment.files)?;
         }
         for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
             match ddl {
-                OwnDdl::Create(table) => {
-                    core.catalog.install_create(ts, table.clone());
-                    core.catalog.buildings.leave(table.def.id);
+                OwnDdl::Create(made) => {
+                    core.catalog.install_create(ts, made.clone());
+                    core.catalog.buildings.leave(made.id());
                 }
-                OwnDdl::Drop(table) => core.catalog.install_drop(ts, table.def.id),
-                OwnDdl::Alter(_, table) => {
-                    table.table.evolve(&table.def);
-                    core.catalog.install_alter(ts, table.clone());
+                OwnDdl::Drop(dropped) => core.catalog.install_drop(ts, dropped.id()),
+                OwnDdl::Alter(_, altered) => {
+                    altered.upkeep().evolve(altered.def());
+                    core.catalog.install_alter(ts, altered.clone());
                 }
                 OwnDdl::Object(_, Some(object)) => core.catalog.install_object(ts, object.clone()),
                 OwnDdl::Object(Some(object), None) => {
@@ -347,11 +350,14 @@ impl Transaction {
                 state.writes.attachments.iter().for_each(|attachment| state.table.discard(attachment));
             }
         }
+        for (index, attachment) in self.journal.entries().filter(|(index, _)| OwnDdl::drops(&self.ddl, index.id())) {
+            index.index.discard(attachment);
+        }
         for ddl in &self.ddl {
-            if let OwnDdl::Create(table) = ddl
-                && never_there.contains(&table.def.id)
+            if let OwnDdl::Create(made) = ddl
+                && never_there.contains(&made.id())
             {
-                core.give_up(table);
+                core.give_up(made);
             }
         }
         core.services.wake_jobs();
@@ -359,7 +365,7 @@ impl Transaction {
 
     fn own_tables_dropped(&self) -> Vec<TableId> {
         let drops = self.ddl.iter().filter_map(|ddl| match ddl {
-            OwnDdl::Drop(table) if OwnDdl::creates(&self.ddl, table.def.id) => Some(table.def.id),
+            OwnDdl::Drop(dropped) if OwnDdl::creates(&self.ddl, dropped.id()) => Some(dropped.id()),
             _ => None,
         });
         drops.collect()
@@ -374,7 +380,7 @@ fn give_up(table: &TableRef, ts: Timestamp, error: Error) -> Result<()> {
         return Err(error);
     }
     // What indexes get from here on may not be all, of rows that are put together from several commits.
-    table.indexes().iter().for_each(|index| index.store().hold_cut_before(ts));
+    table.indexes().iter().for_each(|index| index.index.store().hold_cut_before(ts));
     if table.table.give_up(ts, &told_at_commit(&table.def, ts, &error)) { Ok(()) } else { Err(error) }
 }
 

@@ -15,7 +15,7 @@ use crate::CancelToken;
 use crate::admission::{Pool, Slot};
 use crate::budget::Help;
 use crate::cache::{CachePool, Lending};
-use crate::catalog::{Catalog, TableRef};
+use crate::catalog::{Catalog, IndexRef, Relation, TableRef};
 use crate::jobs::{Failed, Ran, Runner};
 use crate::lock::LockTable;
 use crate::log::Log;
@@ -124,8 +124,8 @@ impl Core {
     /// Fails when jobs that free the table's memory, or that of its indexes, fail themselves.
     #[cold]
     pub(crate) fn check_drains(&self, t: &TableRef) -> Result<()> {
-        let indexes = t.index_relations();
-        let ids = std::iter::once(t.def.id).chain(indexes.iter().map(|index| index.def.id));
+        let indexes = t.indexes();
+        let ids = std::iter::once(t.id()).chain(indexes.iter().map(IndexRef::id));
         let Some(cause) = ids.into_iter().find_map(|id| self.runner.memory_trouble(id)) else { return Ok(()) };
         let message =
             format!("table {:?} takes no rows: its memory cannot be carried to files, {}", t.def.name, cause.message());
@@ -163,12 +163,12 @@ impl Core {
 
     /// A transaction gives up what it made: jobs leave it, its memory is free, its files go. Of an index under
     /// construction the manifest may know some; then they go when it has forgotten them (buildings 2).
-    pub(crate) fn give_up(&self, table: &TableRef) {
-        let id = table.def.id;
+    pub(crate) fn give_up(&self, relation: &Relation) {
+        let id = relation.id();
         let was_building = self.catalog.buildings.give_up(id);
-        table.table.drop_files();
-        let Some(index) = table.as_index.as_ref().filter(|_| was_building) else { return };
-        index.store().empty();
+        relation.upkeep().drop_files();
+        let Some(index) = relation.index().filter(|_| was_building) else { return };
+        index.index.store().empty();
         // A job that was told before looks again once it counts as running, and one that runs may name files yet.
         if !self.runner.is_running(id) && self.manifest.cut(id) == Timestamp(0) {
             self.catalog.buildings.leave(id);
@@ -183,9 +183,10 @@ impl Core {
 
     /// The same of the tables with such a durable cut.
     pub(crate) fn freeze_where(&self, which: impl Fn(Timestamp) -> bool) {
-        for table in self.catalog.maintained() {
-            if which(table.table.durable_cut()) {
-                table.table.freeze();
+        for relation in self.catalog.maintained() {
+            let upkeep = relation.upkeep();
+            if which(upkeep.durable_cut()) {
+                upkeep.freeze();
             }
         }
     }

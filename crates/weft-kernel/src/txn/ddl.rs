@@ -9,12 +9,12 @@
 use std::sync::Arc;
 
 use weft_contract::RecoveredTable;
-use weft_format::{Code, Error, Result, TableId};
+use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use super::journal::Step;
 use super::own_ddl::OwnDdl;
 use super::transaction::{Transaction, undefined_table};
-use crate::catalog::{ForeignKey, NewTable, ObjectKind, SchemaId, TableDef, TableRef};
+use crate::catalog::{ForeignKey, IndexRef, NewTable, ObjectKind, Relation, SchemaId, TableDef, TableRef};
 use crate::lock::{LockMode, LockName};
 use crate::method::TableContext;
 
@@ -34,7 +34,7 @@ impl Transaction {
         let core = self.core();
         let context = TableContext { def: def.clone(), env: core.env.clone(), services: core.services.clone() };
         let table = TableRef::new(def, method.open(context, RecoveredTable::default())?);
-        self.ddl.push(OwnDdl::Create(table.clone()));
+        self.ddl.push(OwnDdl::Create(table.clone().into()));
         self.journal.note(|| Step::Ddl);
         Ok(table)
     }
@@ -63,26 +63,43 @@ impl Transaction {
         });
         self.check_foreign_keys(&referring)?;
         let altered = t.with_def(Arc::new(def));
-        self.ddl.push(OwnDdl::Alter(t.clone(), altered.clone()));
-        self.journal.note(|| Step::Ddl);
-        self.journal.redefine(&altered);
+        self.push_alter(t, &altered);
         Ok(altered)
+    }
+
+    fn push_alter(&mut self, t: &TableRef, altered: &TableRef) {
+        self.ddl.push(OwnDdl::Alter(t.clone().into(), altered.clone().into()));
+        self.journal.note(|| Step::Ddl);
+        self.journal.redefine(altered);
+    }
+
+    /// Gives an index another name, or another schema. Others see it from the commit on. Waits for the transactions that
+    /// write to its table.
+    pub fn rename_index(&mut self, index: &IndexRef, namespace: SchemaId, name: &str) -> Result<()> {
+        self.core().check_writable()?;
+        let owner = self.current(index.index.table()).ok_or_else(|| undefined_table(&index.def.name))?;
+        self.lock_table(&owner, LockMode::EXCLUSIVE)?;
+        self.check_current(&index.def, index.drop_ts(), index.committed_version())?;
+        let mut def = (*index.def).clone();
+        let mut schema = (*def.schema).clone();
+        schema.version += 1;
+        def.schema = Arc::new(schema);
+        (def.namespace, def.name) = (namespace, name.to_owned());
+        if (def.namespace, &def.name) != (index.def.namespace, &index.def.name) {
+            self.lock_relation_name(index.def.namespace, &index.def.name)?;
+            self.lock_free_name(def.namespace, &def.name)?;
+        }
+        let altered = index.with_def(Arc::new(def));
+        self.ddl.push(OwnDdl::Alter(index.clone().into(), altered.into()));
+        self.journal.note(|| Step::Ddl);
+        Ok(())
     }
 
     /// Waits for the transactions that write to a table and keeps others from it until the end; fails when it is not
     /// what this transaction sees any more.
     pub fn lock_definition(&mut self, t: &TableRef) -> Result<()> {
-        match &t.as_index {
-            Some(index) => {
-                let owner = self.current(index.table()).ok_or_else(|| undefined_table(&t.def.name))?;
-                self.lock_table(&owner, LockMode::EXCLUSIVE)?;
-                self.check_alive(t)
-            }
-            None => {
-                self.lock_table(t, LockMode::EXCLUSIVE)?;
-                self.unbuild(t)
-            }
-        }
+        self.lock_table(t, LockMode::EXCLUSIVE)?;
+        self.unbuild(t)
     }
 
     /// Keeps a table from being altered and dropped by others until the end.
@@ -127,15 +144,14 @@ impl Transaction {
         def.schema = Arc::new(schema);
         def.foreign_keys.iter_mut().filter(|key| key.parent == old).for_each(|key| key.parent = new);
         let altered = child.with_def(Arc::new(def));
-        self.ddl.push(OwnDdl::Alter(child, altered.clone()));
-        self.journal.note(|| Step::Ddl);
-        self.journal.redefine(&altered);
+        self.push_alter(&child, &altered);
         Ok(())
     }
 
     /// A table as this transaction defines it, or as it is committed now.
     pub(super) fn current(&self, id: TableId) -> Option<TableRef> {
-        OwnDdl::by_id(&self.ddl, id).or_else(|| Some(self.core().catalog.by_id(id)?.table))
+        let found = OwnDdl::by_id(&self.ddl, id).or_else(|| self.core().catalog.by_id(id));
+        found.and_then(Relation::into_table)
     }
 
     /// Locks the name of a relation that is to be made; it must be free.
@@ -143,11 +159,11 @@ impl Transaction {
         self.lock_relation_name(namespace, name)?;
         let taken = match OwnDdl::find(&self.ddl, namespace, name) {
             Some(own) => own,
-            None => self.core().catalog.newest(namespace, name).map(|entry| entry.table),
+            None => self.core().catalog.newest(namespace, name).map(|entry| entry.relation),
         };
         let what = match taken {
-            Some(taken) if taken.as_index.is_some() => "index",
-            Some(_) => "table",
+            Some(Relation::Index(_)) => "index",
+            Some(Relation::Table(_)) => "table",
             None => match self.newest_relation_object(namespace, name) {
                 Some(object) if object.kind == ObjectKind::View => "view",
                 Some(_) => "sequence",
@@ -189,38 +205,37 @@ impl Transaction {
     }
 
     fn push_drop(&mut self, table: &TableRef) {
-        for index in table.index_relations().iter() {
+        for index in table.indexes().iter() {
             if !OwnDdl::drops(&self.ddl, index.id()) {
-                self.ddl.push(OwnDdl::Drop(index.clone()));
+                self.ddl.push(OwnDdl::Drop(index.clone().into()));
                 self.journal.note(|| Step::Ddl);
             }
         }
-        self.ddl.push(OwnDdl::Drop(table.clone()));
+        self.ddl.push(OwnDdl::Drop(table.clone().into()));
         self.journal.note(|| Step::Ddl);
     }
 
     /// Fails when a table is no longer there to be written to. The caller holds its lock.
     pub(super) fn check_alive(&self, table: &TableRef) -> Result<()> {
-        if OwnDdl::drops(&self.ddl, table.def.id) {
-            return Err(undefined_table(&table.def.name));
+        self.check_current(&table.def, table.drop_ts(), table.committed_version())
+    }
+
+    /// Fails for a definition that is not the one that counts now: of a relation that was dropped, or altered.
+    fn check_current(&self, def: &TableDef, drop_ts: Timestamp, committed_version: u32) -> Result<()> {
+        if OwnDdl::drops(&self.ddl, def.id) || drop_ts <= self.read_ts {
+            return Err(undefined_table(&def.name));
         }
-        if table.drop_ts() <= self.read_ts {
-            return Err(undefined_table(&table.def.name));
-        }
-        let what = if table.drop_ts() != weft_format::Timestamp::MAX {
+        let own = if self.ddl.is_empty() { None } else { OwnDdl::by_id(&self.ddl, def.id) };
+        let version = own.map_or(committed_version, |own| own.def().schema.version);
+        let what = if drop_ts != Timestamp::MAX {
             "dropped"
-        } else if table.def.schema.version == self.current_version(table) {
+        } else if def.schema.version == version {
             return Ok(());
         } else {
             "altered"
         };
-        let message = format!("table {:?} was {what} by a concurrent transaction", table.def.name);
+        let message = format!("table {:?} was {what} by a concurrent transaction", def.name);
         Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"))
-    }
-
-    fn current_version(&self, table: &TableRef) -> u32 {
-        let own = if self.ddl.is_empty() { None } else { OwnDdl::by_id(&self.ddl, table.def.id) };
-        own.map_or_else(|| table.committed_version(), |own| own.def.schema.version)
     }
 }
 

@@ -13,20 +13,20 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_contract::{Attachment, NoteReads, RecoveredTable};
+use weft_contract::{Attachment, Derived, NoteReads, RecoveredTable};
 use weft_format::{Code, CompareOp, Error, Predicate, Result, Timestamp, Value};
 
 use super::journal::Step;
 use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
-use crate::catalog::{NewTable, SchemaId, TableDef, TableRef};
+use crate::catalog::{IndexRef, NewTable, Relation, SchemaId, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::LockMode;
 use crate::method::TableContext;
 
 /// Files that were built for the indexes of a table, each with its index.
-pub(super) type IndexFiles = Vec<(TableRef, Attachment)>;
+pub(super) type IndexFiles = Vec<(IndexRef, Attachment)>;
 
 impl Transaction {
     /// Makes an index of a table while others go on writing to it; usable by snapshots from the commit on. A name that
@@ -50,13 +50,13 @@ impl Transaction {
         let context =
             TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
         let index = Index::open(context, &RecoveredTable::default(), &t.as_indexed())?;
-        let relation = TableRef::of_index(def, index.clone());
+        let relation = IndexRef::new(def, index.clone());
         // It begins at what is published: what was before comes by the snapshot.
         index.store().freeze();
         if !own {
             self.core().catalog.buildings.enter(relation.clone());
         }
-        self.ddl.push(OwnDdl::Create(relation.clone()));
+        self.ddl.push(OwnDdl::Create(relation.clone().into()));
         self.journal.note(|| Step::Ddl);
         t.add_index(relation.clone());
         if !own {
@@ -102,7 +102,7 @@ impl Transaction {
     }
 
     /// Puts the rows committed so far into the index (indexes 1).
-    fn fill(&mut self, t: &TableRef, relation: &TableRef, index: &Arc<Index>) -> Result<()> {
+    fn fill(&mut self, t: &TableRef, relation: &IndexRef, index: &Arc<Index>) -> Result<()> {
         let engine = self.engine.clone();
         let timeline = &engine.core.timeline;
         timeline.settle()?;
@@ -114,7 +114,7 @@ impl Transaction {
             // For who tests uniqueness; a rollback drops all of the index. The commit says when (buildings 3).
             let ts = if active(Fault::ListBuiltEarly) { read_ts } else { Timestamp::MAX };
             index.store().attach(&built.files, ts)?;
-            self.journal.attach(relation, built);
+            self.journal.attach_entries(relation, built);
         }
         Ok(())
     }
@@ -143,34 +143,33 @@ impl Transaction {
     /// Drops an index of a schema.
     pub fn drop_index_in(&mut self, namespace: SchemaId, name: &str) -> Result<()> {
         self.core().check_writable()?;
-        let Some(relation) = self.relation(namespace, name).filter(|relation| relation.as_index.is_some()) else {
+        let Some(dropped) = self.index_relation(namespace, name) else {
             return Err(Error::new(Code::UndefinedObject, format!("index {name:?} does not exist")));
         };
-        if !OwnDdl::creates(&self.ddl, relation.id()) {
+        if !OwnDdl::creates(&self.ddl, dropped.id()) {
             self.lock_relation_name(namespace, name)?;
-            let table = relation.as_index.as_ref().map(|index| index.table());
-            if let Some(table) = table.and_then(|table| self.current(table)) {
+            if let Some(table) = self.current(dropped.index.table()) {
                 self.lock_table(&table, LockMode::EXCLUSIVE)?;
             }
-            if relation.drop_ts() != Timestamp::MAX {
+            if dropped.drop_ts() != Timestamp::MAX {
                 let message = format!("index {name:?} was dropped by a concurrent transaction");
                 return Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"));
             }
         }
-        self.check_index_unused(&relation)?;
-        self.ddl.push(OwnDdl::Drop(relation));
+        self.check_index_unused(&dropped.index)?;
+        self.ddl.push(OwnDdl::Drop(dropped.into()));
         self.journal.note(|| Step::Ddl);
         Ok(())
     }
 
     /// Drops an index and makes it again from the rows of its table, under its name and number, whatever depends on it.
-    pub(crate) fn rebuild_index(&mut self, relation: &TableRef) -> Result<()> {
+    pub(crate) fn rebuild_index(&mut self, relation: &IndexRef) -> Result<()> {
         let gone = || Error::new(Code::UndefinedObject, format!("index {:?} does not exist", relation.def.name));
-        let index = relation.as_index.as_ref().ok_or_else(gone)?;
+        let index = &relation.index;
         let t = self.current(index.table()).ok_or_else(gone)?;
         self.lock_relation_name(relation.def.namespace, &relation.def.name)?;
         self.lock_table(&t, LockMode::EXCLUSIVE)?;
-        self.ddl.push(OwnDdl::Drop(relation.clone()));
+        self.ddl.push(OwnDdl::Drop(relation.clone().into()));
         self.journal.note(|| Step::Ddl);
         let new = NewIndex {
             name: relation.def.name.clone(),
@@ -191,26 +190,22 @@ impl Transaction {
 
     /// An index by its schema and exact name, with its table; own DDL included.
     pub fn index_in(&self, namespace: SchemaId, name: &str) -> Option<(TableRef, Arc<Index>)> {
-        let index = self.relation(namespace, name)?.as_index?;
+        let index = self.index_relation(namespace, name)?.index;
         let table = self.table_of(index.table()).or_else(|| self.current(index.table()))?;
         Some((table, index))
     }
 
     /// The relation of an index, by its schema and exact name.
-    pub fn index_relation(&self, namespace: SchemaId, name: &str) -> Option<TableRef> {
-        self.relation(namespace, name).filter(|relation| relation.as_index.is_some())
+    pub fn index_relation(&self, namespace: SchemaId, name: &str) -> Option<IndexRef> {
+        self.relation(namespace, name)?.into_index()
     }
 
-    /// The indexes of a table as this transaction sees them: those that it did not drop, with their numbers.
-    pub fn indexes_of(&self, t: &TableRef) -> Vec<(Arc<TableDef>, Arc<Index>)> {
-        let relations = t.index_relations();
-        let alive = relations.iter().filter(|relation| !OwnDdl::drops(&self.ddl, relation.id()));
-        let current = |relation: &TableRef| {
-            let own = OwnDdl::by_id(&self.ddl, relation.id());
-            let def = own.map_or_else(|| relation.def.clone(), |own| own.def);
-            Some((def, relation.as_index.clone()?))
-        };
-        alive.filter_map(current).collect()
+    /// The indexes of a table as this transaction sees them: those that it did not drop, under their own names.
+    pub fn indexes_of(&self, t: &TableRef) -> Vec<IndexRef> {
+        let indexes = t.indexes();
+        let alive = indexes.iter().filter(|index| !OwnDdl::drops(&self.ddl, index.id()));
+        let own = |index: &IndexRef| OwnDdl::by_id(&self.ddl, index.id()).and_then(Relation::into_index);
+        alive.map(|index| own(index).unwrap_or_else(|| index.clone())).collect()
     }
 
     /// Whether this transaction finds all rows of the table through the index: it was ready before the snapshot, or is
@@ -371,8 +366,8 @@ impl Transaction {
         changed: Option<&[usize]>,
     ) -> Result<IndexFiles> {
         let mut built = IndexFiles::new();
-        for relation in t.index_relations().iter() {
-            let Some(index) = &relation.as_index else { continue };
+        for relation in t.indexes().iter() {
+            let index = &relation.index;
             if changed.is_some_and(|changed| !index.is_touched(changed)) {
                 continue;
             }
@@ -380,7 +375,7 @@ impl Transaction {
                 Ok(attachment) if attachment.files.is_empty() => {}
                 Ok(attachment) => built.push((relation.clone(), attachment)),
                 Err(error) => {
-                    built.iter().for_each(|(relation, attachment)| relation.discard(attachment));
+                    built.iter().for_each(|(relation, files)| relation.index.discard(files));
                     return Err(error);
                 }
             }

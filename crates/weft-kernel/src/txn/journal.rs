@@ -9,11 +9,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weft_contract::{Attachment, Staged, TableWrites};
+use weft_contract::{Attachment, Derived, Staged, TableWrites};
 use weft_format::TableId;
 
 use super::constraint_modes::ConstraintModes;
-use crate::catalog::TableRef;
+use crate::catalog::{IndexRef, TableRef};
 
 /// A point in a transaction to which it can be rolled back; the start of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub(super) enum Step {
     Moved { table: TableId, from: Arc<[u8]>, to: Arc<[u8]> },
     /// An attachment was added at the end.
     Attach { table: TableId },
+    /// Files with entries of an index were added at the end.
+    Entries,
     /// An attachment was taken out, whose rows are staged one by one from here on.
     Unbuild { table: TableId, at: usize, attachment: Attachment },
     /// The last entry of the transaction's DDL was added.
@@ -49,6 +51,8 @@ pub(super) enum Step {
 #[derive(Default)]
 pub(super) struct Journal {
     pub(super) tables: Vec<TableState>,
+    /// Files that were built for indexes, each with its index: what they have of the files of their tables.
+    entries: Vec<(IndexRef, Attachment)>,
     steps: Vec<Step>,
     /// Somebody asked for a mark, so steps are written down from here on.
     wanted: AtomicBool,
@@ -122,6 +126,17 @@ impl Journal {
         self.note(|| Step::Attach { table: table.def.id });
     }
 
+    /// Stages files with entries of an index.
+    pub(super) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
+        self.entries.push((index.clone(), files));
+        self.note(|| Step::Entries);
+    }
+
+    /// The files with entries of indexes.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&IndexRef, &Attachment)> {
+        self.entries.iter().map(|(index, files)| (index, files))
+    }
+
     /// Takes files out again: their rows are staged one by one next.
     pub(super) fn unbuild(&mut self, table: &TableRef, at: usize) -> Attachment {
         let attachment = Arc::make_mut(&mut self.state(table).writes).attachments.remove(at);
@@ -154,6 +169,10 @@ impl Journal {
                     let state = self.find(table).expect("the table has a state: it was staged to");
                     state.table.discard(&attachment);
                 }
+                Step::Entries => {
+                    let (index, files) = self.entries.pop().expect("a step was noted for them");
+                    index.index.discard(&files);
+                }
                 Step::Unbuild { table, at, attachment } => {
                     self.unbuilt.retain(|(_, unbuilt)| unbuilt.files != attachment.files);
                     self.writes_mut(table).attachments.insert(at, attachment);
@@ -179,11 +198,12 @@ impl Journal {
                 state.table.discard(attachment);
             }
         }
+        self.entries.iter().for_each(|(index, files)| index.index.discard(files));
     }
 
     /// Whether nothing is staged.
     pub(super) fn is_empty(&self) -> bool {
-        self.tables.iter().all(|state| state.writes.is_empty())
+        self.entries.is_empty() && self.tables.iter().all(|state| state.writes.is_empty())
     }
 
     fn writes_mut(&mut self, table: TableId) -> &mut TableWrites {

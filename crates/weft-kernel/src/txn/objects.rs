@@ -12,7 +12,7 @@ use weft_format::{Code, Error, Result};
 use super::journal::Step;
 use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
-use crate::catalog::{Object, ObjectKind, SchemaId, TableRef};
+use crate::catalog::{Object, ObjectKind, Relation, SchemaId, TableRef};
 use crate::lock::{LockMode, LockName};
 
 /// What a transaction made and dropped.
@@ -77,8 +77,8 @@ impl Transaction {
         let mut since = DdlSince::default();
         for ddl in self.ddl.iter().skip(count) {
             match ddl {
-                OwnDdl::Create(table) if table.as_index.is_none() => since.made.push(table.clone()),
-                OwnDdl::Drop(table) if table.as_index.is_none() => since.dropped.push(table.def.oid),
+                OwnDdl::Create(Relation::Table(table)) => since.made.push(table.clone()),
+                OwnDdl::Drop(Relation::Table(table)) => since.dropped.push(table.def.oid),
                 OwnDdl::Object(None, Some(object)) => since.made_objects.push(object.clone()),
                 OwnDdl::Object(Some(object), None) => since.dropped_objects.push(object.clone()),
                 _ => {}

@@ -30,7 +30,7 @@ use weft_format::{Code, Error, KeyRows, Result};
 use super::own_ddl::OwnDdl;
 use super::stage::{LOCK_BYTES, changed_meanwhile};
 use super::transaction::{Transaction, built};
-use crate::catalog::TableRef;
+use crate::catalog::{IndexRef, TableRef};
 use crate::lock::{LockMode, LockName, Wait};
 use crate::step::{Moment, passed};
 
@@ -67,7 +67,7 @@ impl Transaction {
     fn sets_what_is_tested(&self, t: &TableRef, columns: &[usize]) -> bool {
         let sets = |tested: &[usize]| tested.iter().any(|column| columns.contains(column));
         sets(&t.def.schema.key)
-            || t.indexes().iter().any(|index| index.is_unique() && index.is_touched(columns))
+            || t.indexes().iter().any(|IndexRef { index, .. }| index.is_unique() && index.is_touched(columns))
             || t.def.foreign_keys.iter().any(|foreign_key| sets(&foreign_key.columns))
             || self.references_to(t).iter().any(|(_, foreign_key)| sets(&foreign_key.parent_columns))
     }
@@ -149,7 +149,7 @@ impl Transaction {
                 Some(place) if still_there => Some(*place),
                 _ => {
                     let found = self.unchanged_version(t, keys.get(n), LockMode::EXCLUSIVE)?;
-                    Some(found.ok_or_else(|| changed_meanwhile(t, keys.get(n)))?.location)
+                    found.ok_or_else(|| changed_meanwhile(t, keys.get(n)))?.location
                 }
             });
         }
@@ -203,8 +203,7 @@ impl Transaction {
 
     fn replaced_row(&self, place: Option<Location>, row: Arc<[u8]>, columns: Vec<usize>) -> Staged {
         // It was in the snapshot that the statement read, which is this one's or before it (replace 1).
-        let base = Base::Version(self.read_ts, place.unwrap_or(Location::RowTable(u64::MAX)));
-        Staged { base, row: Some(row), columns }
+        Staged { base: Base::Version(self.read_ts, place), row: Some(row), columns }
     }
 
     /// Stages the rows of files that replace others one by one, and lets go of the files.

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use weft_contract::{Attachment, Base, Newest, Replaced, Staged};
+use weft_contract::{Attachment, Base, Derived, Newest, Replaced, Staged};
 use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
 use weft_format::row::RowCodec;
@@ -263,7 +263,7 @@ impl Transaction {
         match (files, of_indexes) {
             (Ok(files), Ok(of_indexes)) => {
                 let rows = files.rows;
-                of_indexes.into_iter().for_each(|(relation, files)| self.journal.attach(&relation, files));
+                of_indexes.into_iter().for_each(|(index, files)| self.journal.attach_entries(&index, files));
                 self.journal.attach(t, Attachment { replaced, ..files });
                 Ok(rows)
             }
@@ -273,7 +273,7 @@ impl Transaction {
             }
             // The table's error comes first: it is the one about the primary key.
             (Err(error), of_indexes) => {
-                of_indexes.iter().flatten().for_each(|(relation, files)| relation.discard(files));
+                of_indexes.iter().flatten().for_each(|(index, files)| index.index.discard(files));
                 Err(error)
             }
         }
@@ -291,7 +291,7 @@ impl Transaction {
             true => table.bulk()?.build(rows),
             false => table.bulk_replace()?.build_replacing(rows),
         };
-        if t.index_relations().is_empty() {
+        if t.indexes().is_empty() {
             return (build(t, batches), Ok(Vec::new()));
         }
         let built = Arc::new(Mutex::new(None));
@@ -558,11 +558,11 @@ fn version(newest: &Newest) -> Base {
 
 /// Whether something depends on the rows that are replaced.
 fn asks_for_old_rows(t: &TableRef) -> bool {
-    !t.index_relations().is_empty() || !t.def.foreign_keys.is_empty() || t.is_referenced()
+    !t.indexes().is_empty() || !t.def.foreign_keys.is_empty() || t.is_referenced()
 }
 
 fn has_unique_index(t: &TableRef) -> bool {
-    t.indexes().iter().any(|index| index.is_unique())
+    t.indexes().iter().any(|index| index.index.is_unique())
 }
 
 /// Ordinals of the columns whose stored values differ.

@@ -20,7 +20,7 @@ use super::reads::ReadSet;
 use super::speculation::Speculation;
 use crate::CancelToken;
 use crate::admission::Slot;
-use crate::catalog::{SchemaId, TableDef, TableRef};
+use crate::catalog::{Relation, SchemaId, TableDef, TableRef};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
@@ -299,14 +299,16 @@ impl Transaction {
     /// A table by its schema and exact name, own DDL included.
     pub fn table_in(&self, namespace: SchemaId, name: &str) -> Result<TableRef> {
         match self.relation(namespace, name) {
-            Some(found) if found.as_index.is_none() => Ok(found),
-            Some(_) => Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table")),
+            Some(Relation::Table(found)) => Ok(found),
+            Some(Relation::Index(_)) => {
+                Err(Error::new(Code::WrongObjectType, format!("{name:?} is an index")).hint("name its table"))
+            }
             None => Err(undefined_table(name)),
         }
     }
 
     /// A table or an index by its exact name, own DDL included.
-    pub(super) fn relation(&self, namespace: SchemaId, name: &str) -> Option<TableRef> {
+    pub(super) fn relation(&self, namespace: SchemaId, name: &str) -> Option<Relation> {
         match OwnDdl::find(&self.ddl, namespace, name) {
             Some(own) => own,
             None => self.core().catalog.find(namespace, name, self.read_ts),
@@ -318,7 +320,8 @@ impl Transaction {
         if OwnDdl::drops(&self.ddl, id) {
             return None;
         }
-        OwnDdl::by_id(&self.ddl, id).or_else(|| self.core().catalog.by_id_at(id, self.read_ts))
+        let found = OwnDdl::by_id(&self.ddl, id).or_else(|| self.core().catalog.by_id_at(id, self.read_ts));
+        found.and_then(Relation::into_table)
     }
 
     /// All tables, by id, own DDL included.
@@ -331,14 +334,14 @@ impl Transaction {
     /// All tables and indexes, by id, own DDL included.
     pub fn relations(&self) -> Vec<Arc<TableDef>> {
         let mut tables: Vec<Arc<TableDef>> =
-            self.core().catalog.visible(self.read_ts).into_iter().map(|table| table.def).collect();
+            self.core().catalog.visible(self.read_ts).iter().map(|relation| relation.def().clone()).collect();
         for ddl in &self.ddl {
             match ddl {
-                OwnDdl::Create(table) => tables.push(table.def.clone()),
-                OwnDdl::Drop(table) => tables.retain(|def| def.id != table.def.id),
-                OwnDdl::Alter(_, table) => {
-                    for def in tables.iter_mut().filter(|def| def.id == table.def.id) {
-                        *def = table.def.clone();
+                OwnDdl::Create(made) => tables.push(made.def().clone()),
+                OwnDdl::Drop(dropped) => tables.retain(|def| def.id != dropped.id()),
+                OwnDdl::Alter(_, altered) => {
+                    for def in tables.iter_mut().filter(|def| def.id == altered.id()) {
+                        *def = altered.def().clone();
                     }
                 }
                 OwnDdl::Object(..) => {}
@@ -452,8 +455,8 @@ impl Transaction {
         let (core, ddl) = (&self.engine.core, &mut self.ddl);
         let mut redefined = Vec::new();
         self.journal.rollback_to(mark, || match ddl.pop() {
-            Some(OwnDdl::Create(table)) => core.give_up(&table),
-            Some(OwnDdl::Alter(before, _)) => redefined.push(before),
+            Some(OwnDdl::Create(made)) => core.give_up(&made),
+            Some(OwnDdl::Alter(Relation::Table(before), _)) => redefined.push(before),
             _ => {}
         });
         redefined.iter().for_each(|table| self.journal.redefine(table));
@@ -474,8 +477,8 @@ impl Transaction {
     pub(super) fn undo(&mut self) {
         self.journal.discard_attachments();
         for ddl in &self.ddl {
-            if let OwnDdl::Create(table) = ddl {
-                self.core().give_up(table);
+            if let OwnDdl::Create(made) = ddl {
+                self.core().give_up(made);
             }
         }
     }

@@ -34,7 +34,7 @@ use weft_format::{Code, Error, Result, Timestamp, Value};
 
 use super::own_ddl::OwnDdl;
 use super::transaction::Transaction;
-use crate::catalog::TableRef;
+use crate::catalog::{IndexRef, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index};
 use crate::lock::{ColumnSet, LockMode, LockName};
@@ -46,13 +46,12 @@ const CANCEL_ENTRIES: usize = 4096;
 impl Transaction {
     /// Tests the unique indexes of a table for a row that is about to be staged.
     pub(super) fn check_unique_indexes(&mut self, t: &TableRef, key: &[u8], staged: &Staged) -> Result<()> {
-        let relations = t.index_relations();
-        if relations.is_empty() {
+        let indexes = t.indexes();
+        if indexes.is_empty() {
             return Ok(());
         }
         let Some(row) = &staged.row else { return Ok(()) };
-        for relation in relations.iter() {
-            let Some(index) = &relation.as_index else { continue };
+        for IndexRef { index, .. } in indexes.iter() {
             let moves = !staged.is_partial() || index.is_touched(&staged.columns);
             let is_tested = index.is_unique() || index.can_fail();
             if is_tested && moves && index.has_row(row) && !OwnDdl::drops(&self.ddl, index.id()) {

@@ -103,14 +103,14 @@ fn memory(page: &mut Page, status: &EngineStatus) {
 
 fn jobs(page: &mut Page, status: &EngineStatus) {
     page.family("weft_jobs_total", "counter", "Background jobs that have ended, by kind.");
-    let name_of = |kind: &dyn std::fmt::Debug| format!("{kind:?}").to_lowercase();
+    let label = |name: &str| name.replace(' ', "");
     for (kind, total) in &status.jobs_by_kind {
-        page.sample("weft_jobs_total", &[("kind", &name_of(kind))], total.count);
+        page.sample("weft_jobs_total", &[("kind", &label(kind.name()))], total.count);
     }
     let mut family = |name, help, value: &dyn Fn(&JobTotal) -> f64| {
         page.family(name, "counter", help);
         for (kind, total) in &status.jobs_by_kind {
-            page.sample(name, &[("kind", &name_of(kind))], value(total));
+            page.sample(name, &[("kind", &label(kind.name()))], value(total));
         }
     };
     family("weft_job_seconds_total", "The time they took, by kind.", &|total| total.nanos as f64 / 1e9);

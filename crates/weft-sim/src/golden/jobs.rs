@@ -72,16 +72,12 @@ fn picked(offers: &[JobOffer], running: &[Running], paused: &[TableId]) -> Strin
 
 /// `convert t3 #2`
 pub(super) fn show_job(offer: &JobOffer) -> String {
-    let kind = match offer.kind {
-        JobKind::Convert => "convert",
-        JobKind::Move => "move",
-        JobKind::Merge => "merge",
-        JobKind::ToTransition => "to-transition",
-        JobKind::ToBaseline => "to-baseline",
-        JobKind::IndexFlush => "index-flush",
-        JobKind::IndexMerge => "index-merge",
-    };
-    format!("{kind} t{} #{}", offer.table, offer.number)
+    format!("{} t{} #{}", word(offer.kind), offer.table, offer.number)
+}
+
+/// `to-baseline`
+fn word(kind: JobKind) -> String {
+    kind.name().replace(' ', "-")
 }
 
 fn show_offer(offer: &JobOffer) -> String {
@@ -96,14 +92,13 @@ fn show_offer(offer: &JobOffer) -> String {
 
 /// `convert t3 #2 mem=4000000 log=9 dead=0 cpu=2000 read=0 write=0`
 fn offer(command: &Command) -> Result<JobOffer, String> {
-    let kind = match command.word(0, "the kind of job")? {
-        "convert" => JobKind::Convert,
-        "move" => JobKind::Move,
-        "merge" => JobKind::Merge,
-        "to-transition" => JobKind::ToTransition,
-        "to-baseline" => JobKind::ToBaseline,
-        other => return Err(format!("bad command: there is no job {other}")),
-    };
+    let wanted = command.word(0, "the kind of job")?;
+    let method = weft_tables::column_method();
+    let kinds = method.job_kinds().iter().chain(&weft_kernel::index::JOB_KINDS);
+    let kind = *kinds
+        .into_iter()
+        .find(|kind| word(**kind) == wanted)
+        .ok_or_else(|| format!("bad command: there is no job {wanted}"))?;
     let number = command.word(2, "the number")?;
     let price = Price {
         cpu_us: command.number("cpu", 0)?,

@@ -35,7 +35,7 @@ pub(crate) struct Indexed {
 /// The expressions that indexes of a table have.
 pub(crate) fn indexed(table: &TableRef) -> Vec<Indexed> {
     let indexes = table.indexes();
-    let parts = indexes.iter().flat_map(|index| index.parts());
+    let parts = indexes.iter().flat_map(|index| index.index.parts());
     let exprs = parts.filter_map(|part| match part {
         IndexPart::Expression(expr) => Some(Indexed { expr: Expr::clone(expr), normal: normal(Expr::clone(expr)) }),
         IndexPart::Column(_) => None,

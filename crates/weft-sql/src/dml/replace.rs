@@ -121,7 +121,7 @@ impl PreparedWrite {
             let column = batch.column(self.key_columns + self.row_columns);
             let numbers = column.as_any().downcast_ref::<Int64Array>();
             let numbers = numbers.ok_or_else(|| Error::internal("places of rows are numbers"))?;
-            places.extend(numbers.iter().map(|number| number.map(Location::of_number)));
+            places.extend(numbers.iter().map(|number| number.and_then(Location::of_number)));
         }
         Ok(places)
     }

@@ -257,8 +257,8 @@ impl Reader<'_> {
             return table.def.schema.key.iter().map(|&ordinal| number_of(&table.def, ordinal)).collect();
         }
         let indexes = self.txn.indexes_of(&table);
-        let found = indexes.iter().find(|(def, _)| def.name == name);
-        let parts = found.into_iter().flat_map(|(_, index)| index.parts());
+        let found = indexes.iter().find(|index| index.def.name == name);
+        let parts = found.into_iter().flat_map(|index| index.index.parts());
         parts
             .filter_map(|part| match part {
                 weft_kernel::index::IndexPart::Column(ordinal) => Some(number_of(&table.def, *ordinal)),

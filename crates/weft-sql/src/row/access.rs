@@ -96,7 +96,8 @@ impl IndexAccess {
     ) -> Option<IndexAccess> {
         let indexes = shape.table.indexes();
         let has_all = |index: &&Arc<Index>| all_implied(known, index.predicate());
-        let usable = || indexes.iter().filter(has_all).filter(|index| tables.can_use_index(&shape.table, index));
+        let indexes = || indexes.iter().map(|index| &index.index);
+        let usable = || indexes().filter(has_all).filter(|index| tables.can_use_index(&shape.table, index));
         let better = |best: (Rank, IndexAccess), next: (Rank, IndexAccess)| if next.0 > best.0 { next } else { best };
         let found = usable().filter_map(|index| IndexAccess::on(index, tests, shape)).reduce(better);
         let ordered = wish.and_then(|wish| {

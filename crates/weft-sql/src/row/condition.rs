@@ -117,7 +117,7 @@ pub(super) fn part_of(expr: &SqlExpr, shape: &TableShape, table: &str, binder: &
         return Some(IndexPart::Column(ordinal));
     }
     let indexes = shape.table.indexes();
-    let mut parts = indexes.iter().flat_map(|index| index.parts()).filter(|part| is_expression(part)).peekable();
+    let mut parts = indexes.iter().flat_map(|index| index.index.parts()).filter(|part| is_expression(part)).peekable();
     parts.peek()?;
     // Apart from the statement's binder: whether this is the expression of an index decides on no parameter's type.
     let bound = Binder::new(binder.source).bind(expr, &shape.scope(table), None).ok()?;
@@ -205,7 +205,7 @@ pub(super) fn exact_constant(
 
 /// Whether the column belongs to the primary key or an index.
 fn is_of_use(shape: &TableShape, ordinal: usize) -> bool {
-    let is_indexed = || shape.table.indexes().iter().any(|index| index.columns().contains(&ordinal));
+    let is_indexed = || shape.table.indexes().iter().any(|index| index.index.columns().contains(&ordinal));
     shape.table.def.schema.key.contains(&ordinal) || is_indexed()
 }
 

@@ -279,6 +279,7 @@ fn arbiters(
     let indexes = shape.table.indexes();
     let unique = indexes
         .iter()
+        .map(|index| &index.index)
         .filter(|index| index.is_unique() && planner.tables.can_use_index(&shape.table, index))
         .map(Arc::clone);
     match target {

@@ -66,7 +66,7 @@ impl Conditions {
             split(selection, &mut parts);
         }
         let known = match selection {
-            Some(selection) if shape.table.indexes().iter().any(|index| index.is_partial()) => {
+            Some(selection) if shape.table.indexes().iter().any(|index| index.index.is_partial()) => {
                 known_predicates(selection, shape, table, planner)?
             }
             _ => Vec::new(),

@@ -14,7 +14,7 @@ use sqlparser::ast::Statement;
 use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
-use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
+use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
 use weft_pgcatalog::{
     CatalogQuery, Column, FIRST, ForeignKey, Index, Kind, PUBLIC, Sequence, Snapshot, Stop, Table, View, classify,
 };
@@ -209,7 +209,7 @@ fn indexes(shown: &mut Snapshot, txn: &Transaction, table: &TableRef, def: &Tabl
             ..Index::default()
         });
     }
-    for (index_def, index) in txn.indexes_of(table) {
+    for IndexRef { def: index_def, index, .. } in txn.indexes_of(table) {
         let part = |part: &IndexPart| match part {
             IndexPart::Column(ordinal) => (own.at(*ordinal), String::new()),
             IndexPart::Expression(_) => (0, part.text(&def.schema)),

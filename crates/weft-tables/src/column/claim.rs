@@ -17,6 +17,7 @@ use std::sync::Arc;
 use weft_contract::JobKind;
 
 use super::borders::Key;
+use super::job_kinds::MOVE;
 use super::layout::Layout;
 use super::part::Part;
 use super::payload::Layer;
@@ -110,7 +111,7 @@ impl Store {
 /// The number of a pick among those of its kind: the file of its first input; there is one move at a time.
 pub(crate) fn pick_number(layout: &Layout, pick: &Pick) -> u64 {
     match pick.kind {
-        JobKind::Move => 0,
+        MOVE => 0,
         _ => layout.parts()[pick.inputs[0]].file.0,
     }
 }

@@ -16,10 +16,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::JobKind;
 use weft_format::{Result, Timestamp};
 use weft_kernel::fault::{Fault, active};
 
+use super::job_kinds::CONVERT;
 use super::job_steps::{JobStep, job_reached};
 use super::output::{Output, Written};
 use super::payload::Layer;
@@ -74,13 +74,13 @@ impl Store {
         let mut rows = Rows {
             table,
             limit,
-            output: Output::new(self, self.shape(), JobKind::Convert),
+            output: Output::new(self, self.shape(), CONVERT),
             places: vec![DROPPED; table.slot_count()],
             marks: Vec::new(),
             count: 0,
         };
         rows.read()?;
-        job_reached(JobKind::Convert, JobStep::InputsRead);
+        job_reached(CONVERT, JobStep::InputsRead);
         let Rows { output, places, marks, .. } = rows;
         let written = output.finish()?;
         for (n, ts) in marks {
@@ -89,7 +89,7 @@ impl Store {
         }
         let carry = || carry_over(table, &written, &places, limit);
         self.publish(&Outcome {
-            kind: JobKind::Convert,
+            kind: CONVERT,
             outputs: &written.parts,
             layer: Layer::Incremental,
             inputs: &[],

@@ -3,6 +3,8 @@
 use weft_contract::JobKind;
 use weft_kernel::step::{Step, reached};
 
+use super::job_kinds::{CONVERT, MERGE, MOVE, TO_BASELINE, TO_TRANSITION};
+
 /// What is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum JobStep {
@@ -16,34 +18,33 @@ pub(crate) enum JobStep {
 
 /// Says that a step of a job of this kind is done. A move has no inputs, files and marks.
 pub(crate) fn job_reached(kind: JobKind, step: JobStep) {
-    use JobKind::{Convert, Merge, Move, ToBaseline, ToTransition};
     let named = match (kind, step) {
-        (Convert, JobStep::InputsRead) => Step::ConvertInputsRead,
-        (Convert, JobStep::FilesWritten) => Step::ConvertFilesWritten,
-        (Convert, JobStep::FilesSynced) => Step::ConvertFilesSynced,
-        (Convert, JobStep::EditDurable) => Step::ConvertEditDurable,
-        (Convert, JobStep::MarksCarried) => Step::ConvertMarksCarried,
-        (Convert, JobStep::Switched) => Step::ConvertSwitched,
-        (Move, JobStep::EditDurable) => Step::MoveEditDurable,
-        (Move, JobStep::Switched) => Step::MoveSwitched,
-        (Merge, JobStep::InputsRead) => Step::MergeInputsRead,
-        (Merge, JobStep::FilesWritten) => Step::MergeFilesWritten,
-        (Merge, JobStep::FilesSynced) => Step::MergeFilesSynced,
-        (Merge, JobStep::EditDurable) => Step::MergeEditDurable,
-        (Merge, JobStep::MarksCarried) => Step::MergeMarksCarried,
-        (Merge, JobStep::Switched) => Step::MergeSwitched,
-        (ToTransition, JobStep::InputsRead) => Step::ToTransitionInputsRead,
-        (ToTransition, JobStep::FilesWritten) => Step::ToTransitionFilesWritten,
-        (ToTransition, JobStep::FilesSynced) => Step::ToTransitionFilesSynced,
-        (ToTransition, JobStep::EditDurable) => Step::ToTransitionEditDurable,
-        (ToTransition, JobStep::MarksCarried) => Step::ToTransitionMarksCarried,
-        (ToTransition, JobStep::Switched) => Step::ToTransitionSwitched,
-        (ToBaseline, JobStep::InputsRead) => Step::ToBaselineInputsRead,
-        (ToBaseline, JobStep::FilesWritten) => Step::ToBaselineFilesWritten,
-        (ToBaseline, JobStep::FilesSynced) => Step::ToBaselineFilesSynced,
-        (ToBaseline, JobStep::EditDurable) => Step::ToBaselineEditDurable,
-        (ToBaseline, JobStep::MarksCarried) => Step::ToBaselineMarksCarried,
-        (ToBaseline, JobStep::Switched) => Step::ToBaselineSwitched,
+        (CONVERT, JobStep::InputsRead) => Step::ConvertInputsRead,
+        (CONVERT, JobStep::FilesWritten) => Step::ConvertFilesWritten,
+        (CONVERT, JobStep::FilesSynced) => Step::ConvertFilesSynced,
+        (CONVERT, JobStep::EditDurable) => Step::ConvertEditDurable,
+        (CONVERT, JobStep::MarksCarried) => Step::ConvertMarksCarried,
+        (CONVERT, JobStep::Switched) => Step::ConvertSwitched,
+        (MOVE, JobStep::EditDurable) => Step::MoveEditDurable,
+        (MOVE, JobStep::Switched) => Step::MoveSwitched,
+        (MERGE, JobStep::InputsRead) => Step::MergeInputsRead,
+        (MERGE, JobStep::FilesWritten) => Step::MergeFilesWritten,
+        (MERGE, JobStep::FilesSynced) => Step::MergeFilesSynced,
+        (MERGE, JobStep::EditDurable) => Step::MergeEditDurable,
+        (MERGE, JobStep::MarksCarried) => Step::MergeMarksCarried,
+        (MERGE, JobStep::Switched) => Step::MergeSwitched,
+        (TO_TRANSITION, JobStep::InputsRead) => Step::ToTransitionInputsRead,
+        (TO_TRANSITION, JobStep::FilesWritten) => Step::ToTransitionFilesWritten,
+        (TO_TRANSITION, JobStep::FilesSynced) => Step::ToTransitionFilesSynced,
+        (TO_TRANSITION, JobStep::EditDurable) => Step::ToTransitionEditDurable,
+        (TO_TRANSITION, JobStep::MarksCarried) => Step::ToTransitionMarksCarried,
+        (TO_TRANSITION, JobStep::Switched) => Step::ToTransitionSwitched,
+        (TO_BASELINE, JobStep::InputsRead) => Step::ToBaselineInputsRead,
+        (TO_BASELINE, JobStep::FilesWritten) => Step::ToBaselineFilesWritten,
+        (TO_BASELINE, JobStep::FilesSynced) => Step::ToBaselineFilesSynced,
+        (TO_BASELINE, JobStep::EditDurable) => Step::ToBaselineEditDurable,
+        (TO_BASELINE, JobStep::MarksCarried) => Step::ToBaselineMarksCarried,
+        (TO_BASELINE, JobStep::Switched) => Step::ToBaselineSwitched,
         _ => return,
     };
     reached(named);

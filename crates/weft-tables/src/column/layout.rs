@@ -25,6 +25,7 @@ use super::columns::Columns;
 use super::key_probe::KeyProbe;
 use super::part::Part;
 use super::row_table::{Look, Place, RowTable};
+use super::seen::Seen;
 
 /// A version of a row, found.
 pub(crate) enum Site<'a> {
@@ -40,11 +41,12 @@ impl Site<'_> {
         }
     }
 
-    pub(crate) fn location(&self) -> Location {
-        match self {
-            Site::Row(table, _) => Location::RowTable(table.number),
-            Site::Column(part, position) => Location::ColumnTable(part.file, *position),
-        }
+    pub(crate) fn location(&self) -> Option<Location> {
+        let seen = match self {
+            Site::Row(table, _) => Seen::RowTable(table.number),
+            Site::Column(part, position) => Seen::ColumnTable(part.file, *position),
+        };
+        seen.location()
     }
 }
 
@@ -118,22 +120,23 @@ impl Layout {
     }
 
     /// The alive version of `key`, first where it was seen (DESIGN invariant 8).
-    pub(crate) fn find_again(&self, hint: Location, key: &[u8]) -> Result<Option<Site<'_>>> {
-        match hint {
-            Location::RowTable(number) => {
+    pub(crate) fn find_again(&self, hint: Option<Location>, key: &[u8]) -> Result<Option<Site<'_>>> {
+        match hint.map(Seen::of) {
+            Some(Seen::RowTable(number)) => {
                 if let Some(table) = self.row_tables().find(|table| table.number == number)
                     && let Some(place) = table.find(&KeyProbe::new(key), Timestamp::MAX)
                 {
                     return Ok(Some(Site::Row(table, place)));
                 }
             }
-            Location::ColumnTable(file, position) => {
+            Some(Seen::ColumnTable(file, position)) => {
                 if let Some(part) = self.part(file)
                     && !part.marks.is_marked(position)
                 {
                     return Ok(Some(Site::Column(part, position)));
                 }
             }
+            None => {}
         }
         self.find(key, Timestamp::MAX)
     }

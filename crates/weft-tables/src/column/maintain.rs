@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{Damage, JobKind, JobOffer, LayerStatus, PartStatus, Price, Upkeep};
+use weft_contract::{Damage, Inspect, JobOffer, LayerStatus, PartStatus, Price, Upkeep};
 use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
 
 use super::claim::pick_number;
+use super::job_kinds::{CONVERT, MERGE, MOVE, TO_BASELINE, TO_TRANSITION};
 use super::layout::Layout;
 use super::part::Part;
 use super::pick::{Pick, Work};
@@ -38,11 +39,9 @@ impl Upkeep for Store {
 
     fn run(&self, offer: &JobOffer) -> Result<()> {
         match offer.kind {
-            JobKind::Convert => self.convert(offer.number),
-            JobKind::Move | JobKind::Merge | JobKind::ToTransition | JobKind::ToBaseline => {
-                self.run_task(offer.kind, offer.number)
-            }
-            JobKind::IndexFlush | JobKind::IndexMerge => Ok(()),
+            CONVERT => self.convert(offer.number),
+            MOVE | MERGE | TO_TRANSITION | TO_BASELINE => self.run_task(offer.kind, offer.number),
+            _ => Ok(()),
         }
     }
 
@@ -77,10 +76,6 @@ impl Upkeep for Store {
         }
     }
 
-    fn layers(&self) -> Vec<LayerStatus> {
-        status::layers(&self.layout())
-    }
-
     fn damage(&self) -> Vec<Damage> {
         let layout = self.layout();
         let failed = |part: &Arc<Part>| part.table.failures().1.map(|error| Damage { file: Some(part.file), error });
@@ -88,16 +83,14 @@ impl Upkeep for Store {
         of_all.into_iter().chain(layout.parts().iter().filter_map(failed)).collect()
     }
 
-    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
-        let _marking = self.marking.lock();
-        self.given_up.set(ts, error);
-        // Given up 3.
-        self.note_change(ts);
-        true
-    }
-
     fn unavailable(&self) -> Option<&Error> {
         self.given_up.error()
+    }
+}
+
+impl Inspect for Store {
+    fn layers(&self) -> Vec<LayerStatus> {
+        status::layers(&self.layout())
     }
 
     fn parts(&self) -> Vec<PartStatus> {
@@ -122,7 +115,7 @@ impl Store {
         };
         let (number, waiting) = (table.number, layout.frozen.len());
         let reason = format!("row table {number} is frozen with {rows} versions, {waiting} wait");
-        Some(JobOffer { table: self.context.def.id, kind: JobKind::Convert, number, price, reason })
+        Some(JobOffer { table: self.context.def.id, kind: CONVERT, number, price, reason })
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, RecoveredTable, Table, TakenOut};
+use weft_contract::{Blind, Bulk, BulkReplace, JobKind, RecoveredTable, Table, TakenOut};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
 use weft_kernel::method::{Method, TableContext};
 
+use super::job_kinds;
 use super::options::{Conflict, Options};
 use super::payload::{PartSet, Payload};
 use super::store::Store;
@@ -48,6 +49,10 @@ impl Table for Store {
 impl Method for ColumnMethod {
     fn name(&self) -> &'static str {
         "column"
+    }
+
+    fn job_kinds(&self) -> &'static [JobKind] {
+        &job_kinds::ALL
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {

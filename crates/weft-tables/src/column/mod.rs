@@ -31,6 +31,7 @@ mod convert;
 mod encode_runs;
 mod file_writer;
 mod given_up;
+pub mod job_kinds;
 mod job_steps;
 mod key_probe;
 mod layout;
@@ -52,6 +53,7 @@ mod replay;
 mod row_table;
 mod runs;
 mod scan;
+mod seen;
 mod status;
 mod store;
 #[cfg(test)]

@@ -21,6 +21,7 @@ use weft_kernel::read_again;
 use super::key_probe::KeyProbe;
 use super::layout::Layout;
 use super::part::Part;
+use super::seen::Seen;
 use super::store::Store;
 
 /// The payload of a record of files whose rows replace those of their keys; that of rows more is empty.
@@ -40,7 +41,7 @@ impl BulkReplace for Store {
         let layout = self.layout();
         let mut part: Option<&Arc<Part>> = None;
         let is_there = |place: &Option<Location>| {
-            let Some(Location::ColumnTable(file, position)) = *place else { return false };
+            let Some(Seen::ColumnTable(file, position)) = place.map(Seen::of) else { return false };
             if part.is_none_or(|part| part.file != file) {
                 part = layout.part(file);
             }
@@ -89,16 +90,12 @@ impl Store {
     pub(super) fn end_replaced(&self, layout: &Layout, ts: Timestamp, replaced: &Replaced) -> Result<()> {
         let mut run = Run { store: self, layout, ts, part: None, positions: Vec::new() };
         for (key, place) in replaced.iter() {
-            if let Some(Location::ColumnTable(file, position)) = place
+            if let Some(Seen::ColumnTable(file, position)) = place.map(Seen::of)
                 && run.takes(file, position)
             {
                 continue;
             }
-            let find = || match place {
-                Some(place) => layout.find_again(place, key),
-                None => layout.find(key, Timestamp::MAX),
-            };
-            let site = read_again(&*self.context.env.clock, find)?;
+            let site = read_again(&*self.context.env.clock, || layout.find_again(place, key))?;
             let site = site.ok_or_else(|| {
                 let name = &self.context.def.name;
                 Error::internal(format!("table \"{name}\" lost a version that commit {ts} replaces"))

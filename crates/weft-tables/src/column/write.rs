@@ -54,6 +54,14 @@ impl Write for Store {
     fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
         self.redo(ts, change)
     }
+
+    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
+        let _marking = self.marking.lock();
+        self.given_up.set(ts, error);
+        // Given up 3.
+        self.note_change(ts);
+        true
+    }
 }
 
 impl Blind for Store {

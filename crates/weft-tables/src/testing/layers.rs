@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
-use weft_contract::{JobKind, JobOffer, LayerStatus};
+use weft_contract::{JobOffer, LayerStatus};
 use weft_env::Env;
 use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::method::Method;
@@ -21,6 +21,7 @@ use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
 
 use super::random::Prng;
 use super::rows::scan_rows;
+use crate::column::job_kinds;
 use crate::column::rows_to_batch;
 
 /// G of the table.
@@ -210,7 +211,7 @@ fn pick<'a>(offers: &'a [JobOffer], random: &mut Prng) -> Option<&'a JobOffer> {
 
 /// Formula 1.
 fn check_size(offer: &JobOffer) {
-    let bounded = matches!(offer.kind, JobKind::ToTransition | JobKind::Merge);
+    let bounded = matches!(offer.kind, job_kinds::TO_TRANSITION | job_kinds::MERGE);
     let bytes = offer.price.read_bytes;
     assert!(!bounded || bytes <= GRANULARITY_BYTES + COLUMN_TABLE_BYTES, "a job of {bytes} bytes: {offer:?}");
 }

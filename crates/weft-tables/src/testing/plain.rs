@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Change, Damage, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
-    ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep, Write,
+    Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
+    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep, Write,
 };
 use weft_env::File;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -21,6 +21,10 @@ pub struct Plain(pub Arc<dyn Method>);
 impl Method for Plain {
     fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    fn job_kinds(&self) -> &'static [JobKind] {
+        self.0.job_kinds()
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
@@ -108,6 +112,10 @@ impl Write for PlainTable {
     fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
         self.0.replay(ts, change)
     }
+
+    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
+        self.0.give_up(ts, error)
+    }
 }
 
 impl Upkeep for PlainTable {
@@ -139,20 +147,18 @@ impl Upkeep for PlainTable {
         self.0.check()
     }
 
-    fn layers(&self) -> Vec<LayerStatus> {
-        self.0.layers()
-    }
-
     fn damage(&self) -> Vec<Damage> {
         self.0.damage()
     }
 
-    fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
-        self.0.give_up(ts, error)
-    }
-
     fn unavailable(&self) -> Option<&Error> {
         self.0.unavailable()
+    }
+}
+
+impl Inspect for PlainTable {
+    fn layers(&self) -> Vec<LayerStatus> {
+        self.0.layers()
     }
 
     fn parts(&self) -> Vec<PartStatus> {

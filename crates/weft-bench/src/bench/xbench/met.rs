@@ -90,5 +90,5 @@ fn kind_of(layer: &str) -> &'static str {
 
 fn job_times(database: &Database) -> JobTimes {
     let jobs = database.status().jobs_by_kind;
-    jobs.into_iter().map(|(kind, total)| (format!("{kind:?}").to_lowercase(), total)).collect()
+    jobs.into_iter().map(|(kind, total)| (kind.name().replace(' ', ""), total)).collect()
 }

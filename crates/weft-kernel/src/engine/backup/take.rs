@@ -11,7 +11,7 @@ use super::destination::{Destination, MANIFEST_PREFIX};
 use super::list::{Backup, Entry, TEMPORARY_SUFFIX, list_name};
 use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
-use crate::catalog::TableRef;
+use crate::catalog::Relation;
 use crate::engine::tested::test_data_file;
 use crate::files::FilePin;
 use crate::manifest::ManifestSnapshot;
@@ -44,7 +44,7 @@ pub(in crate::engine) fn backup(core: &Arc<Core>, dest: &Path, cancel: Option<&C
         cancel,
         number: parent.unwrap_or(0) + 1,
         destination,
-        tables: BTreeMap::new(),
+        relations: BTreeMap::new(),
         entries: Vec::new(),
         copied_bytes: 0,
         reused_bytes: 0,
@@ -63,7 +63,7 @@ struct Taking<'a> {
     number: u64,
     destination: Destination,
     /// As they are when it begins: how their files are tested.
-    tables: BTreeMap<TableId, TableRef>,
+    relations: BTreeMap<TableId, Relation>,
     entries: Vec<Entry>,
     copied_bytes: u64,
     reused_bytes: u64,
@@ -80,7 +80,7 @@ impl Taking<'_> {
         // The log names edits that came after the manifest's moment: the copy goes without them, as a crash before them
         // would, and says so (ends 2).
         manifest.raise_edits(self.core.manifest.edit_count().load(std::sync::atomic::Ordering::Acquire));
-        self.tables = self.core.catalog.all().into_iter().map(|table| (table.def.id, table)).collect();
+        self.relations = self.core.catalog.all().into_iter().map(|relation| (relation.id(), relation)).collect();
         BackupStep::Begun.reached();
         let content = self.copy_log(extent, &manifest)?;
         drop(log);
@@ -126,7 +126,7 @@ impl Taking<'_> {
         if self.add(wanted, &self.core.dir.clone())? {
             // One of a table that is not there any more has the checksum of the copy only.
             let Core { env, services, methods, .. } = &**self.core;
-            self.tables
+            self.relations
                 .get(&table)
                 .map_or(Ok(()), |owner| test_data_file((env, services, methods), owner, &copied, file))?;
         }

@@ -140,7 +140,7 @@ fn a_job_that_fails_otherwise_stops_nobody_and_is_tried_again() {
         simulation.faults().fail_sync("t1-", 1);
         let error = engine.run_jobs().unwrap_err();
         assert_eq!(error.code(), Code::Io);
-        assert!(error.message().contains("job Convert") && error.message().contains("\"t\""), "{error}");
+        assert!(error.message().contains("job convert") && error.message().contains("\"t\""), "{error}");
         assert_eq!((engine.status().poisoned, engine.status().jobs_resting), (None, 1));
         put(&engine, "t", 1, 2).unwrap();
         engine.run_jobs().unwrap();
@@ -157,7 +157,7 @@ fn a_failed_sync_of_the_manifest_stops_the_engine_with_its_reason() {
         simulation.faults().fail_sync("MANIFEST", 1);
         let error = engine.run_jobs().unwrap_err();
         assert_eq!(error.code(), Code::Poisoned);
-        assert!(error.message().contains("job Convert"), "{error}");
+        assert!(error.message().contains("job convert"), "{error}");
         let again = put(&engine, "t", 1, 2).unwrap_err();
         assert_eq!(again.message(), error.message(), "the first cause is kept");
         assert_eq!(engine.close().unwrap_err().code(), Code::Poisoned);
@@ -188,7 +188,7 @@ fn a_table_whose_memory_cannot_be_freed_is_refused_and_others_go_on() {
         }
         let error = refused.expect("it is refused at some point");
         assert_eq!(error.code(), Code::OutOfMemory, "{error}");
-        assert!(error.message().contains("\"t\"") && error.message().contains("job Convert"), "{error}");
+        assert!(error.message().contains("\"t\"") && error.message().contains("job convert"), "{error}");
         for k in 0..2000 {
             put(&engine, "other", k, k).unwrap();
             if k % 200 == 0 {

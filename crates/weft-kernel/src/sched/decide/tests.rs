@@ -5,6 +5,12 @@ use crate::sched::forecast::{Lately, PlanForecast, RunningPlan, Stage, forecast}
 use crate::sched::phi::{OperatorKind, PhiSet};
 use weft_format::TableId;
 
+const CONVERT: JobKind = JobKind::freeing("convert");
+const MOVE: JobKind = JobKind::tidying("move");
+const TO_BASELINE: JobKind = JobKind::tidying("to baseline");
+const FLUSH: JobKind = JobKind::freeing("flush");
+const INDEX_MERGE: JobKind = JobKind::tidying("index merge");
+
 fn offer(kind: JobKind, table: u32, cpu_ms: u64, dead_rows: u64) -> JobOffer {
     let memory_freed_bytes = if kind.frees_memory() { 4 << 20 } else { 0 };
     let price = Price { cpu_us: cpu_ms * 1000, memory_freed_bytes, dead_rows, ..Price::default() };
@@ -53,7 +59,7 @@ impl Case {
     }
 
     fn occupied(mut self, left_ms: f64) -> Case {
-        let job = Running { table: TableId(99), kind: JobKind::Convert, number: 1 };
+        let job = Running { table: TableId(99), kind: CONVERT, number: 1 };
         self.running.push(Occupied { job, left_us: left_ms * 1e3 });
         self
     }
@@ -61,7 +67,7 @@ impl Case {
 
 #[test]
 fn jobs_start_where_idle_cores_are_expected() {
-    let convert = [offer(JobKind::Convert, 3, 70, 0)];
+    let convert = [offer(CONVERT, 3, 70, 0)];
     let full = case(busy(&[(60.0, 2), (300.0, 1)], 2));
     let decision = full.decide(&convert);
     assert!(decision.start.is_empty(), "{decision:?}");
@@ -75,7 +81,7 @@ fn jobs_start_where_idle_cores_are_expected() {
 
 #[test]
 fn running_jobs_and_chosen_ones_are_busy_cores() {
-    let offers = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::Convert, 2, 70, 0)];
+    let offers = [offer(CONVERT, 1, 70, 0), offer(CONVERT, 2, 70, 0)];
     assert_eq!(case(Forecast::idle(2)).started(&offers), [1, 2]);
     assert_eq!(case(Forecast::idle(2)).occupied(100.0).started(&offers), [1]);
     assert_eq!(case(Forecast::idle(2)).occupied(100.0).occupied(100.0).started(&offers), [0; 0]);
@@ -85,7 +91,7 @@ fn running_jobs_and_chosen_ones_are_busy_cores() {
 
 #[test]
 fn conversion_first_but_a_short_job_fits_where_it_does_not() {
-    let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
+    let offers = [offer(TO_BASELINE, 1, 12, 50), offer(CONVERT, 2, 70, 0)];
     assert_eq!(case(busy(&[(500.0, 1)], 2)).started(&offers), [2]);
     let gap = case(busy(&[(10.0, 1), (1000.0, 2)], 2));
     assert_eq!(gap.started(&offers), [1, 2], "the core is idle for 10 ms, and never for 70");
@@ -94,7 +100,7 @@ fn conversion_first_but_a_short_job_fits_where_it_does_not() {
 #[test]
 fn debt_makes_progress_certain() {
     let full = || case(busy(&[(1e6, 2)], 2));
-    let offers = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::ToBaseline, 2, 70, 50)];
+    let offers = [offer(CONVERT, 1, 70, 0), offer(TO_BASELINE, 2, 70, 50)];
     let later = || case(busy(&[(800.0, 2)], 2));
     assert_eq!(later().started(&offers[1..]), [0; 0]);
     for (memory, log, expected) in [(0.2, 0.4, &[][..]), (0.26, 0.0, &[1]), (0.0, 0.51, &[1])] {
@@ -106,8 +112,8 @@ fn debt_makes_progress_certain() {
     assert_eq!(Case { waited_ms: 2100.0, ..later() }.started(&offers[1..]), [2]);
     let decision = Case { waited_ms: 10_100.0, ..full() }.occupied(5.0).decide(&offers);
     assert!(decision.start.is_empty(), "one at a time");
-    assert_eq!(later().started(&[offer(JobKind::ToBaseline, 2, 70, 1_000_001)]), [2]);
-    let always = [offer(JobKind::Convert, 1, 70, 0), offer(JobKind::ToBaseline, 2, 70, 50)];
+    assert_eq!(later().started(&[offer(TO_BASELINE, 2, 70, 1_000_001)]), [2]);
+    let always = [offer(CONVERT, 1, 70, 0), offer(TO_BASELINE, 2, 70, 50)];
     let deep = Case { debts: Debts { memory: 0.4, log: 0.0 }, waited_ms: 31_000.0, ..full() };
     assert_eq!(deep.started(&always)[0], 1, "both starve");
     let decided = decide(&Situation {
@@ -129,7 +135,7 @@ fn debt_makes_progress_certain() {
 #[test]
 fn one_job_does_not_wait_for_room_that_never_comes() {
     let full = || case(busy(&[(1e6, 2)], 2));
-    let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
+    let offers = [offer(TO_BASELINE, 1, 12, 50), offer(CONVERT, 2, 70, 0)];
     let decision = full().decide(&offers);
     let reason = &decision.start[0].reason;
     assert!(
@@ -146,9 +152,9 @@ fn one_job_does_not_wait_for_room_that_never_comes() {
 #[test]
 fn a_conversion_does_not_wait_for_a_merge() {
     let mut full = case(busy(&[(1e6, 2)], 2));
-    let job = Running { table: TableId(99), kind: JobKind::ToBaseline, number: 1 };
+    let job = Running { table: TableId(99), kind: TO_BASELINE, number: 1 };
     full.running.push(Occupied { job, left_us: 3e6 });
-    let offers = [offer(JobKind::ToBaseline, 1, 12, 50), offer(JobKind::Convert, 2, 70, 0)];
+    let offers = [offer(TO_BASELINE, 1, 12, 50), offer(CONVERT, 2, 70, 0)];
     assert_eq!(full.started(&offers), [2], "a merge of another table still waits");
     assert_eq!(full.started(&offers[..1]), [0; 0]);
     assert_eq!(full.occupied(100.0).started(&offers), [0; 0], "one conversion runs already");
@@ -156,20 +162,16 @@ fn a_conversion_does_not_wait_for_a_merge() {
 
 #[test]
 fn an_edit_alone_waits_for_nobody() {
-    let mut moves = offer(JobKind::Move, 3, 0, 0);
+    let mut moves = offer(MOVE, 3, 0, 0);
     moves.price.cpu_us = 400;
     let full = case(busy(&[(800.0, 2)], 2));
-    assert_eq!(full.started(&[moves.clone(), offer(JobKind::Convert, 2, 70, 0)]), [3]);
+    assert_eq!(full.started(&[moves.clone(), offer(CONVERT, 2, 70, 0)]), [3]);
     assert_eq!(Case { mode: SchedulerMode::Off, ..full }.started(&[moves]), [0; 0]);
 }
 
 #[test]
 fn greedy_starts_everything_and_off_nothing_but_what_is_demanded() {
-    let offers = [
-        offer(JobKind::Convert, 1, 70, 0),
-        offer(JobKind::ToBaseline, 2, 70, 5_000_000),
-        offer(JobKind::Convert, 3, 1, 0),
-    ];
+    let offers = [offer(CONVERT, 1, 70, 0), offer(TO_BASELINE, 2, 70, 5_000_000), offer(CONVERT, 3, 1, 0)];
     let full = || case(busy(&[(1e6, 2)], 2)).occupied(100.0).occupied(100.0);
     assert_eq!(Case { mode: SchedulerMode::Greedy, ..full() }.started(&offers), [3, 1, 2]);
     let off = |memory: f64, log: f64| Case {
@@ -191,7 +193,7 @@ fn every_offer_is_accounted_for() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % below
     };
-    let kinds = [JobKind::Convert, JobKind::ToBaseline, JobKind::IndexFlush, JobKind::IndexMerge];
+    let kinds = [CONVERT, TO_BASELINE, FLUSH, INDEX_MERGE];
     for _ in 0..2000 {
         let mut offers: Vec<JobOffer> = Vec::new();
         for number in 0..random(8) {

@@ -1,5 +1,10 @@
 use super::*;
 
+const CONVERT: JobKind = JobKind::freeing("convert");
+const TO_BASELINE: JobKind = JobKind::tidying("to baseline");
+const FLUSH: JobKind = JobKind::freeing("flush");
+const INDEX_MERGE: JobKind = JobKind::tidying("index merge");
+
 /// `convert t3 #2 mem=4 log=9 dead=0 cost=2`; sizes in MB, cost in ms.
 fn offer(line: &str) -> JobOffer {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -8,10 +13,10 @@ fn offer(line: &str) -> JobOffer {
         word.map_or(0, |word| word.parse::<u64>().unwrap())
     };
     let kind = match words[0] {
-        "convert" => JobKind::Convert,
-        "baseline" => JobKind::ToBaseline,
-        "flush" => JobKind::IndexFlush,
-        _ => JobKind::IndexMerge,
+        "convert" => CONVERT,
+        "baseline" => TO_BASELINE,
+        "flush" => FLUSH,
+        _ => INDEX_MERGE,
     };
     let price = Price {
         cpu_us: number("cost") * 1000,

@@ -95,7 +95,7 @@ impl Transaction {
         if self.has_built(child) {
             return None;
         }
-        child.indexes().iter().find(fits).cloned()
+        child.indexes().iter().map(|index| &index.index).find(fits).cloned()
     }
 
     #[allow(clippy::too_many_arguments, reason = "the state of one search")]

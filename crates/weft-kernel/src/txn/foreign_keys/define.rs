@@ -8,6 +8,7 @@ use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
 use super::parents::{is_comparable, is_unique};
 use crate::catalog::{ForeignKey, NewTable, TableRef};
+use crate::index::Index;
 use crate::lock::LockMode;
 
 impl Transaction {
@@ -61,10 +62,10 @@ impl Transaction {
     }
 
     /// Fails when a foreign key needs the index.
-    pub(in crate::txn) fn check_index_unused(&self, relation: &TableRef) -> Result<()> {
-        let Some(index) = relation.as_index.as_ref().filter(|index| index.is_unique() && !index.is_partial()) else {
+    pub(in crate::txn) fn check_index_unused(&self, index: &Index) -> Result<()> {
+        if !index.is_unique() || index.is_partial() {
             return Ok(());
-        };
+        }
         let Some(table) = self.current(index.table()) else { return Ok(()) };
         let without = BTreeSet::from([index.id()]);
         let references = self.references_to(&table);

@@ -244,7 +244,7 @@ fn way_to(txn: &Transaction, parent: &TableRef, fk: &ForeignKey) -> Result<Way> 
     let fits = |index: &&Arc<Index>| {
         is_key(index) && same_columns(index.columns(), &fk.parent_columns) && !OwnDdl::drops(&txn.ddl, index.id())
     };
-    let index = indexes.iter().find(fits).cloned();
+    let index = indexes.iter().map(|index| &index.index).find(fits).cloned();
     index
         .map(Way::Index)
         .ok_or_else(|| Error::internal(format!("foreign key \"{}\" refers to columns that are not unique", fk.name)))
@@ -320,6 +320,7 @@ pub(super) fn is_unique(parent: &TableRef, columns: &[usize], without: &BTreeSet
         || parent
             .indexes()
             .iter()
+            .map(|index| &index.index)
             .any(|index| is_key(index) && !without.contains(&index.id()) && same_columns(index.columns(), columns))
 }
 

@@ -12,7 +12,7 @@ use super::super::overlay::overlay;
 use super::super::own_ddl::OwnDdl;
 use super::super::transaction::Transaction;
 use super::points::{Points, describe, point_of};
-use crate::catalog::{FkAction, ForeignKey, TableRef};
+use crate::catalog::{FkAction, ForeignKey, TableDef, TableRef};
 use crate::fault::{Fault, active};
 use crate::lock::{ColumnSet, LockMode};
 
@@ -94,14 +94,14 @@ impl Transaction {
             || self
                 .ddl
                 .iter()
-                .any(|ddl| matches!(ddl, OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child, t)))
+                .any(|ddl| matches!(ddl, OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child.def(), t)))
     }
 
     /// The foreign keys to a table, each with the table that has it: committed or own, and not dropped.
     pub(in crate::txn) fn references_to(&self, t: &TableRef) -> Vec<(TableRef, ForeignKey)> {
         let committed = t.referencing();
         let own = self.ddl.iter().filter_map(|ddl| match ddl {
-            OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child, t) => Some(child.id()),
+            OwnDdl::Create(child) | OwnDdl::Alter(_, child) if refers(child.def(), t) => Some(child.id()),
             _ => None,
         });
         let ids: BTreeSet<TableId> = committed.iter().copied().chain(own).collect();
@@ -316,6 +316,6 @@ impl Transaction {
     }
 }
 
-fn refers(child: &TableRef, parent: &TableRef) -> bool {
-    child.def.foreign_keys.iter().any(|foreign_key| foreign_key.parent == parent.id())
+fn refers(child: &TableDef, parent: &TableRef) -> bool {
+    child.foreign_keys.iter().any(|foreign_key| foreign_key.parent == parent.id())
 }

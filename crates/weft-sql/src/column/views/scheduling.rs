@@ -25,18 +25,6 @@ fn ms(nanos: u64) -> Value {
     Value::Float(nanos as f64 / 1e6)
 }
 
-/// `ToBaseline` as views have it: `to baseline`.
-fn words(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 2);
-    for letter in name.chars() {
-        if letter.is_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(letter.to_lowercase());
-    }
-    words
-}
-
 pub(super) fn jobs(engine: &Engine) -> Vec<Vec<Value>> {
     let mut names: BTreeMap<TableId, String> =
         engine.tables().iter().map(|table| (table.id(), table.def.name.clone())).collect();
@@ -44,7 +32,7 @@ pub(super) fn jobs(engine: &Engine) -> Vec<Vec<Value>> {
     let row = |job: JobRecord| {
         vec![
             names.get(&job.table).map_or(Value::Null, |name| text(name.as_str())),
-            text(words(&format!("{:?}", job.kind))),
+            text(job.kind.name().to_owned()),
             int(job.number),
             text(job.state.name()),
             job.started_micros.map_or(Value::Null, Value::Int),
@@ -80,7 +68,7 @@ pub(super) fn scheduler(engine: &Engine) -> Vec<Vec<Value>> {
         Value::Float(seen.error),
     ];
     let of_operators = OperatorKind::ALL.map(|kind| (kind.name().to_owned(), *status.operators.of(kind)));
-    let of_jobs = status.jobs.iter().map(|(kind, phi)| (format!("job: {}", words(&format!("{kind:?}"))), *phi));
+    let of_jobs = status.jobs.iter().map(|(kind, phi)| (format!("job: {}", kind.name()), *phi));
     let row = |(name, phi): (String, Phi)| {
         let learned = vec![
             text(name),

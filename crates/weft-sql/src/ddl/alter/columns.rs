@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef, Expr as SqlExpr, GeneratedAs, Ident, SequenceOptions};
 use weft_format::{Code, Column, DataType, Error, Predicate, Result, Value};
-use weft_kernel::{NewTable, TableDef};
+use weft_kernel::{IndexRef, NewTable, TableDef};
 
 use super::Altering;
 use super::rows::{contains_nulls, each_row, has_row, rewrite};
@@ -154,7 +154,7 @@ impl Altering<'_> {
         crate::ddl::dependents::check_views(self.txn, &self.table.def, Some(name), cascade, self.notices)?;
         let referring = self.txn.referring_to(&self.table, &[ordinal]);
         self.drop_references(referring, &format!("column {name} of table {}", self.name()), cascade)?;
-        for (def, index) in self.txn.indexes_of(&self.table) {
+        for IndexRef { def, index, .. } in self.txn.indexes_of(&self.table) {
             if index.deciding().contains(&ordinal) || index.included().contains(&ordinal) {
                 self.txn.drop_index_in(def.namespace, &def.name)?;
             }
@@ -334,8 +334,9 @@ impl Altering<'_> {
             !index.columns().contains(&ordinal) && index.deciding().contains(&ordinal)
                 || index.predicate().iter().any(|predicate| predicate.column() == ordinal)
         };
-        if let Some((def, _)) = self.txn.indexes_of(&self.table).iter().find(|(_, index)| by_expression(index)) {
-            let message = format!("ALTER COLUMN \"{name}\" TYPE is not supported: index \"{}\" uses it", def.name);
+        if let Some(index) = self.txn.indexes_of(&self.table).iter().find(|index| by_expression(&index.index)) {
+            let message =
+                format!("ALTER COLUMN \"{name}\" TYPE is not supported: index \"{}\" uses it", index.def.name);
             return Err(Error::new(Code::FeatureNotSupported, message).hint("drop the index, and make it again"));
         }
         let own = self.table.def.foreign_keys.iter().find(|key| key.columns.contains(&ordinal));

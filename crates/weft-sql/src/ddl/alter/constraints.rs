@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use sqlparser::ast::{Ident, TableConstraint};
 use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Column, DataType, Error, Predicate, Result};
-use weft_kernel::{ForeignKey, NewTable, TableRef};
+use weft_kernel::{ForeignKey, IndexRef, NewTable, TableRef};
 
 use super::columns::{fresh, nulls};
 use super::rows::{contains_nulls, each_batch, has_row, rewrite};
@@ -156,8 +156,8 @@ impl Altering<'_> {
     /// The unique keys of the table.
     fn uniques(&self) -> Vec<crate::ddl::NewUnique> {
         let indexes = self.txn.indexes_of(&self.table);
-        let unique = indexes.iter().filter(|(_, index)| index.is_unique() && !index.is_partial());
-        let key = |(def, index): &(Arc<weft_kernel::TableDef>, Arc<weft_kernel::index::Index>)| crate::ddl::NewUnique {
+        let unique = indexes.iter().filter(|IndexRef { index, .. }| index.is_unique() && !index.is_partial());
+        let key = |IndexRef { def, index, .. }: &IndexRef| crate::ddl::NewUnique {
             name: Some(def.name.clone()),
             columns: index.columns().to_vec(),
         };
@@ -187,9 +187,8 @@ impl Altering<'_> {
             });
         }
         let indexes = self.txn.indexes_of(&self.table);
-        if let Some((index_def, index)) =
-            indexes.iter().find(|(known, index)| known.name == name && index.is_constraint())
-        {
+        let is_it = |known: &&IndexRef| known.def.name == name && known.index.is_constraint();
+        if let Some(IndexRef { def: index_def, index, .. }) = indexes.iter().find(is_it) {
             let references = self.txn.referring_to(&self.table, index.columns());
             self.drop_references(references, &of(&name), cascade)?;
             return self.txn.drop_index_in(index_def.namespace, &name);
@@ -250,7 +249,11 @@ impl Altering<'_> {
         def.primary_key.as_deref() == Some(name)
             || def.checks.iter().any(|(known, _)| known == name)
             || def.foreign_keys.iter().any(|key| key.name == name)
-            || self.txn.indexes_of(&self.table).iter().any(|(def, index)| def.name == name && index.is_constraint())
+            || self
+                .txn
+                .indexes_of(&self.table)
+                .iter()
+                .any(|known| known.def.name == name && known.index.is_constraint())
     }
 
     pub(super) fn taken(&self, name: &str) -> Error {

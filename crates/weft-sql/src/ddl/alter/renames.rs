@@ -48,8 +48,8 @@ impl Altering<'_> {
             return Err(self.taken(&new));
         }
         let indexes = self.txn.indexes_of(&self.table);
-        if let Some((def, _)) = indexes.iter().find(|(def, index)| def.name == old && index.is_constraint()) {
-            return rename_index(self.txn, def.namespace, &old, &new);
+        if let Some(known) = indexes.iter().find(|known| known.def.name == old && known.index.is_constraint()) {
+            return rename_index(self.txn, known.def.namespace, &old, &new);
         }
         self.alter(|def| {
             if def.primary_key.as_deref() == Some(&old) {
@@ -106,16 +106,12 @@ pub(crate) fn move_table(
     to: weft_kernel::SchemaId,
 ) -> Result<()> {
     crate::ddl::dependents::refuse_rename(txn, &table.def, None)?;
-    for (def, _) in txn.indexes_of(table) {
-        if resolve::is_taken(txn, to, &def.name) {
-            return Err(relation_exists(&def.name));
+    for index in txn.indexes_of(table) {
+        let name = &index.def.name;
+        if resolve::is_taken(txn, to, name) {
+            return Err(relation_exists(name));
         }
-        if let Some(relation) = txn.index_relation(def.namespace, &def.name) {
-            txn.alter_table(&relation, |def| {
-                def.namespace = to;
-                Ok(())
-            })?;
-        }
+        txn.rename_index(&index, to, name)?;
     }
     txn.alter_table(table, |def| {
         def.namespace = to;
@@ -161,11 +157,7 @@ pub(crate) fn rename_index(
     let relation = txn
         .index_relation(namespace, old)
         .ok_or_else(|| Error::new(Code::UndefinedObject, format!("index \"{old}\" does not exist")))?;
-    txn.alter_table(&relation, |def| {
-        def.name = new.to_owned();
-        Ok(())
-    })?;
-    Ok(())
+    txn.rename_index(&relation, namespace, new)
 }
 
 /// Renames a view, a sequence or an index by its name. False: it is a table.

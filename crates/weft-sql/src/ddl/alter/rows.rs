@@ -103,7 +103,8 @@ pub(crate) fn rewrite(
 
 /// A new table in the place of another, without rows, with the same indexes.
 fn replace(txn: &mut Transaction, table: &TableRef, new: NewTable) -> Result<TableRef> {
-    let indexes: Vec<NewIndex> = txn.indexes_of(table).iter().map(|(def, index)| NewIndex::of(def, index)).collect();
+    let indexes = txn.indexes_of(table);
+    let indexes: Vec<NewIndex> = indexes.iter().map(|index| NewIndex::of(&index.def, &index.index)).collect();
     let made = txn.replace_table(table, new)?;
     indexes.into_iter().try_for_each(|index| txn.create_index(&made, index))?;
     Ok(made)

@@ -1,8 +1,7 @@
 //! Buckets: merged with the baseline under them when they are large or rows are dead (formula 2), within themselves
 //! before.
 
-use weft_contract::JobKind;
-
+use super::super::job_kinds::{MERGE, TO_BASELINE};
 use super::super::payload::Layer;
 use super::runs::deepest;
 use super::view::{Bucket, Pick, View};
@@ -86,7 +85,7 @@ impl View<'_> {
             inputs.extend(self.under(&bucket.baseline, &tables));
             inputs.extend(tables);
         }
-        self.merge(JobKind::ToBaseline, inputs, Layer::Baseline, reason)
+        self.merge(TO_BASELINE, inputs, Layer::Baseline, reason)
     }
 
     /// Baseline tables with dead rows, and the bucket's tables that lie over no others.
@@ -99,7 +98,7 @@ impl View<'_> {
         let (dead_count, rows) = self.dead_rows(dead.iter().copied());
         let reason = format!("{dead_count} of {rows} rows of {} baseline tables are dead", dead.len());
         let inputs = dead.iter().copied().chain(tables).collect();
-        self.merge(JobKind::ToBaseline, inputs, Layer::Baseline, reason)
+        self.merge(TO_BASELINE, inputs, Layer::Baseline, reason)
     }
 
     /// Many tables over one key, or many small ones.
@@ -108,7 +107,7 @@ impl View<'_> {
         if covering.len() > self.options.overlap_max {
             let reason = format!("{} tables of bucket {number} cover one key", covering.len());
             let inputs = self.smaller_half(covering);
-            return Some(self.merge(JobKind::Merge, inputs, Layer::Transition, reason));
+            return Some(self.merge(MERGE, inputs, Layer::Transition, reason));
         }
         let run = self.small_run(&bucket.transition, self.options.overlap_max + 1);
         let (inputs, layer) = match run {
@@ -117,6 +116,6 @@ impl View<'_> {
         };
         let (count, bytes) = (inputs.len(), self.bytes(&inputs));
         let reason = format!("{count} {} tables of bucket {number} have {bytes} bytes together", layer.name());
-        Some(self.merge(JobKind::Merge, inputs, layer, reason))
+        Some(self.merge(MERGE, inputs, layer, reason))
     }
 }

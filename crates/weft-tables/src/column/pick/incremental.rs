@@ -1,7 +1,6 @@
 //! Incremental tables: collected into buckets once they are many (formula 1), merged among each other before.
 
-use weft_contract::JobKind;
-
+use super::super::job_kinds::{MERGE, TO_BASELINE, TO_TRANSITION};
 use super::super::options::Compaction;
 use super::super::payload::Layer;
 use super::runs::deepest;
@@ -38,7 +37,7 @@ pub(super) fn pick(view: &mut View<'_>, picks: &mut Vec<Pick>) {
     if covering.len() > view.options.overlap_max {
         let reason = format!("{} incremental tables cover one key", covering.len());
         let inputs = view.smaller_half(covering);
-        picks.push(view.merge(JobKind::Merge, inputs, Layer::Incremental, reason));
+        picks.push(view.merge(MERGE, inputs, Layer::Incremental, reason));
         return;
     }
     let percent = view.options.dead_percent.max(DEAD_PERCENT_MIN);
@@ -47,7 +46,7 @@ pub(super) fn pick(view: &mut View<'_>, picks: &mut Vec<Pick>) {
         let inputs = view.fitting(&dead, view.options.granularity_bytes);
         let (dead, rows) = view.dead_rows(inputs.iter().copied());
         let reason = format!("{dead} of {rows} rows of incremental tables are dead");
-        picks.push(view.merge(JobKind::Merge, inputs, Layer::Incremental, reason));
+        picks.push(view.merge(MERGE, inputs, Layer::Incremental, reason));
     }
 }
 
@@ -59,7 +58,7 @@ fn collect(view: &mut View<'_>, left: &[usize], picks: &mut Vec<Pick>) {
         rest = &rest[inputs.len()..];
         let (count, bytes) = (inputs.len(), view.bytes(&inputs));
         let reason = format!("incremental tables have {all} bytes; {count} of them with {bytes}");
-        picks.push(view.merge(JobKind::ToTransition, inputs, Layer::Transition, reason));
+        picks.push(view.merge(TO_TRANSITION, inputs, Layer::Transition, reason));
     }
 }
 
@@ -73,5 +72,5 @@ fn all_at_once(view: &mut View<'_>, left: Vec<usize>) -> Option<Pick> {
     let bytes = view.bytes(&left) + view.bytes(&baseline);
     let reason = format!("all {count} incremental tables with {under} baseline tables, {bytes} bytes");
     let inputs = left.into_iter().chain(baseline).collect();
-    Some(view.merge(JobKind::ToBaseline, inputs, Layer::Baseline, reason))
+    Some(view.merge(TO_BASELINE, inputs, Layer::Baseline, reason))
 }

@@ -9,9 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weft_contract::JobKind;
-
 use super::super::borders::{Key, split_keys};
+use super::super::job_kinds::MOVE;
 use super::super::options::Compaction;
 use super::super::payload::Layer;
 use super::view::{Pick, Standing, View, Work};
@@ -64,7 +63,7 @@ pub(super) fn pick(view: &mut View<'_>, is_due: bool) -> Option<Pick> {
         added.len(),
         removed.len()
     );
-    Some(Pick { kind: JobKind::Move, inputs, work: Work::Change { moved, dropped, added, removed }, reason })
+    Some(Pick { kind: MOVE, inputs, work: Work::Change { moved, dropped, added, removed }, reason })
 }
 
 /// By bucket: the incremental tables that lie within it.

@@ -1,6 +1,7 @@
 use weft_contract::JobKind;
 
 use super::super::borders::Borders;
+use super::super::job_kinds::{MERGE, MOVE, TO_BASELINE, TO_TRANSITION};
 use super::super::options::{Compaction, Options};
 use super::super::payload::Layer;
 use super::{Pick, Shape, Standing, Work, pick};
@@ -301,7 +302,7 @@ fn run_first(
             keep(tables, |at| !dropped.contains(&at));
         }
     }
-    if !outputs.is_empty() || kind != JobKind::Move {
+    if !outputs.is_empty() || kind != MOVE {
         keep(tables, |at| !inputs.contains(&at));
         tables.extend(outputs);
     }
@@ -324,10 +325,10 @@ fn keep(tables: &mut Vec<Table>, mut stays: impl FnMut(usize) -> bool) {
 fn check_size(options: &Options, shapes: &[Shape<'_>], borders: &Borders, kind: JobKind, inputs: &[usize]) {
     let bytes: u64 = inputs.iter().map(|&at| shapes[at].bytes).sum();
     match kind {
-        JobKind::ToTransition | JobKind::Merge => {
+        TO_TRANSITION | MERGE => {
             assert!(bytes <= options.granularity_bytes || inputs.len() <= 2, "{bytes} bytes (pick 2)");
         }
-        JobKind::ToBaseline if options.compaction == Compaction::Fine => {
+        TO_BASELINE if options.compaction == Compaction::Fine => {
             let bucket = borders.bucket_of(shapes[inputs[0]].key_min);
             let same = |shape: &&Shape<'_>| borders.bucket_of(shape.key_min) == bucket;
             let all: u64 = shapes.iter().filter(same).map(|shape| shape.bytes).sum();

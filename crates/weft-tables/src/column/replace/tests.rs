@@ -79,7 +79,7 @@ fn all_with(txn: &Transaction, t: &TableRef, v: i64) -> (RecordBatch, Vec<Option
     while let Some(batch) = scan.partitions[0].next().unwrap() {
         let ints = |column: usize| batch.column(column).as_any().downcast_ref::<Int64Array>().unwrap().clone();
         keys.extend(ints(0).values());
-        places.extend(ints(1).iter().map(|number| number.map(Location::of_number)));
+        places.extend(ints(1).iter().map(|number| number.and_then(Location::of_number)));
     }
     let vs = Int64Array::from(vec![v; keys.len()]);
     let keys = Int64Array::from(keys);

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, new_null_array};
 use arrow_schema::DataType;
-use weft_contract::Location;
 use weft_format::{BLOCK_ROWS, FileId, Mask};
+
+use super::super::seen::Seen;
 
 /// The places of the selected rows of a block; all rows without a mask.
 pub(super) fn locations(file: FileId, block: usize, mask: Option<&Mask>, selected: usize) -> ArrayRef {
     let first = (block * BLOCK_ROWS) as u32;
-    let Some(first) = Location::ColumnTable(file, first).number() else { return no_locations(selected) };
+    let Some(first) = Seen::ColumnTable(file, first).location() else { return no_locations(selected) };
+    let first = first.number();
     let places: Int64Array = match mask {
         Some(mask) => mask.positions().into_iter().map(|row| first + i64::from(row)).collect(),
         None => (first..first + selected as i64).collect(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
-use weft_contract::{LayerScan, Location, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
+use weft_contract::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::fault::{Fault, active};
 
@@ -16,6 +16,7 @@ use super::super::part::Part;
 use super::super::payload::Layer;
 use super::super::row_table::RowTable;
 use super::super::runs::Run;
+use super::super::seen::Seen;
 use super::super::store::Store;
 
 /// What row tables are called among the layers of a scan.
@@ -190,8 +191,8 @@ impl HiddenRows {
         let mut hidden = HiddenRows::default();
         for replaced in own.attachments.iter().filter_map(|attachment| attachment.replaced.as_ref()) {
             for (key, place) in replaced.iter() {
-                match place {
-                    Some(Location::ColumnTable(file, position)) if layout.part(file).is_some() => {
+                match place.map(Seen::of) {
+                    Some(Seen::ColumnTable(file, position)) if layout.part(file).is_some() => {
                         hidden.parts.entry(file).or_default().push(position);
                     }
                     _ => hidden.hide(layout, key, read_ts)?,

@@ -101,7 +101,7 @@ impl Suite {
                 continue;
             }
             let place = match row.pop() {
-                Some(Value::Int(number)) => Some(Location::of_number(number)),
+                Some(Value::Int(number)) => Location::of_number(number),
                 _ => None,
             };
             let mut values = values_for(schema, self.random.below(100), &mut self.random);
