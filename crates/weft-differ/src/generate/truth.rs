@@ -73,8 +73,9 @@ impl Generator<'_> {
         Expr::new(Type::Bool, parts!["(", left, operator, right, ")"])
     }
 
-    /// One column compared with one value twice, which is written in two ways and stands on either side: `c = 5 AND 2 + 3 >= c`.
-    /// Rules that compare the two literally, or turn one of them around, must come to the same rows.
+    /// One column compared with one value twice, which is written in two ways and stands on either side:
+    /// `c = 5 AND 2 + 3 >= c`. Rules that compare the two literally, or turn one of them around, must come to the same
+    /// rows.
     fn asked_twice(&mut self, depth: usize) -> Expr {
         let data_type = self.ordered_type();
         let Some(column) = self.in_sight(data_type) else { return self.comparison(depth) };

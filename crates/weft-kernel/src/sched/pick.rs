@@ -43,7 +43,8 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// Picks the offer to run now, beside the running jobs. What frees memory comes before what puts files in order; among equals the best worth wins, then the lowest table and number.
+/// Picks the offer to run now, beside the running jobs. What frees memory comes before what puts files in order; among
+/// equals the best worth wins, then the lowest table and number.
 pub fn pick(offers: &[JobOffer], running: &[Running]) -> Option<Choice> {
     let fits = |offer: &JobOffer| fits_beside(offer, running);
     let fitting = offers.iter().enumerate().filter(|(_, offer)| fits(offer));

@@ -76,7 +76,7 @@ fn the_choice_explains_itself() {
     let choice = pick(&offers, &[]).unwrap();
     assert_eq!(
         choice.reason,
-        "conversion first; of 1 offers the best: frees 4194304 bytes, releases 9437184 bytes of log, drops 0 dead rows \
+        "memory first; of 1 offers the best: frees 4194304 bytes, releases 9437184 bytes of log, drops 0 dead rows \
          for 2000 us; test"
     );
 }

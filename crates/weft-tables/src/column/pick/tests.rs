@@ -65,7 +65,7 @@ fn picks_with(options: &Options, borders: &str, tables: &str) -> Vec<String> {
                 let added = added.iter().map(|key| format!("+|{}", text(key)));
                 let removed = removed.iter().map(|key| format!("-|{}", text(key)));
                 let all: Vec<String> = moved.chain(dropped).chain(added).chain(removed).collect();
-                format!("Move {}", all.join(" "))
+                format!("move {}", all.join(" "))
             }
         }
     };
@@ -88,7 +88,7 @@ fn incremental_tables_wait_until_they_are_many() {
     assert_eq!(over_baseline("incremental a..z 10\nincremental b..y 10"), NOTHING);
     assert_eq!(
         over_baseline("incremental a..z 10\nincremental b..y 10\nincremental c..x 10"),
-        ["ToTransition a..z b..y c..x for transition"]
+        ["to transition a..z b..y c..x for transition"]
     );
     assert_eq!(over_baseline("incremental a..z 10\nincremental b..y 10\nincremental c..x 10 unlisted"), NOTHING);
 }
@@ -100,9 +100,9 @@ fn one_job_takes_no_more_than_g_and_others_run_beside_it() {
     assert_eq!(
         found,
         [
-            "ToTransition a..z b..y for transition",
-            "ToTransition c..x for transition",
-            "ToTransition d..w for transition"
+            "to transition a..z b..y for transition",
+            "to transition c..x for transition",
+            "to transition d..w for transition"
         ]
     );
 }
@@ -110,9 +110,9 @@ fn one_job_takes_no_more_than_g_and_others_run_beside_it() {
 #[test]
 fn few_bytes_in_many_tables_are_merged_first() {
     let tables = "incremental a..z 1\nincremental b..y 2\nincremental c..x 1\nincremental d..w 20";
-    assert_eq!(over_baseline(tables), ["Merge a..z b..y c..x for incremental"]);
+    assert_eq!(over_baseline(tables), ["merge a..z b..y c..x for incremental"]);
     let tables = "incremental a..z 5 dead=50\nincremental b..y 2";
-    assert_eq!(over_baseline(tables), ["Merge a..z for incremental"]);
+    assert_eq!(over_baseline(tables), ["merge a..z for incremental"]);
 }
 
 #[test]
@@ -120,13 +120,13 @@ fn tables_within_a_bucket_move_by_an_edit() {
     let tables = "incremental a..b 10\nincremental c..d 10\nincremental d..e 5\nincremental h..i 10\nbaseline h..k 8";
     assert_eq!(
         picks("g", tables),
-        ["Move a..b→baseline c..d→baseline d..e→transition h..i→transition"],
+        ["move a..b→baseline c..d→baseline d..e→transition h..i→transition"],
         "of those that overlap each other the largest becomes baseline"
     );
     let dead = "incremental a..b 10 dead=15\nincremental c..d 10 dead=100\nincremental h..i 10";
-    assert_eq!(picks("g", dead), ["Move a..b→transition h..i→baseline -c..d"]);
+    assert_eq!(picks("g", dead), ["move a..b→transition h..i→baseline -c..d"]);
     let busy = "incremental a..b 10\nincremental c..d 10\nincremental h..i 10\nbaseline e..f 8 claimed";
-    assert_eq!(picks("g", busy), ["Move a..b→transition c..d→transition h..i→baseline"]);
+    assert_eq!(picks("g", busy), ["move a..b→transition c..d→transition h..i→baseline"]);
 }
 
 #[test]
@@ -135,25 +135,25 @@ fn a_load_in_key_order_is_never_rewritten_for_what_was_written_over_it() {
     let found = picks("", &format!("{load}\nincremental b..r 3\nincremental c..q 2"));
     assert_eq!(
         found,
-        ["Move a..f→baseline b..r→transition c..q→transition g..m→baseline n..s→baseline"],
+        ["move a..f→baseline b..r→transition c..q→transition g..m→baseline n..s→baseline"],
         "the load becomes baseline by an edit"
     );
     let dead = picks("", &format!("{}\nincremental b..r 3", load.replace("dead=5", "dead=15")));
-    assert_eq!(dead, ["Move a..f→baseline b..r→transition g..m→baseline n..s→transition"], "it is due for a rewrite");
+    assert_eq!(dead, ["move a..f→baseline b..r→transition g..m→baseline n..s→transition"], "it is due for a rewrite");
 }
 
 #[test]
 fn a_large_bucket_goes_with_just_the_baseline_under_it() {
     let tables = "transition a..c 12\ntransition b..c 8\nbaseline a..b 8\nbaseline c..d 8\nbaseline e..f 8\n\
                   transition h..i 12\nbaseline h..z 8";
-    assert_eq!(picks("g", tables), ["ToBaseline a..c a..b b..c c..d for baseline"]);
+    assert_eq!(picks("g", tables), ["to baseline a..c a..b b..c c..d for baseline"]);
     assert_eq!(
         picks("g", &tables.replace("baseline e..f 8", "baseline e..f 8 claimed")),
         NOTHING,
         "one job per bucket"
     );
     let dead = tables.replace("baseline e..f 8", "baseline e..f 8 dead=20");
-    assert_eq!(picks("g", &dead), ["ToBaseline a..c a..b b..c c..d e..f for baseline"], "dead rows come along");
+    assert_eq!(picks("g", &dead), ["to baseline a..c a..b b..c c..d e..f for baseline"], "dead rows come along");
 }
 
 #[test]
@@ -161,25 +161,25 @@ fn dead_rows_take_the_bucket_or_just_their_tables() {
     let tables = "transition a..d 5\nbaseline a..b 8 dead=15\nbaseline c..d 8 dead=8\nbaseline e..f 8 dead=14";
     assert_eq!(
         picks("", tables),
-        ["ToBaseline a..d a..b c..d e..f for baseline"],
+        ["to baseline a..d a..b c..d e..f for baseline"],
         "tables that are nearly due come along"
     );
     let alone = "transition a..f 5\ntransition a..b 1\nbaseline a..b 8 dead=15\nbaseline c..d 8\nbaseline e..f 8";
-    assert_eq!(picks("", alone), ["ToBaseline a..b a..b for baseline"]);
+    assert_eq!(picks("", alone), ["to baseline a..b a..b for baseline"]);
     let transition = "transition a..d 5 dead=80\nbaseline a..b 8";
-    assert_eq!(picks("", transition), ["ToBaseline a..d a..b for baseline"]);
+    assert_eq!(picks("", transition), ["to baseline a..d a..b for baseline"]);
 }
 
 #[test]
 fn many_tables_over_one_key_are_merged_within_the_bucket() {
     let tables = "transition a..d 1\ntransition a..d 2\ntransition b..d 1\ntransition c..f 9\nbaseline a..z 8";
-    assert_eq!(picks("", tables), ["Merge a..d a..d b..d for transition"], "the large one waits for its like");
+    assert_eq!(picks("", tables), ["merge a..d a..d b..d for transition"], "the large one waits for its like");
 }
 
 #[test]
 fn runs_of_small_tables_are_merged() {
     let small: String = ('a'..='h').map(|key| format!("baseline {key}..{key} 4\n")).collect();
-    assert_eq!(picks("", &small), ["Merge a..a b..b c..c d..d e..e f..f g..g h..h for baseline"]);
+    assert_eq!(picks("", &small), ["merge a..a b..b c..c d..d e..e f..f g..g h..h for baseline"]);
     assert_eq!(picks("", &small.replace("d..d 4", "d..d 8")), NOTHING);
     assert_eq!(picks("", &small.replace("d..d 4", "d..d 4 full")), NOTHING);
     assert_eq!(picks("e", &small), NOTHING, "a run lies in one bucket");
@@ -188,12 +188,12 @@ fn runs_of_small_tables_are_merged() {
 #[test]
 fn a_grown_baseline_is_split_and_small_neighbours_are_joined() {
     let grown: String = ('a'..='k').map(|key| format!("baseline {key}..{key} 8 full\n")).collect();
-    assert_eq!(picks("", &grown), ["Move +|f"], "88 bytes, G − T = 80");
+    assert_eq!(picks("", &grown), ["move +|f"], "88 bytes, G − T = 80");
     assert_eq!(picks("f", &grown), NOTHING);
     let moved: String = ('a'..='k').map(|key| format!("incremental {key}..{key} 8\n")).collect();
     let found = picks("", &moved);
-    assert!(found[0].starts_with("Move a..a→baseline") && found[0].ends_with("+|f"), "{found:?}");
-    assert_eq!(picks("c f m", "baseline a..b 10\nbaseline c..c 5\nbaseline f..g 50"), ["Move -|c"]);
+    assert!(found[0].starts_with("move a..a→baseline") && found[0].ends_with("+|f"), "{found:?}");
+    assert_eq!(picks("c f m", "baseline a..b 10\nbaseline c..c 5\nbaseline f..g 50"), ["move -|c"]);
     assert_eq!(picks("c f m", "baseline a..b 10 claimed\nbaseline c..c 5\nbaseline f..g 50"), NOTHING);
 }
 
@@ -201,10 +201,10 @@ fn a_grown_baseline_is_split_and_small_neighbours_are_joined() {
 fn the_traditional_way_takes_all_that_overlaps() {
     let whole = Options { compaction: Compaction::Whole, ..options() };
     let tables = "incremental a..z 20\nincremental b..c 20\nbaseline a..f 50\nbaseline g..m 50\nbaseline zz..zz 5";
-    assert_eq!(picks_with(&whole, "", tables), ["ToBaseline a..z a..f b..c g..m for baseline"]);
+    assert_eq!(picks_with(&whole, "", tables), ["to baseline a..z a..f b..c g..m for baseline"]);
     assert_eq!(picks_with(&whole, "", &tables.replace("zz..zz 5", "zz..zz 5 claimed")), NOTHING);
     let apart = "incremental a..b 20\nincremental c..d 20";
-    assert_eq!(picks_with(&whole, "", apart), ["Move a..b→baseline c..d→baseline"]);
+    assert_eq!(picks_with(&whole, "", apart), ["move a..b→baseline c..d→baseline"]);
 }
 
 /// Sizes and layers drawn at random; every job does what it would do; in the end none is left.
