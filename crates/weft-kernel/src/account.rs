@@ -56,7 +56,7 @@ impl Account {
     /// Charges bytes for as long as the charge lives.
     pub fn charge(self: &Arc<Account>, kept: Kept, bytes: u64) -> Charge {
         let charge = Charge { account: Arc::clone(self), kept, bytes: AtomicU64::new(0) };
-        if !(kept == Kept::Files && active(Fault::ForgetFooterCharge)) {
+        if !(kept == Kept::Files && active(Fault::FORGET_FOOTER_CHARGE)) {
             charge.set(bytes);
         }
         charge

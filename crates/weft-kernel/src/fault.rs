@@ -1,128 +1,133 @@
 //! Deliberate bugs, compiled in by the feature `faults` and chosen at run time: each must be caught by a named test.
 //!
 //! ```text
-//!   plant(Some(Fault::SkipLogSync))     the log no longer calls fdatasync; the crash tests must now fail
+//!   plant(Some(Fault::SKIP_LOG_SYNC))     the log no longer calls fdatasync; the crash tests must now fail
 //! ```
 //!
-//! Without the feature [`active`] is the constant false, and nothing of this is in the program.
+//! Without the feature [`active`] is the constant false, and nothing of this is in the program. A method declares its own
+//! ([`Method::faults`](crate::method::Method::faults)).
 
 #[cfg(feature = "faults")]
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-macro_rules! faults {
+/// A deliberate bug: of the kernel ([`Fault::KERNEL`]), or of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    name: &'static str,
+    id: u64,
+}
+
+impl Fault {
+    /// A fault of this name.
+    pub const fn new(name: &'static str) -> Fault {
+        // FNV-1a: told apart by one comparison. 0 is none.
+        let (mut id, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
+        while at < name.len() {
+            id = (id ^ name.as_bytes()[at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        assert!(id != 0);
+        Fault { name, id }
+    }
+
+    /// The name, as the environment variable of a test run writes it.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+macro_rules! kernel_faults {
     ($($name:ident $doc:literal;)*) => {
-        /// A deliberate bug.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Fault { $(#[doc = $doc] $name,)* }
-
         impl Fault {
-            /// Every fault.
-            pub const ALL: &[Fault] = &[$(Fault::$name,)*];
-            /// The name, as the environment variable of a test run writes it.
-            pub fn name(self) -> &'static str { match self { $(Fault::$name => stringify!($name),)* } }
-            /// The fault of that name.
-            pub fn from_name(name: &str) -> Option<Fault> {
-                Fault::ALL.iter().copied().find(|fault| fault.name() == name)
-            }
+            $(#[doc = $doc] pub const $name: Fault = Fault::new(stringify!($name));)*
+            /// Every fault of the kernel.
+            pub const KERNEL: &[Fault] = &[$(Fault::$name,)*];
         }
     };
 }
 
-faults! {
-    SkipLogSync "A log block is not synced before its commits are acknowledged.";
-    AckBeforeDurable "A commit is acknowledged before its block is written.";
-    SkipChecksum "Log blocks are read without testing their checksums.";
-    PublishOutOfOrder "A timestamp is published while a lower one is still being installed.";
-    LoseMarkAtConversion "A delete mark set while its table is converted is not carried over.";
-    StaleLayout "A scan pins its layout before it registers its timestamp.";
-    SkipDirSync "Directory entries are not synced.";
-    ReplayTwiceApplies "Redo applies changes at or below a table's cut again.";
-    SkipManifestSync "A manifest edit is not synced before it counts.";
-    ForgetKeyLock "A key lock is released before publication.";
-    DropDeadTooEarly "A job drops dead versions that a registered snapshot still sees.";
-    ConvertTooEarly "A row table is converted before everything up to its F is installed.";
-    SkipFileSync "A data file is not synced before the manifest names it.";
-    StaleBorders "A job places its tables by the borders of before, which another job has changed meanwhile.";
-    SplitThroughTables "A transition table that a new border goes through stays in its bucket.";
-    ForgetLayers "A manifest edit names neither the tables that change their layer nor the borders of the buckets.";
-    ForgetMarks "A manifest edit does not name the delete marks up to its cut.";
-    ScanUnreconciled "A scan does not look for rows that blind writes have replaced.";
-    ConvertUnreconciled "A row table is converted before the rows are marked that its blind writes have replaced.";
-    ForgetReplaced "Redo of a large update does not end the rows that it replaced.";
-    ForgetChunks "Redo applies a long transaction without its chunks.";
-    SkipSpeculativeValidation "A transaction that has only read commits without waiting until that is durable.";
-    SkipRowLock "The lock of a row is not taken.";
-    ForgetWaiter "A lock that becomes free is not handed to who waits for it.";
-    OverlookDeadlock "Nobody looks for a circle of waiting transactions.";
-    OverlookQueue "The search for circles of waiting transactions looks at holders only, not at queues.";
-    HoldSlotWhileWaiting "A statement of the column engine keeps its query slot while it waits for locks of rows.";
-    ForgetRebase "Columns that another transaction wrote meanwhile are overwritten with what stood there before.";
-    MissColumnConflict "A row changed since the snapshot is no conflict, whatever columns were changed.";
-    InstallUnordered "Writers of different columns of a row install in any order.";
-    SkipValidation "The reads of a serializable transaction are not validated.";
-    ValidateKeysOnly "Ranges that a serializable transaction read are not validated.";
-    ValidatePublishedOnly "Commits in the log that are not published are left out of validation.";
-    ForgetBeforeImage "A row that left a range which was read is no conflict.";
-    ForgetSavepoint "ROLLBACK TO leaves what was staged since the savepoint.";
-    KeepStatementSnapshot "A READ COMMITTED statement reads the snapshot of the one before it.";
-    ForgetCharge "Staged rows are not charged to the memory budget.";
-    ForgetEntry "An update does not add the entry of its row to an index.";
-    ForgetPredicateColumns "An update that brings a row into a partial index by its predicate alone adds no entry.";
-    ForgetExpressionColumns "Writers of some columns of an index's expression let others write the rest.";
-    CutUnfed "The log goes that an index was not fed from, as its table cannot be used.";
-    ForgetUnopened "The log is not kept for an index that cannot be opened.";
-    UniqueBeforeFollowed "Own rows are tested for a value before the commits that they follow are published.";
-    QuarantineAtOnce "What cannot be read once, or for want of rights, is taken out of its table.";
-    KeepIdleHandles "Who finds no handle left fails, while files are open that nobody reads.";
-    ForgetRedoEntry "Redo does not add entries to indexes.";
-    SkipValueLock "The lock of a value in a unique index is not taken.";
-    UniqueLookAtMaximum "Rows with a value of a unique index are looked at while they are being installed.";
-    SkipParentLock "The row that a foreign key refers to is not locked.";
-    SkipForeignKeys "Rows that a statement staged are not tested against foreign keys.";
-    SkipPendingConstraints "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
-    ConstantForecast "The forecast says the same of every moment, whatever runs.";
-    SkipLogEndCheck "An opening does not compare the end of the log with what the manifest depends on.";
-    SkipManifestEndCheck "An opening does not compare the end of the manifest with the edits that the log names.";
-    CutLogUnnamed "The log is cut before it names the edit of the manifest that allows it.";
-    ForgetChunkedFailure "The chunks of a transaction that failed among them are not voided.";
-    ForgetPanickedWriter "A panic of the thread that writes the log is told to nobody.";
-    ForgetFooterCharge "What is known of data files is not charged to the account of memory.";
-    ForgetCommits "Commits whose rows are not remembered are not validated against.";
-    OverlookBuilding "Jobs and the log overlook indexes under construction.";
-    ForgetBuildingCut "The log goes that an index under construction has not in files.";
-    ListBuiltEarly "A job lists what an index was built from before the commit that names it.";
-    FreezeAgain "Short row memory makes every table freeze at each look, whatever has the memory.";
-    HouseStopsAtError "While the log cannot be cut no memory is given back.";
-    FreezeAlways "A long log makes every table freeze, whatever holds it.";
-    IndexCutTooHigh "An index freezes its memory for timestamps that are still being added.";
-    IndexAddUnguarded "An index entry is added to a memory that was frozen and written meanwhile.";
-    IndexAsksTooEarly "A merge of an index drops entries that a registered snapshot still needs.";
-    IndexAsksOldHorizon "A merge of an index asks for rows at a horizon that has moved on since.";
-    PoisonOnJobError "A job that fails stops the engine.";
-    NoPause "A job that failed is tried again at once.";
-    OfferDamaged "Jobs that read a damaged file are offered again at once.";
-    StopAtInstall "A commit that cannot be installed for a file that cannot be read stops the engine.";
-    ReadOnce "A read that fails while a commit is installed is not tried again.";
-    ForgetGivenUp "A table that a commit could not be installed in is used as if nothing had been.";
-    SwitchUnguarded "A panic between a durable edit and the switch to it stops nothing.";
-    IndexFilterForgets "A filter of an index lacks a value.";
+kernel_faults! {
+    SKIP_LOG_SYNC "A log block is not synced before its commits are acknowledged.";
+    ACK_BEFORE_DURABLE "A commit is acknowledged before its block is written.";
+    SKIP_CHECKSUM "Log blocks are read without testing their checksums.";
+    PUBLISH_OUT_OF_ORDER "A timestamp is published while a lower one is still being installed.";
+    SKIP_DIR_SYNC "Directory entries are not synced.";
+    SKIP_MANIFEST_SYNC "A manifest edit is not synced before it counts.";
+    FORGET_KEY_LOCK "A key lock is released before publication.";
+    SKIP_FILE_SYNC "A data file is not synced before the manifest names it.";
+    FORGET_CHUNKS "Redo applies a long transaction without its chunks.";
+    SKIP_SPECULATIVE_VALIDATION "A transaction that has only read commits without waiting until that is durable.";
+    SKIP_ROW_LOCK "The lock of a row is not taken.";
+    FORGET_WAITER "A lock that becomes free is not handed to who waits for it.";
+    OVERLOOK_DEADLOCK "Nobody looks for a circle of waiting transactions.";
+    OVERLOOK_QUEUE "The search for circles of waiting transactions looks at holders only, not at queues.";
+    HOLD_SLOT_WHILE_WAITING "A statement of the column engine keeps its query slot while it waits for locks of rows.";
+    FORGET_REBASE "Columns that another transaction wrote meanwhile are overwritten with what stood there before.";
+    MISS_COLUMN_CONFLICT "A row changed since the snapshot is no conflict, whatever columns were changed.";
+    INSTALL_UNORDERED "Writers of different columns of a row install in any order.";
+    SKIP_VALIDATION "The reads of a serializable transaction are not validated.";
+    VALIDATE_KEYS_ONLY "Ranges that a serializable transaction read are not validated.";
+    VALIDATE_PUBLISHED_ONLY "Commits in the log that are not published are left out of validation.";
+    FORGET_BEFORE_IMAGE "A row that left a range which was read is no conflict.";
+    FORGET_SAVEPOINT "ROLLBACK TO leaves what was staged since the savepoint.";
+    KEEP_STATEMENT_SNAPSHOT "A READ COMMITTED statement reads the snapshot of the one before it.";
+    FORGET_CHARGE "Staged rows are not charged to the memory budget.";
+    FORGET_ENTRY "An update does not add the entry of its row to an index.";
+    FORGET_PREDICATE_COLUMNS "An update that brings a row into a partial index by its predicate alone adds no entry.";
+    FORGET_EXPRESSION_COLUMNS "Writers of some columns of an index's expression let others write the rest.";
+    CUT_UNFED "The log goes that an index was not fed from, as its table cannot be used.";
+    FORGET_UNOPENED "The log is not kept for an index that cannot be opened.";
+    UNIQUE_BEFORE_FOLLOWED "Own rows are tested for a value before the commits that they follow are published.";
+    QUARANTINE_AT_ONCE "What cannot be read once, or for want of rights, is taken out of its table.";
+    KEEP_IDLE_HANDLES "Who finds no handle left fails, while files are open that nobody reads.";
+    FORGET_REDO_ENTRY "Redo does not add entries to indexes.";
+    SKIP_VALUE_LOCK "The lock of a value in a unique index is not taken.";
+    UNIQUE_LOOK_AT_MAXIMUM "Rows with a value of a unique index are looked at while they are being installed.";
+    SKIP_PARENT_LOCK "The row that a foreign key refers to is not locked.";
+    SKIP_FOREIGN_KEYS "Rows that a statement staged are not tested against foreign keys.";
+    SKIP_PENDING_CONSTRAINTS "SET CONSTRAINTS ... IMMEDIATE does not test what was deferred until then.";
+    CONSTANT_FORECAST "The forecast says the same of every moment, whatever runs.";
+    SKIP_LOG_END_CHECK "An opening does not compare the end of the log with what the manifest depends on.";
+    SKIP_MANIFEST_END_CHECK "An opening does not compare the end of the manifest with the edits that the log names.";
+    CUT_LOG_UNNAMED "The log is cut before it names the edit of the manifest that allows it.";
+    FORGET_CHUNKED_FAILURE "The chunks of a transaction that failed among them are not voided.";
+    FORGET_PANICKED_WRITER "A panic of the thread that writes the log is told to nobody.";
+    FORGET_FOOTER_CHARGE "What is known of data files is not charged to the account of memory.";
+    FORGET_COMMITS "Commits whose rows are not remembered are not validated against.";
+    OVERLOOK_BUILDING "Jobs and the log overlook indexes under construction.";
+    FORGET_BUILDING_CUT "The log goes that an index under construction has not in files.";
+    LIST_BUILT_EARLY "A job lists what an index was built from before the commit that names it.";
+    FREEZE_AGAIN "Short row memory makes every table freeze at each look, whatever has the memory.";
+    HOUSE_STOPS_AT_ERROR "While the log cannot be cut no memory is given back.";
+    FREEZE_ALWAYS "A long log makes every table freeze, whatever holds it.";
+    INDEX_CUT_TOO_HIGH "An index freezes its memory for timestamps that are still being added.";
+    INDEX_ADD_UNGUARDED "An index entry is added to a memory that was frozen and written meanwhile.";
+    INDEX_ASKS_TOO_EARLY "A merge of an index drops entries that a registered snapshot still needs.";
+    INDEX_ASKS_OLD_HORIZON "A merge of an index asks for rows at a horizon that has moved on since.";
+    POISON_ON_JOB_ERROR "A job that fails stops the engine.";
+    NO_PAUSE "A job that failed is tried again at once.";
+    OFFER_DAMAGED "Jobs that read a damaged file are offered again at once.";
+    STOP_AT_INSTALL "A commit that cannot be installed for a file that cannot be read stops the engine.";
+    READ_ONCE "A read that fails while a commit is installed is not tried again.";
+    SWITCH_UNGUARDED "A panic between a durable edit and the switch to it stops nothing.";
+    INDEX_FILTER_FORGETS "A filter of an index lacks a value.";
 }
 
-/// Which fault is planted: its place in [`Fault::ALL`] plus one, or 0.
+/// Which fault is planted: its id, or 0.
 #[cfg(feature = "faults")]
-static PLANTED: AtomicUsize = AtomicUsize::new(0);
+static PLANTED: AtomicU64 = AtomicU64::new(0);
 
 /// Plants a fault in this process, or takes the planted one out.
 #[cfg(feature = "faults")]
 pub fn plant(fault: Option<Fault>) {
-    PLANTED.store(fault.map_or(0, |fault| fault as usize + 1), Ordering::SeqCst);
+    PLANTED.store(fault.map_or(0, |fault| fault.id), Ordering::SeqCst);
 }
 
 /// Whether this fault is planted.
 #[cfg(feature = "faults")]
 #[inline]
 pub fn active(fault: Fault) -> bool {
-    PLANTED.load(Ordering::Relaxed) == fault as usize + 1
+    PLANTED.load(Ordering::Relaxed) == fault.id
 }
 
 /// Whether this fault is planted: never, without the feature `faults`.

@@ -15,7 +15,9 @@ use weft_contract::{JobKind, RecoveredTable, Table, TableDef, TakenOut};
 use weft_env::{Env, File};
 use weft_format::{Code, Error, FileId, Result};
 
+use crate::fault::Fault;
 use crate::services::Services;
+use crate::step::Step;
 
 pub(crate) use unavailable::{Unavailable, told_at_commit};
 
@@ -38,6 +40,10 @@ pub trait Method: Send + Sync {
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()>;
     /// The kinds of jobs that its tables have.
     fn job_kinds(&self) -> &'static [JobKind];
+    /// The named steps of what they write: a simulation crashes after each.
+    fn steps(&self) -> &'static [Step];
+    /// The deliberate bugs that can be planted in it.
+    fn faults(&self) -> &'static [Fault];
     /// Builds a new table (`recovered` is empty) or reopens one.
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>>;
     /// Folds the payloads of a table's manifest edits into one that means the same. Pure.

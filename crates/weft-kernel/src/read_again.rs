@@ -22,7 +22,7 @@ pub fn read_again<T>(clock: &dyn Clock, mut read: impl FnMut() -> Result<T>) -> 
     let mut pause_ms = 1;
     loop {
         match read() {
-            Err(error) if concerns_files(&error) && pause_ms <= PAUSE_MS_MAX && !active(Fault::ReadOnce) => {
+            Err(error) if concerns_files(&error) && pause_ms <= PAUSE_MS_MAX && !active(Fault::READ_ONCE) => {
                 clock.sleep(Duration::from_millis(pause_ms));
                 pause_ms *= 2;
             }

@@ -158,7 +158,7 @@ impl Unfollowed<'_> {
 
 impl Drop for Unfollowed<'_> {
     fn drop(&mut self) {
-        if !self.is_followed && !active(Fault::SwitchUnguarded) {
+        if !self.is_followed && !active(Fault::SWITCH_UNGUARDED) {
             self.poison.set(&format!("a job of table {} ended between the manifest's change and memory's", self.table));
         }
     }

@@ -5,8 +5,8 @@
 //!                           ▲ the simulation crashes right after each of these, in every kind of job
 //! ```
 //!
-//! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of
-//! [`Step::ALL`] was reached and that the machine crashed right after it.
+//! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of the kernel
+//! and of the methods was reached and that the machine crashed right after it.
 //!
 //! A [`Moment`] is what others may run into and the disk knows nothing of: the middle of an installation, a way taken
 //! under a lock. Only tests count moments, or do something in one (`on_moment`), and in a simulation others come
@@ -28,71 +28,69 @@ macro_rules! steps {
     };
 }
 
-steps! {
-    /// A step that is done.
-    Step:
-    LogBlockWritten "log: block written";
-    LogBlockSynced "log: block synced";
-    LogSegmentSynced "log: segment synced";
-    LogSegmentCreated "log: segment created";
-    LogSegmentRemoved "log: segment removed";
-    LogChunkAppended "log: chunk appended";
-    CommitSequenced "commit: sequenced";
-    CommitDurable "commit: durable";
-    CommitInstalled "commit: installed";
-    CommitPublished "commit: published";
-    Reconciled "reconcile: marks set";
-    ConvertInputsRead "convert: inputs read";
-    ConvertFilesWritten "convert: files written";
-    ConvertFilesSynced "convert: files synced";
-    ConvertEditDurable "convert: edit durable";
-    ConvertMarksCarried "convert: marks carried";
-    ConvertSwitched "convert: switched";
-    MoveEditDurable "move: edit durable";
-    MoveSwitched "move: switched";
-    MergeInputsRead "merge: inputs read";
-    MergeFilesWritten "merge: files written";
-    MergeFilesSynced "merge: files synced";
-    MergeEditDurable "merge: edit durable";
-    MergeMarksCarried "merge: marks carried";
-    MergeSwitched "merge: switched";
-    ToTransitionInputsRead "to transition: inputs read";
-    ToTransitionFilesWritten "to transition: files written";
-    ToTransitionFilesSynced "to transition: files synced";
-    ToTransitionEditDurable "to transition: edit durable";
-    ToTransitionMarksCarried "to transition: marks carried";
-    ToTransitionSwitched "to transition: switched";
-    ToBaselineInputsRead "to baseline: inputs read";
-    ToBaselineFilesWritten "to baseline: files written";
-    ToBaselineFilesSynced "to baseline: files synced";
-    ToBaselineEditDurable "to baseline: edit durable";
-    ToBaselineMarksCarried "to baseline: marks carried";
-    ToBaselineSwitched "to baseline: switched";
-    BuildFilesSynced "build: files synced";
-    IndexFlushFilesWritten "index flush: files written";
-    IndexFlushFilesSynced "index flush: files synced";
-    IndexFlushEditDurable "index flush: edit durable";
-    IndexFlushSwitched "index flush: switched";
-    IndexMergeFilesWritten "index merge: files written";
-    IndexMergeFilesSynced "index merge: files synced";
-    IndexMergeEditDurable "index merge: edit durable";
-    IndexMergeSwitched "index merge: switched";
-    IndexBuildFilesSynced "index build: files synced";
-    ManifestEditWritten "manifest: edit written";
-    ManifestEditSynced "manifest: edit synced";
-    ManifestSnapshotWritten "manifest: snapshot written";
-    ManifestSnapshotSynced "manifest: snapshot synced";
-    ManifestRenamed "manifest: renamed";
-    ManifestDirSynced "manifest: directory synced";
-    CheckpointFrozen "checkpoint: frozen";
-    CheckpointConverted "checkpoint: converted";
-    CheckpointCatalogDurable "checkpoint: catalog durable";
-    CheckpointLogCut "checkpoint: log cut";
-    DropForgotten "drop: forgotten";
-    RecoveryManifestRead "recovery: manifest read";
-    RecoveryLogReplayed "recovery: log replayed";
-    RecoveryOrphansRemoved "recovery: orphans removed";
-    RecoveryLogContinued "recovery: log continued";
+/// A step that is done: of the kernel ([`Step::KERNEL`]), or of a method, which declares its own
+/// ([`Method::steps`](crate::method::Method::steps)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step(&'static str);
+
+impl Step {
+    /// A step of this name.
+    pub const fn new(name: &'static str) -> Step {
+        Step(name)
+    }
+
+    /// What is done, as traces and tests name it.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+macro_rules! kernel_steps {
+    ($($name:ident $text:literal;)*) => {
+        #[allow(missing_docs, reason = "the text of each is its documentation")]
+        impl Step {
+            $(pub const $name: Step = Step::new($text);)*
+            /// Every step of the kernel.
+            pub const KERNEL: &[Step] = &[$(Step::$name,)*];
+        }
+    };
+}
+
+kernel_steps! {
+    LOG_BLOCK_WRITTEN "log: block written";
+    LOG_BLOCK_SYNCED "log: block synced";
+    LOG_SEGMENT_SYNCED "log: segment synced";
+    LOG_SEGMENT_CREATED "log: segment created";
+    LOG_SEGMENT_REMOVED "log: segment removed";
+    LOG_CHUNK_APPENDED "log: chunk appended";
+    COMMIT_SEQUENCED "commit: sequenced";
+    COMMIT_DURABLE "commit: durable";
+    COMMIT_INSTALLED "commit: installed";
+    COMMIT_PUBLISHED "commit: published";
+    INDEX_FLUSH_FILES_WRITTEN "index flush: files written";
+    INDEX_FLUSH_FILES_SYNCED "index flush: files synced";
+    INDEX_FLUSH_EDIT_DURABLE "index flush: edit durable";
+    INDEX_FLUSH_SWITCHED "index flush: switched";
+    INDEX_MERGE_FILES_WRITTEN "index merge: files written";
+    INDEX_MERGE_FILES_SYNCED "index merge: files synced";
+    INDEX_MERGE_EDIT_DURABLE "index merge: edit durable";
+    INDEX_MERGE_SWITCHED "index merge: switched";
+    INDEX_BUILD_FILES_SYNCED "index build: files synced";
+    MANIFEST_EDIT_WRITTEN "manifest: edit written";
+    MANIFEST_EDIT_SYNCED "manifest: edit synced";
+    MANIFEST_SNAPSHOT_WRITTEN "manifest: snapshot written";
+    MANIFEST_SNAPSHOT_SYNCED "manifest: snapshot synced";
+    MANIFEST_RENAMED "manifest: renamed";
+    MANIFEST_DIR_SYNCED "manifest: directory synced";
+    CHECKPOINT_FROZEN "checkpoint: frozen";
+    CHECKPOINT_CONVERTED "checkpoint: converted";
+    CHECKPOINT_CATALOG_DURABLE "checkpoint: catalog durable";
+    CHECKPOINT_LOG_CUT "checkpoint: log cut";
+    DROP_FORGOTTEN "drop: forgotten";
+    RECOVERY_MANIFEST_READ "recovery: manifest read";
+    RECOVERY_LOG_REPLAYED "recovery: log replayed";
+    RECOVERY_ORPHANS_REMOVED "recovery: orphans removed";
+    RECOVERY_LOG_CONTINUED "recovery: log continued";
 }
 
 steps! {

@@ -136,7 +136,7 @@ impl Timeline {
 
     /// A timestamp is installed: waits until it and all lower ones are published.
     pub(crate) fn publish(&self, ts: Timestamp) -> Result<()> {
-        if crate::fault::active(crate::fault::Fault::PublishOutOfOrder) {
+        if crate::fault::active(crate::fault::Fault::PUBLISH_OUT_OF_ORDER) {
             self.published.fetch_max(ts.0, Ordering::AcqRel);
             return Ok(());
         }

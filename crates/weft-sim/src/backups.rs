@@ -151,7 +151,7 @@ impl BackupLedger {
         let mut open = || -> Result<(Backup, State)> {
             let backup = restore(env, Path::new(COPIES), &dir, Some(number))?;
             let options = EngineOptions { workers: 0, ..scenario.options.clone() };
-            let engine = Engine::open(env.clone(), &dir, vec![weft_tables::column_method()], options)?;
+            let engine = Engine::open(env.clone(), &dir, crate::methods(), options)?;
             if engine.published() != backup.timestamp {
                 let (found, said) = (engine.published(), backup.timestamp);
                 return Err(Error::internal(format!("it holds commits up to {found}, its list says {said}")));
@@ -193,7 +193,7 @@ pub fn back_up_with_faults(env: &Env, engine: &Arc<Engine>, expected: &State, cl
             let dir = PathBuf::from(format!("restored-{}", summary.number));
             restore(env, Path::new(COPIES), &dir, None).expect("what was acknowledged can be restored");
             let options = EngineOptions { workers: 0, ..EngineOptions::default() };
-            let methods = vec![weft_tables::column_method()];
+            let methods = crate::methods();
             let restored = Engine::open(env.clone(), &dir, methods, options).expect("it opens");
             let found = read_state(&restored.begin().expect("it begins"), &mut Random::new(1, 1)).expect("it reads");
             assert!(&found == expected, "violation: a fault became a wrong backup");

@@ -18,6 +18,7 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::step::Step;
 
 use crate::history::{Counts, History};
+use crate::methods::all_steps;
 use crate::random::Random;
 use crate::round::round;
 use crate::scenario::Scenario;
@@ -176,7 +177,7 @@ impl SeedRun {
             1..=4 => self.simulation.crash_after(1 + self.random.below(40)),
             5..=10 => self.simulation.crash_after(1 + self.random.below(self.round_operations + 20)),
             _ => {
-                let steps = Step::ALL;
+                let steps = all_steps();
                 let step = steps[(self.scenario.seed * 13 + number) as usize % steps.len()].name();
                 let usual = self.step_counts.get(step).copied().unwrap_or_default();
                 self.simulation.crash_at_step(step, 1 + self.random.below(usual.max(1)));
@@ -185,7 +186,8 @@ impl SeedRun {
     }
 
     fn note_crash(&mut self, operation: &str) {
-        let step = operation.strip_prefix("step ").and_then(|name| Step::ALL.iter().find(|step| step.name() == name));
+        let step =
+            operation.strip_prefix("step ").and_then(|name| all_steps().into_iter().find(|step| step.name() == name));
         if let Some(step) = step {
             *self.report.crashes_after.entry(step.name()).or_default() += 1;
             return;
@@ -245,11 +247,11 @@ impl Report {
 
     /// Steps that were never reached, or never crashed after.
     pub fn missed_steps(&self) -> Vec<&'static str> {
-        let missed = |step: &&Step| {
+        let missed = |step: &Step| {
             let name = step.name();
             !self.steps.contains_key(name) || !self.crashes_after.contains_key(name)
         };
-        Step::ALL.iter().filter(missed).map(|step| step.name()).collect()
+        all_steps().into_iter().filter(missed).map(Step::name).collect()
     }
 }
 
@@ -286,7 +288,7 @@ impl fmt::Display for Report {
             writeln!(f, "{name:<48} {value:>10}")?;
         }
         writeln!(f, "\n{:<36} {:>10} {:>10}", "step", "reached", "crashes")?;
-        for step in Step::ALL {
+        for step in all_steps() {
             let count = |counts: &BTreeMap<&str, u64>| counts.get(step.name()).copied().unwrap_or_default();
             writeln!(f, "{:<36} {:>10} {:>10}", step.name(), count(&self.steps), count(&self.crashes_after))?;
         }

@@ -23,7 +23,7 @@ const LOOKS_TO_REST: u32 = 20;
 
 /// Opens the database.
 pub fn open_engine(env: &Env, scenario: &Scenario) -> Result<Arc<Engine>> {
-    let methods = vec![weft_tables::column_method()];
+    let methods = crate::methods();
     Engine::open(env.clone(), Path::new(DIR), methods, scenario.options.clone())
 }
 

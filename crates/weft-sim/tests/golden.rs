@@ -10,26 +10,27 @@ use std::{env, fs, panic};
 
 use weft_kernel::fault::{Fault, plant};
 use weft_sim::golden::{Script, difference, run_script};
+use weft_tables::column::faults;
 
 const REWRITE: &str = "WEFT_GOLDEN=rewrite cargo test -p weft-sim --test golden";
 
 /// Deliberate bugs, and the script that must look different with each.
 const FAULTS: &[(Fault, &str)] = &[
-    (Fault::SkipLogSync, "group-commit"),
-    (Fault::AckBeforeDurable, "group-commit"),
-    (Fault::PublishOutOfOrder, "group-commit"),
-    (Fault::ConvertTooEarly, "freeze-in-flight"),
-    (Fault::StaleLayout, "conversion"),
-    (Fault::SkipFileSync, "conversion"),
-    (Fault::SkipDirSync, "conversion"),
-    (Fault::SkipManifestSync, "conversion"),
-    (Fault::LoseMarkAtConversion, "marks-carried-over"),
-    (Fault::ForgetMarks, "compaction"),
-    (Fault::DropDeadTooEarly, "snapshot-keeps-versions"),
-    (Fault::ReplayTwiceApplies, "orphans"),
-    (Fault::SkipChecksum, "torn-tail"),
-    (Fault::ForgetChunks, "long-transaction"),
-    (Fault::ConstantForecast, "scheduler"),
+    (Fault::SKIP_LOG_SYNC, "group-commit"),
+    (Fault::ACK_BEFORE_DURABLE, "group-commit"),
+    (Fault::PUBLISH_OUT_OF_ORDER, "group-commit"),
+    (faults::CONVERT_TOO_EARLY, "freeze-in-flight"),
+    (faults::STALE_LAYOUT, "conversion"),
+    (Fault::SKIP_FILE_SYNC, "conversion"),
+    (Fault::SKIP_DIR_SYNC, "conversion"),
+    (Fault::SKIP_MANIFEST_SYNC, "conversion"),
+    (faults::LOSE_MARK_AT_CONVERSION, "marks-carried-over"),
+    (faults::FORGET_MARKS, "compaction"),
+    (faults::DROP_DEAD_TOO_EARLY, "snapshot-keeps-versions"),
+    (faults::REPLAY_TWICE_APPLIES, "orphans"),
+    (Fault::SKIP_CHECKSUM, "torn-tail"),
+    (Fault::FORGET_CHUNKS, "long-transaction"),
+    (Fault::CONSTANT_FORECAST, "scheduler"),
 ];
 
 fn scripts() -> BTreeMap<String, PathBuf> {

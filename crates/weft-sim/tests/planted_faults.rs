@@ -11,7 +11,10 @@ use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::fault::{Fault, plant};
 use weft_sim::checker::Level;
 use weft_sim::isolation::Plan;
-use weft_sim::{Damaged, Scenario, build_beside_writers, completeness, damage, promises, run_scenario, run_seed};
+use weft_sim::{
+    Damaged, Scenario, all_faults, build_beside_writers, completeness, damage, promises, run_scenario, run_seed,
+};
+use weft_tables::column::faults;
 use weft_tables::column_method;
 use weft_tables::testing::layers;
 
@@ -28,78 +31,73 @@ const SPECULATIVE_SEEDS: u64 = 600;
 /// The tests of the kernel's index module catch those of its storage, those of its engine a storm of freezes and a
 /// value that was tested too early, weft-tables' of the account and of troubles those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
-    use Fault::{
-        CutUnfed, ForgetFooterCharge, ForgetGivenUp, ForgetUnopened, FreezeAgain, HouseStopsAtError, KeepIdleHandles,
-        NoPause, OfferDamaged, PoisonOnJobError, QuarantineAtOnce, ReadOnce, StopAtInstall, SwitchUnguarded,
-        UniqueBeforeFollowed,
-    };
     let of_troubles = [
-        PoisonOnJobError,
-        NoPause,
-        OfferDamaged,
-        SwitchUnguarded,
-        StopAtInstall,
-        ForgetGivenUp,
-        ReadOnce,
-        CutUnfed,
-        ForgetUnopened,
-        QuarantineAtOnce,
-        KeepIdleHandles,
-        HouseStopsAtError,
+        Fault::POISON_ON_JOB_ERROR,
+        Fault::NO_PAUSE,
+        Fault::OFFER_DAMAGED,
+        Fault::SWITCH_UNGUARDED,
+        Fault::STOP_AT_INSTALL,
+        faults::FORGET_GIVEN_UP,
+        Fault::READ_ONCE,
+        Fault::CUT_UNFED,
+        Fault::FORGET_UNOPENED,
+        Fault::QUARANTINE_AT_ONCE,
+        Fault::KEEP_IDLE_HANDLES,
+        Fault::HOUSE_STOPS_AT_ERROR,
     ];
-    fault.name().starts_with("Index")
-        || matches!(fault, ForgetFooterCharge | FreezeAgain | UniqueBeforeFollowed)
+    fault.name().starts_with("INDEX_")
+        || matches!(fault, Fault::FORGET_FOOTER_CHARGE | Fault::FREEZE_AGAIN | Fault::UNIQUE_BEFORE_FOLLOWED)
         || of_troubles.contains(&fault)
 }
 
 /// What must notice a fault.
 fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
-    use Fault::{
-        ConstantForecast, ForgetBeforeImage, ForgetCharge, ForgetExpressionColumns, ForgetRebase, ForgetSavepoint,
-        ForgetWaiter, HoldSlotWhileWaiting, InstallUnordered, KeepStatementSnapshot, MissColumnConflict,
-        OverlookDeadlock, OverlookQueue, SkipParentLock, SkipPendingConstraints, SkipRowLock, SkipValidation,
-        SkipValueLock, UniqueLookAtMaximum, ValidateKeysOnly, ValidatePublishedOnly,
-    };
     match fault {
-        ForgetWaiter
-        | ConstantForecast
-        | OverlookDeadlock
-        | OverlookQueue
-        | HoldSlotWhileWaiting
-        | KeepStatementSnapshot
-        | ForgetBeforeImage
-        | ForgetCharge
-        | ForgetExpressionColumns
-        | Fault::OverlookBuilding
-        | Fault::FreezeAlways
-        | Fault::ForgetCommits
-        | SkipValueLock
-        | SkipParentLock
-        | SkipPendingConstraints => promises().err().map(|broken| (1, broken)),
-        Fault::ForgetBuildingCut | Fault::ListBuiltEarly => {
+        Fault::FORGET_WAITER
+        | Fault::CONSTANT_FORECAST
+        | Fault::OVERLOOK_DEADLOCK
+        | Fault::OVERLOOK_QUEUE
+        | Fault::HOLD_SLOT_WHILE_WAITING
+        | Fault::KEEP_STATEMENT_SNAPSHOT
+        | Fault::FORGET_BEFORE_IMAGE
+        | Fault::FORGET_CHARGE
+        | Fault::FORGET_EXPRESSION_COLUMNS
+        | Fault::OVERLOOK_BUILDING
+        | Fault::FREEZE_ALWAYS
+        | Fault::FORGET_COMMITS
+        | Fault::SKIP_VALUE_LOCK
+        | Fault::SKIP_PARENT_LOCK
+        | Fault::SKIP_PENDING_CONSTRAINTS => promises().err().map(|broken| (1, broken)),
+        Fault::FORGET_BUILDING_CUT | Fault::LIST_BUILT_EARLY => {
             (0..SEEDS).find_map(|seed| build_beside_writers(seed, CRASHES).err().map(|violation| (seed, violation)))
         }
-        Fault::SkipSpeculativeValidation => {
+        Fault::SKIP_SPECULATIVE_VALIDATION => {
             first_of(SPECULATIVE_SEEDS, |seed| Plan::speculative(seed, Some(Level::RepeatableRead)))
         }
         // Each of them by itself.
-        SkipValidation | ValidateKeysOnly | ValidatePublishedOnly => first_anomaly(Some(Level::Serializable)),
-        SkipRowLock | ForgetRebase | InstallUnordered | MissColumnConflict | ForgetSavepoint => {
-            first_anomaly(Some(Level::RepeatableRead))
+        Fault::SKIP_VALIDATION | Fault::VALIDATE_KEYS_ONLY | Fault::VALIDATE_PUBLISHED_ONLY => {
+            first_anomaly(Some(Level::Serializable))
         }
+        Fault::SKIP_ROW_LOCK
+        | Fault::FORGET_REBASE
+        | Fault::INSTALL_UNORDERED
+        | Fault::MISS_COLUMN_CONFLICT
+        | Fault::FORGET_SAVEPOINT => first_anomaly(Some(Level::RepeatableRead)),
         // Both of them, each by itself.
-        UniqueLookAtMaximum => first_anomaly(Some(Level::RepeatableRead)).and_then(|_| first_failure_of_members(SEEDS)),
-        Fault::SkipManifestEndCheck
-        | Fault::CutLogUnnamed
-        | Fault::ForgetChunkedFailure
-        | Fault::ForgetPanickedWriter => completeness().err().map(|broken| (0, broken)),
-        Fault::SkipChecksum | Fault::SkipLogEndCheck => {
+        Fault::UNIQUE_LOOK_AT_MAXIMUM => {
+            first_anomaly(Some(Level::RepeatableRead)).and_then(|_| first_failure_of_members(SEEDS))
+        }
+        Fault::SKIP_MANIFEST_END_CHECK
+        | Fault::CUT_LOG_UNNAMED
+        | Fault::FORGET_CHUNKED_FAILURE
+        | Fault::FORGET_PANICKED_WRITER => completeness().err().map(|broken| (0, broken)),
+        Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
         // What is lost after a reopen is where tables lie, never a row.
-        Fault::ForgetLayers => first_failure_of_layers(),
+        faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.
-        Fault::ConvertUnreconciled => first_failure_of_layers(),
+        faults::CONVERT_UNRECONCILED => first_failure_of_layers(),
         _ => first_failure(SEEDS),
     }
 }
@@ -166,7 +164,7 @@ fn every_planted_fault_is_caught() {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
     let mut missed = Vec::new();
-    for &fault in Fault::ALL.iter().filter(|fault| !is_caught_elsewhere(**fault)) {
+    for fault in all_faults().into_iter().filter(|fault| !is_caught_elsewhere(*fault)) {
         if only.as_ref().is_some_and(|only| only != fault.name()) {
             continue;
         }

@@ -143,7 +143,7 @@ fn the_account_is_what_is_there() {
         use weft_kernel::fault::{Fault, plant};
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| ()));
-        plant(Some(Fault::ForgetFooterCharge));
+        plant(Some(Fault::FORGET_FOOTER_CHARGE));
         let noticed = std::panic::catch_unwind(counts_what_is_known_of_files).is_err();
         plant(None);
         std::panic::set_hook(hook);

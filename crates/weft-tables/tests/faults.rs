@@ -14,7 +14,7 @@ use weft_format::{Column, DataType, Schema, Value, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::step::{Step, on_step};
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
-use weft_tables::column::job_kinds;
+use weft_tables::column::{faults, job_kinds, steps};
 use weft_tables::column_method;
 use weft_tables::testing::{layers, scan_rows, transfers};
 
@@ -33,12 +33,12 @@ fn options(seed: u64) -> transfers::Options {
 
 /// The faults of this method that need no crash to be seen.
 const FAULTS: [Fault; 6] = [
-    Fault::LoseMarkAtConversion,
-    Fault::StaleLayout,
-    Fault::DropDeadTooEarly,
-    Fault::ConvertTooEarly,
-    Fault::ForgetMarks,
-    Fault::ScanUnreconciled,
+    faults::LOSE_MARK_AT_CONVERSION,
+    faults::STALE_LAYOUT,
+    faults::DROP_DEAD_TOO_EARLY,
+    faults::CONVERT_TOO_EARLY,
+    faults::FORGET_MARKS,
+    faults::SCAN_UNRECONCILED,
 ];
 
 /// The first seed whose run does not end well.
@@ -56,7 +56,7 @@ fn caught(fault: Option<Fault>) -> Option<u64> {
 
 /// The faults of layers and buckets, and one that scans during the conversion would hide.
 const LAYER_FAULTS: [Fault; 4] =
-    [Fault::StaleBorders, Fault::SplitThroughTables, Fault::ForgetLayers, Fault::ConvertUnreconciled];
+    [faults::STALE_BORDERS, faults::SPLIT_THROUGH_TABLES, faults::FORGET_LAYERS, faults::CONVERT_UNRECONCILED];
 
 /// The first seed of the test of layers that does not end well.
 fn caught_by_layers(fault: Option<Fault>, seeds: u64) -> Option<u64> {
@@ -209,12 +209,12 @@ fn marks_at_every_step() {
     for (kind, name) in KINDS {
         for (place, step) in STEPS.iter().enumerate() {
             let name = format!("{name}: {step}");
-            let step = *Step::ALL.iter().find(|step| step.name() == name).expect("a step");
+            let step = *steps::ALL.iter().find(|step| step.name() == name).expect("a step");
             for deletes in [Deletes::Marked, Deletes::Blind, Deletes::BlindThenScanned] {
                 assert_eq!(interleaved(kind, step, deletes), RunEnd::Finished, "{name}, {deletes:?}");
             }
             if place < 4 {
-                plant(Some(Fault::LoseMarkAtConversion));
+                plant(Some(faults::LOSE_MARK_AT_CONVERSION));
                 let end = interleaved(kind, step, Deletes::Marked);
                 plant(None);
                 let RunEnd::Panicked { message, .. } = end else { panic!("{name}: a lost mark went unnoticed") };

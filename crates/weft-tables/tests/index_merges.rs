@@ -130,7 +130,7 @@ fn merge_beside_changes(name: &str) -> Vec<String> {
 #[test]
 fn entries_stay_whose_rows_are_changed_while_a_merge_asks() {
     assert_eq!(merge_beside_changes("kept"), Vec::<String>::new());
-    plant(Some(Fault::IndexAsksOldHorizon));
+    plant(Some(Fault::INDEX_ASKS_OLD_HORIZON));
     let findings = merge_beside_changes("lost");
     plant(None);
     assert!(findings.iter().any(|line| line.contains("t_v")), "the fault is noticed: {findings:?}");

@@ -267,7 +267,7 @@ fn the_second_look_beside_an_installation() {
 #[test]
 fn looks_at_rows_that_are_being_installed_are_caught() {
     let _one = one_at_a_time();
-    plant(Some(Fault::UniqueLookAtMaximum));
+    plant(Some(Fault::UNIQUE_LOOK_AT_MAXIMUM));
     let all = [
         beside_an_update(true),
         beside_an_update(false),

@@ -122,7 +122,7 @@ impl TableRef {
     pub(crate) fn columns_indexed_together(&self, writes: ColumnSet) -> ColumnSet {
         let indexes = self.indexes();
         let is_on_expression = |index: &Index| index.columns().contains(&Index::NO_COLUMN);
-        let is_forgotten = |index: &Index| active(Fault::ForgetExpressionColumns) && is_on_expression(index);
+        let is_forgotten = |index: &Index| active(Fault::FORGET_EXPRESSION_COLUMNS) && is_on_expression(index);
         let is_tested = |index: &&Index| (index.is_unique() || index.can_fail()) && !is_forgotten(index);
         let tested = indexes.iter().map(|index| &*index.index).filter(is_tested);
         columns_beside(tested.map(Index::deciding), writes)

@@ -314,7 +314,7 @@ impl Catalog {
     /// just being committed, which may come twice.
     pub(crate) fn maintained(&self) -> Vec<Relation> {
         // First: one that leaves meanwhile is in the catalog by then (buildings 1).
-        let building = if active(Fault::OverlookBuilding) { Vec::new() } else { self.buildings.alive() };
+        let building = if active(Fault::OVERLOOK_BUILDING) { Vec::new() } else { self.buildings.alive() };
         let mut maintained = self.all();
         maintained.retain(Relation::is_alive);
         let is_new = |index: &IndexRef| maintained.iter().all(|known| known.id() != index.id());

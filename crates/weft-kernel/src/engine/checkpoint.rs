@@ -29,10 +29,10 @@ impl Core {
         self.freeze_all();
         // A frozen row table can be converted once everything sequenced before the freeze is installed.
         self.timeline.settle()?;
-        reached(Step::CheckpointFrozen);
+        reached(Step::CHECKPOINT_FROZEN);
         // Tables whose jobs fail stay behind and hold the log; the others get their checkpoint.
         let failed = self.convert_up_to(target)?;
-        reached(Step::CheckpointConverted);
+        reached(Step::CHECKPOINT_CONVERTED);
         self.write_catalog()?;
         self.remove_dropped()?;
         self.cut_log()?;
@@ -83,7 +83,7 @@ impl Core {
         let payload = crate::catalog::encode_image(&self.catalog.image(cut));
         let edit = Edit { table: TableId(0), cut, added: Vec::new(), removed: Vec::new(), payload };
         self.manifest.apply(edit).map_err(|error| self.poison_if_stopped(error))?;
-        reached(Step::CheckpointCatalogDurable);
+        reached(Step::CHECKPOINT_CATALOG_DURABLE);
         self.catalog.set_durable_cut(cut);
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Core {
                 "relation {id} is still in the catalog (catalog 4)"
             );
             self.manifest.forget(id).map_err(|error| self.poison_if_stopped(error))?;
-            reached(Step::DropForgotten);
+            reached(Step::DROP_FORGOTTEN);
             relation.upkeep().drop_files();
             self.catalog.remove(id);
         }
@@ -136,7 +136,7 @@ impl Core {
         }
         // Those under construction first: one that leaves meanwhile is in the catalog by then (buildings 1).
         for building in self.catalog.buildings.alive() {
-            if !active(Fault::ForgetBuildingCut) {
+            if !active(Fault::FORGET_BUILDING_CUT) {
                 cut = cut.min(building.upkeep().durable_cut());
             }
         }
@@ -151,7 +151,7 @@ impl Core {
             self.write_catalog_image()?;
         }
         self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error))?;
-        reached(Step::CheckpointLogCut);
+        reached(Step::CHECKPOINT_LOG_CUT);
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl Core {
             self.runner.note_house(error.as_ref());
         }
         // Memory is given back whatever the disk refuses beside it: else nobody could write any more.
-        if matches!(ran, Ran::Job | Ran::Busy) || self.runner.house_rests() && active(Fault::HouseStopsAtError) {
+        if matches!(ran, Ran::Job | Ran::Busy) || self.runner.house_rests() && active(Fault::HOUSE_STOPS_AT_ERROR) {
             return false;
         }
         // What was told to wait is looked at when there is room, or when a freeze rings.
@@ -198,7 +198,7 @@ impl Core {
             // not go with everything in files, something else has it: a backup, a transaction that is not decided.
             let published = self.timeline.published();
             let is_held = !self.log.can_truncate(published);
-            if active(Fault::FreezeAlways) {
+            if active(Fault::FREEZE_ALWAYS) {
                 self.freeze_where(|cut| cut < published);
             } else if !is_held {
                 self.freeze_where(|cut| cut < published && !self.log.can_truncate(cut));
@@ -228,7 +228,7 @@ impl Core {
             return false;
         }
         let least = self.least_since_freeze.load(Ordering::Relaxed).min(used);
-        let is_due = least == 0 || used - least >= limit / GROWN_PART || active(Fault::FreezeAgain);
+        let is_due = least == 0 || used - least >= limit / GROWN_PART || active(Fault::FREEZE_AGAIN);
         self.least_since_freeze.store(if is_due { used } else { least }, Ordering::Relaxed);
         is_due
     }

@@ -39,7 +39,7 @@ impl Named {
     /// Fails when the log or the manifest ends before what the other one names.
     pub(super) fn check(&self, end: &LogEnd) -> Result<()> {
         let Named { manifest, log, edits } = self;
-        if end.next_lsn < *log && !fault::active(Fault::SkipLogEndCheck) {
+        if end.next_lsn < *log && !fault::active(Fault::SKIP_LOG_END_CHECK) {
             let found = match end.last_place() {
                 None => "there is no file log-*".to_owned(),
                 Some((name, offset)) => format!(
@@ -53,7 +53,7 @@ impl Named {
                 "restore the missing files of the log, or the whole directory from a backup; nothing in it was changed",
             ));
         }
-        if end.manifest_edits > *edits && !fault::active(Fault::SkipManifestEndCheck) {
+        if end.manifest_edits > *edits && !fault::active(Fault::SKIP_MANIFEST_END_CHECK) {
             let what = format!(
                 "{manifest} ends after {edits} edits, but when the log was written {} were durable: its last records \
                  are damaged or missing",

@@ -67,9 +67,9 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let Recovered { end, attached, lost } = recover(&env, &methods, &services, &catalog, recovered)?;
     manifest.settle()?;
     timeline.recover_to(end.last_timestamp);
-    reached(Step::RecoveryLogReplayed);
+    reached(Step::RECOVERY_LOG_REPLAYED);
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
-    reached(Step::RecoveryLogContinued);
+    reached(Step::RECOVERY_LOG_CONTINUED);
     manifest.connect(hooks(&log, &methods, &catalog));
     clean_up((&env, dir, &names), &manifest, &catalog, &attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
@@ -109,14 +109,14 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
 
 fn read_manifest(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Arc<Manifest>, RecoveredManifest)> {
     let (manifest, recovered) = Manifest::open(env, dir)?;
-    reached(Step::RecoveryManifestRead);
+    reached(Step::RECOVERY_MANIFEST_READ);
     Ok((Arc::new(manifest.rewritten_above(options.manifest_bytes)), recovered))
 }
 
 /// The cache of handles; log, manifest and files that are written come before files that are read now and then.
 fn with_handles(env: Env, options: &EngineOptions) -> (Env, Arc<Handles>) {
     let handles = Handles::new(env.fs.clone(), options.open_files(&*env.fs));
-    let env = if active(Fault::KeepIdleHandles) { env } else { Env { fs: handles.giving_way(), ..env } };
+    let env = if active(Fault::KEEP_IDLE_HANDLES) { env } else { Env { fs: handles.giving_way(), ..env } };
     (env, handles)
 }
 
@@ -249,7 +249,7 @@ fn clean_up(
 ) -> Result<()> {
     forget_dropped(manifest, catalog)?;
     remove_orphans(env, dir, names, manifest, attached)?;
-    reached(Step::RecoveryOrphansRemoved);
+    reached(Step::RECOVERY_ORPHANS_REMOVED);
     Ok(())
 }
 

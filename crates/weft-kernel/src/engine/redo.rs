@@ -77,7 +77,7 @@ impl Redo<'_> {
                 Record::Commit { txn, ts, changes } => {
                     self.services.timeline.recover_to(ts);
                     let mut chunks = chunks.remove(&txn).unwrap_or_default();
-                    if fault::active(Fault::ForgetChunks) {
+                    if fault::active(Fault::FORGET_CHUNKS) {
                         chunks.clear();
                     }
                     for chunk in chunks {
@@ -94,7 +94,7 @@ impl Redo<'_> {
     /// Gives each index the entries of the rows that the log changed (index relation 2).
     fn feed_indexes(&mut self) -> Result<()> {
         let mut value = Vec::new();
-        if fault::active(Fault::ForgetRedoEntry) {
+        if fault::active(Fault::FORGET_REDO_ENTRY) {
             return Ok(());
         }
         for (id, keys) in std::mem::take(&mut self.changed) {

@@ -22,7 +22,7 @@ pub(super) fn test_again(
     file: FileId,
 ) -> Result<()> {
     let test = || test_data_file((env, services, methods), owner, path, file);
-    if active(Fault::QuarantineAtOnce) { test() } else { read_again(&*env.clock, test) }
+    if active(Fault::QUARANTINE_AT_ONCE) { test() } else { read_again(&*env.clock, test) }
 }
 
 /// Tests every checksum of a data file, or of a copy of it.
@@ -45,7 +45,7 @@ pub(super) fn test_data_file(
 fn unopened(path: &Path, error: &std::io::Error) -> Error {
     let what = format!("reading {}", path.display());
     let (code, hint) = match error.kind() {
-        _ if active(Fault::QuarantineAtOnce) => return Error::io(what, error),
+        _ if active(Fault::QUARANTINE_AT_ONCE) => return Error::io(what, error),
         ErrorKind::PermissionDenied => {
             (Code::InsufficientPrivilege, "the file may be whole: let who runs this read it, and begin again")
         }

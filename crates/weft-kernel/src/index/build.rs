@@ -162,7 +162,7 @@ impl IndexBuild<'_> {
         if !self.runs.0.is_empty() {
             self.store.files.sync_dir()?;
         }
-        reached(Step::IndexBuildFilesSynced);
+        reached(Step::INDEX_BUILD_FILES_SYNCED);
         let runs = std::mem::take(&mut self.runs.0);
         let files = BuiltFiles {
             files: runs.iter().map(|run| run.file).collect(),

@@ -23,14 +23,14 @@ impl JobSteps {
     pub(super) fn reached(self, step: JobStep) {
         let flush = self == JobSteps::Flush;
         reached(match step {
-            JobStep::FilesWritten if flush => Step::IndexFlushFilesWritten,
-            JobStep::FilesWritten => Step::IndexMergeFilesWritten,
-            JobStep::FilesSynced if flush => Step::IndexFlushFilesSynced,
-            JobStep::FilesSynced => Step::IndexMergeFilesSynced,
-            JobStep::EditDurable if flush => Step::IndexFlushEditDurable,
-            JobStep::EditDurable => Step::IndexMergeEditDurable,
-            JobStep::Switched if flush => Step::IndexFlushSwitched,
-            JobStep::Switched => Step::IndexMergeSwitched,
+            JobStep::FilesWritten if flush => Step::INDEX_FLUSH_FILES_WRITTEN,
+            JobStep::FilesWritten => Step::INDEX_MERGE_FILES_WRITTEN,
+            JobStep::FilesSynced if flush => Step::INDEX_FLUSH_FILES_SYNCED,
+            JobStep::FilesSynced => Step::INDEX_MERGE_FILES_SYNCED,
+            JobStep::EditDurable if flush => Step::INDEX_FLUSH_EDIT_DURABLE,
+            JobStep::EditDurable => Step::INDEX_MERGE_EDIT_DURABLE,
+            JobStep::Switched if flush => Step::INDEX_FLUSH_SWITCHED,
+            JobStep::Switched => Step::INDEX_MERGE_SWITCHED,
         });
     }
 }

@@ -215,7 +215,7 @@ impl IndexStore {
         let mut buffer = EntryBuffer::default();
         while merged.next(&mut buffer)? {
             let entry = buffer.entry();
-            let seen = entry.ts <= horizon || active(Fault::IndexAsksTooEarly);
+            let seen = entry.ts <= horizon || active(Fault::INDEX_ASKS_TOO_EARLY);
             young += u64::from(!seen);
             if asks && seen && !self.context.keep.keep(entry.value, entry.key, entry.ts)? {
                 continue;

@@ -225,7 +225,7 @@ impl Keep for IndexedRows {
             let row = table.read_row(key, horizon)?;
             // Not there, or gone since: the horizon has moved on, and a job has dropped the version.
             let is_final = row.is_some() || self.services.horizon() == horizon;
-            if is_final || active(Fault::IndexAsksOldHorizon) {
+            if is_final || active(Fault::INDEX_ASKS_OLD_HORIZON) {
                 break row;
             }
         };

@@ -416,7 +416,7 @@ impl Index {
 
     /// Whether a change of these columns moves the row in the index, into it or out of it.
     pub(crate) fn is_touched(&self, columns: &[usize]) -> bool {
-        let deciding = if active(Fault::ForgetPredicateColumns) { &self.columns } else { &self.deciding };
+        let deciding = if active(Fault::FORGET_PREDICATE_COLUMNS) { &self.columns } else { &self.deciding };
         columns.iter().any(|column| deciding.contains(column))
     }
 
@@ -520,7 +520,7 @@ impl Derived for Index {
             if moves && is_known && notes_stale {
                 self.note_stale(key, ts, &mut value);
             }
-            let is_forgotten = is_known && active(Fault::ForgetEntry);
+            let is_forgotten = is_known && active(Fault::FORGET_ENTRY);
             let Some(row) = staged.row.as_ref().filter(|_| moves && !is_forgotten) else { continue };
             if !self.put_new(row, &mut value) {
                 continue;

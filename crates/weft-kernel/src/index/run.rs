@@ -174,7 +174,7 @@ impl Run {
     /// Makes the file's bytes durable; its directory entry is the caller's to sync.
     pub(crate) fn sync(&self) -> Result<()> {
         let Some(written) = self.written.lock().clone() else { return Ok(()) };
-        if !active(Fault::SkipFileSync) {
+        if !active(Fault::SKIP_FILE_SYNC) {
             let failed = |error| Error::io(format_args!("syncing {}", self.path.display()), &error);
             written.sync_data().map_err(failed)?;
         }

@@ -62,7 +62,7 @@ impl RunFiles {
 
     /// Makes the entries of new files durable.
     pub(crate) fn sync_dir(&self) -> Result<()> {
-        if active(Fault::SkipDirSync) {
+        if active(Fault::SKIP_DIR_SYNC) {
             return Ok(());
         }
         let dir = self.services.dir();
@@ -132,7 +132,7 @@ impl RunWriter {
                 *none = Some((value.to_vec(), true));
             }
         }
-        if active(Fault::IndexFilterForgets) && self.hashes.len() == 5 {
+        if active(Fault::INDEX_FILTER_FORGETS) && self.hashes.len() == 5 {
             return;
         }
         self.hashes.push(self.footer.filter.hash(value_hash(value)));

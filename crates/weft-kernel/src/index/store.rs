@@ -109,7 +109,7 @@ impl IndexStore {
         let limit = self.context.options.memory_bytes;
         let (added, merged) = {
             let guard = self.layout.read();
-            if active(Fault::IndexAddUnguarded) {
+            if active(Fault::INDEX_ADD_UNGUARDED) {
                 let memory = guard.active.clone();
                 drop(guard);
                 // Two times a point where others may go on.
@@ -137,7 +137,7 @@ impl IndexStore {
 
     fn freeze_when(&self, test: impl Fn(&Memory) -> bool) {
         let services = &self.context.services;
-        let to = if active(Fault::IndexCutTooHigh) { services.last_sequenced() } else { services.published() };
+        let to = if active(Fault::INDEX_CUT_TOO_HIGH) { services.last_sequenced() } else { services.published() };
         let mut layout = self.layout.write();
         let full = &layout.active;
         if full.entry_count() == 0 {
@@ -190,7 +190,7 @@ impl IndexStore {
 
     /// Redo could not read the rows of its table, which the log changes up to this timestamp: the next open feeds it.
     pub(crate) fn leave_unfed(&self, last: Timestamp) {
-        if last > self.cut() && !active(Fault::CutUnfed) {
+        if last > self.cut() && !active(Fault::CUT_UNFED) {
             self.is_unfed.store(true, Ordering::Release);
         }
     }

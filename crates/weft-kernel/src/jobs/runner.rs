@@ -275,7 +275,7 @@ impl Runner {
         result.map_err(|error| match error.code() {
             Code::DiskFull => error,
             Code::Poisoned => self.services.poison.set(error.message()),
-            _ if active(Fault::PoisonOnJobError) => self.services.poison.set(error.message()),
+            _ if active(Fault::POISON_ON_JOB_ERROR) => self.services.poison.set(error.message()),
             _ => error,
         })
     }

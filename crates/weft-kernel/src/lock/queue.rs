@@ -215,7 +215,7 @@ impl Lock {
 
     /// Grants the lock to the waiters that fit beside the holders and those who came before them, and wakes them.
     fn grant(&mut self, mixed_count: &AtomicU64) {
-        if active(Fault::ForgetWaiter) {
+        if active(Fault::FORGET_WAITER) {
             return;
         }
         let (mut at, mut ahead) = (0, LockMode::default());
@@ -260,7 +260,7 @@ impl Lock {
         let mut reached: Vec<&Waiter> = vec![&queue.waiters[place]];
         let mut wanted = queue.waiters[place].mode;
         for ahead in queue.waiters.iter().take(place).rev() {
-            if wanted.compatible(ahead.mode) || active(Fault::OverlookQueue) {
+            if wanted.compatible(ahead.mode) || active(Fault::OVERLOOK_QUEUE) {
                 continue;
             }
             let behind = reached.iter().find(|behind| !ahead.mode.compatible(behind.mode));

@@ -268,7 +268,7 @@ impl LockTable {
         self.graph.insert(request.txn, name);
         let is_in_the_way = held.is_none_or(|held| held.0.iter().any(|&name| self.is_waited_for(name)));
         let circle =
-            if is_in_the_way && !active(Fault::OverlookDeadlock) { self.end_circle(request.txn) } else { None };
+            if is_in_the_way && !active(Fault::OVERLOOK_DEADLOCK) { self.end_circle(request.txn) } else { None };
         let outcome = match circle {
             Some(circle) => Err(deadlock(&circle, request)),
             None => self.sleep(request, sleeper),

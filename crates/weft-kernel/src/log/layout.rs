@@ -143,7 +143,7 @@ impl BlockHeader {
         };
         let block = bytes.get(..block_bytes(header.payload_bytes as usize))?;
         let fits = crc32c::crc32c_append(segment.salt, &block[8..]) == read_u32(bytes, 4);
-        ((fits || fault::active(Fault::SkipChecksum)) && header.epoch == segment.epoch).then_some(header)
+        ((fits || fault::active(Fault::SKIP_CHECKSUM)) && header.epoch == segment.epoch).then_some(header)
     }
 }
 

@@ -124,12 +124,12 @@ impl Tail {
         if let Err(error) = open.file.write_at(&batch.bytes, offset) {
             return Err(open.take_back(offset, error));
         }
-        reached(Step::LogBlockWritten);
+        reached(Step::LOG_BLOCK_WRITTEN);
         open.zero_ahead(offset + size, &self.options);
-        if !fault::active(Fault::SkipLogSync) {
+        if !fault::active(Fault::SKIP_LOG_SYNC) {
             open.file.sync_data().map_err(|error| fatal("syncing", open.header.start, &error))?;
         }
-        reached(Step::LogBlockSynced);
+        reached(Step::LOG_BLOCK_SYNCED);
         self.next.0 += size;
         self.edits_named = self.edits_named.max(header.edits);
         self.last_ts = last_ts;
@@ -171,17 +171,17 @@ impl Tail {
         if result.is_ok() {
             open.zero_ahead(written, &self.options);
             open.file.sync_data().map_err(|error| fatal("syncing", start, &error))?;
-            reached(Step::LogSegmentSynced);
+            reached(Step::LOG_SEGMENT_SYNCED);
         }
         if let Err(error) = result.and_then(|()| self.env.fs.rename(&temporary, &path)) {
             // What cannot be removed now is removed by the next try, or at the next open.
             let _ = self.env.fs.remove(&temporary);
             return Err(clean(format!("creating {}", path.display()), &error));
         }
-        if !fault::active(Fault::SkipDirSync) {
+        if !fault::active(Fault::SKIP_DIR_SYNC) {
             self.env.fs.sync_dir(&self.dir).map_err(|error| fatal("syncing the directory entry of", start, &error))?;
         }
-        reached(Step::LogSegmentCreated);
+        reached(Step::LOG_SEGMENT_CREATED);
         self.edits_named = self.edits_named.max(header.edits);
         self.segments.begin(start);
         self.open = Some(open);

@@ -240,7 +240,7 @@ impl Log {
     /// poisoned and nobody knows.
     pub fn wait_durable(&self, ticket: Ticket) -> Result<Lsn> {
         let mut state = self.state.lock();
-        if fault::active(Fault::AckBeforeDurable) {
+        if fault::active(Fault::ACK_BEFORE_DURABLE) {
             state.filling.waiters = state.filling.waiters.saturating_sub(1);
             return Ok(self.durable_lsn());
         }
@@ -398,7 +398,7 @@ impl Log {
             if self.tail.lock().segments().unneeded(cut).is_none() {
                 break;
             }
-            if !fault::active(Fault::CutLogUnnamed) {
+            if !fault::active(Fault::CUT_LOG_UNNAMED) {
                 self.name_edits()?;
             }
             let Some(segment) = self.tail.lock().segments().pop_before(cut) else { break };
@@ -415,7 +415,7 @@ impl Log {
             }
             // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
             // gap.
-            if !fault::active(Fault::SkipDirSync)
+            if !fault::active(Fault::SKIP_DIR_SYNC)
                 && let Err(error) = self.env.fs.sync_dir(&self.dir)
             {
                 let error = Error::io(format!("syncing directory {}", self.dir.display()), &error);
@@ -426,7 +426,7 @@ impl Log {
                 return Err(error);
             }
             removed += 1;
-            reached(Step::LogSegmentRemoved);
+            reached(Step::LOG_SEGMENT_REMOVED);
             let mut tail = self.tail.lock();
             let first = tail.segments().first().expect("the last segment never goes");
             self.first.store(first.0, Ordering::Release);
@@ -497,7 +497,7 @@ struct Writing<'a> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        if fault::active(Fault::ForgetPanickedWriter) {
+        if fault::active(Fault::FORGET_PANICKED_WRITER) {
             return;
         }
         let mut state = self.log.state.lock();

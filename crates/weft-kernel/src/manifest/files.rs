@@ -46,14 +46,14 @@ pub(super) fn write_and_name(
 
     let path = dir.join(manifest_name(number));
     let file = write_file(env, &path, &bytes)?;
-    reached(Step::ManifestSnapshotSynced);
+    reached(Step::MANIFEST_SNAPSHOT_SYNCED);
     // The name first: a crash could keep the renamed CURRENT and lose the entry of the file it names.
     sync_dir(env, dir)?;
     let temporary = dir.join(CURRENT_TEMPORARY);
     let named = write_file(env, &temporary, encode_current(number).as_bytes()).and_then(|_| {
         let renamed = env.fs.rename(&temporary, &dir.join(CURRENT));
         renamed.map_err(|error| Failure::Clean(Error::io("renaming CURRENT.tmp to CURRENT", &error)))?;
-        reached(Step::ManifestRenamed);
+        reached(Step::MANIFEST_RENAMED);
         Ok(())
     });
     if let Err(failure) = named {
@@ -63,7 +63,7 @@ pub(super) fn write_and_name(
         return Err(failure);
     }
     sync_dir(env, dir)?;
-    reached(Step::ManifestDirSynced);
+    reached(Step::MANIFEST_DIR_SYNCED);
     Ok((file, header))
 }
 
@@ -109,7 +109,7 @@ fn push_edit(bytes: &mut Vec<u8>, salt: u32, edit: &Edit) {
 }
 
 fn sync_dir(env: &Env, dir: &Path) -> std::result::Result<(), Failure> {
-    if fault::active(Fault::SkipDirSync) {
+    if fault::active(Fault::SKIP_DIR_SYNC) {
         return Ok(());
     }
     let synced = env.fs.sync_dir(dir);
@@ -126,8 +126,8 @@ fn write_file(env: &Env, path: &Path, bytes: &[u8]) -> std::result::Result<Arc<d
         let _ = env.fs.remove(path);
         return Err(Failure::Clean(failed(&error)));
     }
-    reached(Step::ManifestSnapshotWritten);
-    if !fault::active(Fault::SkipManifestSync) {
+    reached(Step::MANIFEST_SNAPSHOT_WRITTEN);
+    if !fault::active(Fault::SKIP_MANIFEST_SYNC) {
         file.sync_data().map_err(|error| Failure::Fatal(failed(&error)))?;
     }
     Ok(file)

@@ -442,13 +442,13 @@ impl State {
                 Error::io(format!("writing {name}"), &error).hint("free space on the device; it is tried again")
             );
         }
-        reached(Step::ManifestEditWritten);
-        if !fault::active(Fault::SkipManifestSync)
+        reached(Step::MANIFEST_EDIT_WRITTEN);
+        if !fault::active(Fault::SKIP_MANIFEST_SYNC)
             && let Err(error) = self.file.sync_data()
         {
             return Err(self.poison(&Error::io(format!("syncing {name}"), &error)));
         }
-        reached(Step::ManifestEditSynced);
+        reached(Step::MANIFEST_EDIT_SYNCED);
         self.end += bytes.len() as u64;
         self.durable = self.end;
         self.log = log;

@@ -190,7 +190,7 @@ fn crashes_leave_each_edit_whole_or_not_at_all() {
 fn planted_faults_are_caught() {
     use crate::fault::{Fault, plant};
     let wanted = Arc::new(states(40));
-    for fault in [Fault::SkipManifestSync, Fault::SkipDirSync] {
+    for fault in [Fault::SKIP_MANIFEST_SYNC, Fault::SKIP_DIR_SYNC] {
         plant(Some(fault));
         let caught = (0..100).find_map(|seed| lives(seed, &wanted));
         plant(None);

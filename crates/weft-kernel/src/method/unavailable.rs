@@ -53,7 +53,7 @@ impl Unavailable {
 
     /// An index: its table is written without it, so it will need the log from its cut on.
     pub(crate) fn keeping_log(self) -> Unavailable {
-        let has_changes = AtomicBool::new(!active(Fault::ForgetUnopened));
+        let has_changes = AtomicBool::new(!active(Fault::FORGET_UNOPENED));
         Unavailable { has_changes, ..self }
     }
 

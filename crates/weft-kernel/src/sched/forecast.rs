@@ -144,7 +144,7 @@ pub struct Forecast {
 pub fn forecast(running: &[RunningPlan<'_>], lately: Lately, phis: &PhiSet, cores: usize) -> Forecast {
     let cores = cores as f64;
     let Lately { young_cores, other_cores } = lately;
-    if active(Fault::ConstantForecast) {
+    if active(Fault::CONSTANT_FORECAST) {
         return Forecast { cores, steps: vec![(0.0, cores / 2.0)] };
     }
     // Where the use of cores changes: when, by how many of young and of other queries.

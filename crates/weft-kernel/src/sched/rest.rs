@@ -50,7 +50,7 @@ impl Setback {
 
     /// Whether it is not to be tried yet.
     pub fn is_near(&self, now_nanos: u64) -> bool {
-        self.until_nanos.load(Ordering::Relaxed) > now_nanos && !active(Fault::OfferDamaged)
+        self.until_nanos.load(Ordering::Relaxed) > now_nanos && !active(Fault::OFFER_DAMAGED)
     }
 }
 
@@ -130,7 +130,7 @@ impl Rests {
         let job = Running::of(offer);
         let is_kept =
             |(other, rest): (&Running, &Rest)| rest.until_nanos > now_nanos && (*other == job || rest.is_shared());
-        !active(Fault::NoPause) && self.of(job.table, job.kind).any(is_kept)
+        !active(Fault::NO_PAUSE) && self.of(job.table, job.kind).any(is_kept)
     }
 
     /// The error of a table's failing jobs that free memory, if there are any.

@@ -17,8 +17,10 @@ use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRef};
 
 use crate::catalog::TableDef;
+use crate::fault::Fault;
 use crate::manifest::Edit;
 use crate::method::{Method, TableContext};
+use crate::step::Step;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
 
@@ -31,6 +33,14 @@ impl Method for MemoryMethod {
 
     fn job_kinds(&self) -> &'static [JobKind] {
         const { &[JobKind::freeing("convert")] }
+    }
+
+    fn steps(&self) -> &'static [Step] {
+        &[]
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        &[]
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {

@@ -35,7 +35,7 @@ impl Transaction {
     /// After an error nothing of it is seen and nothing is left, except when the error is [`Code::Poisoned`]: then the
     /// outcome is known after the database was opened again.
     pub fn commit(mut self) -> Result<Timestamp> {
-        if !fault::active(Fault::SkipSpeculativeValidation) {
+        if !fault::active(Fault::SKIP_SPECULATIVE_VALIDATION) {
             self.settle_reads()?;
         }
         if self.is_read_only() {
@@ -81,7 +81,7 @@ impl Transaction {
         };
         // From here on the timestamp must end published or void, or the engine must stop: others wait for it.
         let pending = Pending { core, ts, settled: false };
-        reached(Step::CommitSequenced);
+        reached(Step::COMMIT_SEQUENCED);
         if let Some(ticket) = ticket {
             self.hand_on(core, ts, &ticket);
             if let Err(error) = core.log.wait_durable(ticket) {
@@ -90,18 +90,18 @@ impl Transaction {
                 return Err(core.poison_if_stopped(error));
             }
         }
-        reached(Step::CommitDurable);
-        if fault::active(Fault::ForgetKeyLock) {
+        reached(Step::COMMIT_DURABLE);
+        if fault::active(Fault::FORGET_KEY_LOCK) {
             core.locks.release(self.id, &mut self.locks);
         }
         match self.join_others(core, ts).and_then(|()| self.install(ts)) {
             Ok(()) => {
-                reached(Step::CommitInstalled);
+                reached(Step::COMMIT_INSTALLED);
                 pending.publish()?;
             }
             Err(error) => return Err(pending.stop(&error)),
         }
-        reached(Step::CommitPublished);
+        reached(Step::COMMIT_PUBLISHED);
         self.after_publication(core);
         Ok(ts)
     }
@@ -110,7 +110,7 @@ impl Transaction {
     /// last of them. Those that come in between are left for the latch.
     fn validate_early(&self, core: &Core) -> Result<Timestamp> {
         let mut validated = self.read_ts;
-        if self.reads.is_some() && !fault::active(Fault::SkipValidation) {
+        if self.reads.is_some() && !fault::active(Fault::SKIP_VALIDATION) {
             for _ in 0..VALIDATION_ROUNDS {
                 let before = validated;
                 validated = self.validate(core, before)?;
@@ -141,7 +141,7 @@ impl Transaction {
                 }
             };
             for commit in commits {
-                if fault::active(Fault::ValidatePublishedOnly) && commit.ts > core.timeline.published() {
+                if fault::active(Fault::VALIDATE_PUBLISHED_ONLY) && commit.ts > core.timeline.published() {
                     return Ok(last);
                 }
                 if let Some(table) = reads.changed_by(&commit, self.read_ts)? {
@@ -164,7 +164,7 @@ impl Transaction {
     ) -> Result<(Timestamp, Option<crate::log::Ticket>)> {
         let _latch = core.sequencer.lock();
         core.check_writable()?;
-        if self.reads.is_some() && !fault::active(Fault::SkipValidation) {
+        if self.reads.is_some() && !fault::active(Fault::SKIP_VALIDATION) {
             self.validate(core, validated)?;
         }
         let ts = core.timeline.last_sequenced().next();
@@ -211,7 +211,7 @@ impl Transaction {
         if !self.may_be_behind() {
             return Ok(());
         }
-        if self.has_mixed() && !fault::active(Fault::InstallUnordered) {
+        if self.has_mixed() && !fault::active(Fault::INSTALL_UNORDERED) {
             core.timeline.wait_published(Timestamp(ts.0 - 1))?;
         }
         for state in &mut self.journal.tables {
@@ -260,7 +260,7 @@ impl Transaction {
         let mut tables = tables.map(|state| self.encode_table(state, encoder, &mut chunked));
         let encoded = tables.find(Result::is_err).unwrap_or(Ok(()));
         // Also when the log took only some of the chunks: an abort record must let go of those.
-        self.chunked |= chunked && !(encoded.is_err() && fault::active(Fault::ForgetChunkedFailure));
+        self.chunked |= chunked && !(encoded.is_err() && fault::active(Fault::FORGET_CHUNKED_FAILURE));
         encoded
     }
 
@@ -292,7 +292,7 @@ impl Transaction {
                 core.log.append(&Record::Chunk { txn: self.id, changes: encoder.bytes() })?;
                 encoder.clear();
                 *chunked = true;
-                reached(Step::LogChunkAppended);
+                reached(Step::LOG_CHUNK_APPENDED);
             }
         }
         Ok(())
@@ -375,7 +375,7 @@ impl Transaction {
 /// A commit that is in the log cannot become part of a table, whose files cannot be read: that is the trouble of this
 /// table, which is left out from here on, with the log for the next open. Anything else stops the engine.
 fn give_up(table: &TableRef, ts: Timestamp, error: Error) -> Result<()> {
-    let stays = concerns_files(&error) && !fault::active(Fault::StopAtInstall);
+    let stays = concerns_files(&error) && !fault::active(Fault::STOP_AT_INSTALL);
     if !stays {
         return Err(error);
     }

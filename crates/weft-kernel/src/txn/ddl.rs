@@ -73,8 +73,8 @@ impl Transaction {
         self.journal.redefine(altered);
     }
 
-    /// Gives an index another name, or another schema. Others see it from the commit on. Waits for the transactions that
-    /// write to its table.
+    /// Gives an index another name, or another schema. Others see it from the commit on. Waits for the transactions
+    /// that write to its table.
     pub fn rename_index(&mut self, index: &IndexRef, namespace: SchemaId, name: &str) -> Result<()> {
         self.core().check_writable()?;
         let owner = self.current(index.index.table()).ok_or_else(|| undefined_table(&index.def.name))?;

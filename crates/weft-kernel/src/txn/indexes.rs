@@ -112,7 +112,7 @@ impl Transaction {
         let built = built?;
         if !built.files.is_empty() {
             // For who tests uniqueness; a rollback drops all of the index. The commit says when (buildings 3).
-            let ts = if active(Fault::ListBuiltEarly) { read_ts } else { Timestamp::MAX };
+            let ts = if active(Fault::LIST_BUILT_EARLY) { read_ts } else { Timestamp::MAX };
             index.store().attach(&built.files, ts)?;
             self.journal.attach_entries(relation, built);
         }

@@ -152,13 +152,13 @@ impl TableReads {
             return Ok(true);
         }
         let mut before = None;
-        let scans = if active(Fault::ValidateKeysOnly) { &[] } else { &self.scans[..] };
+        let scans = if active(Fault::VALIDATE_KEYS_ONLY) { &[] } else { &self.scans[..] };
         for scan in scans.iter().filter(|scan| touches(scan.columns)) {
             if scan.predicates.is_empty() || scan.may_hold_after(table, staged, mixed) {
                 return Ok(true);
             }
             if before.is_none() {
-                let forgets = active(Fault::ForgetBeforeImage);
+                let forgets = active(Fault::FORGET_BEFORE_IMAGE);
                 before = Some(if forgets { None } else { table.table.read_row(key, read_ts)? });
             }
             if let Some(Some(row)) = &before

@@ -220,7 +220,7 @@ impl RecentCommits {
     /// What is known of the commits after a timestamp, for who has read these tables (recent 4).
     pub(super) fn behind(&self, ts: Timestamp, tables: &[TableId]) -> Behind {
         let state = self.state.lock();
-        let forgotten = if active(Fault::ForgetCommits) { &BTreeMap::new() } else { &state.forgotten };
+        let forgotten = if active(Fault::FORGET_COMMITS) { &BTreeMap::new() } else { &state.forgotten };
         let changed = tables.iter().filter_map(|table| forgotten.get(table)).find(|(last, _)| *last > ts);
         if let Some((_, def)) = changed {
             return Behind::Forgotten(Arc::clone(def));

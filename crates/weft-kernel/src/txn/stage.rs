@@ -390,7 +390,7 @@ impl Transaction {
         }
         let Some(now) = now else { return Err(changed_meanwhile(t, key)) };
         let changed: ColumnSet = changed_columns(&t.codec, &seen, &now).into_iter().collect();
-        if changed.meets(mode.reads.union(mode.writes)) && !active(Fault::MissColumnConflict) {
+        if changed.meets(mode.reads.union(mode.writes)) && !active(Fault::MISS_COLUMN_CONFLICT) {
             return Err(changed_meanwhile(t, key));
         }
         self.staged_behind = true;
@@ -449,7 +449,7 @@ impl Transaction {
         if self.mixed_before.is_none() {
             self.mixed_before = Some(self.core().locks.mixed_count());
         }
-        if active(Fault::SkipRowLock) {
+        if active(Fault::SKIP_ROW_LOCK) {
             return Ok(());
         }
         self.lock_as(LockName::key(t.def.id, key), mode, wait, follows, &|| describe(t, key))
@@ -504,7 +504,7 @@ impl Transaction {
         let (cancel, holds_slot) = (self.cancel.as_ref(), self.query_slot.is_some());
         let clock = &*core.env.clock;
         let mut request = LockRequest { txn: self.id, mode, follows, wait, cancel, holds_slot, clock, what };
-        if !holds_slot || active(Fault::HoldSlotWhileWaiting) {
+        if !holds_slot || active(Fault::HOLD_SLOT_WHILE_WAITING) {
             return core.locks.acquire(name, &request, &mut self.locks);
         }
         request.wait = Wait::Never;
@@ -532,7 +532,7 @@ impl Transaction {
     pub(super) fn charge(&mut self, step_bytes: u64) -> Result<()> {
         let Journal { staged_bytes, .. } = self.journal;
         let new_bytes = staged_bytes - self.charged_bytes;
-        if new_bytes < step_bytes || active(Fault::ForgetCharge) {
+        if new_bytes < step_bytes || active(Fault::FORGET_CHARGE) {
             return Ok(());
         }
         let core = &self.engine.core;

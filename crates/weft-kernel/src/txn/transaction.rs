@@ -202,7 +202,7 @@ impl Transaction {
 
     /// The query was read to its end, or given up.
     pub fn end_query(&mut self) {
-        if !fault::active(Fault::HoldSlotWhileWaiting) {
+        if !fault::active(Fault::HOLD_SLOT_WHILE_WAITING) {
             self.query_slot = None;
         }
     }
@@ -210,7 +210,7 @@ impl Transaction {
     /// Takes a new snapshot of everything published now: what a READ COMMITTED statement starts with. Staged writes and
     /// locks stay; rows of which this transaction wrote some columns show the other columns as they are now.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        if fault::active(Fault::KeepStatementSnapshot) {
+        if fault::active(Fault::KEEP_STATEMENT_SNAPSHOT) {
             return Ok(());
         }
         if self.may_be_behind() {
@@ -266,7 +266,7 @@ impl Transaction {
     pub(super) fn rebase_table(state: &mut TableState, ts: Timestamp) -> Result<()> {
         let table = &state.table;
         let is_due = state.writes.rows.values().any(Staged::is_partial) && table.table.unavailable().is_none();
-        if !is_due || fault::active(Fault::ForgetRebase) {
+        if !is_due || fault::active(Fault::FORGET_REBASE) {
             return Ok(());
         }
         for (key, staged) in &mut Arc::make_mut(&mut state.writes).rows {
@@ -448,7 +448,7 @@ impl Transaction {
 
     /// Undoes everything staged since the mark; locks stay.
     pub fn rollback_to(&mut self, mark: Mark) {
-        if fault::active(Fault::ForgetSavepoint) {
+        if fault::active(Fault::FORGET_SAVEPOINT) {
             return;
         }
         self.checked_steps = self.checked_steps.min(mark.step_count);

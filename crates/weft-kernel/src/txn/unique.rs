@@ -84,14 +84,14 @@ impl Transaction {
         value: &[u8],
     ) -> Result<()> {
         let lock = LockName::key(index.id(), value);
-        if !active(Fault::SkipValueLock) {
+        if !active(Fault::SKIP_VALUE_LOCK) {
             let what = || format!("a value of index {:?}", index.name());
             self.lock(lock, LockMode::EXCLUSIVE, self.lock_wait(), &what)?;
         }
         let same = |row: &[u8]| index.has_row_by(row, value, &mut Vec::with_capacity(value.len()));
         let noted = self.own_values.get(&(index.id(), value.into())).into_iter().flatten();
         let own: Vec<Vec<u8>> = noted.filter(|other| ***other != *key).map(|other| other.to_vec()).collect();
-        if !active(Fault::UniqueBeforeFollowed) {
+        if !active(Fault::UNIQUE_BEFORE_FOLLOWED) {
             self.settle_own(t, &own)?;
         }
         for other in own {
@@ -105,7 +105,7 @@ impl Transaction {
             return Ok(());
         }
         passed(Moment::UniqueCandidate);
-        let is_alone = active(Fault::SkipValueLock) || self.core().locks.handed_on(lock, self.id).is_empty();
+        let is_alone = active(Fault::SKIP_VALUE_LOCK) || self.core().locks.handed_on(lock, self.id).is_empty();
         assert!(is_alone, "who gave the value of an index to a row before is published (unique 1)");
         self.settle_own(t, &others)?;
         for other in self.committed_with(t, index, others, &same)? {
@@ -174,7 +174,7 @@ impl Transaction {
 
     /// The row of a key at a registered snapshot (unique 2).
     fn row_published(&self, t: &TableRef, key: &[u8], newest: Timestamp) -> Result<Option<Arc<[u8]>>> {
-        let read_ts = if active(Fault::UniqueLookAtMaximum) { Timestamp::MAX } else { newest };
+        let read_ts = if active(Fault::UNIQUE_LOOK_AT_MAXIMUM) { Timestamp::MAX } else { newest };
         t.table.read_row(key, read_ts)
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use weft_kernel::step::Step;
+use crate::methods::all_steps;
 
 /// One command.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl Command {
     /// The words together as the name of a step.
     pub(super) fn step(&self) -> Result<&'static str, String> {
         let name = self.words.join(" ");
-        let known = Step::ALL.iter().find(|step| step.name() == name);
+        let known = all_steps().into_iter().find(|step| step.name() == name);
         known.map(|step| step.name()).ok_or_else(|| format!("bad command: there is no step {name:?}"))
     }
 

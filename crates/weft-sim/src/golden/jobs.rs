@@ -12,6 +12,7 @@ use weft_kernel::Engine;
 use weft_kernel::sched::{Running, pick};
 use weft_kernel::table::{JobKind, JobOffer, Price};
 
+use super::super::methods::all_job_kinds;
 use super::command::Command;
 use super::process::{Printed, Process, show_error};
 use super::show;
@@ -93,11 +94,10 @@ fn show_offer(offer: &JobOffer) -> String {
 /// `convert t3 #2 mem=4000000 log=9 dead=0 cpu=2000 read=0 write=0`
 fn offer(command: &Command) -> Result<JobOffer, String> {
     let wanted = command.word(0, "the kind of job")?;
-    let method = weft_tables::column_method();
-    let kinds = method.job_kinds().iter().chain(&weft_kernel::index::JOB_KINDS);
-    let kind = *kinds
+    let kinds = all_job_kinds();
+    let kind = kinds
         .into_iter()
-        .find(|kind| word(**kind) == wanted)
+        .find(|kind| word(*kind) == wanted)
         .ok_or_else(|| format!("bad command: there is no job {wanted}"))?;
     let number = command.word(2, "the number")?;
     let price = Price {

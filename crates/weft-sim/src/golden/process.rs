@@ -130,7 +130,7 @@ impl Process {
 
     fn open(&mut self) -> Printed {
         let options = self.shared.with(|progress| progress.options.clone());
-        let methods = vec![weft_tables::column_method()];
+        let methods = crate::methods();
         let engine = Engine::open(self.env.clone(), Path::new(DIR), methods, options).map_err(show_error)?;
         let tables = engine.begin().map_err(show_error)?.tables().len();
         let line = format!("open: {tables} tables, published {}", engine.published());

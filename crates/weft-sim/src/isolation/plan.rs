@@ -142,7 +142,7 @@ impl Plan {
 
 impl Run {
     fn live(self: Arc<Self>, env: &Env, dir: &Path, options: EngineOptions, is_last: bool) {
-        let engine = Engine::open(env.clone(), dir, vec![weft_tables::column_method()], options)
+        let engine = Engine::open(env.clone(), dir, crate::methods(), options)
             .unwrap_or_else(|error| panic!("violation: open failed: {error}"));
         let columns = self.plan.workload.columns;
         let set_up = || {

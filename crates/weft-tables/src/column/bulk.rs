@@ -20,11 +20,12 @@ use weft_contract::{Attachment, Bulk};
 use weft_env::sync::Mutex;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Code, Error, FileId, KeyRows, Result, Timestamp};
-use weft_kernel::step::{Step, reached};
+use weft_kernel::step::reached;
 
 use super::file_writer::FileWriter;
 use super::key_probe::KeyProbe;
 use super::part::Part;
+use super::steps::BUILD_FILES_SYNCED;
 use super::store::{Shape, Store};
 
 /// Rows on their way into files, in key order.
@@ -220,7 +221,7 @@ impl Store {
             parts.iter().for_each(|part| part.set_obsolete());
             return Err(error);
         }
-        reached(Step::BuildFilesSynced);
+        reached(BUILD_FILES_SYNCED);
         assert_eq!(parts.len(), file_count, "every file was written");
         let files: Vec<FileId> = parts.iter().map(|part| part.file).collect();
         self.built.lock().extend(parts);

@@ -17,14 +17,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_format::{Result, Timestamp};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 
+use super::faults;
 use super::job_kinds::CONVERT;
-use super::job_steps::{JobStep, job_reached};
 use super::output::{Output, Written};
 use super::payload::Layer;
 use super::publish::{Change, Outcome};
 use super::row_table::{Place, RowTable};
+use super::steps::{JobStep, job_reached};
 use super::store::Store;
 
 /// An output row that is none: the version was dropped.
@@ -63,7 +64,7 @@ impl Store {
     fn convert_table(&self, table: &Arc<RowTable>) -> Result<()> {
         let to = table.frozen_at().expect("convertible tables are frozen (convert 1)");
         // Convert 4.
-        if !active(Fault::ConvertUnreconciled) {
+        if !active(faults::CONVERT_UNRECONCILED) {
             self.reconcile()?;
         }
         let limit = self.droppable(to);

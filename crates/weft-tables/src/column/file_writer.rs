@@ -72,7 +72,7 @@ impl FileWriter {
             opened.write_at(piece, (number * WRITE_BYTES) as u64).map_err(failed)?;
             pause();
         }
-        if !active(Fault::SkipFileSync) {
+        if !active(Fault::SKIP_FILE_SYNC) {
             opened.sync_data().map_err(failed)?;
         }
         let opened = self.context.services.handles().adopt(path, opened);
@@ -82,7 +82,7 @@ impl FileWriter {
 
     /// Makes the entries of new files durable.
     pub(crate) fn sync_dir(&self) -> Result<()> {
-        if active(Fault::SkipDirSync) {
+        if active(Fault::SKIP_DIR_SYNC) {
             return Ok(());
         }
         let dir = self.context.services.dir();

@@ -17,7 +17,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_format::{Error, Result, Timestamp};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
+
+use super::faults;
 
 /// No commit has this timestamp.
 const NEVER: u64 = u64::MAX;
@@ -43,13 +45,13 @@ impl GivenUp {
 
     /// Why, once it is.
     pub(crate) fn error(&self) -> Option<&Error> {
-        self.error.get().filter(|_| !active(Fault::ForgetGivenUp))
+        self.error.get().filter(|_| !active(faults::FORGET_GIVEN_UP))
     }
 
     /// Whether what happens at `ts` is not in the table.
     #[inline]
     pub(crate) fn covers(&self, ts: Timestamp) -> bool {
-        ts.0 >= self.from.load(Ordering::Acquire) && !active(Fault::ForgetGivenUp)
+        ts.0 >= self.from.load(Ordering::Acquire) && !active(faults::FORGET_GIVEN_UP)
     }
 
     /// Fails for who reads as of `ts`.

@@ -23,12 +23,12 @@ use weft_format::{BLOCK_ROWS, Error, KeyRows, Result, Timestamp};
 
 use super::borders::Key;
 use super::claim::{Task, What};
-use super::job_steps::{JobStep, job_reached};
 use super::merge_order::{MergeOrder, Source};
 use super::output::{Output, Written};
 use super::part::Part;
 use super::payload::Layer;
 use super::publish::{Change, Outcome};
+use super::steps::{JobStep, job_reached};
 use super::store::{Shape, Store};
 
 /// An output row that is none: the row was dropped.

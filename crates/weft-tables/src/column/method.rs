@@ -8,11 +8,15 @@ use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
 use weft_kernel::TableDef;
+use weft_kernel::fault::Fault;
 use weft_kernel::method::{Method, TableContext};
+use weft_kernel::step::Step;
 
+use super::faults;
 use super::job_kinds;
 use super::options::{Conflict, Options};
 use super::payload::{PartSet, Payload};
+use super::steps;
 use super::store::Store;
 
 /// The method `column`.
@@ -53,6 +57,14 @@ impl Method for ColumnMethod {
 
     fn job_kinds(&self) -> &'static [JobKind] {
         &job_kinds::ALL
+    }
+
+    fn steps(&self) -> &'static [Step] {
+        &steps::ALL
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        faults::ALL
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {

@@ -16,8 +16,8 @@ use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Result, Timestamp};
 use weft_kernel::sched::Pacer;
 
-use super::job_steps::{JobStep, job_reached};
 use super::part::Part;
+use super::steps::{JobStep, job_reached};
 use super::store::{Shape, Store};
 
 /// Rows between two places where a job can pause.

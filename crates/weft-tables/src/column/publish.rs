@@ -22,17 +22,18 @@ use std::sync::Arc;
 
 use weft_contract::JobKind;
 use weft_format::{Code, FileId, Result, Timestamp};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 use weft_kernel::manifest::Edit;
 
 use super::borders::{Borders, Key, split_keys};
 use super::columns::{Columns, Placed};
-use super::job_steps::{JobStep, job_reached};
+use super::faults;
 use super::layout::Layout;
 use super::options::Compaction;
 use super::part::Part;
 use super::payload::{Layer, Payload};
 use super::row_table::RowTable;
+use super::steps::{JobStep, job_reached};
 use super::store::Store;
 
 /// What an edit says beside files that appear and vanish.
@@ -86,7 +87,7 @@ impl Store {
         let old_cut = self.cut();
         let cut = outcome.row_table.and_then(|table| table.frozen_at()).unwrap_or(old_cut);
         assert!(cut >= old_cut && cut <= self.context.services.published(), "a cut is published (publish 1)");
-        if !active(Fault::LoseMarkAtConversion) {
+        if !active(faults::LOSE_MARK_AT_CONVERSION) {
             (outcome.carry)();
         }
         let layout = self.layout();
@@ -111,7 +112,7 @@ impl Store {
 
     fn switch_to(&self, outcome: &Outcome<'_>, placing: &Placing) {
         let _marking = self.marking.lock();
-        if !active(Fault::LoseMarkAtConversion) {
+        if !active(faults::LOSE_MARK_AT_CONVERSION) {
             (outcome.carry)();
         }
         job_reached(outcome.kind, JobStep::MarksCarried);
@@ -158,7 +159,7 @@ impl Store {
             }
         }
         let settle = |part: &Arc<Part>, wanted| {
-            if active(Fault::StaleBorders) { wanted } else { borders.settle(wanted, part.key_min(), part.key_max()) }
+            if active(faults::STALE_BORDERS) { wanted } else { borders.settle(wanted, part.key_min(), part.key_max()) }
         };
         let wanted: HashMap<FileId, Layer> = change.moved.iter().copied().collect();
         let mut moved = HashMap::new();
@@ -166,7 +167,7 @@ impl Store {
             for (part, layer) in columns.placed().filter(|(part, _)| !removed.contains(&part.file)) {
                 let after = match wanted.get(&part.file) {
                     Some(&wanted) => settle(part, wanted),
-                    None if active(Fault::SplitThroughTables) => layer,
+                    None if active(faults::SPLIT_THROUGH_TABLES) => layer,
                     None => borders.settle(layer, part.key_min(), part.key_max()),
                 };
                 if after != layer {
@@ -194,7 +195,7 @@ impl Store {
             note(part, old_cut);
         }
         placing.outputs.iter().for_each(|(part, _)| note(part, Timestamp(0)));
-        if active(Fault::ForgetMarks) {
+        if active(faults::FORGET_MARKS) {
             marks.clear();
         }
         let outputs = placing.outputs.iter().map(|(part, layer)| part.entry(*layer));
@@ -205,7 +206,7 @@ impl Store {
         moved.sort_unstable();
         let borders = (placing.borders != layout.columns.borders).then(|| placing.borders.keys().to_vec());
         let mut payload = Payload { added, removed, moved, borders, marks };
-        if active(Fault::ForgetLayers) {
+        if active(faults::FORGET_LAYERS) {
             payload.moved.clear();
             payload.borders = None;
         }

@@ -30,12 +30,13 @@ use std::sync::Arc;
 use weft_env::sync::MutexGuard;
 use weft_format::bloom::hash_bytes;
 use weft_format::{Result, Timestamp, Value};
-use weft_kernel::step::{Step, reached};
+use weft_kernel::step::reached;
 
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
 use super::part::Part;
 use super::row_table::Filling;
+use super::steps::RECONCILED;
 use super::store::Store;
 use super::version_key::VersionKey;
 
@@ -103,7 +104,7 @@ impl Store {
             let layout = self.layout();
             some.iter().try_for_each(|replaced| self.end_unseen(&layout, replaced))?;
         }
-        reached(Step::Reconciled);
+        reached(RECONCILED);
         self.unseen.forget(writes.len());
         Ok(())
     }

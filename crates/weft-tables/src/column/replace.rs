@@ -15,9 +15,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use weft_contract::{Attachment, BulkReplace, Location, Replaced, VisitRow};
 use weft_format::{BLOCK_ROWS, Error, FileId, KeyRows, Result, Timestamp};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 use weft_kernel::read_again;
 
+use super::faults;
 use super::key_probe::KeyProbe;
 use super::layout::Layout;
 use super::part::Part;
@@ -108,7 +109,7 @@ impl Store {
 
     /// Ends the versions that the keys of attached files have in a layout without them (replace 2).
     pub(super) fn redo_replaced(&self, layout: &Layout, ts: Timestamp, attached: &[Arc<Part>]) -> Result<()> {
-        if active(Fault::ForgetReplaced) {
+        if active(faults::FORGET_REPLACED) {
             return Ok(());
         }
         for part in attached {

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use weft_contract::Change;
 use weft_format::{Error, FileId, Result, Timestamp, ValueRef};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 
+use super::faults;
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
 use super::replace::replaces;
@@ -22,7 +23,7 @@ impl Store {
     /// See [`Write::replay`](weft_contract::Write::replay).
     pub(super) fn redo(&self, ts: Timestamp, change: &Change) -> Result<()> {
         let _marking = self.marking.lock();
-        if ts <= self.cut() && !active(Fault::ReplayTwiceApplies) {
+        if ts <= self.cut() && !active(faults::REPLAY_TWICE_APPLIES) {
             return Ok(());
         }
         // All changes of one timestamp go into one row table, so F lies between two of them.

@@ -35,11 +35,12 @@ use weft_env::sync::{Mutex, RwLock};
 use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
 use weft_kernel::TableDef;
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 use weft_kernel::method::TableContext;
 
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
+use super::faults;
 use super::file_writer::FileWriter;
 use super::given_up::GivenUp;
 use super::layout::Layout;
@@ -219,7 +220,7 @@ impl Store {
     /// The layout a scan pins.
     pub(crate) fn layout_for_scan(&self) -> Arc<Layout> {
         #[cfg(feature = "faults")]
-        if active(Fault::StaleLayout)
+        if active(faults::STALE_LAYOUT)
             && let Some(stale) = self.stale.lock().clone()
         {
             return stale;
@@ -233,7 +234,7 @@ impl Store {
         let next = Arc::new(Layout::new(before.number + 1, active, frozen, columns));
         *self.layout.write() = next;
         #[cfg(feature = "faults")]
-        if weft_kernel::fault::active(Fault::StaleLayout) {
+        if weft_kernel::fault::active(faults::STALE_LAYOUT) {
             *self.stale.lock() = Some(before);
         }
     }
@@ -261,7 +262,7 @@ impl Store {
 
     /// Versions that died at or before this timestamp are needed by no snapshot and by no redo.
     pub(crate) fn droppable(&self, cut: Timestamp) -> Timestamp {
-        if active(Fault::DropDeadTooEarly) {
+        if active(faults::DROP_DEAD_TOO_EARLY) {
             return cut;
         }
         self.context.services.horizon().min(cut)
@@ -296,7 +297,7 @@ impl Store {
     pub(crate) fn convertible(&self, layout: &Layout) -> Option<Arc<RowTable>> {
         let oldest = layout.frozen.first()?;
         let to = oldest.frozen_at().expect("frozen row tables have their F (DESIGN invariant 5)");
-        let is_complete = to <= self.context.services.published() || active(Fault::ConvertTooEarly);
+        let is_complete = to <= self.context.services.published() || active(faults::CONVERT_TOO_EARLY);
         // Given up 2.
         (is_complete && !self.given_up.covers(to)).then(|| oldest.clone())
     }

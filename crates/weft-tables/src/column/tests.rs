@@ -14,6 +14,7 @@ use weft_kernel::step::Step;
 use weft_kernel::{Engine, EngineOptions, NewTable, TableRef};
 
 use super::column_method;
+use super::steps::{self, BUILD_FILES_SYNCED, RECONCILED};
 use crate::testing::conformance::{self, Options};
 use crate::testing::{Plain, Prng, layers, scan_rows, transfers};
 
@@ -53,9 +54,9 @@ fn random_histories_agree_with_the_model() {
         });
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
         let counts = simulation.step_counts();
-        reconciled += counts.get(Step::Reconciled.name()).copied().unwrap_or_default();
-        built += counts.get(Step::BuildFilesSynced.name()).copied().unwrap_or_default();
-        assert!(counts.contains_key(Step::ConvertSwitched.name()), "seed {seed} converts: {counts:?}");
+        reconciled += counts.get(RECONCILED.name()).copied().unwrap_or_default();
+        built += counts.get(BUILD_FILES_SYNCED.name()).copied().unwrap_or_default();
+        assert!(counts.contains_key("convert: switched"), "seed {seed} converts: {counts:?}");
     }
     assert!(built > 100, "bulk loads are part of the histories: {built}");
     assert!(reconciled > 500, "blind writes are part of the histories: {reconciled}");
@@ -72,7 +73,7 @@ fn a_table_without_abilities_passes_the_suite() {
         });
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
         let counts = simulation.step_counts();
-        for step in [Step::BuildFilesSynced, Step::Reconciled] {
+        for step in [BUILD_FILES_SYNCED, RECONCILED] {
             assert_eq!(counts.get(step.name()), None, "seed {seed}: {}", step.name());
         }
     }
@@ -103,7 +104,7 @@ fn totals_hold_while_writers_readers_and_jobs_interleave() {
             *steps.entry(step).or_default() += count;
         }
     }
-    for step in Step::ALL.iter().map(|step| step.name()) {
+    for step in steps::ALL.map(Step::name) {
         let kinds = ["convert", "reconcile", "to baseline"];
         let ours = kinds.iter().any(|kind| step.starts_with(&format!("{kind}:")));
         assert!(!ours || steps.get(step).is_some_and(|&count| count > 10), "{step} was reached: {steps:?}");
@@ -129,7 +130,7 @@ fn jobs_in_any_order_and_side_by_side_keep_the_rows_and_come_to_an_end() {
             *steps.entry(step).or_default() += count;
         }
     }
-    for step in Step::ALL.iter().map(|step| step.name()) {
+    for step in steps::ALL.map(Step::name) {
         let kinds = ["convert", "move", "merge", "to transition", "to baseline"];
         let ours = kinds.iter().any(|kind| step.starts_with(&format!("{kind}:")));
         assert!(!ours || steps.get(step).is_some_and(|&count| count > 10), "{step} was reached: {steps:?}");

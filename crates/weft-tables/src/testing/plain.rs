@@ -13,7 +13,9 @@ use weft_contract::{
 };
 use weft_env::File;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_kernel::fault::Fault;
 use weft_kernel::method::{Method, TableContext};
+use weft_kernel::step::Step;
 
 /// See above.
 pub struct Plain(pub Arc<dyn Method>);
@@ -25,6 +27,14 @@ impl Method for Plain {
 
     fn job_kinds(&self) -> &'static [JobKind] {
         self.0.job_kinds()
+    }
+
+    fn steps(&self) -> &'static [Step] {
+        self.0.steps()
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        self.0.faults()
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {

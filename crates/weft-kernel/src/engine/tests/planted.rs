@@ -30,19 +30,19 @@ fn planted_faults_are_caught() {
         let _counts = lives(seed);
     };
     let faults: [(Fault, fn(u64)); 13] = [
-        (Fault::OverlookBuilding, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
-        (Fault::ForgetBuildingCut, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
-        (Fault::ListBuiltEarly, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
-        (Fault::FreezeAlways, |_| a_log_that_is_held_makes_no_table_freeze()),
-        (Fault::FreezeAgain, |_| memory_that_no_job_frees_makes_no_table_freeze_again_and_again()),
-        (Fault::UniqueBeforeFollowed, |_| an_own_row_counts_as_the_commit_that_it_follows_leaves_it()),
-        (Fault::ForgetCommits, |_| forgotten_commits_count_by_table()),
-        (Fault::SkipLogSync, crash_test),
-        (Fault::AckBeforeDurable, crash_test),
-        (Fault::SkipManifestSync, crash_test),
-        (Fault::SkipDirSync, crash_test),
-        (Fault::PublishOutOfOrder, writers_and_readers),
-        (Fault::ForgetKeyLock, writers_and_readers),
+        (Fault::OVERLOOK_BUILDING, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::FORGET_BUILDING_CUT, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::LIST_BUILT_EARLY, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
+        (Fault::FREEZE_ALWAYS, |_| a_log_that_is_held_makes_no_table_freeze()),
+        (Fault::FREEZE_AGAIN, |_| memory_that_no_job_frees_makes_no_table_freeze_again_and_again()),
+        (Fault::UNIQUE_BEFORE_FOLLOWED, |_| an_own_row_counts_as_the_commit_that_it_follows_leaves_it()),
+        (Fault::FORGET_COMMITS, |_| forgotten_commits_count_by_table()),
+        (Fault::SKIP_LOG_SYNC, crash_test),
+        (Fault::ACK_BEFORE_DURABLE, crash_test),
+        (Fault::SKIP_MANIFEST_SYNC, crash_test),
+        (Fault::SKIP_DIR_SYNC, crash_test),
+        (Fault::PUBLISH_OUT_OF_ORDER, writers_and_readers),
+        (Fault::FORGET_KEY_LOCK, writers_and_readers),
     ];
     let missed: Vec<&str> =
         faults.iter().filter(|(fault, body)| !caught(*fault, SEEDS, *body)).map(|(fault, _)| fault.name()).collect();

@@ -19,13 +19,13 @@ fn caught(fault: Fault, body: fn()) -> bool {
 #[ignore = "plants faults for the whole process"]
 fn planted_faults_are_caught() {
     let faults: [(Fault, fn()); 7] = [
-        (Fault::IndexCutTooHigh, crash::what_was_logged_survives_a_crash_at_any_operation),
-        (Fault::SkipFileSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
-        (Fault::SkipDirSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
-        (Fault::SkipManifestSync, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
-        (Fault::IndexAddUnguarded, concurrent::readers_find_what_was_published_while_writers_and_jobs_go_on),
-        (Fault::IndexAsksTooEarly, model::entries_that_nobody_needs_go_when_every_snapshot_is_behind_them),
-        (Fault::IndexFilterForgets, model::random_histories_agree_with_a_map),
+        (Fault::INDEX_CUT_TOO_HIGH, crash::what_was_logged_survives_a_crash_at_any_operation),
+        (Fault::SKIP_FILE_SYNC, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::SKIP_DIR_SYNC, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::SKIP_MANIFEST_SYNC, crash::what_was_logged_survives_a_crash_after_each_step_of_each_job),
+        (Fault::INDEX_ADD_UNGUARDED, concurrent::readers_find_what_was_published_while_writers_and_jobs_go_on),
+        (Fault::INDEX_ASKS_TOO_EARLY, model::entries_that_nobody_needs_go_when_every_snapshot_is_behind_them),
+        (Fault::INDEX_FILTER_FORGETS, model::random_histories_agree_with_a_map),
     ];
     let missed: Vec<&str> =
         faults.iter().filter(|(fault, body)| !caught(*fault, *body)).map(|(fault, _)| fault.name()).collect();

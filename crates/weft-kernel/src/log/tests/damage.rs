@@ -153,7 +153,7 @@ fn stale_bytes_behind_the_end_stay_dead() {
 fn a_skipped_checksum_is_caught() {
     use crate::fault::{Fault, plant};
     let (simulation, wanted) = sample(true);
-    plant(Some(Fault::SkipChecksum));
+    plant(Some(Fault::SKIP_CHECKSUM));
     let changed = run(&simulation, move |env| {
         let (path, bytes) = files(&env).remove(0);
         let changed = |offset: &usize| {
@@ -165,5 +165,5 @@ fn a_skipped_checksum_is_caught() {
         (layout::SEGMENT_HEADER_BYTES..bytes.len()).filter(changed).count()
     });
     plant(None);
-    assert!(changed > 0, "{} is not caught", Fault::SkipChecksum.name());
+    assert!(changed > 0, "{} is not caught", Fault::SKIP_CHECKSUM.name());
 }

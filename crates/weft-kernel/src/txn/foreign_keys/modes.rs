@@ -44,7 +44,7 @@ impl Transaction {
         }
         self.journal.constraint_modes = modes;
         self.journal.note(|| Step::Modes(before.clone()));
-        if deferred || active(Fault::SkipPendingConstraints) {
+        if deferred || active(Fault::SKIP_PENDING_CONSTRAINTS) {
             return Ok(());
         }
         let becomes_immediate = |now: &ConstraintModes, child: TableId, foreign_key: &ForeignKey| {

@@ -92,7 +92,7 @@ impl Transaction {
     }
 
     fn lock_parent(&mut self, parent: &TableRef, fk: &ForeignKey, key: &[u8]) -> Result<()> {
-        if active(Fault::SkipParentLock) {
+        if active(Fault::SKIP_PARENT_LOCK) {
             return Ok(());
         }
         self.lock_columns(parent, key, &fk.parent_columns)
@@ -205,7 +205,7 @@ impl Transaction {
 
     /// Tests rows that were added in bulk.
     pub(in crate::txn) fn check_built(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<()> {
-        if active(Fault::SkipForeignKeys) {
+        if active(Fault::SKIP_FOREIGN_KEYS) {
             return Ok(());
         }
         t.def.foreign_keys.iter().try_for_each(|fk| self.check_rows(t, fk, batches))

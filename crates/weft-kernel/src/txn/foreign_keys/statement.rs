@@ -48,7 +48,7 @@ impl Transaction {
         if from == self.journal.step_count() {
             return Ok(());
         }
-        if self.touches_foreign_keys() && !active(Fault::SkipForeignKeys) {
+        if self.touches_foreign_keys() && !active(Fault::SKIP_FOREIGN_KEYS) {
             let mut done = from;
             while done < self.journal.step_count() {
                 let end = self.journal.step_count();
@@ -71,7 +71,7 @@ impl Transaction {
 
     /// Tests the chosen constraints with all rows of the transaction.
     pub(super) fn test_all(&mut self, chosen: impl Fn(&ConstraintModes, TableId, &ForeignKey) -> bool) -> Result<()> {
-        if self.touches_foreign_keys() && !active(Fault::SkipForeignKeys) { self.test(0, chosen) } else { Ok(()) }
+        if self.touches_foreign_keys() && !active(Fault::SKIP_FOREIGN_KEYS) { self.test(0, chosen) } else { Ok(()) }
     }
 
     /// A row got another key: for foreign keys that is a change of the row, not a deletion and an insertion. Callers

@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::SchemaRef;
 use weft_contract::{LayerScan, ScanMetrics, ScanRequest, TableStatistics, TableWrites, scan_schema};
 use weft_format::{BLOCK_ROWS, ColumnStats, FileId, Predicate, Result, RowCodec, Schema, Timestamp};
-use weft_kernel::fault::{Fault, active};
+use weft_kernel::fault::active;
 
 use super::super::chunk::Chunk;
+use super::super::faults;
 use super::super::key_probe::KeyProbe;
 use super::super::layout::{Layout, Site};
 use super::super::part::Part;
@@ -79,7 +80,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
         // Before the layout is pinned (reconcile 1).
-        if !active(Fault::ScanUnreconciled) {
+        if !active(faults::SCAN_UNRECONCILED) {
             store.reconcile()?;
         }
         // Scan 1: whatever happens next happens in later layouts.

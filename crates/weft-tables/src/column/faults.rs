@@ -1,0 +1,27 @@
+//! Deliberate bugs of this method ([`weft_kernel::fault`]): each must be caught by a named test.
+
+use weft_kernel::fault::Fault;
+
+macro_rules! faults {
+    ($($name:ident $doc:literal;)*) => {
+        $(#[doc = $doc] pub const $name: Fault = Fault::new(stringify!($name));)*
+        /// All of them.
+        pub const ALL: &[Fault] = &[$($name,)*];
+    };
+}
+
+faults! {
+    LOSE_MARK_AT_CONVERSION "A delete mark set while its table is converted is not carried over.";
+    STALE_LAYOUT "A scan pins its layout before it registers its timestamp.";
+    REPLAY_TWICE_APPLIES "Redo applies changes at or below a table's cut again.";
+    DROP_DEAD_TOO_EARLY "A job drops dead versions that a registered snapshot still sees.";
+    CONVERT_TOO_EARLY "A row table is converted before everything up to its F is installed.";
+    STALE_BORDERS "A job places its tables by the borders of before, which another job has changed meanwhile.";
+    SPLIT_THROUGH_TABLES "A transition table that a new border goes through stays in its bucket.";
+    FORGET_LAYERS "A manifest edit names neither the tables that change their layer nor the borders of the buckets.";
+    FORGET_MARKS "A manifest edit does not name the delete marks up to its cut.";
+    SCAN_UNRECONCILED "A scan does not look for rows that blind writes have replaced.";
+    CONVERT_UNRECONCILED "A row table is converted before the rows are marked that its blind writes have replaced.";
+    FORGET_REPLACED "Redo of a large update does not end the rows that it replaced.";
+    FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
+}
