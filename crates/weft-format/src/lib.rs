@@ -11,6 +11,7 @@
 //!         array_filter              the same of an Arrow array
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
+//!      wire                         numbers, texts, types, values as bytes; the reader of bytes that may be damaged
 //! ```
 //!
 //! Nothing here reads a clock or starts a thread; files are read through [`weft_env::File`] handed in by the caller.
@@ -38,6 +39,7 @@ pub mod stats;
 pub mod table;
 pub mod types;
 pub mod value;
+pub mod wire;
 
 pub use array::ArrayValue;
 pub use bloom::BloomFilter;

@@ -1,6 +1,7 @@
 //! Writes an expression.
 
-use weft_format::{CompareOp, DataType, Result, Value};
+use weft_format::wire::{put_count, put_type, put_value};
+use weft_format::{CompareOp, Result};
 
 use super::limits::{kind, too_complex};
 use crate::arithmetic::ArithmeticOp;
@@ -57,73 +58,6 @@ fn put_node(bytes: &mut Vec<u8>, expr: &Expr) {
         Node::Call(_, args) => put_count(bytes, args.len()),
         Node::Case { branches, .. } => put_count(bytes, branches.len()),
         _ => {}
-    }
-}
-
-fn put_count(bytes: &mut Vec<u8>, count: usize) {
-    bytes.extend(u32::try_from(count).expect("expressions have fewer than 2^32 parts").to_le_bytes());
-}
-
-fn put_type(bytes: &mut Vec<u8>, data_type: DataType) {
-    match data_type {
-        DataType::Boolean => bytes.push(1),
-        DataType::SmallInt => bytes.push(2),
-        DataType::Integer => bytes.push(3),
-        DataType::BigInt => bytes.push(4),
-        DataType::Real => bytes.push(5),
-        DataType::DoublePrecision => bytes.push(6),
-        DataType::Numeric { precision, scale } => bytes.extend([7, precision, scale]),
-        DataType::Text => bytes.push(8),
-        DataType::Varchar(limit) => {
-            bytes.push(9);
-            bytes.extend(limit.to_le_bytes());
-        }
-        DataType::Date => bytes.push(10),
-        DataType::Timestamp => bytes.push(11),
-        DataType::TimestampTz => bytes.push(12),
-        other => bytes.extend(other.code()),
-    }
-}
-
-fn put_value(bytes: &mut Vec<u8>, value: &Value) {
-    match value {
-        Value::Null => bytes.push(0),
-        Value::Bool(v) => bytes.extend([1, u8::from(*v)]),
-        Value::Int(v) => {
-            bytes.push(2);
-            bytes.extend(v.to_le_bytes());
-        }
-        Value::Float(v) => {
-            bytes.push(3);
-            bytes.extend(v.to_bits().to_le_bytes());
-        }
-        Value::Decimal(v) => {
-            bytes.push(4);
-            bytes.extend(v.to_le_bytes());
-        }
-        Value::Text(v) => {
-            bytes.push(5);
-            put_count(bytes, v.len());
-            bytes.extend(v.as_bytes());
-        }
-        Value::Bytes(v) => {
-            bytes.push(6);
-            put_count(bytes, v.len());
-            bytes.extend(v.iter());
-        }
-        Value::Uuid(v) => {
-            bytes.push(7);
-            bytes.extend(v.to_le_bytes());
-        }
-        Value::Interval(v) => {
-            bytes.push(8);
-            bytes.extend(v.to_bits().to_le_bytes());
-        }
-        Value::Array(v) => {
-            bytes.push(9);
-            put_count(bytes, v.as_bytes().len());
-            bytes.extend(v.as_bytes());
-        }
     }
 }
 

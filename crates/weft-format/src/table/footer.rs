@@ -1,7 +1,6 @@
 //! The footer: keys, filters, and for every column its type, symbol table, and blocks with their statistics.
 
 use crate::bloom::BloomFilter;
-use crate::bytes::array;
 use crate::encoding::layout::SLICE_ROWS_MIN;
 use crate::encoding::{BLOCK_ROWS, Kind};
 use crate::error::{Error, Result};
@@ -14,6 +13,7 @@ use crate::table::layout::{
 };
 use crate::types::{DataType, TYPE_BYTES};
 use crate::value::Value;
+use crate::wire::{ByteReader, put_bytes};
 
 /// Everything that is read when a table is opened.
 pub(crate) struct Footer {
@@ -80,29 +80,27 @@ impl Footer {
     /// have fewer (schema 1), or more, which nobody asks for then.
     pub(crate) fn parse(bytes: &[u8], header: &Header, types: &[DataType]) -> Result<Footer> {
         let (rows, count) = (header.row_count as usize, header.column_count as usize);
-        let mut input = Input { bytes };
-        let min_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
-        let max_insert_ts = Timestamp(u64::from_le_bytes(input.take()?));
-        let max_key = input.bytes()?.to_vec();
+        let mut input = ByteReader::new(bytes, damaged);
+        let min_insert_ts = Timestamp(input.u64()?);
+        let max_insert_ts = Timestamp(input.u64()?);
+        let max_key = input.byte_string()?.to_vec();
         let mut first_keys = Vec::new();
         for _ in 0..rows.div_ceil(INDEX_ROWS) {
-            first_keys.push(input.bytes()?.to_vec());
+            first_keys.push(input.byte_string()?.to_vec());
         }
-        let key_filter = BloomFilter::read(input.bytes()?)?;
+        let key_filter = BloomFilter::read(input.byte_string()?)?;
         let mut columns = Vec::new();
         for number in 0..count {
             let is_last = number + 1 == count;
             let expected = if is_last { Some(&DataType::BigInt) } else { types.get(number) };
-            let found = DataType::from_code(input.take::<TYPE_BYTES>()?)
+            let found = DataType::from_code(input.array::<TYPE_BYTES>()?)
                 .map_err(|_| Error::corrupt(format!("its column {number} is of a type that nobody knows")))?;
             if let Some(&expected) = expected.filter(|expected| !is_stored_alike(**expected, found)) {
                 return Err(Error::corrupt(format!("its column {number} is not of type {expected}")));
             }
             columns.push(parse_column(&mut input, header, found)?);
         }
-        if !input.bytes.is_empty() {
-            return Err(Error::corrupt(format!("its footer has {} bytes left over", input.bytes.len())));
-        }
+        input.end()?;
         let rising = first_keys.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising || first_keys.last().is_none_or(|last| *last > max_key) || min_insert_ts > max_insert_ts {
             return Err(Error::corrupt("its keys or timestamps contradict each other"));
@@ -119,10 +117,10 @@ fn is_stored_alike(a: DataType, b: DataType) -> bool {
     }
 }
 
-fn parse_column(input: &mut Input<'_>, header: &Header, data_type: DataType) -> Result<ColumnEntry> {
+fn parse_column(input: &mut ByteReader<'_>, header: &Header, data_type: DataType) -> Result<ColumnEntry> {
     let (rows, kind) = (header.row_count as usize, Kind::of(data_type));
-    let symbols = input.bytes()?.to_vec();
-    let filter = match input.bytes()? {
+    let symbols = input.byte_string()?.to_vec();
+    let filter = match input.byte_string()? {
         [] => None,
         bytes => Some(BloomFilter::read(bytes)?),
     };
@@ -132,7 +130,7 @@ fn parse_column(input: &mut Input<'_>, header: &Header, data_type: DataType) -> 
         let slice_rows = if header.version >= SLICES_VERSION { parse_slice_rows(input, kind)? } else { BLOCK_ROWS };
         let mut slices = Vec::with_capacity(block_rows.div_ceil(slice_rows));
         for _ in 0..block_rows.div_ceil(slice_rows) {
-            slices.push(SliceEntry { bytes: input.number()?, checksum: input.number()? });
+            slices.push(SliceEntry { bytes: input.u32()?, checksum: input.u32()? });
         }
         let stats = parse_stats(input, kind, block_rows as u64)?;
         blocks.push(BlockEntry { slice_rows, slices, stats });
@@ -141,8 +139,8 @@ fn parse_column(input: &mut Input<'_>, header: &Header, data_type: DataType) -> 
 }
 
 /// Only texts are cut.
-fn parse_slice_rows(input: &mut Input<'_>, kind: Kind) -> Result<usize> {
-    let [exponent] = input.take()?;
+fn parse_slice_rows(input: &mut ByteReader<'_>, kind: Kind) -> Result<usize> {
+    let [exponent] = input.array()?;
     let slice_rows = 1usize.checked_shl(exponent.into()).unwrap_or(0);
     let can_be = slice_rows == BLOCK_ROWS || kind.is_variable() && (SLICE_ROWS_MIN..BLOCK_ROWS).contains(&slice_rows);
     if can_be {
@@ -150,12 +148,6 @@ fn parse_slice_rows(input: &mut Input<'_>, kind: Kind) -> Result<usize> {
     } else {
         Err(Error::corrupt(format!("a block of {kind:?} claims slices of 2^{exponent} rows")))
     }
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    let len = u32::try_from(bytes.len()).expect("keys and filters stay below 4 GiB");
-    out.extend_from_slice(&len.to_le_bytes());
-    out.extend_from_slice(bytes);
 }
 
 fn put_filter(out: &mut Vec<u8>, filter: Option<&BloomFilter>) {
@@ -197,10 +189,10 @@ fn put_stats(out: &mut Vec<u8>, stats: &ColumnStats) {
     }
 }
 
-fn parse_stats(input: &mut Input<'_>, kind: Kind, row_count: u64) -> Result<ColumnStats> {
-    let [flags] = input.take()?;
-    let null_count = u64::from(input.number()?);
-    let mut bound = |present: bool| if present { input.value(kind) } else { Ok(Value::Null) };
+fn parse_stats(input: &mut ByteReader<'_>, kind: Kind, row_count: u64) -> Result<ColumnStats> {
+    let [flags] = input.array()?;
+    let null_count = u64::from(input.u32()?);
+    let mut bound = |present: bool| if present { read_bound(input, kind) } else { Ok(Value::Null) };
     let min = bound(flags & STATS_HAS_MIN != 0)?;
     let max = bound(flags & STATS_HAS_MAX != 0)?;
     let (min_exact, max_exact) = (flags & STATS_MIN_EXACT != 0, flags & STATS_MAX_EXACT != 0);
@@ -215,52 +207,29 @@ fn parse_stats(input: &mut Input<'_>, kind: Kind, row_count: u64) -> Result<Colu
     Ok(ColumnStats { min, max, min_exact, max_exact, null_count, row_count })
 }
 
-/// The bytes of a footer not read yet.
-struct Input<'a> {
-    bytes: &'a [u8],
+fn damaged(what: &str) -> Error {
+    Error::corrupt(format!("its footer is damaged: {what}"))
 }
 
-impl<'a> Input<'a> {
-    fn slice(&mut self, len: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.bytes.split_at_checked(len).ok_or_else(|| Error::corrupt("its footer is cut off"))?;
-        self.bytes = rest;
-        Ok(taken)
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        self.slice(N).map(array)
-    }
-
-    fn number(&mut self) -> Result<u32> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    /// A length and that many bytes.
-    fn bytes(&mut self) -> Result<&'a [u8]> {
-        let len = self.number()? as usize;
-        self.slice(len)
-    }
-
-    fn value(&mut self, kind: Kind) -> Result<Value> {
-        Ok(match kind {
-            Kind::Bool => match self.take()? {
-                [byte @ (0 | 1)] => Value::Bool(byte == 1),
-                [byte] => return Err(Error::corrupt(format!("a boolean bound is {byte}"))),
-            },
-            Kind::Int16 | Kind::Int32 | Kind::Int64 => Value::Int(i64::from_le_bytes(self.take()?)),
-            Kind::Float32 | Kind::Float64 => Value::Float(f64::from_bits(u64::from_le_bytes(self.take()?))),
-            Kind::Decimal => Value::Decimal(i128::from_le_bytes(self.take()?)),
-            Kind::Text => {
-                let [len] = self.take()?;
-                let text = std::str::from_utf8(self.slice(len.into())?);
-                Value::Text(text.map_err(|_| Error::corrupt("a text bound is not UTF-8"))?.into())
-            }
-            Kind::Bytes => {
-                let [len] = self.take()?;
-                Value::Bytes(self.slice(len.into())?.into())
-            }
-            Kind::Uuid => Value::Uuid(u128::from_le_bytes(self.take()?)),
-            Kind::Interval => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.take()?))),
-        })
-    }
+fn read_bound(input: &mut ByteReader<'_>, kind: Kind) -> Result<Value> {
+    Ok(match kind {
+        Kind::Bool => match input.array()? {
+            [byte @ (0 | 1)] => Value::Bool(byte == 1),
+            [byte] => return Err(Error::corrupt(format!("a boolean bound is {byte}"))),
+        },
+        Kind::Int16 | Kind::Int32 | Kind::Int64 => Value::Int(i64::from_le_bytes(input.array()?)),
+        Kind::Float32 | Kind::Float64 => Value::Float(f64::from_bits(u64::from_le_bytes(input.array()?))),
+        Kind::Decimal => Value::Decimal(i128::from_le_bytes(input.array()?)),
+        Kind::Text => {
+            let [len] = input.array()?;
+            let text = std::str::from_utf8(input.take(len.into())?);
+            Value::Text(text.map_err(|_| Error::corrupt("a text bound is not UTF-8"))?.into())
+        }
+        Kind::Bytes => {
+            let [len] = input.array()?;
+            Value::Bytes(input.take(len.into())?.into())
+        }
+        Kind::Uuid => Value::Uuid(u128::from_le_bytes(input.array()?)),
+        Kind::Interval => Value::Interval(Interval::from_bits(u128::from_le_bytes(input.array()?))),
+    })
 }

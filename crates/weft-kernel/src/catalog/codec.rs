@@ -21,9 +21,12 @@ use weft_contract::{Deferrable, FkAction, ForeignKey, TableDef};
 use weft_expr::Expr;
 #[cfg(doc)]
 use weft_format::Code;
+use weft_format::wire::{ByteReader, put_count, put_optional, put_type, put_u32};
 use weft_format::{Column, Evolution, Result, Schema, TableId, Timestamp};
 
-use self::bytes::{FORMAT_VERSION, Input, damaged, put_count, put_optional, put_pairs, put_text, put_type, put_u32};
+use self::bytes::{
+    FORMAT_VERSION, damaged, put_pairs, put_text, read_action, read_optional, read_pairs, read_text, read_type, read_version, reader,
+};
 use self::objects::{Rest, put_objects, put_rest, read_objects, read_rest};
 pub(crate) use self::objects::{decode_object, encode_object};
 use self::predicates::{put_predicates, read_predicates};
@@ -121,7 +124,7 @@ fn action_byte(action: FkAction) -> u8 {
 
 /// Reads a definition from the front of `bytes` and moves them behind it.
 pub fn decode_def(bytes: &mut &[u8]) -> Result<TableDef> {
-    let mut input = Input { bytes };
+    let mut input = reader(bytes);
     let def = read_def(&mut input)?;
     *bytes = input.bytes;
     Ok(def)
@@ -142,8 +145,8 @@ pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
 
 /// Reads a catalog edit's payload.
 pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
-    let mut input = Input { bytes };
-    let version = input.version()?;
+    let mut input = reader(bytes);
+    let version = read_version(&mut input)?;
     let next_id = input.u32()?;
     let mut tables = Vec::new();
     for _ in 0..input.count()? {
@@ -156,25 +159,23 @@ pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
     }
     let (objects, sequences) =
         if version >= WITH_OBJECTS { read_objects(&mut input, next_id)? } else { Default::default() };
-    if !input.bytes.is_empty() {
-        return Err(damaged(format!("{} bytes are left over", input.bytes.len())));
-    }
+    input.end()?;
     Ok(CatalogImage { next_id, tables, objects, sequences })
 }
 
-fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
-    let version = input.version()?;
+fn read_def(input: &mut ByteReader<'_>) -> Result<TableDef> {
+    let version = read_version(input)?;
     let id = TableId(input.u32()?);
-    let name = input.text()?;
-    let method = input.text()?;
+    let name = read_text(input)?;
+    let method = read_text(input)?;
     let schema = read_schema(input)?;
-    let options = input.pairs()?.into_iter().collect::<BTreeMap<_, _>>();
+    let options = read_pairs(input)?.into_iter().collect::<BTreeMap<_, _>>();
     let mut defaults = Vec::new();
     for _ in 0..input.count()? {
-        defaults.push(input.optional()?);
+        defaults.push(read_optional(input)?);
     }
-    let checks = input.pairs()?;
-    let primary_key = input.optional()?;
+    let checks = read_pairs(input)?;
+    let primary_key = read_optional(input)?;
     if version < WITH_OBJECTS && schema.hidden_row_id {
         defaults.push(None);
     }
@@ -218,8 +219,8 @@ fn read_def(input: &mut Input<'_>) -> Result<TableDef> {
     })
 }
 
-fn read_foreign_key(input: &mut Input<'_>, version: u8, column_count: usize) -> Result<ForeignKey> {
-    let name = input.text()?;
+fn read_foreign_key(input: &mut ByteReader<'_>, version: u8, column_count: usize) -> Result<ForeignKey> {
+    let name = read_text(input)?;
     let parent = TableId(input.u32()?);
     let (mut columns, mut parent_columns) = (Vec::new(), Vec::new());
     for _ in 0..input.count()? {
@@ -229,7 +230,7 @@ fn read_foreign_key(input: &mut Input<'_>, version: u8, column_count: usize) -> 
     if columns.is_empty() || columns.iter().any(|&column| column >= column_count) || parent == ForeignKey::ITSELF {
         return Err(damaged(format!("foreign key {name} of columns {columns:?} refers to table {parent}")));
     }
-    let (on_delete, on_update) = (input.action()?, input.action()?);
+    let (on_delete, on_update) = (read_action(input)?, read_action(input)?);
     let deferrable = match input.u8()? {
         0 => Deferrable::No,
         1 => Deferrable::InitiallyDeferred,
@@ -239,12 +240,12 @@ fn read_foreign_key(input: &mut Input<'_>, version: u8, column_count: usize) -> 
     Ok(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update, deferrable })
 }
 
-fn read_schema(input: &mut Input<'_>) -> Result<Schema> {
+fn read_schema(input: &mut ByteReader<'_>) -> Result<Schema> {
     let version = input.u32()?;
     let hidden_row_id = input.flag()?;
     let mut columns = Vec::new();
     for _ in 0..input.count()? {
-        columns.push(Column { name: input.text()?, data_type: input.data_type()?, not_null: input.flag()? });
+        columns.push(Column { name: read_text(input)?, data_type: read_type(input)?, not_null: input.flag()? });
     }
     let mut key = Vec::new();
     for _ in 0..input.count()? {

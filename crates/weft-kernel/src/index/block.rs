@@ -15,17 +15,20 @@
 use std::cmp::Ordering;
 
 use weft_format::key::head;
+use weft_format::wire::{ByteReader, put_varint};
 use weft_format::{Error, Result, Timestamp};
 
 use super::entry::{EntryBuffer, shared_len};
-use super::number::{Input, put_varint, unzigzag, zigzag};
+use super::number::{unzigzag, zigzag};
 
 /// Entries from one whole entry to the next.
 pub(crate) const WHOLE_EVERY: u32 = 16;
 /// Bytes before the first entry.
 pub(crate) const BASE_BYTES: usize = 8;
 
-const WHAT: &str = "a block of an index run";
+fn damaged(what: &str) -> Error {
+    Error::corrupt(format!("a block of an index run is damaged: {what}"))
+}
 
 /// Collects the entries of a block.
 #[derive(Default)]
@@ -99,12 +102,12 @@ impl BlockReader {
     /// At the first entry of a block.
     pub(crate) fn new(block: &[u8]) -> Result<BlockReader> {
         let tail = block.len().checked_sub(4).ok_or_else(misshapen)?;
-        let wholes = Input::new(&block[tail..], WHAT).u32()? as usize;
+        let wholes = ByteReader::new(&block[tail..], damaged).u32()? as usize;
         let end = wholes.checked_mul(4).and_then(|bytes| tail.checked_sub(bytes)).ok_or_else(misshapen)?;
         if end <= BASE_BYTES || wholes == 0 {
             return Err(misshapen());
         }
-        let base = Input::new(block, WHAT).u64()?;
+        let base = ByteReader::new(block, damaged).u64()?;
         Ok(BlockReader { at: BASE_BYTES, end, wholes, base })
     }
 
@@ -114,12 +117,12 @@ impl BlockReader {
         if self.at >= self.end {
             return Ok(false);
         }
-        let mut input = Input::new(&block[self.at..self.end], WHAT);
+        let mut input = ByteReader::new(&block[self.at..self.end], damaged);
         let shared = input.varint()? as usize;
         let rest_len = input.varint()? as usize;
         let value_len = input.varint()? as usize;
         let ts = self.base.wrapping_add(unzigzag(input.varint()?) as u64);
-        let rest = input.slice(rest_len)?;
+        let rest = input.take(rest_len)?;
         if shared > entry.bytes.len() || value_len > shared + rest_len {
             return Err(misshapen());
         }
@@ -184,21 +187,21 @@ impl BlockReader {
 
     /// How many bytes the next entry shares with the one before it.
     fn next_shared(&self, block: &[u8]) -> Result<usize> {
-        if self.at >= self.end { Ok(0) } else { Ok(Input::new(&block[self.at..self.end], WHAT).varint()? as usize) }
+        if self.at >= self.end { Ok(0) } else { Ok(ByteReader::new(&block[self.at..self.end], damaged).varint()? as usize) }
     }
 
     fn whole_at(&self, block: &[u8], index: usize) -> Result<usize> {
-        let offset = Input::new(&block[self.end + index * 4..], WHAT).u32()? as usize;
+        let offset = ByteReader::new(&block[self.end + index * 4..], damaged).u32()? as usize;
         if offset < BASE_BYTES || offset >= self.end { Err(misshapen()) } else { Ok(offset) }
     }
 
     fn whole<'a>(&self, block: &'a [u8], index: usize) -> Result<&'a [u8]> {
-        let mut input = Input::new(&block[self.whole_at(block, index)?..self.end], WHAT);
+        let mut input = ByteReader::new(&block[self.whole_at(block, index)?..self.end], damaged);
         let shared = input.varint()?;
         let len = input.varint()? as usize;
         input.varint()?;
         input.varint()?;
-        if shared == 0 { input.slice(len) } else { Err(misshapen()) }
+        if shared == 0 { input.take(len) } else { Err(misshapen()) }
     }
 }
 

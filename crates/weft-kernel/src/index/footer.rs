@@ -15,11 +15,11 @@
 //!
 //! The bytes: docs/format/index-run.md.
 
+use weft_format::wire::{ByteReader, put_bytes};
 use weft_format::{Code, Error, FileId, Result, TableId, Timestamp};
 
 use super::block::WHOLE_EVERY;
 use super::filter::{FILTER_BITS_MAX, FilterShape, SEGMENT_BLOCKS};
-use super::number::{Input, put_bytes};
 
 /// The first bytes of a run file.
 pub(crate) const MAGIC: [u8; 8] = *b"WEFTINDX";
@@ -191,7 +191,7 @@ impl Footer {
 
     /// Reads the bytes, which end where the blocks and segments do not: at `footer_offset` (footer 3).
     pub(crate) fn decode(bytes: &[u8], footer_offset: u64) -> Result<Footer> {
-        let mut input = Input::new(bytes, "the footer");
+        let mut input = ByteReader::new(bytes, |what| damaged("the footer", what));
         let mut footer = Footer { entry_count: input.u64()?, value_count: input.u64()?, ..Footer::default() };
         footer.ts_min = Timestamp(input.u64()?);
         footer.ts_max = Timestamp(input.u64()?);
@@ -199,12 +199,12 @@ impl Footer {
         footer.filter.bits = input.u32()?;
         for edge in [&mut footer.first, &mut footer.last] {
             edge.value_len = input.u32()?;
-            edge.bytes = input.bytes()?.to_vec();
+            edge.bytes = input.byte_string()?.to_vec();
         }
-        let count = input.count(16)?;
+        let count = input.count_of(16)?;
         for number in 0..count {
             let (bytes, checksum, entries) = (input.u32()?, input.u32()?, input.u32()?);
-            let separator = input.bytes()?;
+            let separator = input.byte_string()?;
             if number > 0 && separator <= footer.separator(number - 1) {
                 return Err(Error::corrupt("its separators do not ascend"));
             }
@@ -270,9 +270,9 @@ pub(crate) fn test_header(bytes: &[u8; HEADER_BYTES], index: TableId, file: File
     if bytes[..8] != MAGIC {
         return Err(Error::corrupt("it does not start as a run of an index does"));
     }
-    let mut input = Input::new(&bytes[8..], "the header");
+    let mut input = ByteReader::new(&bytes[8..], |what| damaged("the header", what));
     let version = u16::from_le_bytes(input.array()?);
-    let sum = u32::from_le_bytes(Input::new(&bytes[HEADER_BYTES - 4..], "the header").array()?);
+    let sum = ByteReader::new(&bytes[HEADER_BYTES - 4..], |what| damaged("the header", what)).u32()?;
     if crc32c::crc32c(&bytes[..HEADER_BYTES - 4]) != sum {
         return Err(Error::corrupt("its header fails the checksum"));
     }
@@ -309,7 +309,7 @@ impl Trailer {
 
     /// Reads the trailer of a file of `file_bytes` bytes.
     pub(crate) fn decode(bytes: &[u8; TRAILER_BYTES], file: FileId, file_bytes: u64) -> Result<Trailer> {
-        let mut input = Input::new(bytes, "the trailer");
+        let mut input = ByteReader::new(bytes, |what| damaged("the trailer", what));
         let trailer =
             Trailer { footer_offset: input.u64()?, footer_bytes: input.u32()?, footer_checksum: input.u32()? };
         if bytes[..] != trailer.encode(file)[..] {
@@ -321,6 +321,10 @@ impl Trailer {
         }
         Ok(trailer)
     }
+}
+
+fn damaged(part: &str, what: &str) -> Error {
+    Error::corrupt(format!("{part} is damaged: {what}"))
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_format::wire::{ByteReader, put_bytes};
 use weft_format::{Error, FileId, Result, Timestamp};
 
-use super::number::{Input, put_bytes};
 
 /// The first byte of every payload.
 pub(crate) const PAYLOAD_VERSION: u8 = 1;
@@ -66,19 +66,19 @@ impl Payload {
 
     /// Reads the bytes; anything that [`Payload::encode`] does not write is an error.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Payload> {
-        let mut input = Input::new(bytes, "a manifest payload of an index");
+        let mut input = ByteReader::new(bytes, |what| damaged(format_args!("is damaged: {what}")));
         let [version] = input.array()?;
         if version != PAYLOAD_VERSION {
             return Err(damaged(format!("has version {version}, this release reads {PAYLOAD_VERSION}")));
         }
         let mut payload = Payload::default();
-        for _ in 0..input.count(24)? {
+        for _ in 0..input.count_of(24)? {
             let (file, entry_count, attached_at) = (FileId(input.u64()?), input.u64()?, Timestamp(input.u64()?));
             payload.added.push(FileEntry { file, entry_count, attached_at });
         }
         payload.removed = take_files(&mut input)?;
-        for _ in 0..input.count(8)? {
-            let low = input.bytes()?.to_vec();
+        for _ in 0..input.count_of(8)? {
+            let low = input.byte_string()?.to_vec();
             let files = take_files(&mut input)?;
             if payload.ranges.last_key_value().is_some_and(|(last, _)| *last >= low) {
                 return Err(damaged("names its ranges out of order"));
@@ -146,8 +146,8 @@ fn put_files(out: &mut Vec<u8>, files: &[FileId]) {
     files.iter().for_each(|file| out.extend_from_slice(&file.0.to_le_bytes()));
 }
 
-fn take_files(input: &mut Input<'_>) -> Result<Vec<FileId>> {
-    let count = input.count(8)?;
+fn take_files(input: &mut ByteReader<'_>) -> Result<Vec<FileId>> {
+    let count = input.count_of(8)?;
     (0..count).map(|_| input.u64().map(FileId)).collect()
 }
 

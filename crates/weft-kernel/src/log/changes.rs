@@ -26,6 +26,7 @@
 //!    takes more memory than a small multiple of its input.
 
 use weft_contract::Change;
+use weft_format::wire::{ByteReader, put_bytes};
 use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
 
 use super::sequence::SequenceValue;
@@ -318,60 +319,55 @@ impl ChangeEncoder {
     }
 
     fn put_bytes(&mut self, bytes: &[u8]) {
-        let length = u32::try_from(bytes.len()).expect("one value has less than 4 GB");
-        self.bytes.extend_from_slice(&length.to_le_bytes());
-        self.bytes.extend_from_slice(bytes);
+        put_bytes(&mut self.bytes, bytes);
     }
 }
 
 /// Decodes the changes of a record, one after the other; after an error it ends.
 #[derive(Clone, Debug)]
 pub struct ChangeDecoder<'a> {
-    bytes: &'a [u8],
+    reader: ByteReader<'a>,
 }
 
 impl<'a> ChangeDecoder<'a> {
     /// A decoder of a record's changes.
     pub fn new(bytes: &'a [u8]) -> ChangeDecoder<'a> {
-        ChangeDecoder { bytes }
+        ChangeDecoder { reader: ByteReader::new(bytes, damaged) }
     }
 
     fn change(&mut self) -> Result<LoggedChange> {
-        let table = TableId(self.u32()?);
-        let schema_version = self.u32()?;
-        let change = match self.u8()? {
-            INSERT => Change::Insert { key: self.bytes()?.to_vec(), row: self.bytes()?.to_vec() },
-            UPDATE => Change::Update { key: self.bytes()?.to_vec(), values: self.values()? },
-            DELETE => Change::Delete { key: self.bytes()?.to_vec() },
-            PUT => Change::Put { key: self.bytes()?.to_vec(), row: self.bytes()?.to_vec() },
-            CLEAR => Change::Clear { key: self.bytes()?.to_vec() },
+        let table = TableId(self.reader.u32()?);
+        let schema_version = self.reader.u32()?;
+        let change = match self.reader.u8()? {
+            INSERT => Change::Insert { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() },
+            UPDATE => Change::Update { key: self.reader.byte_string()?.to_vec(), values: self.values()? },
+            DELETE => Change::Delete { key: self.reader.byte_string()?.to_vec() },
+            PUT => Change::Put { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() },
+            CLEAR => Change::Clear { key: self.reader.byte_string()?.to_vec() },
             ATTACH => {
-                let count = self.u32()? as usize;
-                let files = self.take(count.checked_mul(8).ok_or_else(too_short)?)?;
+                let count = self.reader.u32()? as usize;
+                let files = self.reader.take(count.saturating_mul(8))?;
                 let files = files.chunks_exact(8).map(|id| FileId(u64::from_le_bytes(id.try_into().expect("eight"))));
-                Change::Attach(files.collect(), self.bytes()?.to_vec())
+                Change::Attach(files.collect(), self.reader.byte_string()?.to_vec())
             }
             CREATE_TABLE if table.0 == 0 && schema_version == 0 => {
-                return Ok(LoggedChange::CreateTable { definition: self.bytes()?.to_vec() });
+                return Ok(LoggedChange::CreateTable { definition: self.reader.byte_string()?.to_vec() });
             }
             DROP_TABLE if schema_version == 0 => return Ok(LoggedChange::DropTable { table }),
             INSERT_UNCOUNTED if schema_version == 1 => {
-                let (key, row) = (self.bytes()?.to_vec(), self.bytes()?.to_vec());
+                let (key, row) = (self.reader.byte_string()?.to_vec(), self.reader.byte_string()?.to_vec());
                 return Ok(LoggedChange::InsertUncounted { table, key, row });
             }
             ALTER_TABLE if table.0 == 0 && schema_version == 0 => {
-                return Ok(LoggedChange::AlterTable { definition: self.bytes()?.to_vec() });
+                return Ok(LoggedChange::AlterTable { definition: self.reader.byte_string()?.to_vec() });
             }
             PUT_OBJECT if table.0 == 0 && schema_version == 0 => {
-                return Ok(LoggedChange::PutObject { object: self.bytes()?.to_vec() });
+                return Ok(LoggedChange::PutObject { object: self.reader.byte_string()?.to_vec() });
             }
             DROP_OBJECT if schema_version == 0 => return Ok(LoggedChange::DropObject { id: table.0 }),
             SET_SEQUENCE if schema_version == 0 => {
-                let last = i64::from_le_bytes(self.array()?);
-                let is_called = match self.u8()? {
-                    flag @ (0 | 1) => flag == 1,
-                    other => return Err(Error::corrupt(format!("the flag of a logged sequence is {other}"))),
-                };
+                let last = i64::from_le_bytes(self.reader.array()?);
+                let is_called = self.reader.flag()?;
                 return Ok(LoggedChange::SetSequence { id: table.0, value: SequenceValue { last, is_called } });
             }
             op => {
@@ -382,10 +378,10 @@ impl<'a> ChangeDecoder<'a> {
     }
 
     fn values(&mut self) -> Result<Vec<(usize, Value)>> {
-        let count = usize::from(self.u16()?);
-        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
+        let count = usize::from(self.reader.u16()?);
+        let mut values = Vec::with_capacity(count.min(self.reader.bytes.len()));
         for _ in 0..count {
-            let column = usize::from(self.u16()?);
+            let column = usize::from(self.reader.u16()?);
             if values.last().is_some_and(|(before, _)| *before >= column) {
                 return Err(Error::corrupt(format!("a logged update names column {column} out of order")));
             }
@@ -395,50 +391,20 @@ impl<'a> ChangeDecoder<'a> {
     }
 
     fn value(&mut self) -> Result<Value> {
-        Ok(match self.u8()? {
+        Ok(match self.reader.u8()? {
             TAG_NULL => Value::Null,
             TAG_FALSE => Value::Bool(false),
             TAG_TRUE => Value::Bool(true),
-            TAG_INT => Value::Int(i64::from_le_bytes(self.array()?)),
-            TAG_FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(self.array()?))),
-            TAG_DECIMAL => Value::Decimal(i128::from_le_bytes(self.array()?)),
-            TAG_TEXT => {
-                let text = std::str::from_utf8(self.bytes()?);
-                Value::Text(text.map_err(|_| Error::corrupt("a logged text is not valid UTF-8"))?.into())
-            }
-            TAG_BYTES => Value::Bytes(self.bytes()?.into()),
-            TAG_UUID => Value::Uuid(u128::from_le_bytes(self.array()?)),
-            TAG_INTERVAL => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.array()?))),
-            TAG_ARRAY => Value::Array(ArrayValue::from_bytes(self.bytes()?)),
+            TAG_INT => Value::Int(i64::from_le_bytes(self.reader.array()?)),
+            TAG_FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(self.reader.array()?))),
+            TAG_DECIMAL => Value::Decimal(i128::from_le_bytes(self.reader.array()?)),
+            TAG_TEXT => Value::Text(self.reader.text()?.into()),
+            TAG_BYTES => Value::Bytes(self.reader.byte_string()?.into()),
+            TAG_UUID => Value::Uuid(u128::from_le_bytes(self.reader.array()?)),
+            TAG_INTERVAL => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.reader.array()?))),
+            TAG_ARRAY => Value::Array(ArrayValue::from_bytes(self.reader.byte_string()?)),
             tag => return Err(Error::corrupt(format!("a logged value has the unknown tag {tag}"))),
         })
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(too_short)?;
-        self.bytes = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("take gives that many"))
-    }
-
-    fn bytes(&mut self) -> Result<&'a [u8]> {
-        let count = self.u32()? as usize;
-        self.take(count)
-    }
-
-    fn u8(&mut self) -> Result<u8> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn u16(&mut self) -> Result<u16> {
-        Ok(u16::from_le_bytes(self.array()?))
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.array()?))
     }
 }
 
@@ -446,17 +412,17 @@ impl Iterator for ChangeDecoder<'_> {
     type Item = Result<LoggedChange>;
 
     fn next(&mut self) -> Option<Result<LoggedChange>> {
-        if self.bytes.is_empty() {
+        if self.reader.bytes.is_empty() {
             return None;
         }
         let change = self.change();
         if change.is_err() {
-            self.bytes = &[];
+            self.reader.bytes = &[];
         }
         Some(change)
     }
 }
 
-fn too_short() -> Error {
-    Error::corrupt("a logged change ends in the middle").hint("run weft check; restore the log from a backup")
+fn damaged(what: &str) -> Error {
+    Error::corrupt(format!("a logged change is damaged: {what}")).hint("run weft check; restore the log from a backup")
 }

@@ -15,6 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weft_format::wire::{ByteReader, put_bytes, put_count, put_varint};
 use weft_format::{Error, FileId, Result, Timestamp};
 
 /// The first byte of every payload.
@@ -98,38 +99,37 @@ impl Payload {
     /// The bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![PAYLOAD_VERSION];
-        put_u32(&mut out, self.added.len());
+        put_count(&mut out, self.added.len());
         for part in &self.added {
             out.extend(part.file.0.to_le_bytes());
             out.extend(part.row_count.to_le_bytes());
             out.extend(part.attached_at.0.to_le_bytes());
             out.push(part.layer as u8 | if part.full { FULL } else { 0 });
         }
-        put_u32(&mut out, self.removed.len());
+        put_count(&mut out, self.removed.len());
         for file in &self.removed {
             out.extend(file.0.to_le_bytes());
         }
-        put_u32(&mut out, self.moved.len());
+        put_count(&mut out, self.moved.len());
         for (file, layer) in &self.moved {
             out.extend(file.0.to_le_bytes());
             out.push(*layer as u8);
         }
         out.push(self.borders.is_some().into());
         if let Some(borders) = &self.borders {
-            put_u32(&mut out, borders.len());
+            put_count(&mut out, borders.len());
             for border in borders {
-                put_u32(&mut out, border.len());
-                out.extend_from_slice(border);
+                put_bytes(&mut out, border);
             }
         }
-        put_u32(&mut out, self.marks.len());
+        put_count(&mut out, self.marks.len());
         for (file, positions) in &self.marks {
             out.extend(file.0.to_le_bytes());
-            put_u32(&mut out, positions.len());
+            put_count(&mut out, positions.len());
             let mut next = 0;
             for &position in positions {
                 assert!(position >= next, "marks ascend (payload 2)");
-                put_varint(&mut out, position - next);
+                put_varint(&mut out, u64::from(position - next));
                 next = position + 1;
             }
         }
@@ -138,7 +138,7 @@ impl Payload {
 
     /// Reads the bytes; anything that [`Payload::encode`] does not write is an error.
     pub fn decode(bytes: &[u8]) -> Result<Payload> {
-        let mut reader = Reader { bytes };
+        let mut reader = ByteReader::new(bytes, |what| damaged(format_args!("is damaged: {what}")));
         let version = reader.u8()?;
         if version != PAYLOAD_VERSION && version != VERSION_WITHOUT_LAYERS {
             return Err(damaged(format!(
@@ -162,51 +162,47 @@ impl Payload {
             for _ in 0..reader.u32()? {
                 payload.moved.push((FileId(reader.u64()?), Layer::from_byte(reader.u8()?)?));
             }
-            payload.borders = reader.borders()?;
+            payload.borders = read_borders(&mut reader)?;
         }
-        payload.marks = reader.marks()?;
-        if reader.bytes.is_empty() { Ok(payload) } else { Err(damaged("has bytes left over")) }
+        payload.marks = read_marks(&mut reader)?;
+        reader.end().map(|()| payload)
     }
 }
 
-impl Reader<'_> {
-    fn borders(&mut self) -> Result<Option<Vec<Box<[u8]>>>> {
-        match self.u8()? {
-            0 => return Ok(None),
-            1 => {}
-            other => return Err(damaged(format!("has {other} lists of borders"))),
-        }
-        let mut borders: Vec<Box<[u8]>> = Vec::new();
-        for _ in 0..self.u32()? {
-            let length = self.u32()? as usize;
-            let (border, rest) = self.bytes.split_at_checked(length).ok_or_else(|| damaged("ends too early"))?;
-            self.bytes = rest;
-            if borders.last().is_some_and(|last| **last >= *border) {
-                return Err(damaged("has borders that do not ascend"));
-            }
-            borders.push(border.into());
-        }
-        Ok(Some(borders))
+fn read_borders(reader: &mut ByteReader<'_>) -> Result<Option<Vec<Box<[u8]>>>> {
+    if !reader.flag()? {
+        return Ok(None);
     }
+    let mut borders: Vec<Box<[u8]>> = Vec::new();
+    for _ in 0..reader.count_of(4)? {
+        let border = reader.byte_string()?;
+        if borders.last().is_some_and(|last| **last >= *border) {
+            return Err(damaged("has borders that do not ascend"));
+        }
+        borders.push(border.into());
+    }
+    Ok(Some(borders))
+}
 
-    fn marks(&mut self) -> Result<BTreeMap<FileId, Vec<u32>>> {
-        let mut marks = BTreeMap::new();
-        for _ in 0..self.u32()? {
-            let file = FileId(self.u64()?);
-            let count = self.u32()? as usize;
-            let mut positions = Vec::with_capacity(count.min(self.bytes.len()));
-            let mut next = 0u32;
-            for _ in 0..count {
-                let position = next.checked_add(self.varint()?).ok_or_else(|| damaged("has a mark beyond any file"))?;
-                positions.push(position);
-                next = position.checked_add(1).ok_or_else(|| damaged("has a mark beyond any file"))?;
-            }
-            if marks.insert(file, positions).is_some() {
-                return Err(damaged(format!("marks file {file} twice")));
-            }
+fn read_marks(reader: &mut ByteReader<'_>) -> Result<BTreeMap<FileId, Vec<u32>>> {
+    let beyond = || damaged("has a mark beyond any file");
+    let mut marks = BTreeMap::new();
+    for _ in 0..reader.count()? {
+        let file = FileId(reader.u64()?);
+        let count = reader.count()?;
+        let mut positions = Vec::with_capacity(count);
+        let mut next = 0u32;
+        for _ in 0..count {
+            let distance = u32::try_from(reader.varint()?).map_err(|_| beyond())?;
+            let position = next.checked_add(distance).ok_or_else(beyond)?;
+            positions.push(position);
+            next = position.checked_add(1).ok_or_else(beyond)?;
         }
-        Ok(marks)
+        if marks.insert(file, positions).is_some() {
+            return Err(damaged(format!("marks file {file} twice")));
+        }
     }
+    Ok(marks)
 }
 
 impl PartSet {
@@ -263,54 +259,6 @@ impl PartSet {
 
 fn damaged(what: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("a manifest payload of a column table {what}"))
-}
-
-fn put_u32(out: &mut Vec<u8>, count: usize) {
-    out.extend(u32::try_from(count).expect("a table has fewer than 2^32 files and rows per file").to_le_bytes());
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u32) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, tail) = self.bytes.split_first_chunk().ok_or_else(|| damaged("ends too early"))?;
-        self.bytes = tail;
-        Ok(*head)
-    }
-
-    fn u8(&mut self) -> Result<u8> {
-        Ok(self.take::<1>()?[0])
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.take()?))
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.take()?))
-    }
-
-    fn varint(&mut self) -> Result<u32> {
-        let mut value = 0u64;
-        for shift in (0..35).step_by(7) {
-            let byte = self.u8()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return u32::try_from(value).map_err(|_| damaged("has a position that does not fit 32 bits"));
-            }
-        }
-        Err(damaged("has a position that does not end"))
-    }
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use weft_format::wire::{ByteReader, put_count, put_u32};
 use weft_format::{Evolution, Result, RowCodec, Schema, Timestamp};
 
 use super::super::objects::{Object, ObjectKind};
 
 use weft_contract::{SchemaId, TableDef};
 
-use super::bytes::{Input, damaged, put_count, put_pairs, put_text, put_u32};
+use super::bytes::{damaged, put_pairs, put_text, read_pairs, read_text, reader};
 use crate::log::SequenceValue;
 
 /// What a definition ends with.
@@ -42,10 +43,10 @@ pub(super) fn put_rest(bytes: &mut Vec<u8>, def: &TableDef) {
 }
 
 /// Reads the end of a definition whose schema is known up to it.
-pub(super) fn read_rest(input: &mut Input<'_>, schema: &Schema) -> Result<Rest> {
+pub(super) fn read_rest(input: &mut ByteReader<'_>, schema: &Schema) -> Result<Rest> {
     let oid = input.u32()?;
     let namespace = SchemaId(input.u32()?);
-    let properties = input.pairs()?.into_iter().collect();
+    let properties = read_pairs(input)?.into_iter().collect();
     let mut dropped = Vec::new();
     for _ in 0..input.count()? {
         let ordinal = input.u32()? as usize;
@@ -86,15 +87,13 @@ pub(crate) fn encode_object(object: &Object, bytes: &mut Vec<u8>) {
 
 /// Reads an object that is all of some bytes.
 pub(crate) fn decode_object(bytes: &[u8]) -> Result<Object> {
-    let mut input = Input { bytes };
+    let mut input = reader(bytes);
     let object = read_object(&mut input)?;
-    if !input.bytes.is_empty() {
-        return Err(damaged(format!("{} bytes are left over", input.bytes.len())));
-    }
+    input.end()?;
     Ok(object)
 }
 
-fn read_object(input: &mut Input<'_>) -> Result<Object> {
+fn read_object(input: &mut ByteReader<'_>) -> Result<Object> {
     let id = input.u32()?;
     let kind = match input.u8()? {
         1 => ObjectKind::Schema,
@@ -105,8 +104,8 @@ fn read_object(input: &mut Input<'_>) -> Result<Object> {
         other => return Err(damaged(format!("object {id} is of kind {other}"))),
     };
     let namespace = SchemaId(input.u32()?);
-    let name = input.text()?;
-    let properties = input.pairs()?.into_iter().collect();
+    let name = read_text(input)?;
+    let properties = read_pairs(input)?.into_iter().collect();
     let mut needs = Vec::new();
     for _ in 0..input.count()? {
         needs.push(input.u32()?);
@@ -137,7 +136,7 @@ pub(super) fn put_objects(
 
 type Objects = (Vec<(Timestamp, Arc<Object>)>, Vec<(u32, SequenceValue)>);
 
-pub(super) fn read_objects(input: &mut Input<'_>, next_id: u32) -> Result<Objects> {
+pub(super) fn read_objects(input: &mut ByteReader<'_>, next_id: u32) -> Result<Objects> {
     let (mut objects, mut sequences) = (Vec::new(), Vec::new());
     for _ in 0..input.count()? {
         let since = Timestamp(input.u64()?);
