@@ -25,7 +25,8 @@ use weft_format::wire::{ByteReader, put_count, put_optional, put_type, put_u32};
 use weft_format::{Column, Evolution, Result, Schema, TableId, Timestamp};
 
 use self::bytes::{
-    FORMAT_VERSION, damaged, put_pairs, put_text, read_action, read_optional, read_pairs, read_text, read_type, read_version, reader,
+    FORMAT_VERSION, damaged, put_pairs, put_text, read_action, read_optional, read_pairs, read_text, read_type,
+    read_version, reader,
 };
 use self::objects::{Rest, put_objects, put_rest, read_objects, read_rest};
 pub(crate) use self::objects::{decode_object, encode_object};

@@ -35,6 +35,7 @@ impl IndexRef {
 
     /// The same index under a later definition.
     pub(crate) fn with_def(&self, def: Arc<TableDef>) -> IndexRef {
+        assert_eq!(def.id, self.def.id, "a definition is of its own relation");
         IndexRef { def, ..self.clone() }
     }
 

@@ -99,6 +99,7 @@ impl TableRef {
     /// From now on installations feed this index.
     pub(crate) fn add_index(&self, index: IndexRef) {
         let mut indexes = self.shared.indexes.write();
+        assert!(indexes.iter().all(|known| known.id() != index.id()), "an index is listed once (index relation 1)");
         let mut all: Vec<IndexRef> = indexes.to_vec();
         all.push(index);
         all.sort_by_key(IndexRef::id);

@@ -141,7 +141,8 @@ impl Catalog {
         state.add_name(ts, &entry);
         let def = entry.relation.def().clone();
         state.next_id = state.next_id.max(def.id.0 + 1);
-        state.by_id.insert(def.id, vec![entry]);
+        let before = state.by_id.insert(def.id, vec![entry]);
+        assert!(before.is_none(), "relation {} is made twice (catalog 3)", def.id);
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
         self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
@@ -190,6 +191,7 @@ impl Catalog {
         {
             owner.shared.replace_index(index);
         }
+        assert!(before.schema.version < def.schema.version, "definitions follow each other (catalog 5)");
         relation.life().commit_schema(def.schema.version);
         let entry = Entry { relation, create_ts: ts, end_ts: Timestamp::MAX };
         state.add_name(ts, &entry);

@@ -187,7 +187,11 @@ impl BlockReader {
 
     /// How many bytes the next entry shares with the one before it.
     fn next_shared(&self, block: &[u8]) -> Result<usize> {
-        if self.at >= self.end { Ok(0) } else { Ok(ByteReader::new(&block[self.at..self.end], damaged).varint()? as usize) }
+        if self.at >= self.end {
+            Ok(0)
+        } else {
+            Ok(ByteReader::new(&block[self.at..self.end], damaged).varint()? as usize)
+        }
     }
 
     fn whole_at(&self, block: &[u8], index: usize) -> Result<usize> {

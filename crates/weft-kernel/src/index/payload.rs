@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use weft_format::wire::{ByteReader, put_bytes};
 use weft_format::{Error, FileId, Result, Timestamp};
 
-
 /// The first byte of every payload.
 pub(crate) const PAYLOAD_VERSION: u8 = 1;
 

@@ -14,7 +14,7 @@ use crate::fault::{Fault, active};
 use crate::log::Log;
 use crate::sched::{
     Choice, Debts, Decision, Forecast, History, JobRecord, JobState, JobTotal, Meter, Occupied, Offered, Phi, Rests,
-    Running, SchedulerMode, Situation, Trouble, cost_us, decide, pick, take_seat,
+    Running, SchedulerMode, Situation, Trouble, cost_us, decide, fits_beside, pick, take_seat,
 };
 use crate::services::Services;
 
@@ -93,6 +93,7 @@ impl State {
 
     /// Notes that a job runs.
     fn start(&mut self, env: &Env, offer: &JobOffer, reason: String) -> Started {
+        assert!(fits_beside(offer, &self.jobs()), "one job of a kind that frees memory per table (sched 1)");
         let begun_nanos = env.clock.monotonic_nanos();
         let taken = |seat: &u32| self.running.iter().any(|started| started.seat == *seat);
         let seat = (0..).find(|seat| !taken(seat)).expect("there are more numbers than jobs");

@@ -108,6 +108,7 @@ impl Batch {
     /// Puts the kept records of `failed`, whose block was not written because of `error`, before those of this batch
     /// that do not build on one which is not kept. `payload_bytes` is where the records of `failed` end.
     pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize, error: &Error) {
+        assert!(failed.number < self.number, "records move to a later batch (writer 3)");
         failed
             .entries
             .iter()

@@ -339,7 +339,9 @@ impl<'a> ChangeDecoder<'a> {
         let table = TableId(self.reader.u32()?);
         let schema_version = self.reader.u32()?;
         let change = match self.reader.u8()? {
-            INSERT => Change::Insert { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() },
+            INSERT => {
+                Change::Insert { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() }
+            }
             UPDATE => Change::Update { key: self.reader.byte_string()?.to_vec(), values: self.values()? },
             DELETE => Change::Delete { key: self.reader.byte_string()?.to_vec() },
             PUT => Change::Put { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() },

@@ -58,6 +58,6 @@ pub use wake::Wake;
 
 pub(crate) use jobs::History;
 pub(crate) use pacer::take_seat;
-pub(crate) use pick::cost_us;
+pub(crate) use pick::{cost_us, fits_beside};
 pub(crate) use rest::Rests;
 pub(crate) use spent::Meter;

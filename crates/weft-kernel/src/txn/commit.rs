@@ -308,6 +308,7 @@ impl Transaction {
 
     /// Makes all staged writes part of their tables (txn 3).
     fn install(&mut self, ts: Timestamp) -> Result<()> {
+        assert!(ts > self.read_ts, "a commit is behind the snapshot that it was made from (txn 2)");
         let core = &self.engine.core;
         for state in &self.journal.tables {
             if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {

@@ -128,6 +128,7 @@ impl Journal {
 
     /// Stages files with entries of an index.
     pub(super) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
+        assert!(!files.files.is_empty() && files.replaced.is_none(), "entries follow from rows (traits 3)");
         self.entries.push((index.clone(), files));
         self.note(|| Step::Entries);
     }

@@ -67,8 +67,7 @@ pub(super) fn read_action(input: &mut ByteReader<'_>) -> Result<FkAction> {
 pub(super) fn read_version(input: &mut ByteReader<'_>) -> Result<u8> {
     let version = input.u8()?;
     if !(1..=FORMAT_VERSION).contains(&version) {
-        let message =
-            format!("a catalog entry has format version {version}, this release reads 1 to {FORMAT_VERSION}");
+        let message = format!("a catalog entry has format version {version}, this release reads 1 to {FORMAT_VERSION}");
         return Err(
             Error::new(Code::VersionMismatch, message).hint("open the directory with the release that wrote it")
         );

@@ -82,4 +82,3 @@ fn read_op(input: &mut ByteReader<'_>) -> Result<CompareOp> {
         other => return Err(damaged(format!("a comparison of an index is {other}"))),
     })
 }
-
