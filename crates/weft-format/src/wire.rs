@@ -9,8 +9,9 @@
 //!   value 42, NULL       02  2a 00 00 00 00 00 00 00  00
 //! ```
 //!
-//! What a reader finds wrong it hands to a function of its owner, which says of what it is: "a catalog entry is damaged:
-//! it ends too early". No count is believed beyond the bytes that are there, so no memory is taken for what is not.
+//! What a reader finds wrong it hands to a function of its owner, which says of what it is: "a catalog entry is
+//! damaged: it ends too early". No count is believed beyond the bytes that are there: no memory is taken for what is
+//! not.
 
 use crate::array::ArrayValue;
 use crate::error::{Error, Result};

@@ -4,8 +4,8 @@
 //!   plant(Some(Fault::SKIP_LOG_SYNC))     the log no longer calls fdatasync; the crash tests must now fail
 //! ```
 //!
-//! Without the feature [`active`] is the constant false, and nothing of this is in the program. A method declares its own
-//! ([`Method::faults`](crate::method::Method::faults)).
+//! Without the feature [`active`] is the constant false, and nothing of this is in the program. A method declares its
+//! own ([`Method::faults`](crate::method::Method::faults)).
 
 #[cfg(feature = "faults")]
 use std::sync::atomic::{AtomicU64, Ordering};

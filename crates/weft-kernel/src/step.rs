@@ -5,8 +5,8 @@
 //!                           ▲ the simulation crashes right after each of these, in every kind of job
 //! ```
 //!
-//! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of the kernel
-//! and of the methods was reached and that the machine crashed right after it.
+//! [`reached`] costs one thread-local load outside of a simulation. weft-sim's tests assert that each step of the
+//! kernel and of the methods was reached and that the machine crashed right after it.
 //!
 //! A [`Moment`] is what others may run into and the disk knows nothing of: the middle of an installation, a way taken
 //! under a lock. Only tests count moments, or do something in one (`on_moment`), and in a simulation others come

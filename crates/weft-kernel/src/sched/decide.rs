@@ -6,7 +6,7 @@
 //!   running       nothing
 //!   decide  →     nothing starts: 0.7 of 2 cores are expected to be idle for the 70 ms of convert t3 #2,
 //!                 0 for the 12 ms of to-baseline t3 #5; look again in 30 ms
-//!   30 ms later → convert t3 #2  "conversion first; ...; 1.0 of 2 cores are expected to be idle for its 70 ms"
+//!   30 ms later → convert t3 #2  "memory first; ...; 1.0 of 2 cores are expected to be idle for its 70 ms"
 //! ```
 //!
 //! 1. Order: as [`pick`](super::pick()): what frees memory first, then by worth; what has waited very long before

@@ -3,7 +3,7 @@
 //! ```text
 //!   queries  ── plans ──→ forecast  busy cores: 2 for 30 ms, then 1      (stages × φ, which actual times correct)
 //!   tables   ── offers ─┐     │
-//!   debts    ───────────┴→  decide  →  convert t3 #2  "conversion first; ...; 1.0 of 2 cores are expected to be idle
+//!   debts    ───────────┴→  decide  →  convert t3 #2  "memory first; ...; 1.0 of 2 cores are expected to be idle
 //!                             │                        for its 70 ms"
 //!   monitor  ── 100 ms ───────┘        to-baseline t3 #5  waits
 //!

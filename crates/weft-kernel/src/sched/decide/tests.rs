@@ -142,7 +142,7 @@ fn one_job_does_not_wait_for_room_that_never_comes() {
         reason
             .ends_with("0.0 of 2 cores are expected to be idle for its 70 ms, nor later: waiting would bring nothing")
     );
-    assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1), "conversion first");
+    assert_eq!((decision.start[0].index, decision.start.len(), decision.wait.len()), (1, 1, 1), "memory first");
     assert_eq!(full().started(&offers[..1]), [1], "merges do not wait, either");
     assert_eq!(case(busy(&[(800.0, 2)], 2)).started(&offers), [0; 0], "room is foreseen");
     assert_eq!(full().occupied(100.0).started(&offers), [0; 0], "beside another job there is even less room");

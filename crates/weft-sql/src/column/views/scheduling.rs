@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   SELECT relation, kind, state, reason FROM weft_jobs        the last hundred that were started, and those that wait
-//!     u   convert   done      conversion first; ...; 1.8 of 2 cores are expected to be idle for its 71 ms
+//!     u   convert   done      memory first; ...; 1.8 of 2 cores are expected to be idle for its 71 ms
 //!     u   compact   waiting   0.2 of 2 cores are expected to be idle for its 35 ms
 //!
 //!   SELECT mode, idle_cores_expected, idle_cores_found, operator, phi FROM weft_scheduler
