@@ -282,7 +282,9 @@ impl Redo<'_> {
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
     fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
-        let Some(table) = self.catalog.table_by_id(id) else { return };
+        let Some(table) = self.catalog.table_by_id(id).filter(|table| table.table.unavailable().is_none()) else {
+            return;
+        };
         let recovered = self.opened.remove(&id).unwrap_or_default();
         let unavailable = Unavailable::new(self.context(table.def), &recovered, error);
         let unavailable: Arc<dyn Table> = Arc::new(unavailable.instead_of(table.table, has_changes));
@@ -302,7 +304,8 @@ impl Redo<'_> {
     /// Nobody would test what an index keeps unique; one that is not unique is missed by no answer.
     fn go_without(&mut self, index: &TableDef, owner: &TableRef, error: &Error) {
         if index.options.contains_key("unique") && !self.services.options.repairing {
-            self.give_up(owner.id(), error, false);
+            // Redo may have changed it already.
+            self.give_up(owner.id(), error, true);
         }
     }
 

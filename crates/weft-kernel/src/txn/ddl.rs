@@ -79,6 +79,11 @@ impl Transaction {
         self.core().check_writable()?;
         let owner = self.current(index.index.table()).ok_or_else(|| undefined_table(&index.def.name))?;
         self.lock_table(&owner, LockMode::EXCLUSIVE)?;
+        let is_there = OwnDdl::creates(&self.ddl, index.id()) || self.core().catalog.by_id(index.id()).is_some();
+        if !is_there {
+            // Its maker, who had listed it, has rolled back.
+            return Err(undefined_table(&index.def.name));
+        }
         self.check_current(&index.def, index.drop_ts(), index.committed_version())?;
         let mut def = (*index.def).clone();
         let mut schema = (*def.schema).clone();
@@ -205,7 +210,13 @@ impl Transaction {
     }
 
     fn push_drop(&mut self, table: &TableRef) {
-        for index in table.indexes().iter() {
+        // One that could not be opened is not listed: without its table the next opening would not know what it is of.
+        let alive = self.core().catalog.all().into_iter().filter(Relation::is_alive).filter_map(Relation::into_index);
+        let listed = table.indexes();
+        let unlisted = |index: &IndexRef| listed.iter().all(|known| known.id() != index.id());
+        let left_alone = alive.filter(|index| index.index.table() == table.id() && unlisted(index));
+        let left_alone: Vec<IndexRef> = left_alone.collect();
+        for index in listed.iter().chain(&left_alone) {
             if !OwnDdl::drops(&self.ddl, index.id()) {
                 self.ddl.push(OwnDdl::Drop(index.clone().into()));
                 self.journal.note(|| Step::Ddl);

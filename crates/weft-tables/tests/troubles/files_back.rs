@@ -163,3 +163,25 @@ fn an_index_is_left_alone_when_a_file_that_the_log_names_cannot_be_opened() {
         });
     }
 }
+
+/// A table goes with the indexes that could not be opened.
+#[test]
+fn a_table_is_dropped_with_an_index_that_cannot_be_opened() {
+    let simulation = machine(33);
+    run(&simulation, options(), |simulation, env, engine| {
+        in_files(&engine, false);
+        let index = engine.indexes()[0].1.id();
+        engine.close().unwrap();
+        drop(engine);
+        simulation.faults().refuse_opens(&format!("t{index}-"));
+        let engine = open(env, options()).unwrap();
+        let mut txn = engine.begin().unwrap();
+        txn.drop_table("bad").unwrap();
+        txn.commit().unwrap();
+        engine.close().unwrap();
+        drop(engine);
+        let engine = open(env, options()).unwrap();
+        assert!(engine.indexes().is_empty() && get(&engine, "bad", 1).is_err());
+        assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    });
+}

@@ -106,6 +106,8 @@ pub(crate) fn move_table(
     to: weft_kernel::SchemaId,
 ) -> Result<()> {
     crate::ddl::dependents::refuse_rename(txn, &table.def, None)?;
+    // From here on nobody makes an index of it, or is about to.
+    txn.lock_definition(table)?;
     for index in txn.indexes_of(table) {
         let name = &index.def.name;
         if resolve::is_taken(txn, to, name) {
