@@ -8,8 +8,8 @@
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
-//! 2. Attachments of a write set, and of the log, are of tables that build in bulk, and of their indexes: installation
-//!    and replay of an attachment are asked of no other relation.
+//! 2. Attachments of a write set are of tables that build in bulk: installation and replay of an attachment are asked
+//!    of no other table. Files of entries stand beside them, each with its index.
 //! 3. [`Base::Unseen`](crate::Base::Unseen) is staged for tables only that take blind writes.
 
 use std::sync::Arc;

@@ -10,12 +10,12 @@
 //!
 //! 1. No body stands in for what a method lacks: a duty is done, an ability is there or is answered with none.
 //! 2. What a table is able to do never changes while it is open.
-//! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and no record of
-//!    the log says more of it than which files were built for it. Lost, it is made again.
+//! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and beside its
+//!    definition the log has only which files were built for it. Lost, it is made again.
 
 use std::sync::Arc;
 
-use weft_format::{Error, FileId, Result, RowCodec, Schema, TableId, Timestamp, Value};
+use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
 use crate::abilities::{Blind, Bulk, BulkReplace};
 use crate::def::TableDef;
@@ -125,8 +125,6 @@ pub trait Table: Read + Write + Upkeep + Inspect {
 
 /// What is derived from a table, which feeds it: a secondary index (traits 3).
 pub trait Derived: Upkeep {
-    /// The table.
-    fn source(&self) -> TableId;
     /// Takes in what the commit of `ts` does to the table: called where the commit is installed there, before it is
     /// published. Rows that the commit adds as files come as files, too, by [`Derived::attach`].
     fn feed(&self, ts: Timestamp, writes: &TableWrites);

@@ -40,6 +40,8 @@ pub(super) struct TableShared {
     is_referenced: AtomicBool,
     /// The next hidden row id.
     next_row_id: AtomicI64,
+    /// Whether an index of it could not be opened.
+    leaves_index_alone: AtomicBool,
     life: Life,
 }
 
@@ -53,6 +55,7 @@ impl TableRef {
             referencing: RwLock::new(Arc::new([])),
             is_referenced: AtomicBool::new(false),
             next_row_id: AtomicI64::new(1),
+            leaves_index_alone: AtomicBool::new(false),
             life: Life::new(def.schema.version),
         });
         TableRef { def, table, codec, keys, shared }
@@ -106,9 +109,16 @@ impl TableRef {
         *indexes = all.into();
     }
 
-    /// From now on they do not, and nobody looks at it.
-    pub(crate) fn remove_index(&self, id: TableId) {
+    /// An index could not be opened: installations do not feed it, and nobody looks at it. Redo gives it, when it is
+    /// there again, the entries of rows that the log has one by one, so until then no files are built of rows.
+    pub(crate) fn leave_index_alone(&self, id: TableId) {
         self.shared.remove_index(id);
+        self.shared.leaves_index_alone.store(true, Ordering::Release);
+    }
+
+    /// Whether rows may be built as files now, by a table that is able to.
+    pub(crate) fn may_build_files(&self) -> bool {
+        !self.shared.leaves_index_alone.load(Ordering::Acquire)
     }
 
     /// What a statement that writes some columns of a row must keep others from changing: of each unique index, index

@@ -297,7 +297,7 @@ impl Redo<'_> {
         let recovered = self.opened.remove(&index.id()).unwrap_or_default();
         self.go_without(&index.def, &owner, error);
         let unavailable = Unavailable::new(self.context(index.def.clone()), &recovered, error);
-        owner.remove_index(index.id());
+        owner.leave_index_alone(index.id());
         self.catalog.replace_index(index.id(), &(Arc::new(unavailable.keeping_log()) as Arc<dyn Upkeep>));
     }
 
@@ -384,6 +384,7 @@ impl Redo<'_> {
             }
             Err(error) if concerns_files(&error) => {
                 self.go_without(&def, owner, &error);
+                owner.leave_index_alone(def.id);
                 let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.as_indexed())?;
                 let unavailable = Arc::new(Unavailable::new(context, recovered, &error).keeping_log());
                 Ok(IndexRef::new(def, empty).kept_by(unavailable))

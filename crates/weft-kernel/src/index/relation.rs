@@ -504,10 +504,6 @@ impl Upkeep for Index {
 }
 
 impl Derived for Index {
-    fn source(&self) -> TableId {
-        self.table()
-    }
-
     /// Entries are sorted, a large commit's piece by piece (relation 1).
     fn feed(&self, ts: Timestamp, writes: &TableWrites) {
         let mut value = Vec::new();

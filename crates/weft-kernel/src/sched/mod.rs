@@ -10,7 +10,7 @@
 //!   Pacer     a job that runs pauses while queries need its core
 //! ```
 //!
-//! 1. Of one table at most one conversion runs at a time; other jobs may run beside it.
+//! 1. Of one table at most one job of a kind that frees memory runs at a time; other jobs may run beside it.
 //! 2. A job that failed, or panicked, is tried again after a pause that grows, and keeps only its own table and kind
 //!    waiting. What makes the state of the disk unknown (the log or the manifest stopped) or parts memory from it
 //!    ([`Unfollowed`](crate::services::Unfollowed)) stops the engine.

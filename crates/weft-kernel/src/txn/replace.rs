@@ -45,7 +45,7 @@ impl Transaction {
     /// Whether [`Transaction::replace`] can be used for a statement that sets some columns of rows: the table is able
     /// to, and nobody asks for the rows one by one. When it can, the table's indexes stay what they are until the end.
     pub fn can_replace(&mut self, t: &TableRef, columns: &[usize]) -> Result<bool> {
-        if t.table.bulk_replace().is_none() {
+        if t.table.bulk_replace().is_none() || !t.may_build_files() {
             return Ok(false);
         }
         if self.sets_what_is_tested(t, columns) || OwnDdl::alters(&self.ddl, t.id()) {

@@ -222,9 +222,10 @@ impl Transaction {
 
     /// Adds many rows at once as files of their own; the table is locked against other writers until the end. Batches
     /// have the stored columns in schema order. Returns the number of rows. May be called again for more rows, when
-    /// [`Transaction::can_build_in_parts`]. Of a table that builds no files the rows are staged one by one.
+    /// [`Transaction::can_build_in_parts`]. Of a table that builds no files, or none
+    /// for now, the rows are staged one by one.
     pub fn build(&mut self, t: &TableRef, batches: &[RecordBatch]) -> Result<u64> {
-        if t.table.bulk().is_none() {
+        if t.table.bulk().is_none() || !t.may_build_files() {
             return self.insert_batches(t, batches);
         }
         self.core().check_writable()?;
@@ -314,7 +315,7 @@ impl Transaction {
     /// no foreign key of it asks for the rows one by one.
     pub fn can_build(&self, t: &TableRef) -> bool {
         let is_free = !OwnDdl::alters(&self.ddl, t.id()) && self.check_unwritten(t).is_ok();
-        t.table.bulk().is_some() && is_free && self.check_buildable(t).is_ok()
+        t.table.bulk().is_some() && t.may_build_files() && is_free && self.check_buildable(t).is_ok()
     }
 
     /// Whether [`Transaction::build`] can be used several times: the table finds a key in what was built before, unique
