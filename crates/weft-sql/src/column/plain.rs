@@ -1,4 +1,4 @@
-//! The inputs of unions and of outer joins as plans whose columns are not known to be constant.
+//! The inputs of unions, of outer joins and of grouping sets as plans whose columns are not known to be constant.
 //!
 //! ```text
 //!   SELECT date '2024-02-29' AS d, t FROM a UNION ALL SELECT date '2023-03-31', 'x' ORDER BY t, d LIMIT 4
@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ; and
-//! what is constant on the side of an outer join that may be missing, though it is NULL where it is. So between them
-//! and such an input stands a node that passes batches on and says nothing of them.
+//! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is constant
+//! below grouping sets, though it is NULL in the sets without it. So between them and such an input stands a node that
+//! passes batches on and says nothing of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use datafusion::common::{DataFusionError, JoinType, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -32,7 +34,10 @@ impl PhysicalOptimizerRule for PlainInputs {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
             let is_union = node.downcast_ref::<UnionExec>().is_some();
-            let may_differ = if is_union { vec![true; node.children().len()] } else { may_be_missing(&node) };
+            let may_differ = match is_union || has_grouping_sets(&node) {
+                true => vec![true; node.children().len()],
+                false => may_be_missing(&node),
+            };
             let is_told = |(input, differs): &(&Arc<dyn ExecutionPlan>, bool)| {
                 *differs && !input.equivalence_properties().constants().is_empty()
             };
@@ -58,6 +63,11 @@ impl PhysicalOptimizerRule for PlainInputs {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Whether it groups by several sets of columns.
+fn has_grouping_sets(node: &Arc<dyn ExecutionPlan>) -> bool {
+    node.downcast_ref::<AggregateExec>().is_some_and(|aggregate| !aggregate.group_expr().is_single())
 }
 
 /// Which sides of a join have no row where the other has; empty of what is no join.
