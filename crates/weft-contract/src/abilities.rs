@@ -8,8 +8,8 @@
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
-//! 2. Attachments of a write set are of tables that build in bulk: installation and replay of an attachment are asked
-//!    of no other table. Files of entries stand beside them, each with its index.
+//! 2. Attachments of a write set are of tables that build in bulk: an attachment is applied to no other
+//!    table. Files of entries stand beside them, each with its index.
 //! 3. [`Base::Unseen`](crate::Base::Unseen) is staged for tables only that take blind writes.
 
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub type VisitRow<'a> = dyn FnMut(&[u8], Arc<[u8]>) -> Result<()> + 'a;
 
 /// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
 ///
-/// Installation of an attachment with [`Replaced`](crate::Replaced) versions ends these, too, and replay of its record
-/// ends the versions that the files' keys have then: the log says nothing of them but that the rows replace others.
+/// Who applies an attachment with [`Replaced`](crate::Replaced) versions ends these, too; without them, in recovery, the
+/// versions that the files' keys have then: the log says nothing of them but that the rows replace others.
 pub trait BulkReplace: Bulk {
     /// Which of the versions that were seen there lie there still and have not ended: no lookup by key. The caller
     /// holds the locks of their keys.

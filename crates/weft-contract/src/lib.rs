@@ -40,4 +40,4 @@ pub use scan::{
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
 pub use traits::{Derived, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};
-pub use write_set::{Attachment, Base, Change, Staged, TableWrites};
+pub use write_set::{Attachment, Base, Staged, TableWrites};

@@ -12,6 +12,10 @@
 //! 2. What a table is able to do never changes while it is open.
 //! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and beside its
 //!    definition the log has only which files were built for it. Lost, it is made again.
+//! 4. There is one way in for what is committed ([`Write::apply`], [`Derived::feed`], [`Derived::attach`]): a commit goes
+//!    it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at or
+//!    below the cut of a table, or of what is derived from one, is in its files, and changes nothing there. What is
+//!    beyond the cut is applied once, commit by commit in the order of the log where the log is read.
 
 use std::sync::Arc;
 
@@ -23,7 +27,7 @@ use crate::job::JobOffer;
 use crate::location::Location;
 use crate::scan::{ScanOutput, ScanRequest, TableStatistics};
 use crate::status::{Damage, LayerStatus, PartStatus};
-use crate::write_set::{Attachment, Change, TableWrites};
+use crate::write_set::{Attachment, TableWrites};
 
 /// The newest committed version of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +68,16 @@ pub trait Read: Send + Sync {
     fn statistics(&self) -> TableStatistics;
 }
 
-/// The installation of committed writes, and redo.
+/// What is committed comes in.
 pub trait Write: Send + Sync {
-    /// Makes the writes part of the table at `ts`; called once per committing transaction, for one key in timestamp
-    /// order, before `ts` is published. Must not fail (what can fail was done before the commit record), but for an
-    /// error of a file in which the old version is looked for again, after which [`Write::give_up`] is called.
-    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
-    /// Applies a logged change. Changes come in log order; those at or below the table's recovered cut are ignored
-    /// here, so replaying twice is harmless.
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()>;
+    /// Makes the writes of a commit part of the table at `ts`, before `ts` is published: of one commit all at once, for
+    /// one key in timestamp order. Nothing happens when `ts` is at or below the cut of the table (traits 4).
+    ///
+    /// Where a version lies, and which versions an attachment replaces, are hints of who staged: recovery has the first
+    /// as of now and the second not at all, and the method looks for them by key. A file that an attachment names may be
+    /// open since it was built, or not yet. Must not fail (what can fail was done before the commit record), but for an
+    /// error of a file that has to be read; then a commit calls [`Write::give_up`], and recovery leaves the table out.
+    fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
     /// From here on the table answers with this error whoever reads as of `ts` or later, or writes: its files could not
     /// be read when the commit of `ts` was installed. Called before that is published, and after it for later commits
     /// that meet the same. Nothing of `ts` or later goes to files any more; [`Upkeep::durable_cut`] keeps the log,
@@ -125,11 +130,11 @@ pub trait Table: Read + Write + Upkeep + Inspect {
 
 /// What is derived from a table, which feeds it: a secondary index (traits 3).
 pub trait Derived: Upkeep {
-    /// Takes in what the commit of `ts` does to the table: called where the commit is installed there, before it is
-    /// published. Rows that the commit adds as files come as files, too, by [`Derived::attach`].
+    /// Takes in what the commit of `ts` does to the table: called where the commit is applied there, before it is
+    /// published. Rows that the commit adds as files come as files, too, by [`Derived::attach`]. Doing it again is
+    /// harmless.
     fn feed(&self, ts: Timestamp, writes: &TableWrites);
-    /// Files that were built for it become part of it: at the installation of the commit that names them, and at its
-    /// redo. Doing it again is harmless.
+    /// Files that were built for it become part of it, with the commit that names them. Doing it again is harmless.
     fn attach(&self, ts: Timestamp, files: &[FileId]) -> Result<()>;
     /// Takes back files that were built for it and that no commit record names.
     fn discard(&self, attachment: &Attachment);

@@ -1,9 +1,9 @@
-//! A transaction's staged writes to one table, and the changes they become in the log.
+//! A transaction's staged writes to one table: what a commit applies, and what recovery makes again of the log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_format::{FileId, Timestamp, Value};
+use weft_format::{FileId, Timestamp};
 
 use crate::location::Location;
 use crate::replaced::Replaced;
@@ -54,9 +54,10 @@ pub struct Attachment {
     pub files: Vec<FileId>,
     /// Rows in them.
     pub rows: u64,
-    /// What the method wants to know about them again at installation and replay.
+    /// What the method wants to know about them again when they are applied, by the commit or by recovery.
     pub payload: Vec<u8>,
-    /// What their rows replace; none when they are rows more.
+    /// What their rows replace; none when they are rows more, and when recovery applies them: the payload says then
+    /// whether they replace anything.
     pub replaced: Option<Arc<Replaced>>,
 }
 
@@ -74,42 +75,4 @@ impl TableWrites {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.attachments.is_empty()
     }
-}
-
-/// One logged change of a table, as replay sees it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// A key that had no row gets one.
-    Insert {
-        /// Key bytes.
-        key: Vec<u8>,
-        /// The row (row codec).
-        row: Vec<u8>,
-    },
-    /// Some columns of a row change.
-    Update {
-        /// Key bytes; an update never changes the key (that is a delete and an insert).
-        key: Vec<u8>,
-        /// Ordinals and new values of the changed columns, ascending.
-        values: Vec<(usize, Value)>,
-    },
-    /// A row goes.
-    Delete {
-        /// Key bytes.
-        key: Vec<u8>,
-    },
-    /// A key has this row, whatever it had before.
-    Put {
-        /// Key bytes.
-        key: Vec<u8>,
-        /// The row (row codec).
-        row: Vec<u8>,
-    },
-    /// A key has no row, whatever it had before.
-    Clear {
-        /// Key bytes.
-        key: Vec<u8>,
-    },
-    /// Files built by a bulk statement become parts of the table.
-    Attach(Vec<FileId>, Vec<u8>),
 }

@@ -80,7 +80,8 @@ kernel_faults! {
     UNIQUE_BEFORE_FOLLOWED "Own rows are tested for a value before the commits that they follow are published.";
     QUARANTINE_AT_ONCE "What cannot be read once, or for want of rights, is taken out of its table.";
     KEEP_IDLE_HANDLES "Who finds no handle left fails, while files are open that nobody reads.";
-    FORGET_REDO_ENTRY "Redo does not add entries to indexes.";
+    FORGET_REDO_ENTRY "Redo does not add the entries that an index lacks of rows that its table has in files.";
+    FORGET_MISSED_ROWS "Redo does not add the entries of rows that changed while an index was made.";
     SKIP_VALUE_LOCK "The lock of a value in a unique index is not taken.";
     UNIQUE_LOOK_AT_MAXIMUM "Rows with a value of a unique index are looked at while they are being installed.";
     SKIP_PARENT_LOCK "The row that a foreign key refers to is not locked.";

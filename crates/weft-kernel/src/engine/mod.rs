@@ -19,6 +19,7 @@
 //! Source: DESIGN sections 3, 4 and 5 (invariant 7).
 
 mod backup;
+mod behind;
 mod checkpoint;
 mod directory;
 mod ends;

@@ -10,6 +10,7 @@ use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env, Handles};
 use weft_format::{Code, Error, FileId, Result, TableId};
 
+use super::behind::Behind;
 use super::directory::create_dir;
 use super::ends::Named;
 use super::redo::Redo;
@@ -174,7 +175,8 @@ fn redo(
         catalog,
         recovered: tables,
         opened: BTreeMap::new(),
-        changed: BTreeMap::new(),
+        behind: Behind::default(),
+        made: BTreeMap::new(),
         attached: Attached::new(),
         lost: Vec::new(),
     };

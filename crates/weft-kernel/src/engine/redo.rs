@@ -1,26 +1,31 @@
-//! Redo: the log's committed changes, applied in order to what the manifest knew.
+//! Redo: the log's committed changes, applied in order to what the manifest knew, as their commits applied them
+//! (`txn/apply.rs`).
 //!
 //! ```text
 //!   Chunk 17 [a]   Commit 16 ts 75 [b]   Chunk 17 [c]   Commit 17 ts 76 [d]   Chunk 18 [e]   (end, or a new epoch)
 //!   applied:  75: b     76: a c d        e never: no commit record
 //! ```
+//!
+//! 1. A relation has in its files what is at or below its cut, and nothing beyond: that is left out here, this is
+//!    applied once (traits 4).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use weft_contract::{Change, Derived, RecoveredTable, Table, Upkeep};
+use weft_contract::{RecoveredTable, Table, TableWrites, Upkeep};
 use weft_env::Env;
 use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
 
+use super::behind::{Behind, key_of_row};
 use super::tested::test_again;
 use crate::catalog::{Catalog, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
-use crate::log::{ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
+use crate::log::{Change, ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::method::{Methods, TableContext, Unavailable, method};
 use crate::read_again::concerns_files;
 use crate::services::Services;
-use crate::txn::LostFile;
+use crate::txn::{Journal, LostFile, OwnDdl, apply_ddl, apply_writes, logged_attachment};
 
 /// Recovery's state.
 pub(super) struct Redo<'a> {
@@ -32,8 +37,10 @@ pub(super) struct Redo<'a> {
     pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
     /// Files and cuts of the tables that are open, for those on which redo fails.
     pub(super) opened: BTreeMap<TableId, RecoveredTable>,
-    /// Rows that the log changes, by table, and when it does last: their indexes are brought up to date at the end.
-    pub(super) changed: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
+    /// What indexes get at the end.
+    pub(super) behind: Behind,
+    /// The tables that the log makes, and when.
+    pub(super) made: BTreeMap<TableId, Timestamp>,
     /// Files that attach records name: they are no orphans although no manifest edit names them yet.
     pub(super) attached: BTreeSet<FileId>,
     /// Of these, those that cannot be read, when files are being taken out: the tables go on without them.
@@ -75,62 +82,49 @@ impl Redo<'_> {
                     chunks.remove(&txn);
                 }
                 Record::Commit { txn, ts, changes } => {
+                    // First, so that nothing freezes up to a commit of which indexes may still get entries.
                     self.services.timeline.recover_to(ts);
                     let mut chunks = chunks.remove(&txn).unwrap_or_default();
                     if fault::active(Fault::FORGET_CHUNKS) {
                         chunks.clear();
                     }
-                    for chunk in chunks {
-                        self.apply(ts, &chunk)?;
-                    }
-                    self.apply(ts, changes)?;
+                    self.commit(ts, chunks, changes)?;
                 }
             }
         }
-        self.feed_indexes()?;
+        self.feed_behind()?;
         Ok(reader.finish())
     }
 
-    /// Gives each index the entries of the rows that the log changed (index relation 2).
-    fn feed_indexes(&mut self) -> Result<()> {
-        let mut value = Vec::new();
-        if fault::active(Fault::FORGET_REDO_ENTRY) {
-            return Ok(());
+    /// Applies what a commit has in its chunks and in its own record.
+    fn commit(&mut self, ts: Timestamp, chunks: Vec<Vec<u8>>, changes: &[u8]) -> Result<()> {
+        let mut journal = Journal::default();
+        for chunk in chunks {
+            self.read(ts, &chunk, &mut journal)?;
         }
-        for (id, keys) in std::mem::take(&mut self.changed) {
-            let Some(t) = self.catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
-                continue;
-            };
-            let indexes = t.indexes();
-            let last = keys.values().max().copied().unwrap_or_default();
-            let leave_unfed = || indexes.iter().for_each(|index| index.index.store().leave_unfed(last));
-            if t.table.unavailable().is_some() {
-                leave_unfed();
-                continue;
+        self.read(ts, changes, &mut journal)?;
+        let mut troubles: Vec<(Relation, Error)> = Vec::new();
+        apply_writes(ts, &[], &journal, &mut |relation, error| {
+            if !concerns_files(&error) {
+                return Err(error);
             }
-            for (key, ts) in keys {
-                // What an index has in its files is read no more: a part that cannot be read concerns who needs it.
-                if indexes.iter().all(|index| index.index.store().cut() >= ts) {
-                    continue;
-                }
-                let found = t.table.newest(&key).and_then(|newest| {
-                    let row = t.table.read_row(&key, Timestamp::MAX)?;
-                    Ok(newest.zip(row))
-                });
-                let (newest, row) = match found {
-                    Ok(Some(found)) => found,
-                    Ok(None) => continue,
-                    Err(error) if concerns_files(&error) => {
-                        self.give_up(id, &error, true);
-                        leave_unfed();
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                };
-                indexes.iter().for_each(|index| index.index.add_row(&key, &row, newest.insert_ts, &mut value));
+            troubles.push((relation.clone(), error));
+            Ok(())
+        })?;
+        for (relation, error) in troubles {
+            match relation {
+                Relation::Table(table) => self.give_up_at(ts, &table, &error),
+                Relation::Index(index) => self.give_up_index(&index, &error),
             }
         }
         Ok(())
+    }
+
+    /// Gives indexes what they could not be fed (index relation 2).
+    fn feed_behind(&mut self) -> Result<()> {
+        let mut behind = std::mem::take(&mut self.behind);
+        behind.read_missed(self.env, self.services)?;
+        behind.feed(self.catalog, |id, error| self.give_up(id, error, true))
     }
 
     /// No commit may be missing between what the manifest knows and the log: log segments are removed only after the
@@ -152,11 +146,12 @@ impl Redo<'_> {
             .hint("restore the log from a backup; opening without it would lose acknowledged commits"))
     }
 
-    fn apply(&mut self, ts: Timestamp, changes: &[u8]) -> Result<()> {
+    /// Makes definitions part of the catalog, and of the rest what the transaction had staged.
+    fn read(&mut self, ts: Timestamp, changes: &[u8], journal: &mut Journal) -> Result<()> {
         for change in ChangeDecoder::new(changes) {
             match change? {
                 LoggedChange::Table { table, schema_version, change } => {
-                    self.change(ts, table, schema_version, &change)?
+                    self.change(ts, (table, schema_version), change, journal)?
                 }
                 LoggedChange::CreateTable { definition } => self.create(ts, &definition)?,
                 LoggedChange::DropTable { table } => self.drop(ts, table)?,
@@ -166,14 +161,14 @@ impl Redo<'_> {
                         let first = schema.evolution.first_columns;
                         let count = if first == 0 { schema.columns.len() } else { first };
                         let row = known.codec.with_count(&row, count)?;
-                        self.change(ts, table, 1, &Change::Insert { key, row })?;
+                        self.change(ts, (table, 1), Change::Insert { key, row }, journal)?;
                     }
                 }
                 LoggedChange::AlterTable { definition } => self.alter(ts, &definition)?,
                 LoggedChange::PutObject { object } => {
                     let object = decode_object(&object)?;
                     if ts > self.catalog.durable_cut() {
-                        self.catalog.install_object(ts, Arc::new(object));
+                        apply_ddl(self.catalog, ts, &OwnDdl::Object(None, Some(Arc::new(object))));
                     }
                 }
                 LoggedChange::DropObject { id } => {
@@ -193,7 +188,13 @@ impl Redo<'_> {
         Ok(())
     }
 
-    fn change(&mut self, ts: Timestamp, id: TableId, schema_version: u32, change: &Change) -> Result<()> {
+    fn change(
+        &mut self,
+        ts: Timestamp,
+        (id, schema_version): (TableId, u32),
+        change: Change,
+        journal: &mut Journal,
+    ) -> Result<()> {
         let Some(relation) = self.catalog.by_id(id) else {
             // Dropped, and so long ago that the manifest's catalog knows.
             return if ts <= self.catalog.durable_cut() { Ok(()) } else { Err(unknown_table(ts, id)) };
@@ -205,71 +206,70 @@ impl Redo<'_> {
                 "commit {ts} changes table {name:?} under schema version {schema_version}"
             )));
         }
+        let is_in_files = ts <= self.services.manifest.cut(id);
         // At or below the cut the manifest says what became of the files.
-        if let Change::Attach(files, _) = change
-            && ts > self.services.manifest.cut(id)
+        if let Change::Attach(files, _) = &change
+            && !is_in_files
         {
             self.attached.extend(files);
         }
-        let readable = self.without_lost(ts, &relation, change)?;
-        let change = readable.as_ref().unwrap_or(change);
         match &relation {
-            Relation::Table(table) => self.change_table(ts, table, change),
-            Relation::Index(index) => self.change_index(ts, index, change),
+            Relation::Table(table) if is_in_files => {
+                self.behind.note(ts, table, &change);
+                Ok(())
+            }
+            Relation::Index(index) if is_in_files => self.files_of(ts, index, change).map(|_| ()),
+            Relation::Table(table) => {
+                let change = self.without_lost(&relation, change)?;
+                self.change_table(ts, table, change, journal)
+            }
+            Relation::Index(index) => {
+                let change = self.without_lost(&relation, change)?;
+                let (files, payload) = self.files_of(ts, index, change)?;
+                if index.upkeep().unavailable().is_none() && !files.is_empty() {
+                    journal.attach_entries(index, logged_attachment(files, payload));
+                }
+                Ok(())
+            }
         }
     }
 
-    fn change_table(&mut self, ts: Timestamp, table: &TableRef, change: &Change) -> Result<()> {
-        let id = table.id();
-        match change {
-            Change::Insert { key, row } | Change::Put { key, row } => {
-                table.codec.check(row)?;
-                self.changed.entry(id).or_default().insert(key.clone(), ts);
+    fn change_table(&mut self, ts: Timestamp, table: &TableRef, change: Change, journal: &mut Journal) -> Result<()> {
+        if table.table.unavailable().is_some() {
+            if key_of_row(&change).is_some() {
+                table.indexes().iter().for_each(|index| index.index.store().leave_unfed(ts));
             }
-            Change::Update { key, values } => {
-                self.changed.entry(id).or_default().insert(key.clone(), ts);
-                if values.iter().any(|(column, _)| *column >= table.codec.column_count()) {
-                    return Err(Error::corrupt(format!("commit {ts} updates a column that table {id} does not have")));
-                }
-            }
-            Change::Attach(..) | Change::Delete { .. } | Change::Clear { .. } => {}
+            // It notes that the log has changes of it.
+            return table.table.apply(ts, &TableWrites::default());
         }
-        match table.table.replay(ts, change) {
+        match journal.restage(ts, table, change) {
             Err(error) if concerns_files(&error) => {
-                self.give_up(id, &error, true);
+                journal.forget(table.id());
+                self.give_up_at(ts, table, &error);
                 Ok(())
             }
-            replayed => replayed,
+            restaged => restaged,
         }
     }
 
     /// Of an index the log has only which files were built for it.
-    fn change_index(&mut self, ts: Timestamp, index: &IndexRef, change: &Change) -> Result<()> {
-        let Change::Attach(files, _) = change else {
-            return Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", index.def.name)));
-        };
-        if index.upkeep().unavailable().is_some() {
-            return Ok(());
-        }
-        match index.index.attach(ts, files) {
-            Err(error) if concerns_files(&error) => {
-                self.give_up_index(index, &error);
-                Ok(())
-            }
-            attached => attached,
+    fn files_of(&self, ts: Timestamp, index: &IndexRef, change: Change) -> Result<(Vec<FileId>, Vec<u8>)> {
+        match change {
+            Change::Attach(files, payload) => Ok((files, payload)),
+            _ => Err(Error::corrupt(format!("commit {ts} in the log changes rows of index {:?}", index.def.name))),
         }
     }
 
-    /// While files are being taken out: the change without those of its files that cannot be read; none when it has
-    /// none of these. The rows of a large update have the values of before it then.
-    fn without_lost(&mut self, ts: Timestamp, relation: &Relation, change: &Change) -> Result<Option<Change>> {
+    /// While files are being taken out: the change without those of its files that cannot be read. The rows of a large
+    /// update have the values of before it then.
+    fn without_lost(&mut self, relation: &Relation, change: Change) -> Result<Change> {
+        let (files, payload) = match change {
+            Change::Attach(files, payload) if self.services.options.repairing => (files, payload),
+            other => return Ok(other),
+        };
         let id = relation.id();
-        let Change::Attach(files, payload) = change else { return Ok(None) };
-        if !self.services.options.repairing || ts <= self.services.manifest.cut(id) {
-            return Ok(None);
-        }
         let mut readable = Vec::new();
-        for &file in files {
+        for file in files {
             let path = self.services.file_path(id, file);
             match test_again((self.env, self.services, self.methods), relation, &path, file) {
                 Ok(()) => readable.push(file),
@@ -277,7 +277,13 @@ impl Redo<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(Change::Attach(readable, payload.clone())))
+        Ok(Change::Attach(readable, payload))
+    }
+
+    /// A table of which redo cannot read what the commit of `ts` needs: its indexes lack what that one does, too.
+    fn give_up_at(&mut self, ts: Timestamp, table: &TableRef, error: &Error) {
+        self.give_up(table.id(), error, true);
+        table.indexes().iter().for_each(|index| index.index.store().leave_unfed(ts));
     }
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
@@ -322,7 +328,19 @@ impl Redo<'_> {
             return Err(Error::corrupt(format!("commit {ts} creates table {:?} ({}), which exists", def.name, def.id)));
         }
         let relation = self.open_relation(Arc::new(def))?;
-        self.catalog.install_create(ts, relation);
+        match &relation {
+            Relation::Table(table) => {
+                self.made.insert(table.id(), ts);
+            }
+            Relation::Index(index) => {
+                let owner = index.index.table();
+                // Made with its table it has missed nothing.
+                if self.made.get(&owner) != Some(&ts) {
+                    self.behind.note_made(owner, ts);
+                }
+            }
+        }
+        apply_ddl(self.catalog, ts, &OwnDdl::Create(relation));
         Ok(())
     }
 
@@ -340,8 +358,8 @@ impl Redo<'_> {
             let (name, id) = (&def.name, def.id);
             return Err(Error::corrupt(format!("commit {ts} alters table {name:?} ({id}) to what it cannot be")));
         }
-        before.upkeep().evolve(&def);
-        self.catalog.install_alter(ts, before.with_def(def));
+        let altered = before.with_def(def);
+        apply_ddl(self.catalog, ts, &OwnDdl::Alter(before, altered));
         Ok(())
     }
 
@@ -351,7 +369,7 @@ impl Redo<'_> {
         }
         match self.catalog.by_id(id) {
             Some(relation) if relation.is_alive() => {
-                self.catalog.install_drop(ts, id);
+                apply_ddl(self.catalog, ts, &OwnDdl::Drop(relation));
                 Ok(())
             }
             _ => Err(unknown_table(ts, id)),

@@ -9,11 +9,12 @@
 //! ```
 //!
 //! What every relation has (creation and drop at a timestamp, log records, a cut, jobs, files, the manifest) an index
-//! has the same way. Its entries are not logged: they follow from its table's changes, at installation and at redo.
+//! has the same way. Its entries are not logged: they follow from its table's changes.
 //!
-//! 1. A table feeds all its indexes at installation, those under construction too, before the commit is published.
-//! 2. After redo each index gets the entries of all rows that the log changed; only versions that are alive matter
-//!    then.
+//! 1. Where a commit is applied to a table, it is fed to all its indexes, those under construction too, before it is
+//!    published: by whoever applies it.
+//! 2. At the end of redo an index gets what it could not be fed from the log: the entries of rows that its table has in
+//!    files already, and of those that changed while it was made. Only versions that are alive matter then.
 //! 3. A row's value follows from the row (parts 1); a row whose expression fails has no entry (parts 2).
 //! 4. The rows of a partial index satisfy its predicate, a conjunction of conditions of the storage layer, which redo
 //!    can test as well as a statement. Who changes a column of it may move a row in or out; an entry of a row that went
@@ -506,6 +507,9 @@ impl Upkeep for Index {
 impl Derived for Index {
     /// Entries are sorted, a large commit's piece by piece (relation 1).
     fn feed(&self, ts: Timestamp, writes: &TableWrites) {
+        if ts <= self.store.cut() {
+            return;
+        }
         let mut value = Vec::new();
         let mut entries = Batch::default();
         let row_count = writes.rows.len();

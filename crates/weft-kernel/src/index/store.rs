@@ -188,10 +188,11 @@ impl IndexStore {
         memories.chain(unlisted).min().map_or(Timestamp::MAX, |lowest| lowest.max(self.cut()))
     }
 
-    /// Redo could not read the rows of its table, which the log changes up to this timestamp: the next open feeds it.
-    pub(crate) fn leave_unfed(&self, last: Timestamp) {
-        if last > self.cut() && !active(Fault::CUT_UNFED) {
+    /// Redo could not read the rows of its table that the commit of `ts` changed: the next open feeds it from there on.
+    pub(crate) fn leave_unfed(&self, ts: Timestamp) {
+        if ts > self.cut() && !active(Fault::CUT_UNFED) {
             self.is_unfed.store(true, Ordering::Release);
+            self.hold_cut_before(ts);
         }
     }
 

@@ -25,7 +25,6 @@
 //! 1. Decoding what was encoded gives the same changes; decoding anything else gives an error, never a panic, and never
 //!    takes more memory than a small multiple of its input.
 
-use weft_contract::Change;
 use weft_format::wire::{ByteReader, put_bytes};
 use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
 
@@ -85,6 +84,44 @@ pub(crate) const CODES: &[(&str, u8)] = &[
     ("value interval", TAG_INTERVAL),
     ("value array", TAG_ARRAY),
 ];
+
+/// One change of a table's rows. The writes of a transaction become these, and recovery makes writes of them again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A key that had no row gets one.
+    Insert {
+        /// Key bytes.
+        key: Vec<u8>,
+        /// The row (row codec).
+        row: Vec<u8>,
+    },
+    /// Some columns of a row change.
+    Update {
+        /// Key bytes; an update never changes the key (that is a delete and an insert).
+        key: Vec<u8>,
+        /// Ordinals and new values of the changed columns, ascending.
+        values: Vec<(usize, Value)>,
+    },
+    /// A row goes.
+    Delete {
+        /// Key bytes.
+        key: Vec<u8>,
+    },
+    /// A key has this row, whatever it had before.
+    Put {
+        /// Key bytes.
+        key: Vec<u8>,
+        /// The row (row codec).
+        row: Vec<u8>,
+    },
+    /// A key has no row, whatever it had before.
+    Clear {
+        /// Key bytes.
+        key: Vec<u8>,
+    },
+    /// Files built by a bulk statement become parts of the table.
+    Attach(Vec<FileId>, Vec<u8>),
+}
 
 /// One change as the log knows it.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,7 +34,7 @@ mod sequence;
 mod tail;
 mod writer;
 
-pub use changes::{ChangeDecoder, ChangeEncoder, LoggedChange};
+pub use changes::{Change, ChangeDecoder, ChangeEncoder, LoggedChange};
 pub(crate) use fate::Fate;
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
 pub use options::LogOptions;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
+    Blind, Bulk, BulkReplace, Damage, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
     ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -108,11 +108,8 @@ impl Read for Unavailable {
 }
 
 impl Write for Unavailable {
-    fn install(&self, _: Timestamp, _: &TableWrites) -> Result<()> {
-        self.refused()
-    }
-
-    fn replay(&self, ts: Timestamp, _: &Change) -> Result<()> {
+    /// Recovery's alone: who writes is refused before.
+    fn apply(&self, ts: Timestamp, _: &TableWrites) -> Result<()> {
         if ts > self.cut {
             self.has_changes.store(true, Ordering::Release);
         }

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobKind, JobOffer, LayerStatus, Location,
+    Attachment, Base, Blind, Bulk, BulkReplace, Damage, Inspect, JobKind, JobOffer, LayerStatus, Location,
     Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
     TableStatistics, TableWrites, Upkeep, VisitRow, Write,
 };
@@ -307,8 +307,11 @@ impl Read for MemoryTable {
 }
 
 impl Write for MemoryTable {
-    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+    fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         let mut state = self.state.lock();
+        if ts <= state.cut {
+            return Ok(());
+        }
         for attachment in &writes.attachments {
             self.attach(&mut state, ts, &attachment.files, &attachment.payload)?;
         }
@@ -322,38 +325,6 @@ impl Write for MemoryTable {
                 state.charge(&self.context, row.len() as u64);
                 state.insert(key.to_vec(), ts, row.clone());
             }
-        }
-        state.last = state.last.max(ts);
-        Ok(())
-    }
-
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        let mut state = self.state.lock();
-        if ts <= state.cut {
-            return Ok(());
-        }
-        match change {
-            Change::Insert { key, row } => {
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row[..].into());
-            }
-            Change::Update { key, values } => {
-                let mut row = self.codec.read().clone().decode(&state.delete(key, ts));
-                values.iter().for_each(|(column, value)| row[*column] = value.clone());
-                let row = self.codec.read().clone().encode(row.iter().map(Value::as_ref));
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row.into());
-            }
-            Change::Delete { key } => {
-                state.delete(key, ts);
-            }
-            Change::Put { key, row } => {
-                state.clear(key, ts);
-                state.charge(&self.context, row.len() as u64);
-                state.insert(key.clone(), ts, row[..].into());
-            }
-            Change::Clear { key } => state.clear(key, ts),
-            Change::Attach(files, payload) => self.attach(&mut state, ts, files, payload)?,
         }
         state.last = state.last.max(ts);
         Ok(())

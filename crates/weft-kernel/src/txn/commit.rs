@@ -14,12 +14,13 @@ use std::sync::atomic::AtomicBool;
 use weft_contract::{Base, Derived};
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
+use super::apply::{apply_ddl, apply_writes};
 use super::core::Core;
 use super::journal::TableState;
 use super::own_ddl::OwnDdl;
 use super::recent::{Behind, COMMIT_BYTES, CommittedWrites, TableCommit};
 use super::transaction::Transaction;
-use crate::catalog::{TableRef, encode_def, encode_object};
+use crate::catalog::{Relation, TableRef, encode_def, encode_object};
 use crate::fault::{self, Fault};
 use crate::log::{ChangeEncoder, Record};
 use crate::method::told_at_commit;
@@ -309,35 +310,13 @@ impl Transaction {
     /// Makes all staged writes part of their tables (txn 3).
     fn install(&mut self, ts: Timestamp) -> Result<()> {
         assert!(ts > self.read_ts, "a commit is behind the snapshot that it was made from (txn 2)");
-        let core = &self.engine.core;
-        for state in &self.journal.tables {
-            if !state.writes.is_empty() && !OwnDdl::drops(&self.ddl, state.table.def.id) {
-                state.table.table.install(ts, &state.writes).or_else(|error| give_up(&state.table, ts, error))?;
-                state.table.indexes().iter().for_each(|index| index.index.feed(ts, &state.writes));
-            }
-        }
-        for (index, attachment) in self.journal.entries().filter(|(index, _)| !OwnDdl::drops(&self.ddl, index.id())) {
-            index.index.attach(ts, &attachment.files)?;
-        }
-        for ddl in self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl)) {
-            match ddl {
-                OwnDdl::Create(made) => {
-                    core.catalog.install_create(ts, made.clone());
-                    core.catalog.buildings.leave(made.id());
-                }
-                OwnDdl::Drop(dropped) => core.catalog.install_drop(ts, dropped.id()),
-                OwnDdl::Alter(_, altered) => {
-                    altered.upkeep().evolve(altered.def());
-                    core.catalog.install_alter(ts, altered.clone());
-                }
-                OwnDdl::Object(_, Some(object)) => core.catalog.install_object(ts, object.clone()),
-                OwnDdl::Object(Some(object), None) => {
-                    core.catalog.install_object_drop(ts, object.id);
-                }
-                OwnDdl::Object(None, None) => {}
-            }
-        }
-        Ok(())
+        let catalog = &self.engine.core.catalog;
+        let there = self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl));
+        there.for_each(|ddl| apply_ddl(catalog, ts, ddl));
+        apply_writes(ts, &self.ddl, &self.journal, &mut |relation, error| match relation {
+            Relation::Table(table) => give_up(table, ts, error),
+            Relation::Index(_) => Err(error),
+        })
     }
 
     /// What need not be finished before others see the commit.

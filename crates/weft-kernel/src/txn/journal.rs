@@ -49,7 +49,7 @@ pub(super) enum Step {
 
 /// All staged writes, and the journal.
 #[derive(Default)]
-pub(super) struct Journal {
+pub(crate) struct Journal {
     pub(super) tables: Vec<TableState>,
     /// Files that were built for indexes, each with its index: what they have of the files of their tables.
     entries: Vec<(IndexRef, Attachment)>,
@@ -126,8 +126,13 @@ impl Journal {
         self.note(|| Step::Attach { table: table.def.id });
     }
 
+    /// Nothing is staged for a table any more, without a way back.
+    pub(crate) fn forget(&mut self, table: TableId) {
+        self.tables.retain(|state| state.table.def.id != table);
+    }
+
     /// Stages files with entries of an index.
-    pub(super) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
+    pub(crate) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
         assert!(!files.files.is_empty() && files.replaced.is_none(), "entries follow from rows (traits 3)");
         self.entries.push((index.clone(), files));
         self.note(|| Step::Entries);

@@ -3,7 +3,7 @@
 //! ```text
 //!   begin      read_ts = 41, registered
 //!   insert k   lock k → newest(k) is none → staged { base: none, row }           own reads see it
-//!   commit     latch { ts = 42, log.append(Commit 42) } → durable → install(42) → published = 42 → unlock
+//!   commit     latch { ts = 42, log.append(Commit 42) } → durable → apply(42) → published = 42 → unlock
 //! ```
 //!
 //! 1. A snapshot takes and registers its timestamp in one step (DESIGN section 5, 1).
@@ -19,6 +19,7 @@
 //!
 //! Source: DESIGN section 4.
 
+mod apply;
 mod async_commits;
 mod bookkeeping;
 mod commit;
@@ -38,6 +39,7 @@ mod own_ddl;
 mod reads;
 mod recent;
 mod replace;
+mod restage;
 mod sequences;
 mod speculation;
 mod speculative_reads;
@@ -54,10 +56,14 @@ pub use reads::ReadSet;
 pub use speculation::PendingWatch;
 pub use transaction::Transaction;
 
+pub(crate) use apply::{apply_ddl, apply_writes};
 pub(crate) use async_commits::AsyncCommits;
 pub(crate) use bookkeeping::Bookkeeping;
 pub(crate) use core::{Core, LostFile};
+pub(crate) use journal::Journal;
+pub(crate) use own_ddl::OwnDdl;
 pub(crate) use recent::RecentCommits;
+pub(crate) use restage::logged_attachment;
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]

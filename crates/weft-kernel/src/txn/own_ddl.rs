@@ -1,4 +1,5 @@
-//! What a transaction itself has made, altered and dropped so far: it sees that, others do not.
+//! What a transaction itself has made, altered and dropped so far: it sees that, others do not. Recovery reads the same
+//! of the log.
 //!
 //! ```text
 //!   CREATE t · ALTER t ADD c · DROP u       [Create(t), Alter(t, t with c), Drop(u)]       the newest says what is
@@ -11,7 +12,7 @@ use weft_format::TableId;
 use crate::catalog::{Object, Relation, SchemaId};
 
 /// A DDL statement of the transaction itself.
-pub(super) enum OwnDdl {
+pub(crate) enum OwnDdl {
     Create(Relation),
     Drop(Relation),
     /// The relation under its definition before and after.

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use weft_env::{Env, OpenMode};
 use weft_format::{Error, Lsn, Result, TableId, Value};
 use weft_kernel::lock::{LockMode, LockName};
-use weft_kernel::log::{ChangeDecoder, LoggedChange, Record, read_log};
+use weft_kernel::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
 use weft_kernel::manifest::{Edit, ManifestRecord, read_manifest};
-use weft_kernel::table::{Change, LayerStatus};
+use weft_kernel::table::LayerStatus;
 use weft_kernel::{Engine, TableRef};
 use weft_tables::column::payload::{Layer, Payload};
 

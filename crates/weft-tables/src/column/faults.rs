@@ -13,7 +13,7 @@ macro_rules! faults {
 faults! {
     LOSE_MARK_AT_CONVERSION "A delete mark set while its table is converted is not carried over.";
     STALE_LAYOUT "A scan pins its layout before it registers its timestamp.";
-    REPLAY_TWICE_APPLIES "Redo applies changes at or below a table's cut again.";
+    REPLAY_TWICE_APPLIES "Changes at or below a table's cut are applied again.";
     DROP_DEAD_TOO_EARLY "A job drops dead versions that a registered snapshot still sees.";
     CONVERT_TOO_EARLY "A row table is converted before everything up to its F is installed.";
     STALE_BORDERS "A job places its tables by the borders of before, which another job has changed meanwhile.";

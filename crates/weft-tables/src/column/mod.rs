@@ -8,10 +8,9 @@
 //!    ├─ layout     row tables, and columns (borders)      ├─ row_table · chunk · runs · version_key   memory
 //!    │                                                    └─ part · marks                       files
 //!    ├─ read       point reads                            ├─ bulk       files from Arrow batches
-//!    ├─ write      install
+//!    ├─ write      what is committed comes in
 //!    ├─ reconcile  what blind writes replace
-//!    ├─ replace    versions ended in bulk                 │
-//!    ├─ replay     redo                                   └─ scan/      partitions of Arrow batches
+//!    ├─ replace    versions ended in bulk                 └─ scan/      partitions of Arrow batches
 //!    └─ maintain   jobs: convert · pick/ ─▶ claim ─▶ merge ─▶ publish (payload: what the manifest keeps)
 //!                  check (alive) · status
 //! ```
@@ -49,7 +48,6 @@ mod publish;
 mod read;
 mod reconcile;
 mod replace;
-mod replay;
 mod row_table;
 mod runs;
 mod scan;

@@ -1,14 +1,14 @@
 //! Rows replaced in bulk: files of new versions, and the ends of the old ones.
 //!
 //! ```text
-//!   install @ 44    replaced  k1 t12-7:0   k2 t12-7:1   k5 row table 3
-//!                   t12-7 is in the layout   ─▶ marks 0, 1 @ 44, under one lock of its marks
-//!                   row table 3 was converted ─▶ k5 is looked for: t12-9:4 ─▶ mark 4 @ 44
-//!   redo    @ 44    the files' keys, each looked for in the layout without the files
+//!   commit    @ 44    replaced  k1 t12-7:0   k2 t12-7:1   k5 row table 3
+//!                     t12-7 is in the layout   ─▶ marks 0, 1 @ 44, under one lock of its marks
+//!                     row table 3 was converted ─▶ k5 is looked for: t12-9:4 ─▶ mark 4 @ 44
+//!   recovery  @ 44    the files' keys, each looked for in the layout without the files
 //! ```
 //!
 //! 1. The layout asked for old versions is the one without the files: the new versions are not among what is found.
-//! 2. Redo puts the files into the layout after it has ended all old versions: files that are there have ended theirs.
+//! 2. The files come into the layout after all old versions have ended: files that are there have ended theirs.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Store {
     }
 
     /// Ends the versions that the keys of attached files have in a layout without them (replace 2).
-    pub(super) fn redo_replaced(&self, layout: &Layout, ts: Timestamp, attached: &[Arc<Part>]) -> Result<()> {
+    pub(super) fn end_keys_of(&self, layout: &Layout, ts: Timestamp, attached: &[Arc<Part>]) -> Result<()> {
         if active(faults::FORGET_REPLACED) {
             return Ok(());
         }
@@ -123,6 +123,11 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    fn damaged(&self, ts: Timestamp, what: &str) -> Error {
+        Error::corrupt(format!("the log's commit {ts} {what} in table \"{}\"", self.context.def.name))
+            .hint("the log and the table's files do not belong together: restore both from one copy")
     }
 
     fn keys_of_block(&self, part: &Part, block: usize) -> Result<KeyRows> {

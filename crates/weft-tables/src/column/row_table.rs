@@ -13,7 +13,7 @@
 //! 3. Of the versions of a key at most one is alive, and it is the newest: it is found by its key and the greatest
 //!    insert timestamp at or before the reader's.
 //! 4. While a job carries over, every delete is either in the slots the job read or in its list.
-//! 5. A version is put in once; redo looks before.
+//! 5. A version is put in once: a commit beyond the table's cut is applied once.
 //! 6. Antimatter is a version that nobody sees, because it ends when it begins: it hides what column tables have of its
 //!    key.
 //!
@@ -141,11 +141,6 @@ impl RowTable {
         self.chunks.read().clone()
     }
 
-    /// Puts a version in that is not there yet; the caller holds the mark lock.
-    pub(crate) fn insert(&self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {
-        self.filling().insert(key, ts, row);
-    }
-
     /// For versions one after the other; the caller holds the mark lock as long.
     pub(crate) fn filling(&self) -> Filling<'_> {
         Filling { table: self, chunk: None, bytes: 0, rows: 0 }
@@ -225,11 +220,6 @@ impl RowTable {
         }
         let entry = self.index.lower_bound(Bound::Included(&VersionKey::new(probe.key, ts)))?;
         (entry.key().key() == probe.key).then(|| entry.value().clone())
-    }
-
-    /// Whether exactly this version is here.
-    pub(crate) fn contains(&self, key: &[u8], ts: Timestamp) -> bool {
-        self.may_contain(hash_bytes(key)) && self.index.contains_key(&VersionKey::new(key, ts))
     }
 
     /// Ends a version; the caller holds the mark lock.

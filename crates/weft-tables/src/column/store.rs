@@ -12,7 +12,7 @@
 //!    ([`Store::layout`]) and never look at another.
 //! 2. [`Store::switch`] is the only place that changes the pointer; outputs and inputs change in one switch.
 //! 3. `publish.rs`, under the mark lock, from lists of new marks.
-//! 4. The kernel publishes after [`install`](weft_contract::Write::install) returned.
+//! 4. The kernel publishes after [`apply`](weft_contract::Write::apply) returned.
 //! 5. [`Store::freeze_active`].
 //! 6. [`newest`](weft_contract::Read::newest) looks at the newest version; the kernel holds the key's lock.
 //! 7. `publish.rs`: one manifest edit with the cut; files are removed by [`Part`]'s last reference, after the edit.

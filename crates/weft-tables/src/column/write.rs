@@ -1,23 +1,27 @@
-//! The installation of committed writes, and what a blind one asks before.
+//! How committed writes come in, and what a blind one asks before.
 //!
 //! ```text
-//!   install(ts 44)   k1: base at t12-7:17   → mark 17 @ 44 · new version into the row table of 44
-//!                    k2: no base            → new version
-//!                    k3: base in row table 6, which was converted since → looked for again: t12-9:4 → mark 4 @ 44
+//!   apply(ts 44)   k1: base at t12-7:17   → mark 17 @ 44 · new version into the row table of 44
+//!                  k2: no base            → new version
+//!                  k3: base in row table 6, which was converted since → looked for again: t12-9:4 → mark 4 @ 44
+//!   cut 44         nothing of it happens: it is in files
 //! ```
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{Attachment, Base, Blind, Change, Staged, TableWrites, Write};
-use weft_format::{Error, Result, Timestamp};
+use weft_contract::{Attachment, Base, Blind, Staged, TableWrites, Write};
+use weft_format::{Error, FileId, Result, Timestamp};
+use weft_kernel::fault::active;
 use weft_kernel::read_again;
 use weft_kernel::step::{Moment, passed};
 
+use super::faults;
 use super::key_probe::KeyProbe;
 use super::layout::{Layout, Site};
 use super::options::Incremental;
 use super::part::Part;
+use super::replace::replaces;
 use super::row_table::Place;
 use super::store::Store;
 
@@ -25,17 +29,18 @@ use super::store::Store;
 const YOUNG_MARKS_MAX: usize = 4096;
 
 impl Write for Store {
-    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
-        let mut attached = Vec::new();
-        for attachment in &writes.attachments {
-            attached.extend(self.take_built(attachment, ts)?);
+    fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+        if ts <= self.cut() && !active(faults::REPLAY_TWICE_APPLIES) {
+            return Ok(());
         }
+        let attached = writes.attachments.iter().map(|attachment| self.parts_of(attachment, ts));
+        let attached = attached.collect::<Result<Vec<_>>>()?;
         let _marking = self.marking.lock();
         if self.given_up.covers(ts) {
             // Only the log has it, and names the files.
             return Ok(());
         }
-        self.install_locked(ts, writes, &attached)?;
+        self.apply_locked(ts, writes, &attached)?;
         if self.options.incremental == Incremental::Columns {
             let (shape, layout) = (self.shape(), self.layout());
             layout.row_table_of(ts).encode(&shape.schema, &shape.codec)?;
@@ -49,10 +54,6 @@ impl Write for Store {
             self.context.services.wake_jobs();
         }
         Ok(())
-    }
-
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        self.redo(ts, change)
     }
 
     fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
@@ -85,13 +86,19 @@ impl Blind for Store {
 }
 
 impl Store {
-    fn install_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Arc<Part>]) -> Result<()> {
-        for replaced in writes.attachments.iter().filter_map(|attachment| attachment.replaced.as_ref()) {
-            self.end_replaced(&self.layout(), ts, replaced)?;
+    /// `attached` has the parts of each attachment. The caller holds the mark lock.
+    fn apply_locked(&self, ts: Timestamp, writes: &TableWrites, attached: &[Vec<Arc<Part>>]) -> Result<()> {
+        for (attachment, parts) in writes.attachments.iter().zip(attached) {
+            match &attachment.replaced {
+                Some(replaced) => self.end_replaced(&self.layout(), ts, replaced)?,
+                None if replaces(&attachment.payload) => self.end_keys_of(&self.layout(), ts, parts)?,
+                None => continue,
+            }
             passed(Moment::VersionsEnded);
         }
+        let attached = attached.concat();
         if !attached.is_empty() {
-            self.attach(attached);
+            self.attach(&attached);
         }
         let layout = self.layout();
         let mut row_table = layout.row_table_of(ts).filling();
@@ -100,7 +107,7 @@ impl Store {
                 self.install_blind(&layout, &mut row_table, (key, ts), staged.row.as_ref())?;
                 continue;
             }
-            self.end_base(ts, &layout, key, staged, attached)?;
+            self.end_base(ts, &layout, key, staged, &attached)?;
             if let Some(row) = &staged.row {
                 row_table.insert(key, ts, row.clone());
             }
@@ -165,18 +172,21 @@ impl Store {
         self.switch(before.active.clone(), before.frozen.clone(), Arc::new(columns));
     }
 
-    /// The parts that an attachment names, which this process built and has kept open.
-    fn take_built(&self, attachment: &Attachment, ts: Timestamp) -> Result<Vec<Arc<Part>>> {
-        let mut built = self.built.lock();
-        let mut parts = Vec::with_capacity(attachment.files.len());
-        for file in &attachment.files {
-            let at = built.iter().position(|part| part.file == *file).ok_or_else(|| {
-                Error::internal(format!("commit {ts} attaches file {file}, which was not built or was discarded"))
-            })?;
-            let part = built.swap_remove(at);
-            part.attach_at(ts);
-            parts.push(part);
-        }
-        Ok(parts)
+    /// The parts that an attachment names: which this process has built and kept open, or which are opened now.
+    fn parts_of(&self, attachment: &Attachment, ts: Timestamp) -> Result<Vec<Arc<Part>>> {
+        let part = |&file: &FileId| {
+            let mut built = self.built.lock();
+            let at = built.iter().position(|part| part.file == file);
+            let known = at.map(|at| built.swap_remove(at));
+            drop(built);
+            match known {
+                Some(part) => {
+                    part.attach_at(ts);
+                    Ok(part)
+                }
+                None => self.open_part(file, Some(ts)).map(Arc::new),
+            }
+        };
+        attachment.files.iter().map(part).collect()
     }
 }

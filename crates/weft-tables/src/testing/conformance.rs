@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use weft_contract::{Base, Staged, TableWrites};
 use weft_env::Env;
 use weft_format::{
     ArrayValue, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
@@ -158,7 +159,10 @@ impl Suite {
             32 => {
                 self.engine.run_jobs().expect("jobs run");
             }
-            33 => self.engine.checkpoint().expect("checkpoints"),
+            33 => {
+                self.engine.checkpoint().expect("checkpoints");
+                self.apply_again();
+            }
             34 if self.random.below(3) == 0 => self.reopen(),
             35 | 36 => self.bulk(),
             40..=42 => self.replace(),
@@ -173,6 +177,23 @@ impl Suite {
             }
             _ => {}
         }
+    }
+
+    /// What is at or below the cut of a table changes nothing when it is applied again (traits 4).
+    fn apply_again(&mut self) {
+        let (txn, table) = self.begin();
+        let is_in_files = table.table.durable_cut() == Timestamp::MAX;
+        let Some(ts) = self.model.changed_last().filter(|_| is_in_files) else { return };
+        let mut writes = TableWrites::default();
+        for k in 0..self.options.keys {
+            let values = values_for(&table.def.schema, k, &mut self.random);
+            let row: Arc<[u8]> = table.codec.encode(values.iter().map(Value::as_ref)).into();
+            let key = table.keys.of_row(&table.codec, &row);
+            writes.rows.insert(key.into(), Staged { base: Base::Free, row: Some(row), columns: Vec::new() });
+        }
+        table.table.apply(ts, &writes).expect("it is there already");
+        drop(txn);
+        self.look();
     }
 
     fn transaction(&mut self) {

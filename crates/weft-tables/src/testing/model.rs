@@ -41,6 +41,11 @@ impl Model {
         self.versions.keys().filter_map(row).collect()
     }
 
+    /// When the table changed last.
+    pub fn changed_last(&self) -> Option<Timestamp> {
+        self.versions.values().filter_map(|versions| versions.last()).map(|version| version.0).max()
+    }
+
     /// Every key that ever had a row.
     pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.versions.keys()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Change, Damage, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
+    Blind, Bulk, BulkReplace, Damage, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
     RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep, Write,
 };
 use weft_env::File;
@@ -114,13 +114,9 @@ impl Read for PlainTable {
 }
 
 impl Write for PlainTable {
-    fn install(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
+    fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()> {
         assert!(writes.attachments.is_empty(), "a table that builds no files gets none (abilities 2)");
-        self.0.install(ts, writes)
-    }
-
-    fn replay(&self, ts: Timestamp, change: &Change) -> Result<()> {
-        self.0.replay(ts, change)
+        self.0.apply(ts, writes)
     }
 
     fn give_up(&self, ts: Timestamp, error: &Error) -> bool {

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weft_contract::Change;
 use weft_env::{Env, OpenMode};
 use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
 use crate::files::file_name;
-use crate::log::{ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use crate::log::{Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::manifest::ManifestSnapshot;
 use crate::txn::Core;
 

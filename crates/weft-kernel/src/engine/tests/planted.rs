@@ -7,6 +7,7 @@ use super::crash::{lives, writers_and_readers};
 use super::retention::{
     a_log_that_is_held_makes_no_table_freeze, an_index_under_construction_is_flushed_and_keeps_no_log,
     memory_that_no_job_frees_makes_no_table_freeze_again_and_again,
+    rows_that_changed_while_an_index_was_made_are_in_it_after_a_crash,
 };
 use crate::fault::{Fault, plant};
 use crate::txn::tests::bounded::forgotten_commits_count_by_table;
@@ -29,12 +30,13 @@ fn planted_faults_are_caught() {
     let crash_test: fn(u64) = |seed| {
         let _counts = lives(seed);
     };
-    let faults: [(Fault, fn(u64)); 13] = [
+    let faults: [(Fault, fn(u64)); 14] = [
         (Fault::OVERLOOK_BUILDING, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::FORGET_BUILDING_CUT, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::LIST_BUILT_EARLY, |_| an_index_under_construction_is_flushed_and_keeps_no_log()),
         (Fault::FREEZE_ALWAYS, |_| a_log_that_is_held_makes_no_table_freeze()),
         (Fault::FREEZE_AGAIN, |_| memory_that_no_job_frees_makes_no_table_freeze_again_and_again()),
+        (Fault::FORGET_MISSED_ROWS, |_| rows_that_changed_while_an_index_was_made_are_in_it_after_a_crash()),
         (Fault::UNIQUE_BEFORE_FOLLOWED, |_| an_own_row_counts_as_the_commit_that_it_follows_leaves_it()),
         (Fault::FORGET_COMMITS, |_| forgotten_commits_count_by_table()),
         (Fault::SKIP_LOG_SYNC, crash_test),

@@ -1,11 +1,12 @@
 //! What keeps memory and log, and until when: indexes under construction, a log that is held, tiny tables.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::TableId;
+use weft_format::{TableId, Value};
 
-use crate::index::NewIndex;
+use crate::index::{Direction, NewIndex};
 use crate::testing::{Scratch, by_hand, create, get, key, open_with, row};
 use crate::{Durability, Engine, EngineOptions, TableRef, Transaction};
 
@@ -226,4 +227,53 @@ fn only_a_table_that_holds_the_log_freezes() {
     assert!(engine.status().log_bytes <= 2 * LOG_BYTES_MAX, "{} bytes of log", engine.status().log_bytes);
     let (jobs, segments) = (converted(), engine.status().log.bytes / (16 << 10));
     assert!(jobs as u64 <= segments, "{jobs} jobs for {segments} segments");
+}
+
+/// What changes between the listing of an index and its commit stands in the log before the index does.
+#[test]
+pub(super) fn rows_that_changed_while_an_index_was_made_are_in_it_after_a_crash() {
+    let scratch = Scratch::new("missed");
+    let engine = open_with(Env::real(), scratch.path(), by_hand()).unwrap();
+    create(&engine, &["t", "u"]).unwrap();
+    (0..10).for_each(|k| put(&engine, "t", k, k));
+    let (txn, _t) = building(&engine);
+    // A row changed twice, a new one, one that goes, and a table that has nothing to do with it.
+    [(1, 100), (1, 101), (20, 200)].into_iter().for_each(|(k, v)| put(&engine, "t", k, v));
+    put(&engine, "u", 1, 1);
+    let mut delete = engine.begin().unwrap();
+    let t = delete.table("t").unwrap();
+    assert!(delete.delete(&t, &key(&t, 2)).unwrap());
+    delete.commit().unwrap();
+    txn.commit().unwrap();
+    put(&engine, "t", 3, 300);
+    engine.flush().unwrap();
+    let copy = crashed(&scratch, "missed-crashed");
+    let reopened = open_with(Env::real(), copy.path(), by_hand()).unwrap();
+    assert_eq!(reopened.check().unwrap(), Vec::<String>::new());
+    let txn = reopened.begin().unwrap();
+    let (t, index) = txn.index("t_v").unwrap();
+    let found = |v: i64| {
+        let value = [Value::Int(v)];
+        let bound = Bound::Included(&value[..]);
+        txn.index_keys(&t, &index, bound, bound, Direction::Forward, 9).unwrap()
+    };
+    assert_eq!(found(101), Some(vec![key(&t, 1)]));
+    assert_eq!(found(200), Some(vec![key(&t, 20)]));
+    assert_eq!(found(300), Some(vec![key(&t, 3)]));
+}
+
+/// Each commit that redo applies is fed to the indexes as it was when it was installed: an entry per version.
+#[test]
+fn redo_feeds_indexes_commit_by_commit() {
+    let scratch = Scratch::new("fed");
+    let engine = open_with(Env::real(), scratch.path(), by_hand()).unwrap();
+    create(&engine, &["t"]).unwrap();
+    building(&engine).0.commit().unwrap();
+    (0..50).for_each(|v| put(&engine, "t", v % 5, v));
+    engine.flush().unwrap();
+    let entries = |engine: &Arc<Engine>| engine.begin().unwrap().index("t_v").unwrap().1.statistics().entries;
+    let fed = entries(&engine);
+    let copy = crashed(&scratch, "fed-crashed");
+    let reopened = open_with(Env::real(), copy.path(), by_hand()).unwrap();
+    assert_eq!((fed, entries(&reopened)), (50, 50));
 }

@@ -1,10 +1,9 @@
 //! Changes and records as bytes: there and back, and hostile bytes.
 
-use weft_contract::Change;
 use weft_format::{ArrayValue, DataType, FileId, Interval, Value, ValueRef};
 
 use super::*;
-use crate::log::{ChangeDecoder, LoggedChange};
+use crate::log::{Change, ChangeDecoder, LoggedChange};
 
 /// A small generator with a fixed seed (splitmix64).
 struct Prng(u64);

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use weft_contract::Change;
 
 use super::*;
 use crate::TableRef;
-use crate::log::{ChangeDecoder, LoggedChange, Record, read_log};
+use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
 
 /// The row changes of the last commit in the log, in short: `insert 1 Int(10)`, `update 1 1=Int(11)`
 /// (column 1), `delete 1`.

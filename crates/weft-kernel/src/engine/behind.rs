@@ -1,0 +1,133 @@
+//! What redo cannot feed to an index commit by commit, and feeds at the end.
+//!
+//! ```text
+//!   table t5    cut 80          in files up to 80: an update at 75 says one column, and the row of then is gone
+//!   index t6    cut 60          lacks 61..=80: the rows that changed then are looked up at the end
+//!   index t7    made at 95      lacks what changed while it was made: the log is read again for the keys
+//! ```
+//!
+//! 1. A row that is alive at the end and that changed in the time that an index lacks is here, so its entry comes. Rows
+//!    that were dead before the end no snapshot will see.
+//! 2. An entry may come twice: adding is idempotent (index store 2).
+//!
+//! Memory: the keys of the log between the cuts of tables and of their indexes.
+
+use std::collections::BTreeMap;
+
+use weft_env::Env;
+use weft_format::{Error, Result, TableId, Timestamp};
+
+use crate::catalog::{Catalog, IndexRef, TableRef};
+use crate::fault::{Fault, active};
+use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
+use crate::read_again::concerns_files;
+use crate::services::Services;
+
+/// The rows, by table, and when each changed last.
+#[derive(Default)]
+pub(super) struct Behind {
+    rows: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
+    /// The tables of indexes that the log makes of rows that were there, and when the last of these was made.
+    made: BTreeMap<TableId, Timestamp>,
+}
+
+/// The key of which a change may leave a row.
+pub(super) fn key_of_row(change: &Change) -> Option<&[u8]> {
+    match change {
+        Change::Insert { key, .. } | Change::Put { key, .. } | Change::Update { key, .. } => Some(key),
+        Change::Delete { .. } | Change::Clear { .. } | Change::Attach(..) => None,
+    }
+}
+
+impl Behind {
+    /// A table has this change in files, its indexes may not.
+    pub(super) fn note(&mut self, ts: Timestamp, table: &TableRef, change: &Change) {
+        let Some(key) = key_of_row(change) else { return };
+        let lacks = |index: &IndexRef| index.index.store().cut() < ts;
+        if table.indexes().iter().any(lacks) {
+            self.add(table.id(), key, ts);
+        }
+    }
+
+    /// A row, and a time when it changed: the latest counts, or an index that has the earlier one in files would seem to
+    /// have both.
+    fn add(&mut self, table: TableId, key: &[u8], ts: Timestamp) {
+        let rows = self.rows.entry(table).or_default();
+        match rows.get_mut(key) {
+            Some(last) => *last = ts.max(*last),
+            None => drop(rows.insert(key.to_vec(), ts)),
+        }
+    }
+
+    /// The commit of `ts` makes an index of the rows of a table.
+    pub(super) fn note_made(&mut self, table: TableId, ts: Timestamp) {
+        self.made.insert(table, ts);
+    }
+
+    /// Reads the log again for the rows that changed before an index was there to be fed.
+    pub(super) fn read_missed(&mut self, env: &Env, services: &Services) -> Result<()> {
+        let Some(last) = self.made.values().max().copied() else { return Ok(()) };
+        if active(Fault::FORGET_MISSED_ROWS) {
+            return Ok(());
+        }
+        let mut reader = read_log(env, &services.dir)?;
+        while let Some(entry) = reader.next()? {
+            let (ts, changes) = match entry.record {
+                Record::Commit { ts, .. } if ts > last => break,
+                Record::Commit { ts, changes, .. } => (ts, changes),
+                // Whether and when it was committed does not matter: what is alive at the end does.
+                Record::Chunk { changes, .. } => (last, changes),
+                Record::Abort { .. } => continue,
+            };
+            for change in ChangeDecoder::new(changes) {
+                if let LoggedChange::Table { table, change, .. } = change?
+                    && let Some(&made) = self.made.get(&table)
+                    && let Some(key) = key_of_row(&change)
+                {
+                    self.add(table, key, ts.min(made));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each index the entries of these rows. `give_up` leaves out a table of which a file cannot be read.
+    pub(super) fn feed(self, catalog: &Catalog, mut give_up: impl FnMut(TableId, &Error)) -> Result<()> {
+        if active(Fault::FORGET_REDO_ENTRY) {
+            return Ok(());
+        }
+        for (id, rows) in self.rows {
+            let Some(table) = catalog.table_by_id(id).filter(|table| table.drop_ts() == Timestamp::MAX) else {
+                continue;
+            };
+            let indexes = table.indexes();
+            let fed = if table.table.unavailable().is_some() { Ok(false) } else { feed_rows(&table, &indexes, &rows) };
+            if let Err(error) = &fed {
+                if !concerns_files(error) {
+                    return fed.map(|_| ());
+                }
+                give_up(id, error);
+            }
+            if !matches!(fed, Ok(true)) {
+                rows.values().for_each(|&ts| indexes.iter().for_each(|index| index.index.store().leave_unfed(ts)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn feed_rows(table: &TableRef, indexes: &[IndexRef], rows: &BTreeMap<Vec<u8>, Timestamp>) -> Result<bool> {
+    let mut value = Vec::new();
+    for (key, ts) in rows {
+        // What an index has in its files is read no more: a part that cannot be read concerns who needs it.
+        if indexes.iter().all(|index| index.index.store().cut() >= *ts) {
+            continue;
+        }
+        if let Some(newest) = table.table.newest(key)?
+            && let Some(row) = table.table.read_row(key, Timestamp::MAX)?
+        {
+            indexes.iter().for_each(|index| index.index.add_row(key, &row, newest.insert_ts, &mut value));
+        }
+    }
+    Ok(true)
+}
