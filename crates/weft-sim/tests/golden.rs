@@ -27,7 +27,6 @@ const FAULTS: &[(Fault, &str)] = &[
     (faults::LOSE_MARK_AT_CONVERSION, "marks-carried-over"),
     (faults::FORGET_MARKS, "compaction"),
     (faults::DROP_DEAD_TOO_EARLY, "snapshot-keeps-versions"),
-    (faults::REPLAY_TWICE_APPLIES, "orphans"),
     (Fault::SKIP_CHECKSUM, "torn-tail"),
     (Fault::FORGET_CHUNKS, "long-transaction"),
     (Fault::CONSTANT_FORECAST, "scheduler"),

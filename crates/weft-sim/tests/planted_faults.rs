@@ -4,6 +4,7 @@
 //! A planted fault is there for the whole process, so this is one test in a binary of its own. docs/faults.md lists
 //! which test catches which fault.
 
+use std::collections::BTreeMap;
 use std::panic;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use weft_sim::{
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
-use weft_tables::testing::layers;
+use weft_tables::testing::{conformance, layers};
 
 /// How many seeds a fault may take to be noticed, and crashes per seed.
 const SEEDS: u64 = 24;
@@ -68,7 +69,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | Fault::SKIP_VALUE_LOCK
         | Fault::SKIP_PARENT_LOCK
         | Fault::SKIP_PENDING_CONSTRAINTS => promises().err().map(|broken| (1, broken)),
-        Fault::FORGET_BUILDING_CUT | Fault::LIST_BUILT_EARLY => {
+        Fault::FORGET_BUILDING_CUT | Fault::LIST_BUILT_EARLY | Fault::FORGET_MISSED_ROWS => {
             (0..SEEDS).find_map(|seed| build_beside_writers(seed, CRASHES).err().map(|violation| (seed, violation)))
         }
         Fault::SKIP_SPECULATIVE_VALIDATION => {
@@ -94,12 +95,28 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
+        faults::REPLAY_TWICE_APPLIES => first_failure_of_conformance(),
         // What is lost after a reopen is where tables lie, never a row.
         faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.
         faults::CONVERT_UNRECONCILED => first_failure_of_layers(),
         _ => first_failure(SEEDS),
     }
+}
+
+/// The first seed of the suite that each method passes that fails.
+fn first_failure_of_conformance() -> Option<(u64, String)> {
+    (0..SEEDS).find_map(|seed| {
+        let table = BTreeMap::from([("column_table_bytes".to_owned(), "4096".to_owned())]);
+        let row_table_bytes = 2_000;
+        let options =
+            conformance::Options { seed, steps: 300, keys: 40, rows_max: 12, look_every: 50, table, row_table_bytes };
+        let body = move |env| conformance::run(&column_method(), &env, Path::new("db"), &options);
+        match Simulation::new(SimOptions::seeded(seed)).run(body) {
+            RunEnd::Finished => None,
+            other => Some((seed, format!("{other:?}"))),
+        }
+    })
 }
 
 /// The first seed of weft-tables' test of layers that fails.
@@ -151,6 +168,7 @@ fn every_planted_fault_is_caught() {
         assert_eq!(first_failure(4), None, "nothing fails without a fault");
         assert_eq!(first_failure_of_members(4), None, "unique values stay unique without a fault");
         assert_eq!(first_failure_of_layers().map(|(seed, _)| seed), None, "layers are kept without a fault");
+        assert_eq!(first_failure_of_conformance(), None, "the method passes its suite without a fault");
         assert_eq!(promises(), Ok(()), "promises are kept without a fault");
         assert_eq!(completeness(), Ok(()), "promises about the ends of the log are kept without a fault");
         for level in [Level::RepeatableRead, Level::Serializable] {

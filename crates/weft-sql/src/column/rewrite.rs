@@ -33,7 +33,7 @@ use weft_format::{Code, CompareOp, Error, Result};
 use super::names::{MARKER, column_name, folded};
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
-use super::{distinct_on, row_values, typed_values};
+use super::{distinct_on, row_values, typed_values, with_queries};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -63,6 +63,9 @@ impl VisitorMut for Rewriter {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.depth += 1;
         if let Some(with) = query.with.as_mut().filter(|with| with.recursive) {
+            if let Err(error) = with_queries::hide_plain_unions(with) {
+                return ControlFlow::Break(error);
+            }
             with.cte_tables.iter_mut().for_each(|cte| write_start(&mut cte.query.body));
         }
         match distinct_on::write_out(query).and_then(|()| body(&mut query.body)).and_then(|()| limits(query)) {
@@ -113,11 +116,16 @@ impl VisitorMut for Rewriter {
 }
 
 impl Rewriter {
+    /// Whether an array has elements of which the planner does not find all names.
+    fn is_lost_in_array(&self, elements: &[Expr]) -> bool {
+        elements.iter().any(|of| if self.depth > 1 { !matches!(of, Expr::Value(_)) } else { has_query(of) })
+    }
+
     /// Constants have PostgreSQL's types where these are the types of results; whether the expression is such a place.
     fn typed(&self, expr: &mut Expr) -> bool {
         match expr {
-            // The planner looks for what is in an array in the innermost query only.
-            Expr::Array(array) if self.depth > 1 && array.elem.iter().any(|of| !matches!(of, Expr::Value(_))) => {
+            // The planner looks for what is in an array in the innermost query only, and there not in WITH.
+            Expr::Array(array) if self.is_lost_in_array(&array.elem) => {
                 let elements = std::mem::take(&mut array.elem);
                 *expr = call(ARRAY_OF, elements.into_iter().map(integer).collect());
             }

@@ -4,15 +4,20 @@
 //! ```text
 //!   WITH q AS (SELECT random() AS r) SELECT ... FROM q UNION ALL SELECT ... FROM q     refused: two numbers for one
 //!   WITH RECURSIVE x (n) AS (SELECT 1 UNION ALL SELECT count(*) FROM x) ...            refused: it would never end
+//!   WITH RECURSIVE x AS (SELECT 1 UNION SELECT 2 LIMIT 1) ...                          a query like any other
 //! ```
+//!
+//! Of a query in WITH RECURSIVE that is a union the planner knows the two sides, and forgets the WITH, ORDER BY and LIMIT
+//! around them.
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, Query, SetExpr, TableFactor, Visit, Visitor, With};
+use sqlparser::ast::{Expr, Function, Query, SetExpr, SetOperator, TableFactor, Visit, Visitor, With};
 use weft_format::{Code, Error, Result};
 
 use super::dependent::is_aggregate;
 use super::names::folded;
+use super::template::parsed;
 
 /// Functions that have another value at each call.
 const VOLATILE: [&str; 7] = ["random", "nextval", "setval", "gen_random_uuid", "uuid", "clock_timestamp", "timeofday"];
@@ -47,11 +52,47 @@ fn check_one(query: &Query) -> Result<()> {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(Code::InvalidRecursion, message).hint("aggregate in the query that reads it"));
         }
+        if with.recursive && is_union(&cte.query) && names(&*cte.query, &name) > 0 {
+            check_around(&cte.query, &name)?;
+        }
         if changing.contains(&name) && uses(query, with, &name) > 1 {
             let message =
                 format!("WITH query \"{name}\" calls a function whose values change, and is read more than once");
             let error = Error::new(Code::FeatureNotSupported, format!("{message}: that is not supported"));
             return Err(error.hint("write its rows into a table first"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what stands around the union of a query that reads itself (see above).
+fn check_around(query: &Query, name: &str) -> Result<()> {
+    let (what, hint) = if query.with.is_some() {
+        ("WITH", "write the inner WITH query before the recursive one")
+    } else if query.order_by.is_some() {
+        ("ORDER BY", "order the query that reads it")
+    } else if query.limit_clause.is_some() || query.fetch.is_some() {
+        ("LIMIT or OFFSET", "limit the query that reads it")
+    } else {
+        return Ok(());
+    };
+    let message = format!("{what} in the recursive query \"{name}\" is not supported");
+    Err(Error::new(Code::FeatureNotSupported, message).hint(hint))
+}
+
+fn is_union(query: &Query) -> bool {
+    matches!(&*query.body, SetExpr::SetOperation { op: SetOperator::Union, .. })
+}
+
+/// Hides from the planner that queries in WITH RECURSIVE are unions which do not read themselves: in parentheses they
+/// are queries like any other.
+pub(super) fn hide_plain_unions(with: &mut With) -> Result<()> {
+    for cte in &mut with.cte_tables {
+        let is_plain = names(&*cte.query, &folded(&cte.alias.name)) == 0;
+        if is_plain && is_union(&cte.query) {
+            let around = parsed("SELECT 1")?;
+            let union = std::mem::replace(&mut *cte.query, around);
+            *cte.query.body = SetExpr::Query(Box::new(union));
         }
     }
     Ok(())

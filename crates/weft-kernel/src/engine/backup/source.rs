@@ -9,7 +9,9 @@ use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
 use crate::files::file_name;
-use crate::log::{Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use crate::log::{
+    Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
+};
 use crate::manifest::ManifestSnapshot;
 use crate::txn::Core;
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-
 use super::*;
 use crate::TableRef;
 use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
