@@ -208,8 +208,9 @@ impl Rewriter {
 
 /// Functions whose result has the type of their arguments, or of their elements.
 fn takes_elements(name: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "abs",
+        "sum",
         "array_agg",
         "bit_and",
         "bit_or",
