@@ -10,7 +10,8 @@
 //!    that were dead before the end no snapshot will see.
 //! 2. An entry may come twice: adding is idempotent (index store 2).
 //!
-//! Memory: the keys of the log between the cuts of tables and of their indexes.
+//! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those of
+//! the log from that one's cut on.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +28,16 @@ use crate::services::Services;
 #[derive(Default)]
 pub(super) struct Behind {
     rows: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
-    /// The tables of indexes that the log makes of rows that were there, and when the last of these was made.
-    made: BTreeMap<TableId, Timestamp>,
+    /// The tables of indexes that the log makes of rows that were there.
+    made: BTreeMap<TableId, Made>,
+}
+
+/// The time in which indexes of a table were not there to be fed.
+struct Made {
+    /// All of them have in files what was up to here.
+    from: Timestamp,
+    /// The last of them was made here.
+    to: Timestamp,
 }
 
 /// The key of which a change may leave a row.
@@ -59,14 +68,15 @@ impl Behind {
         }
     }
 
-    /// The commit of `ts` makes an index of the rows of a table.
-    pub(super) fn note_made(&mut self, table: TableId, ts: Timestamp) {
-        self.made.insert(table, ts);
+    /// The commit of `ts` makes an index of the rows of a table, which has files up to `cut`.
+    pub(super) fn note_made(&mut self, table: TableId, cut: Timestamp, ts: Timestamp) {
+        let made = self.made.entry(table).or_insert(Made { from: cut, to: ts });
+        *made = Made { from: made.from.min(cut), to: made.to.max(ts) };
     }
 
     /// Reads the log again for the rows that changed before an index was there to be fed.
     pub(super) fn read_missed(&mut self, env: &Env, services: &Services) -> Result<()> {
-        let Some(last) = self.made.values().max().copied() else { return Ok(()) };
+        let Some(last) = self.made.values().map(|made| made.to).max() else { return Ok(()) };
         if active(Fault::FORGET_MISSED_ROWS) {
             return Ok(());
         }
@@ -80,10 +90,13 @@ impl Behind {
                 Record::Abort { .. } => continue,
             };
             for change in ChangeDecoder::new(changes) {
-                if let LoggedChange::Table { table, change, .. } = change?
-                    && let Some(&made) = self.made.get(&table)
-                    && let Some(key) = key_of_row(&change)
-                {
+                let (table, change) = match change? {
+                    LoggedChange::Table { table, change, .. } => (table, change),
+                    LoggedChange::InsertUncounted { table, key, row } => (table, Change::Insert { key, row }),
+                    _ => continue,
+                };
+                let made = self.made.get(&table).filter(|made| ts > made.from).map(|made| made.to);
+                if let (Some(made), Some(key)) = (made, key_of_row(&change)) {
                     self.add(table, key, ts.min(made));
                 }
             }
@@ -109,10 +122,18 @@ impl Behind {
                 give_up(id, error);
             }
             if !matches!(fed, Ok(true)) {
-                rows.values().for_each(|&ts| indexes.iter().for_each(|index| index.index.store().leave_unfed(ts)));
+                indexes.iter().for_each(|index| leave_unfed(index, &rows));
             }
         }
         Ok(())
+    }
+}
+
+/// An index that lacks one of these rows is not carried on from where it is: which commit it lacks first nobody knows.
+fn leave_unfed(index: &IndexRef, rows: &BTreeMap<Vec<u8>, Timestamp>) {
+    let cut = index.index.store().cut();
+    if rows.values().any(|&ts| ts > cut) {
+        index.index.store().leave_unfed(cut.next());
     }
 }
 

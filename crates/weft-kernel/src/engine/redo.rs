@@ -25,7 +25,7 @@ use crate::log::{Change, ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
 use crate::method::{Methods, TableContext, Unavailable, method};
 use crate::read_again::concerns_files;
 use crate::services::Services;
-use crate::txn::{Journal, LostFile, OwnDdl, apply_ddl, apply_writes, logged_attachment};
+use crate::txn::{Journal, LostFile, OwnDdl, apply_ddl, apply_writes, check_change, logged_attachment};
 
 /// Recovery's state.
 pub(super) struct Redo<'a> {
@@ -242,6 +242,7 @@ impl Redo<'_> {
             // It notes that the log has changes of it.
             return table.table.apply(ts, &TableWrites::default());
         }
+        check_change(ts, table, &change)?;
         match journal.restage(ts, table, change) {
             Err(error) if concerns_files(&error) => {
                 journal.forget(table.id());
@@ -336,7 +337,7 @@ impl Redo<'_> {
                 let owner = index.index.table();
                 // Made with its table it has missed nothing.
                 if self.made.get(&owner) != Some(&ts) {
-                    self.behind.note_made(owner, ts);
+                    self.behind.note_made(owner, index.index.store().cut(), ts);
                 }
             }
         }

@@ -63,7 +63,7 @@ pub(crate) use core::{Core, LostFile};
 pub(crate) use journal::Journal;
 pub(crate) use own_ddl::OwnDdl;
 pub(crate) use recent::RecentCommits;
-pub(crate) use restage::logged_attachment;
+pub(crate) use restage::{check_change, logged_attachment};
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run on real threads")]

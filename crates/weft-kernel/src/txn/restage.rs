@@ -7,7 +7,8 @@
 //!   attach [7] payload 01     an attachment; what its rows replace the method finds by their keys
 //! ```
 //!
-//! 1. The table is as the commit found it: everything before it in the log was applied, nothing behind it.
+//! 1. The table is as the commit found it: everything before it in the log was applied, nothing behind it. The change
+//!    was checked.
 //! 2. What is not there can be neither changed nor deleted: its file was taken out of the table by
 //!    `weft check --quarantine`.
 
@@ -20,6 +21,19 @@ use super::journal::Journal;
 use crate::catalog::TableRef;
 use crate::log::Change;
 
+/// Fails for a change that no transaction can have made of the table: the log is not the table's.
+pub(crate) fn check_change(ts: Timestamp, table: &TableRef, change: &Change) -> Result<()> {
+    match change {
+        Change::Insert { row, .. } | Change::Put { row, .. } => table.codec.check(row),
+        Change::Update { values, .. } => {
+            let count = table.codec.column_count();
+            let is_there = values.iter().all(|(column, _)| *column < count);
+            if is_there { Ok(()) } else { Err(damaged(ts, table, "updates a column that is not there")) }
+        }
+        Change::Delete { .. } | Change::Clear { .. } | Change::Attach(..) => Ok(()),
+    }
+}
+
 impl Journal {
     /// Stages what the log says of a table that a commit at `ts` changed (restage 1).
     pub(crate) fn restage(&mut self, ts: Timestamp, table: &TableRef, change: Change) -> Result<()> {
@@ -29,14 +43,12 @@ impl Journal {
                 return Ok(());
             }
             Change::Insert { key, row } => {
-                table.codec.check(&row)?;
                 if table.table.newest(&key)?.is_some() {
                     return Err(damaged(ts, table, "inserts a key that has a row"));
                 }
                 (key, Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() })
             }
             Change::Put { key, row } => {
-                table.codec.check(&row)?;
                 (key, Staged { base: Base::Unseen, row: Some(row.into()), columns: Vec::new() })
             }
             Change::Clear { key } => (key, Staged { base: Base::Unseen, row: None, columns: Vec::new() }),
@@ -51,8 +63,7 @@ impl Journal {
                 let count = table.codec.column_count();
                 let mut row: Vec<_> = (0..count).map(|column| table.codec.get(&before, column)).collect();
                 for (column, value) in &values {
-                    let slot = row.get_mut(*column);
-                    *slot.ok_or_else(|| damaged(ts, table, "updates a column that is not there"))? = value.as_ref();
+                    row[*column] = value.as_ref();
                 }
                 let row: Arc<[u8]> = table.codec.encode(row).into();
                 let columns = values.iter().map(|(column, _)| *column).collect();

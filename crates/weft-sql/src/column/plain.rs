@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ; and
-//! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is constant
-//! below grouping sets, though it is NULL in the sets without it. So between them and such an input stands a node that
+//! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is constant,
+//! equal to another column or in order below grouping sets, though it is NULL in the sets without it. So between them and such an input stands a node that
 //! passes batches on and says nothing of them.
 
 use std::fmt;
@@ -34,12 +34,16 @@ impl PhysicalOptimizerRule for PlainInputs {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
             let is_union = node.downcast_ref::<UnionExec>().is_some();
-            let may_differ = match is_union || has_grouping_sets(&node) {
+            let has_sets = has_grouping_sets(&node);
+            let may_differ = match is_union || has_sets {
                 true => vec![true; node.children().len()],
                 false => may_be_missing(&node),
             };
             let is_told = |(input, differs): &(&Arc<dyn ExecutionPlan>, bool)| {
-                *differs && !input.equivalence_properties().constants().is_empty()
+                let told = input.equivalence_properties();
+                // The sets without a column have it neither in order nor equal to another.
+                let is_more = has_sets && (!told.eq_group().is_empty() || !told.oeq_class().is_empty());
+                *differs && (is_more || !told.constants().is_empty())
             };
             if !node.children().into_iter().zip(may_differ.iter().copied()).any(|pair| is_told(&pair)) {
                 return Ok(Transformed::no(node));

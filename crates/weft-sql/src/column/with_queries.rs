@@ -52,8 +52,8 @@ fn check_one(query: &Query) -> Result<()> {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(Code::InvalidRecursion, message).hint("aggregate in the query that reads it"));
         }
-        if with.recursive && is_union(&cte.query) && names(&*cte.query, &name) > 0 {
-            check_around(&cte.query, &name)?;
+        if with.recursive {
+            check_recursive(with, &cte.query, &name)?;
         }
         if changing.contains(&name) && uses(query, with, &name) > 1 {
             let message =
@@ -63,6 +63,43 @@ fn check_one(query: &Query) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses, in WITH RECURSIVE, what would be looked for among the tables: a query that comes later, and itself where
+/// the planner does not see that it is recursive.
+fn check_recursive(with: &With, query: &Query, name: &str) -> Result<()> {
+    let later = with.cte_tables.iter().map(|other| folded(&other.alias.name)).skip_while(|other| other != name).skip(1);
+    for later in later {
+        if names(query, &later) > 0 {
+            let message =
+                format!("WITH query \"{name}\" reads \"{later}\", which comes after it: that is not supported");
+            let hint = format!("write \"{later}\" first");
+            return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
+        }
+    }
+    if names(query, name) == 0 {
+        return Ok(());
+    }
+    let bare = without_parentheses(query);
+    if !is_union(bare) {
+        let message =
+            format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term");
+        return Err(Error::new(Code::InvalidRecursion, message));
+    }
+    check_around(bare, name)
+}
+
+/// The query in parentheses, when there is nothing else.
+fn without_parentheses(query: &Query) -> &Query {
+    match &*query.body {
+        SetExpr::Query(inner) if !has_more(query) => without_parentheses(inner),
+        _ => query,
+    }
+}
+
+/// Whether something stands around what a query is made of.
+fn has_more(query: &Query) -> bool {
+    query.with.is_some() || query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some()
 }
 
 /// Refuses what stands around the union of a query that reads itself (see above).
@@ -85,11 +122,14 @@ fn is_union(query: &Query) -> bool {
 }
 
 /// Hides from the planner that queries in WITH RECURSIVE are unions which do not read themselves: in parentheses they
-/// are queries like any other.
+/// are queries like any other. Those that do stand in none.
 pub(super) fn hide_plain_unions(with: &mut With) -> Result<()> {
     for cte in &mut with.cte_tables {
         let is_plain = names(&*cte.query, &folded(&cte.alias.name)) == 0;
-        if is_plain && is_union(&cte.query) {
+        if !is_plain {
+            let bare = without_parentheses(&cte.query).clone();
+            *cte.query = bare;
+        } else if is_union(&cte.query) {
             let around = parsed("SELECT 1")?;
             let union = std::mem::replace(&mut *cte.query, around);
             *cte.query.body = SetExpr::Query(Box::new(union));
