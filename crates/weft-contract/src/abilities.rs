@@ -38,8 +38,8 @@ pub type VisitRow<'a> = dyn FnMut(&[u8], Arc<[u8]>) -> Result<()> + 'a;
 
 /// Rows replaced in bulk: the new versions are files of their own, the old ones end where they lie.
 ///
-/// Who applies an attachment with [`Replaced`](crate::Replaced) versions ends these, too; without them, in recovery, the
-/// versions that the files' keys have then: the log says nothing of them but that the rows replace others.
+/// Who applies an attachment with [`Replaced`](crate::Replaced) versions ends these, too; without them, in recovery,
+/// the versions that the files' keys have then: the log says nothing of them but that the rows replace others.
 pub trait BulkReplace: Bulk {
     /// Which of the versions that were seen there lie there still and have not ended: no lookup by key. The caller
     /// holds the locks of their keys.

@@ -12,9 +12,9 @@
 //! 2. What a table is able to do never changes while it is open.
 //! 3. What is derived follows from its table: it has no rows of its own, no writer stages any for it, and beside its
 //!    definition the log has only which files were built for it. Lost, it is made again.
-//! 4. There is one way in for what is committed ([`Write::apply`], [`Derived::feed`], [`Derived::attach`]): a commit goes
-//!    it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at or
-//!    below the cut of a table, or of what is derived from one, is in its files, and changes nothing there. What is
+//! 4. There is one way in for what is committed ([`Write::apply`], [`Derived::feed`], [`Derived::attach`]): a commit
+//!    goes it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at
+//!    or below the cut of a table, or of what is derived from it, is in its files, and changes nothing there. What is
 //!    beyond the cut is applied once, commit by commit in the order of the log where the log is read.
 
 use std::sync::Arc;
@@ -74,9 +74,10 @@ pub trait Write: Send + Sync {
     /// one key in timestamp order. Nothing happens when `ts` is at or below the cut of the table (traits 4).
     ///
     /// Where a version lies, and which versions an attachment replaces, are hints of who staged: recovery has the first
-    /// as of now and the second not at all, and the method looks for them by key. A file that an attachment names may be
-    /// open since it was built, or not yet. Must not fail (what can fail was done before the commit record), but for an
-    /// error of a file that has to be read; then a commit calls [`Write::give_up`], and recovery leaves the table out.
+    /// as of now and the second not at all, and the method looks for them by key. A file that an attachment names may
+    /// be open since it was built, or not yet. Must not fail (what can fail was done before the commit record), but for
+    /// an error of a file that has to be read; then a commit calls [`Write::give_up`], and recovery leaves the table
+    /// out.
     fn apply(&self, ts: Timestamp, writes: &TableWrites) -> Result<()>;
     /// From here on the table answers with this error whoever reads as of `ts` or later, or writes: its files could not
     /// be read when the commit of `ts` was installed. Called before that is published, and after it for later commits

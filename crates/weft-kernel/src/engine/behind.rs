@@ -10,8 +10,8 @@
 //!    that were dead before the end no snapshot will see.
 //! 2. An entry may come twice: adding is idempotent (index store 2).
 //!
-//! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those of
-//! the log from that one's cut on.
+//! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those
+//! of the log from that one's cut on.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ impl Behind {
         }
     }
 
-    /// A row, and a time when it changed: the latest counts, or an index that has the earlier one in files would seem to
-    /// have both.
+    /// A row, and a time when it changed: the latest counts, or an index that has the earlier one in files would seem
+    /// to have both.
     fn add(&mut self, table: TableId, key: &[u8], ts: Timestamp) {
         let rows = self.rows.entry(table).or_default();
         match rows.get_mut(key) {

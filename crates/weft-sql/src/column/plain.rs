@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ; and
-//! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is constant,
-//! equal to another column or in order below grouping sets, though it is NULL in the sets without it. So between them and such an input stands a node that
-//! passes batches on and says nothing of them.
+//! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is
+//! constant, equal to another column or in order below grouping sets, though it is NULL in the sets without it. So
+//! between them and such an input stands a node that passes batches on and says nothing of them.
 
 use std::fmt;
 use std::sync::Arc;

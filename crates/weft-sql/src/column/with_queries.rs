@@ -7,8 +7,8 @@
 //!   WITH RECURSIVE x AS (SELECT 1 UNION SELECT 2 LIMIT 1) ...                          a query like any other
 //! ```
 //!
-//! Of a query in WITH RECURSIVE that is a union the planner knows the two sides, and forgets the WITH, ORDER BY and LIMIT
-//! around them.
+//! Of a query in WITH RECURSIVE that is a union the planner knows the two sides, and forgets the WITH, ORDER BY and
+//! LIMIT around them.
 
 use std::ops::ControlFlow;
 
