@@ -39,5 +39,5 @@ pub use scan::{
     TableStatistics, scan_schema,
 };
 pub use status::{Damage, LayerStatus, PartStatus, TakenOut};
-pub use traits::{Derived, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};
+pub use traits::{Derived, FileSwitch, Inspect, Newest, Read, RecoveredTable, Table, Upkeep, Write};
 pub use write_set::{Attachment, Base, Staged, TableWrites};

@@ -16,6 +16,9 @@
 //!    goes it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at
 //!    or below the cut of a table, or of what is derived from it, is in its files, and changes nothing there. What is
 //!    beyond the cut is applied once, commit by commit in the order of the log where the log is read.
+//! 5. A follower, which reads the log of another engine for ever, applies what that one committed, and follows what it
+//!    did with its files. A switch comes when everything up to its cut was applied, in the order of the switches; what
+//!    was applied beyond the cut stays, wherever the switch puts what it ended.
 
 use std::sync::Arc;
 
@@ -109,6 +112,10 @@ pub trait Upkeep: Send + Sync {
     fn damage(&self) -> Vec<Damage>;
     /// Why no statement can use the table, when a file of it could not be opened, or when it was given up.
     fn unavailable(&self) -> Option<&Error>;
+    /// Who writes this database has given the table other files; a follower's table does as that one did (traits 5).
+    /// Snapshots at or above the cut see what they saw; below it they are refused from here on. After an error the
+    /// table is as before.
+    fn follow(&self, switch: &FileSwitch) -> Result<()>;
 }
 
 /// What lies where, for people and for SQL's views.
@@ -139,6 +146,19 @@ pub trait Derived: Upkeep {
     fn attach(&self, ts: Timestamp, files: &[FileId]) -> Result<()>;
     /// Takes back files that were built for it and that no commit record names.
     fn discard(&self, attachment: &Attachment);
+}
+
+/// One change of the files of a table, or of what is derived from one: an edit of the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSwitch {
+    /// The cut: all changes up to here are in the files from now on; never lower than before.
+    pub cut: Timestamp,
+    /// Files that become part of the table.
+    pub added: Vec<FileId>,
+    /// Files that are no longer part of it.
+    pub removed: Vec<FileId>,
+    /// What the method says of it, and wants to know again at open.
+    pub payload: Vec<u8>,
 }
 
 /// What the manifest knows of a table, or of what is derived from one, at open.

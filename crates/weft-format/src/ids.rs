@@ -30,6 +30,11 @@ id! {
     Lsn(u64)
 }
 id! {
+    /// The number of a record of the log, given when it is appended, ascending along the log. A page carries that of its
+    /// last change. 0 is before every record.
+    RecordNo(u64)
+}
+id! {
     /// A table, for as long as the database lives; never used again after a drop. 0 is the catalog itself.
     TableId(u32)
 }

@@ -97,27 +97,6 @@ impl RowCodec {
         row[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
     }
 
-    /// Rows of logs from before rows said how many columns they have: the same bytes without that number.
-    pub fn with_count(&self, row: &[u8], count: usize) -> Result<Vec<u8>> {
-        let bitmap_bytes = count.div_ceil(8);
-        let fixed_bytes = bitmap_bytes + self.offsets.get(count).copied().unwrap_or(usize::MAX / 2);
-        if row.len() < fixed_bytes {
-            return Err(Error::corrupt(format!("a row of {count} columns has {} bytes", row.len())));
-        }
-        let count_bytes = u16::try_from(count).map_err(|_| Error::corrupt(format!("a row of {count} columns")))?;
-        let mut counted = Vec::with_capacity(row.len() + COUNT_BYTES);
-        counted.extend_from_slice(&count_bytes.to_le_bytes());
-        counted.extend_from_slice(row);
-        for column in (0..count).filter(|column| self.types[*column].is_text()) {
-            let slot = slots_begin(count) + self.offsets[column];
-            if row[column / 8] & (1 << (column % 8)) == 0 {
-                let offset = u32::from_le_bytes(array(&counted[slot..])).saturating_add(COUNT_BYTES as u32);
-                counted[slot..slot + 4].copy_from_slice(&offset.to_le_bytes());
-            }
-        }
-        Ok(counted)
-    }
-
     pub(crate) fn put(&self, row: &mut Vec<u8>, column: usize, value: ValueRef<'_>) {
         let slot = slots_begin(columns_of(row)) + self.offsets[column];
         match (self.types[column], value) {
@@ -297,11 +276,6 @@ mod tests {
         assert!(old.check(&newer).is_err(), "a row of columns that nobody knows is damage");
         let named: Vec<usize> = second.visible().map(|(ordinal, _)| ordinal).collect();
         assert_eq!(named, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-        // As it was before rows said how many columns they have.
-        let mut bare = row[2..].to_vec();
-        bare[5] -= 2;
-        assert_eq!(new.with_count(&bare, 2).unwrap(), row);
-        assert!((0..bare.len() - 2).all(|len| new.with_count(&bare[..len], 2).is_err()));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::array::ArrayValue;
 use crate::error::{Error, Result};
 use crate::interval::Interval;
 use crate::types::DataType;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 
 /// Appends a number.
 pub fn put_u32(out: &mut Vec<u8>, number: u32) {
@@ -79,26 +79,26 @@ pub fn put_type(out: &mut Vec<u8>, data_type: DataType) {
 }
 
 /// Appends a value, which says itself what it is.
-pub fn put_value(out: &mut Vec<u8>, value: &Value) {
+pub fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
-        Value::Null => put_tagged(out, 0, &[]),
-        Value::Bool(v) => put_tagged(out, 1, &[u8::from(*v)]),
-        Value::Int(v) => put_tagged(out, 2, &v.to_le_bytes()),
-        Value::Float(v) => put_tagged(out, 3, &v.to_bits().to_le_bytes()),
-        Value::Decimal(v) => put_tagged(out, 4, &v.to_le_bytes()),
-        Value::Text(v) => {
+        ValueRef::Null => put_tagged(out, 0, &[]),
+        ValueRef::Bool(v) => put_tagged(out, 1, &[u8::from(v)]),
+        ValueRef::Int(v) => put_tagged(out, 2, &v.to_le_bytes()),
+        ValueRef::Float(v) => put_tagged(out, 3, &v.to_bits().to_le_bytes()),
+        ValueRef::Decimal(v) => put_tagged(out, 4, &v.to_le_bytes()),
+        ValueRef::Text(v) => {
             out.push(5);
             put_bytes(out, v.as_bytes());
         }
-        Value::Bytes(v) => {
+        ValueRef::Bytes(v) => {
             out.push(6);
             put_bytes(out, v);
         }
-        Value::Uuid(v) => put_tagged(out, 7, &v.to_le_bytes()),
-        Value::Interval(v) => put_tagged(out, 8, &v.to_bits().to_le_bytes()),
-        Value::Array(v) => {
+        ValueRef::Uuid(v) => put_tagged(out, 7, &v.to_le_bytes()),
+        ValueRef::Interval(v) => put_tagged(out, 8, &v.to_bits().to_le_bytes()),
+        ValueRef::Array(v) => {
             out.push(9);
-            put_bytes(out, v.as_bytes());
+            put_bytes(out, v);
         }
     }
 }
@@ -344,7 +344,7 @@ mod tests {
         }
         for value in values {
             let mut out = Vec::new();
-            put_value(&mut out, &value);
+            put_value(&mut out, value.as_ref());
             let mut reader = ByteReader::new(&out, damaged);
             assert_eq!(reader.value().unwrap(), value);
             reader.end().unwrap();

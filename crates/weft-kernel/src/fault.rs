@@ -92,6 +92,10 @@ kernel_faults! {
     SKIP_MANIFEST_END_CHECK "An opening does not compare the end of the manifest with the edits that the log names.";
     CUT_LOG_UNNAMED "The log is cut before it names the edit of the manifest that allows it.";
     FORGET_CHUNKED_FAILURE "The chunks of a transaction that failed among them are not voided.";
+    GIVE_NUMBER_TWICE "Two records of the log get the same number.";
+    PAGE_BEFORE_LOG "What a page needs of the log is not written before the page.";
+    PUBLISH_BEFORE_APPLIED "A follower publishes a commit before it has applied it.";
+    FORGET_LAYOUT_RECORD "The log is not told of an edit of the manifest.";
     FORGET_PANICKED_WRITER "A panic of the thread that writes the log is told to nobody.";
     FORGET_FOOTER_CHARGE "What is known of data files is not charged to the account of memory.";
     FORGET_COMMITS "Commits whose rows are not remembered are not validated against.";

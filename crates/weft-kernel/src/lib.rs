@@ -59,8 +59,8 @@ pub use catalog::{
     TableDef, TableRef,
 };
 pub use engine::{
-    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, QUARANTINE, QuarantineReport,
-    Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
+    Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, QUARANTINE,
+    QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;

@@ -134,6 +134,12 @@ impl Timeline {
         self.published.fetch_max(ts.0, Ordering::AcqRel);
     }
 
+    /// A follower has come to a commit of the log, which is sequenced there; published is what it has applied before.
+    pub(crate) fn follow_to(&self, ts: Timestamp) {
+        assert!(ts > self.published(), "commits are followed in their order: {ts} after {}", self.published());
+        self.last_sequenced.fetch_max(ts.0, Ordering::AcqRel);
+    }
+
     /// A timestamp is installed: waits until it and all lower ones are published.
     pub(crate) fn publish(&self, ts: Timestamp) -> Result<()> {
         if crate::fault::active(crate::fault::Fault::PUBLISH_OUT_OF_ORDER) {

@@ -4,6 +4,8 @@
 //!   the log was cut behind an edit; the edit is lost        the opening is refused, or every row is there
 //!   a transaction of many chunks meets a full disk          with space again the log goes back to its limit
 //!   the thread that writes the log panics                   everybody who waits is told
+//!   a page is about to be written                           the record of its last change is on disk
+//!   jobs run, the power goes, more jobs run                 the log told of every edit of the manifest, in order
 //! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,8 +14,9 @@ use std::sync::Arc;
 
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Result, Timestamp, TxnId, Value, ValueRef};
+use weft_format::{Code, RecordNo, Result, Timestamp, TxnId, Value, ValueRef};
 use weft_kernel::log::{Log, LogOptions, Record, Ticket, read_log};
+use weft_kernel::manifest::{LayoutSwitch, Manifest};
 use weft_kernel::{Engine, EngineOptions};
 
 use crate::damage::names_the_damage;
@@ -25,10 +28,12 @@ use crate::work::key_of;
 
 type Promise = fn(u64) -> std::result::Result<(), String>;
 
-const PROMISES: [(&str, Promise); 3] = [
+const PROMISES: [(&str, Promise); 5] = [
     ("a manifest that lost the edit which let the log be cut is refused", a_lost_edit_is_missed),
     ("a large transaction that meets a full disk lets the log go", a_full_disk_lets_the_log_go),
     ("a panic of the thread that writes the log is told to who waits", a_panicking_writer_hangs_nobody),
+    ("the log goes before the page", the_log_goes_before_the_page),
+    ("the log tells of every edit of the manifest", every_edit_is_told),
 ];
 
 /// The schedules that each promise is tried in.
@@ -142,14 +147,100 @@ fn a_full_disk_lets_the_log_go(seed: u64) -> std::result::Result<(), String> {
     }))
 }
 
+/// A log in a directory that has none.
+fn new_log(env: &Env) -> Log {
+    env.fs.create_dir_all(Path::new(DIR)).expect("makes the directory");
+    let mut reader = read_log(env, Path::new(DIR)).expect("there is none");
+    assert!(reader.next().expect("there is none").is_none());
+    Log::create_or_continue(env, Path::new(DIR), LogOptions::default(), reader.finish()).expect("makes a log")
+}
+
+fn the_log_goes_before_the_page(seed: u64) -> std::result::Result<(), String> {
+    let simulation = Simulation::new(SimOptions::seeded(seed));
+    finished(simulation.run(|env| {
+        let log = new_log(&env);
+        log.append(&Record::Chunk { txn: TxnId(1), changes: &[] }).expect("is appended");
+        let number = log.append(&Record::Abort { txn: TxnId(1) }).expect("is appended");
+        // From here on a page with this number could be written.
+        log.flush_to(number).expect("the disk has space");
+    }))?;
+    simulation.power_off();
+    finished(simulation.run(|env| {
+        let mut reader = read_log(&env, Path::new(DIR)).expect("the log is whole");
+        while reader.next().expect("the log is whole").is_some() {}
+        assert_eq!(reader.finish().last_number, RecordNo(2), "violation: the log went behind the page");
+    }))
+}
+
+/// Jobs run in two openings, and the power goes in the middle of each.
+fn every_edit_is_told(seed: u64) -> std::result::Result<(), String> {
+    let mut random = Random::new(seed, 8);
+    for crash in [Some(40 + random.below(400)), None] {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let mut told = (0, 0);
+        for round in 0..3 {
+            if let Some(point) = crash.filter(|_| round < 2) {
+                simulation.crash_after(point);
+            }
+            let end = simulation.run(move |env| {
+                let engine = if round == 0 { open_with_ledger(&env) } else { reopened(&env) };
+                let first = round * 1_000;
+                for key in (first..first + 100).step_by(10) {
+                    insert(&engine, key..key + 10).expect("commits");
+                    engine.run_jobs().expect("carries rows to files");
+                }
+                engine.close().expect("closes");
+            });
+            match end {
+                RunEnd::Finished | RunEnd::Crashed { .. } => simulation.power_off(),
+                end => return Err(format!("{end:?}")),
+            }
+            let is_closed = matches!(end, RunEnd::Finished);
+            told = told_edits(&simulation.env(), is_closed).map_err(|error| error.to_string())?.unwrap_or(told);
+        }
+        let (told, edits) = told;
+        if told != edits || edits < 10 {
+            return Err(format!("the log tells of edit {told} at last, the manifest has {edits}"));
+        }
+    }
+    Ok(())
+}
+
+fn reopened(env: &Env) -> Arc<Engine> {
+    let engine = open_engine(env, &scenario()).expect("what a crash left opens");
+    let txn = engine.begin().expect("begins");
+    let is_new = txn.table(LEDGER).is_err();
+    drop(txn);
+    if is_new {
+        drop(engine);
+        return open_with_ledger(env);
+    }
+    engine
+}
+
+/// The last edit that the log tells of and how many the manifest has; none when there is no database yet. Every edit is
+/// told, or one switch tells of all so far.
+fn told_edits(env: &Env, is_closed: bool) -> Result<Option<(u64, u64)>> {
+    if !env.fs.exists(&Path::new(DIR).join("CURRENT")).unwrap_or(false) {
+        return Ok(None);
+    }
+    let mut reader = read_log(env, Path::new(DIR))?;
+    let mut last: Option<u64> = None;
+    while let Some(entry) = reader.next()? {
+        let Record::Layout { edit, switch } = entry.record else { continue };
+        let is_anew = LayoutSwitch::decode(switch) == Some(LayoutSwitch::Anew);
+        assert!(is_anew || last.is_none_or(|last| edit == last + 1), "violation: edit {edit} follows {last:?}");
+        last = Some(edit);
+    }
+    let (told, edits) = (reader.finish().told_edit, Manifest::open(env, Path::new(DIR))?.1.edits);
+    assert!(told <= edits && (told == edits || !is_closed), "violation: {told} of {edits} edits are told");
+    Ok(Some((told, edits)))
+}
+
 fn a_panicking_writer_hangs_nobody(seed: u64) -> std::result::Result<(), String> {
     let simulation = Simulation::new(SimOptions::seeded(seed));
     finished(simulation.run(|env| {
-        env.fs.create_dir_all(Path::new(DIR)).expect("makes the directory");
-        let mut reader = read_log(&env, Path::new(DIR)).expect("there is none");
-        assert!(reader.next().expect("there is none").is_none());
-        let log = Log::create_or_continue(&env, Path::new(DIR), LogOptions::default(), reader.finish());
-        let log = Arc::new(log.expect("makes a log"));
+        let log = Arc::new(new_log(&env));
         // The second one contradicts the order of timestamps, on which whoever writes the block insists.
         let append = |ts| {
             let record = Record::Commit { txn: TxnId(ts), ts: Timestamp(ts), changes: &[] };

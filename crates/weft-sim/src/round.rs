@@ -110,7 +110,7 @@ fn come_to_rest(engine: &Arc<Engine>, scenario: &Scenario) {
 }
 
 /// Opens, verifies, and lets clients and readers work until they are through.
-fn work_through(
+pub(crate) fn work_through(
     env: &Env,
     scenario: &Scenario,
     history: &Arc<History>,
@@ -137,7 +137,7 @@ fn work_through(
 }
 
 /// One of the ends that a process comes to.
-fn finish(engine: &Arc<Engine>, scenario: &Scenario, history: &History, random: &mut Random) {
+pub(crate) fn finish(engine: &Arc<Engine>, scenario: &Scenario, history: &History, random: &mut Random) {
     match random.below(4) {
         0 => close(engine, history, scenario),
         1 => {

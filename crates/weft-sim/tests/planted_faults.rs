@@ -13,7 +13,7 @@ use weft_kernel::fault::{Fault, plant};
 use weft_sim::checker::Level;
 use weft_sim::isolation::Plan;
 use weft_sim::{
-    Damaged, Scenario, all_faults, build_beside_writers, completeness, damage, promises, run_scenario, run_seed,
+    Damaged, Scenario, all_faults, build_beside_writers, completeness, damage, follow, promises, run_scenario, run_seed,
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
@@ -91,9 +91,14 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         Fault::SKIP_MANIFEST_END_CHECK
         | Fault::CUT_LOG_UNNAMED
         | Fault::FORGET_CHUNKED_FAILURE
-        | Fault::FORGET_PANICKED_WRITER => completeness().err().map(|broken| (0, broken)),
+        | Fault::FORGET_PANICKED_WRITER
+        | Fault::PAGE_BEFORE_LOG
+        | Fault::FORGET_LAYOUT_RECORD => completeness().err().map(|broken| (0, broken)),
         Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
+        }
+        Fault::PUBLISH_BEFORE_APPLIED | faults::FOLLOW_WITHOUT_MARKS => {
+            (0..SEEDS).find_map(|seed| follow(seed, 1).err().map(|violation| (seed, violation)))
         }
         faults::REPLAY_TWICE_APPLIES => first_failure_of_conformance(),
         // What is lost after a reopen is where tables lie, never a row.
@@ -176,6 +181,7 @@ fn every_planted_fault_is_caught() {
             let speculative = first_of(4, |seed| Plan::speculative(seed, Some(level)));
             assert_eq!(speculative, None, "no anomaly of speculative reads without a fault");
         }
+        assert!((0..4).all(|seed| follow(seed, 1).is_ok()), "a follower shows the model without a fault");
         assert!((0..8).all(|seed| damage(seed, Damaged::Log).is_ok()), "damage is reported without a fault");
     }
     // The failures are expected: their panics need no text of their own.

@@ -52,7 +52,7 @@ fn put_node(bytes: &mut Vec<u8>, expr: &Expr) {
     }
     put_type(bytes, expr.data_type);
     match &expr.node {
-        Node::Literal(value) => put_value(bytes, value),
+        Node::Literal(value) => put_value(bytes, value.as_ref()),
         Node::Column(position) => put_count(bytes, *position),
         Node::InList { list, .. } => put_count(bytes, list.len()),
         Node::Call(_, args) => put_count(bytes, args.len()),

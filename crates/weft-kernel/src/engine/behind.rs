@@ -11,16 +11,16 @@
 //! 2. An entry may come twice: adding is idempotent (index store 2).
 //!
 //! Memory: the keys of the log between the cuts of tables and of their indexes, and of tables that got an index those
-//! of the log from that one's cut on.
+//! of the log from the snapshot on that it was made of.
 
 use std::collections::BTreeMap;
 
 use weft_env::Env;
-use weft_format::{Error, Result, TableId, Timestamp};
+use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 
 use crate::catalog::{Catalog, IndexRef, TableRef};
 use crate::fault::{Fault, active};
-use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
+use crate::log::{Change, ChangeDecoder, LoggedChange, Record, read_live_log, read_log};
 use crate::read_again::concerns_files;
 use crate::services::Services;
 
@@ -28,15 +28,17 @@ use crate::services::Services;
 #[derive(Default)]
 pub(super) struct Behind {
     rows: BTreeMap<TableId, BTreeMap<Vec<u8>, Timestamp>>,
-    /// The tables of indexes that the log makes of rows that were there.
+    /// The indexes that the log makes of rows that were there.
     made: BTreeMap<TableId, Made>,
 }
 
-/// The time in which indexes of a table were not there to be fed.
+/// The time in which an index was not there to be fed.
+#[derive(Clone, Copy)]
 struct Made {
-    /// All of them have in files what was up to here.
+    table: TableId,
+    /// It has in files what was up to here.
     from: Timestamp,
-    /// The last of them was made here.
+    /// It was made here.
     to: Timestamp,
 }
 
@@ -68,34 +70,64 @@ impl Behind {
         }
     }
 
-    /// The commit of `ts` makes an index of the rows of a table, which has files up to `cut`.
-    pub(super) fn note_made(&mut self, table: TableId, cut: Timestamp, ts: Timestamp) {
-        let made = self.made.entry(table).or_insert(Made { from: cut, to: ts });
-        *made = Made { from: made.from.min(cut), to: made.to.max(ts) };
+    /// The commit of `ts` makes an index of the rows of a table.
+    pub(super) fn note_made(&mut self, index: &IndexRef, ts: Timestamp) {
+        let made = Made { table: index.index.table(), from: index.index.store().cut(), to: ts };
+        self.made.insert(index.id(), made);
     }
 
-    /// Reads the log again for the rows that changed before an index was there to be fed.
-    pub(super) fn read_missed(&mut self, env: &Env, services: &Services) -> Result<()> {
-        let Some(last) = self.made.values().map(|made| made.to).max() else { return Ok(()) };
+    /// The files that a commit attaches to an index have the entries of everything up to here.
+    pub(super) fn note_filled(&mut self, index: TableId, up_to: Timestamp) {
+        if let Some(made) = self.made.get_mut(&index) {
+            made.from = made.from.max(up_to);
+        }
+    }
+
+    /// By table: the time in which some index of it was not there to be fed.
+    fn missed(&self) -> BTreeMap<TableId, Made> {
+        let mut missed: BTreeMap<TableId, Made> = BTreeMap::new();
+        for made in self.made.values() {
+            let all = missed.entry(made.table).or_insert(*made);
+            *all = Made { from: all.from.min(made.from), to: all.to.max(made.to), ..*all };
+        }
+        missed
+    }
+
+    /// Whether an index was made of rows that were there.
+    pub(super) fn has_made(&self) -> bool {
+        !self.made.is_empty()
+    }
+
+    /// Reads the log again for the rows that changed before an index was there to be fed; a log that somebody writes up
+    /// to where that one has announced it.
+    pub(super) fn read_missed(&mut self, env: &Env, services: &Services, announced: Option<Lsn>) -> Result<()> {
+        let missed = self.missed();
+        let Some(last) = missed.values().map(|made| made.to).max() else { return Ok(()) };
         if active(Fault::FORGET_MISSED_ROWS) {
             return Ok(());
         }
-        let mut reader = read_log(env, &services.dir)?;
+        let mut reader = match announced {
+            None => read_log(env, &services.dir)?,
+            Some(announced) => read_live_log(env, &services.dir, announced)?,
+        };
+        let from = missed.values().map(|made| made.from).min().unwrap_or_default();
+        if announced.is_some()
+            && let Some((name, before)) = reader.begins().filter(|(_, before)| *before > from)
+        {
+            let what = format!("an index was made of what changed since {from}; {name} begins behind commit {before}");
+            return Err(Error::new(Code::UndefinedFile, what).hint("join anew: the log was cut before it was followed"));
+        }
         while let Some(entry) = reader.next()? {
             let (ts, changes) = match entry.record {
                 Record::Commit { ts, .. } if ts > last => break,
                 Record::Commit { ts, changes, .. } => (ts, changes),
                 // Whether and when it was committed does not matter: what is alive at the end does.
                 Record::Chunk { changes, .. } => (last, changes),
-                Record::Abort { .. } => continue,
+                Record::Abort { .. } | Record::Layout { .. } => continue,
             };
             for change in ChangeDecoder::new(changes) {
-                let (table, change) = match change? {
-                    LoggedChange::Table { table, change, .. } => (table, change),
-                    LoggedChange::InsertUncounted { table, key, row } => (table, Change::Insert { key, row }),
-                    _ => continue,
-                };
-                let made = self.made.get(&table).filter(|made| ts > made.from).map(|made| made.to);
+                let LoggedChange::Table { table, change, .. } = change? else { continue };
+                let made = missed.get(&table).filter(|made| ts > made.from).map(|made| made.to);
                 if let (Some(made), Some(key)) = (made, key_of_row(&change)) {
                     self.add(table, key, ts.min(made));
                 }
@@ -105,7 +137,7 @@ impl Behind {
     }
 
     /// Gives each index the entries of these rows. `give_up` leaves out a table of which a file cannot be read.
-    pub(super) fn feed(self, catalog: &Catalog, mut give_up: impl FnMut(TableId, &Error)) -> Result<()> {
+    pub(super) fn feed(self, catalog: &Catalog, mut give_up: impl FnMut(TableId, &Error) -> Result<()>) -> Result<()> {
         if active(Fault::FORGET_REDO_ENTRY) {
             return Ok(());
         }
@@ -119,7 +151,7 @@ impl Behind {
                 if !concerns_files(error) {
                     return fed.map(|_| ());
                 }
-                give_up(id, error);
+                give_up(id, error)?;
             }
             if !matches!(fed, Ok(true)) {
                 indexes.iter().for_each(|index| leave_unfed(index, &rows));

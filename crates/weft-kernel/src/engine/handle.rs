@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weft_env::Env;
-use weft_format::{Code, Error, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, Result, Timestamp};
 
 use super::backup::{self, BackupSummary};
 use super::status::{DamagedFile, EngineStatus, SchedulerStatus};
@@ -14,9 +14,11 @@ use crate::CancelToken;
 use crate::admission::Slot;
 use crate::cache::{Lending, PartitionCounters};
 use crate::catalog::{Relation, TableRef};
+use crate::files::FilePin;
 use crate::index::Index;
 use crate::jobs::{Failed, Ran};
 use crate::lock::LockState;
+use crate::log::KeptLog;
 use crate::method::Method;
 use crate::options::EngineOptions;
 use crate::sched::{JobRecord, Load, Trouble};
@@ -78,14 +80,14 @@ impl Engine {
 
     /// Carries everything committed so far to files, so that recovery starts here, and removes the log before.
     pub fn checkpoint(&self) -> Result<()> {
-        self.core.check_open()?;
+        self.core.check_leads()?;
         self.core.checkpoint()
     }
 
     /// Runs all jobs that are offered, in this thread, until there are none; returns how many it ran. A job that fails
     /// keeps no other from running; the first error is returned at the end.
     pub fn run_jobs(&self) -> Result<usize> {
-        self.core.check_open()?;
+        self.core.check_leads()?;
         let _urgent = self.core.services.load.urgent();
         let (mut count, mut failed) = (0, Failed::default());
         loop {
@@ -103,7 +105,7 @@ impl Engine {
 
     /// Runs one job in this thread if one is offered, the best; returns whether one ran.
     pub fn run_one_job(&self) -> Result<bool> {
-        self.core.check_open()?;
+        self.core.check_leads()?;
         let _urgent = self.core.services.load.urgent();
         let mut failed = Failed::default();
         let ran = self.core.runner.run_one(&mut failed)?;
@@ -112,7 +114,7 @@ impl Engine {
 
     /// Freezes what is in the memory of every table, so that jobs are offered for it.
     pub fn freeze(&self) -> Result<()> {
-        self.core.check_open()?;
+        self.core.check_leads()?;
         self.core.freeze_all();
         Ok(())
     }
@@ -127,6 +129,18 @@ impl Engine {
     /// Makes all commits that were acknowledged asynchronously durable.
     pub fn flush(&self) -> Result<()> {
         self.core.log.flush().map_err(|error| self.core.poison_if_stopped(error))
+    }
+
+    /// The log is durable up to here: a follower may read so far.
+    pub fn announced(&self) -> Lsn {
+        self.core.log.durable_lsn()
+    }
+
+    /// Keeps the log and every data file until what this returns is dropped, for followers in this process: without it
+    /// one that is slow finds that they are gone, and joins anew.
+    pub fn keep_for_followers(&self) -> Kept {
+        let Core { env, dir, services, log, .. } = &*self.core;
+        Kept { _log: log.keep(), _files: FilePin::all(env, dir, &services.pins) }
     }
 
     /// What others are told who try to open the directory: who has it, and on a second line what to do.
@@ -155,8 +169,12 @@ impl Engine {
     /// Tests every checksum and invariant of every table, the log and the manifest; what is wrong, one line each.
     pub fn check(&self) -> Result<Vec<String>> {
         self.core.check_open()?;
-        let mut wrong = self.core.log.check()?;
-        wrong.extend(self.core.manifest.check()?);
+        let mut wrong = Vec::new();
+        // A follower's are another engine's.
+        if !self.core.follows {
+            wrong.extend(self.core.log.check()?);
+            wrong.extend(self.core.manifest.check()?);
+        }
         for relation in self.core.catalog.visible(self.core.timeline.published()) {
             let name = &relation.def().name;
             // What is wrong with one table keeps no other from being looked at.
@@ -254,8 +272,17 @@ impl Engine {
     }
 }
 
+/// The log and the files of an engine that stay for who follows it.
+pub struct Kept {
+    _log: KeptLog,
+    _files: FilePin,
+}
+
 impl Core {
     fn last_checkpoint(&self) -> Result<()> {
+        if self.follows {
+            return Ok(());
+        }
         self.poison.check()?;
         self.timeline.settle()?;
         self.checkpoint()?;

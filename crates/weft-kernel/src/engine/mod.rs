@@ -23,6 +23,7 @@ mod behind;
 mod checkpoint;
 mod directory;
 mod ends;
+mod follower;
 mod handle;
 mod open;
 mod quarantine;
@@ -34,6 +35,8 @@ mod threads;
 pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;
 pub use backup::{Backup, BackupSummary, backups, check_backup, restore};
+pub use follower::Follower;
+pub use handle::Kept;
 pub use quarantine::{QUARANTINE, QuarantineReport, Quarantined, quarantine};
 pub use status::{DamagedFile, EngineStatus, SchedulerStatus};
 

@@ -1,29 +1,27 @@
 //! Opening a directory: lock, recover, start.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env, Handles};
-use weft_format::{Code, Error, FileId, Result, TableId};
+use weft_format::{Code, Error, FileId, Result, TableId, Timestamp};
 
-use super::behind::Behind;
 use super::directory::create_dir;
 use super::ends::Named;
-use super::redo::Redo;
+use super::redo::{Mode, Redo};
 use crate::admission::Pool;
 use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, Relation, TableRef};
 use crate::fault::{Fault, active};
-use crate::files::parse_file_name;
+use crate::files::{FilePins, parse_file_name};
 use crate::jobs::Runner;
 use crate::lock::LockTable;
-use crate::log::{Log, LogEnd, read_log};
-use crate::manifest::{Hooks, Manifest, RecoveredManifest};
+use crate::log::{Log, LogEnd, Record, read_log};
+use crate::manifest::{Hooks, LayoutSwitch, Manifest, RecoveredManifest};
 use crate::method::{Method, Methods, method};
 use crate::options::EngineOptions;
 use crate::poison::Poison;
@@ -43,79 +41,114 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let dir_lock = lock_dir(&env, dir, &options)?;
     let (env, handles) = with_handles(env, &options);
     let (manifest, recovered) = read_manifest(&env, dir, &options)?;
-    let timeline = Arc::new(Timeline::new(recovered.cut_max));
-    let cache = Arc::new(CachePool::new(options.cache_bytes));
     let names = list(&env, dir)?;
-    let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
-    let services = Arc::new(Services {
-        dir: dir.to_owned(),
-        manifest: manifest.clone(),
-        cache: cache.clone(),
-        block_cache: cache.clone(),
-        handles,
-        options: options.clone(),
-        timeline: timeline.clone(),
-        load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(&env, &options), options.scheduler)),
-        row_budget,
-        account: Arc::default(),
-        next_file: AtomicU64::new(next_file(&names, &recovered).0),
-        wake: Wake::default(),
-        poison: Arc::new(Poison::default()),
-        pins: Arc::default(),
-    });
-    let catalog = Arc::new(Catalog::new());
+    let ground = Ground::new(&env, dir, (handles, manifest.clone()), &options, FilePins::default());
+    let Ground { services, catalog, .. } = &ground;
+    services.timeline.recover_to(recovered.cut_max);
+    services.next_file.store(next_file(&names, &recovered).0, Ordering::Relaxed);
     catalog.raise_next_id(recovered.table_max.0 + 1);
-    let Recovered { end, attached, lost } = recover(&env, &methods, &services, &catalog, recovered)?;
+    let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
     manifest.settle()?;
-    timeline.recover_to(end.last_timestamp);
+    services.timeline.recover_to(end.last_timestamp);
     reached(Step::RECOVERY_LOG_REPLAYED);
+    let told_edit = end.told_edit;
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
     reached(Step::RECOVERY_LOG_CONTINUED);
-    manifest.connect(hooks(&log, &methods, &catalog));
-    clean_up((&env, dir, &names), &manifest, &catalog, &attached)?;
+    tell_anew(&log, told_edit, &manifest)?;
+    manifest.connect(hooks(&log, &methods, catalog));
+    clean_up((&env, dir, &names), &manifest, catalog, &attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
-    let (lending, [commits, read_sets]) = share_memory(&services, &cache);
-    let runner = Runner::new(&env, &services, &catalog, &log);
-    Ok(Core {
-        env,
-        dir: dir.to_owned(),
-        transaction_slots: Pool::new("transaction", "transaction_slots", options.transaction_slots),
-        query_slots: Pool::new("query", "query_slots", options.query_slots),
-        options,
-        methods,
-        lending: Arc::new(lending),
-        poison: services.poison.clone(),
-        services,
-        timeline,
-        log,
-        manifest,
-        cache,
-        catalog,
-        locks: LockTable::new(),
-        recent: RecentCommits::new(commits),
-        read_sets,
-        runner,
-        monitor_bell: Wake::default(),
-        sequencer: Mutex::new(()),
-        checkpointing: Mutex::new(()),
-        async_commits: AsyncCommits::default(),
-        least_since_freeze: AtomicU64::new(0),
-        closed: AtomicBool::new(false),
-        stop: AtomicBool::new(false),
-        next_txn: AtomicU64::new(1),
-        dir_lock: Mutex::new(Some(dir_lock)),
-        lost,
-    })
+    Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, options) })
 }
 
-fn read_manifest(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Arc<Manifest>, RecoveredManifest)> {
+/// What tables stand on, before there is an engine.
+pub(super) struct Ground {
+    pub(super) services: Arc<Services>,
+    pub(super) catalog: Arc<Catalog>,
+    cache: Arc<CachePool>,
+}
+
+impl Ground {
+    /// Nothing is recovered yet.
+    pub(super) fn new(
+        env: &Env,
+        dir: &Path,
+        (handles, manifest): (Arc<Handles>, Arc<Manifest>),
+        options: &EngineOptions,
+        pins: FilePins,
+    ) -> Ground {
+        let cache = Arc::new(CachePool::new(options.cache_bytes));
+        let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
+        let services = Services {
+            dir: dir.to_owned(),
+            manifest,
+            cache: cache.clone(),
+            block_cache: cache.clone(),
+            handles,
+            options: options.clone(),
+            timeline: Arc::new(Timeline::new(Timestamp(0))),
+            load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(env, options), options.scheduler)),
+            row_budget,
+            account: Arc::default(),
+            next_file: AtomicU64::new(1),
+            wake: Wake::default(),
+            poison: Arc::new(Poison::default()),
+            pins: Arc::new(pins),
+        };
+        Ground { services: Arc::new(services), catalog: Arc::new(Catalog::new()), cache }
+    }
+
+    /// An engine on it, which has locked no directory.
+    pub(super) fn core(self, env: Env, methods: Arc<Methods>, log: Arc<Log>, options: EngineOptions) -> Core {
+        let Ground { services, catalog, cache } = self;
+        let (lending, [commits, read_sets]) = share_memory(&services, &cache);
+        let runner = Runner::new(&env, &services, &catalog, &log);
+        Core {
+            env,
+            dir: services.dir.clone(),
+            transaction_slots: Pool::new("transaction", "transaction_slots", options.transaction_slots),
+            query_slots: Pool::new("query", "query_slots", options.query_slots),
+            options,
+            methods,
+            lending: Arc::new(lending),
+            poison: services.poison.clone(),
+            timeline: services.timeline.clone(),
+            manifest: services.manifest.clone(),
+            services,
+            log,
+            cache,
+            catalog,
+            locks: LockTable::new(),
+            recent: RecentCommits::new(commits),
+            read_sets,
+            runner,
+            monitor_bell: Wake::default(),
+            sequencer: Mutex::new(()),
+            checkpointing: Mutex::new(()),
+            async_commits: AsyncCommits::default(),
+            least_since_freeze: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            next_txn: AtomicU64::new(1),
+            dir_lock: Mutex::new(None),
+            follows: false,
+            lost: Vec::new(),
+        }
+    }
+}
+
+pub(super) fn read_manifest(
+    env: &Env,
+    dir: &Path,
+    options: &EngineOptions,
+) -> Result<(Arc<Manifest>, RecoveredManifest)> {
     let (manifest, recovered) = Manifest::open(env, dir)?;
     reached(Step::RECOVERY_MANIFEST_READ);
     Ok((Arc::new(manifest.rewritten_above(options.manifest_bytes)), recovered))
 }
 
 /// The cache of handles; log, manifest and files that are written come before files that are read now and then.
-fn with_handles(env: Env, options: &EngineOptions) -> (Env, Arc<Handles>) {
+pub(super) fn with_handles(env: Env, options: &EngineOptions) -> (Env, Arc<Handles>) {
     let handles = Handles::new(env.fs.clone(), options.open_files(&*env.fs));
     let env = if active(Fault::KEEP_IDLE_HANDLES) { env } else { Env { fs: handles.giving_way(), ..env } };
     (env, handles)
@@ -149,37 +182,20 @@ struct Recovered {
 /// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed.
 fn recover(
     env: &Env,
-    methods: &Methods,
+    methods: &Arc<Methods>,
     services: &Arc<Services>,
-    catalog: &Catalog,
-    manifest: RecoveredManifest,
+    catalog: &Arc<Catalog>,
+    manifest: &RecoveredManifest,
 ) -> Result<Recovered> {
-    let named = Named::from(&manifest);
-    let recovered = redo(env, methods, services, catalog, manifest.tables)
+    let named = Named::from(manifest);
+    let recovered = redo(env, methods, services, catalog)
         .map_err(|error| incomplete(env, &services.dir, &named).unwrap_or(error))?;
     named.check(&recovered.end)?;
     Ok(recovered)
 }
 
-fn redo(
-    env: &Env,
-    methods: &Methods,
-    services: &Arc<Services>,
-    catalog: &Catalog,
-    tables: BTreeMap<TableId, weft_contract::RecoveredTable>,
-) -> Result<Recovered> {
-    let mut redo = Redo {
-        env,
-        methods,
-        services,
-        catalog,
-        recovered: tables,
-        opened: BTreeMap::new(),
-        behind: Behind::default(),
-        made: BTreeMap::new(),
-        attached: Attached::new(),
-        lost: Vec::new(),
-    };
+fn redo(env: &Env, methods: &Arc<Methods>, services: &Arc<Services>, catalog: &Arc<Catalog>) -> Result<Recovered> {
+    let mut redo = Redo::new((env, methods), services, catalog, Mode::Recovery);
     redo.open_catalog()?;
     let end = redo.run()?;
     Ok(Recovered { end, attached: redo.attached, lost: redo.lost })
@@ -217,13 +233,25 @@ fn next_file(names: &[String], recovered: &RecoveredManifest) -> FileId {
     found.fold(recovered.file_max, FileId::max).next()
 }
 
+/// Tells the log that edits of the manifest are there of which it was told nothing (manifest told 1).
+fn tell_anew(log: &Log, told_edit: u64, manifest: &Manifest) -> Result<()> {
+    let edit = manifest.edit_count().load(Ordering::Acquire);
+    assert!(told_edit <= edit, "an edit is durable before the log tells of it: {told_edit} of {edit}");
+    if told_edit < edit {
+        log.append(&Record::Layout { edit, switch: &LayoutSwitch::encode_anew() })?;
+    }
+    Ok(())
+}
+
 fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hooks {
     // Weak: the catalog's tables hold the manifest.
     let (log, methods, catalog) = (log.clone(), methods.clone(), Arc::downgrade(catalog));
-    let named = log.clone();
+    let (named, told) = (log.clone(), log.clone());
     Hooks {
         flush: Box::new(move || log.flush().map(|()| log.durable_lsn())),
         name_edits: Box::new(move || named.name_edits()),
+        // A log that takes no more records has stopped; the next opening tells of the edit (manifest told 1).
+        tell: Box::new(move |edit, switch| drop(told.append(&Record::Layout { edit, switch }))),
         fold: Box::new(move |id, payloads| {
             if id == TableId(0) {
                 // Each payload is the whole catalog.

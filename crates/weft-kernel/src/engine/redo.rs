@@ -8,33 +8,48 @@
 //!
 //! 1. A relation has in its files what is at or below its cut, and nothing beyond: that is left out here, this is
 //!    applied once (traits 4).
+//! 2. A follower is recovery that goes on (`follower.rs`): the same code, but what it has applied it publishes commit by
+//!    commit, and a file that it cannot read is no damage: who writes has gone on without it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use weft_contract::{RecoveredTable, Table, TableWrites, Upkeep};
 use weft_env::Env;
-use weft_format::{Error, FileId, Result, TableId, Timestamp, TxnId};
+use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use super::behind::{Behind, key_of_row};
 use super::tested::test_again;
 use crate::catalog::{Catalog, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
-use crate::log::{Change, ChangeDecoder, LogEnd, LoggedChange, Record, read_log};
+use crate::log::{Change, ChangeDecoder, Entry, LogEnd, LoggedChange, Record, read_log};
 use crate::method::{Methods, TableContext, Unavailable, method};
 use crate::read_again::concerns_files;
 use crate::services::Services;
 use crate::txn::{Journal, LostFile, OwnDdl, apply_ddl, apply_writes, check_change, logged_attachment};
 
-/// Recovery's state.
-pub(super) struct Redo<'a> {
-    pub(super) env: &'a Env,
-    pub(super) methods: &'a Methods,
-    pub(super) services: &'a Arc<Services>,
-    pub(super) catalog: &'a Catalog,
-    /// What the manifest knows of each table.
-    pub(super) recovered: BTreeMap<TableId, RecoveredTable>,
+/// Who reads the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// An opening, which will write.
+    Recovery,
+    /// A follower that has no snapshot yet.
+    Joining,
+    /// A follower of which others read.
+    Following,
+}
+
+/// Recovery's state, and a follower's.
+pub(super) struct Redo {
+    pub(super) env: Env,
+    pub(super) methods: Arc<Methods>,
+    pub(super) services: Arc<Services>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) mode: Mode,
+    /// Changes of transactions that are not decided, and the epoch of the log that they are of.
+    chunks: HashMap<TxnId, Vec<Vec<u8>>>,
+    epoch: u32,
     /// Files and cuts of the tables that are open, for those on which redo fails.
     pub(super) opened: BTreeMap<TableId, RecoveredTable>,
     /// What indexes get at the end.
@@ -47,10 +62,33 @@ pub(super) struct Redo<'a> {
     pub(super) lost: Vec<LostFile>,
 }
 
-impl Redo<'_> {
+impl Redo {
+    /// Nothing is recovered yet.
+    pub(super) fn new(
+        (env, methods): (&Env, &Arc<Methods>),
+        services: &Arc<Services>,
+        catalog: &Arc<Catalog>,
+        mode: Mode,
+    ) -> Redo {
+        Redo {
+            env: env.clone(),
+            methods: methods.clone(),
+            services: services.clone(),
+            catalog: catalog.clone(),
+            mode,
+            chunks: HashMap::new(),
+            epoch: 0,
+            opened: BTreeMap::new(),
+            behind: Behind::default(),
+            made: BTreeMap::new(),
+            attached: BTreeSet::new(),
+            lost: Vec::new(),
+        }
+    }
+
     /// Opens the tables of the catalog as the manifest has it.
     pub(super) fn open_catalog(&mut self) -> Result<()> {
-        let Some(recovered) = self.recovered.remove(&TableId(0)) else { return Ok(()) };
+        let recovered = self.services.manifest.recovered(TableId(0));
         let Some(payload) = recovered.payloads.last() else { return Ok(()) };
         let image = decode_image(payload)?;
         self.catalog.raise_next_id(image.next_id);
@@ -67,33 +105,57 @@ impl Redo<'_> {
 
     /// Applies the log; returns where it ends.
     pub(super) fn run(&mut self) -> Result<LogEnd> {
-        let mut reader = read_log(self.env, &self.services.dir)?;
+        let mut reader = read_log(&self.env, &self.services.dir)?;
         self.check_begin(reader.begins())?;
-        let mut chunks: HashMap<TxnId, Vec<Vec<u8>>> = HashMap::new();
-        let mut epoch = 0;
         while let Some(entry) = reader.next()? {
-            if entry.epoch != epoch {
-                epoch = entry.epoch;
-                chunks.clear();
-            }
-            match entry.record {
-                Record::Chunk { txn, changes } => chunks.entry(txn).or_default().push(changes.to_vec()),
-                Record::Abort { txn } => {
-                    chunks.remove(&txn);
-                }
-                Record::Commit { txn, ts, changes } => {
-                    // First, so that nothing freezes up to a commit of which indexes may still get entries.
-                    self.services.timeline.recover_to(ts);
-                    let mut chunks = chunks.remove(&txn).unwrap_or_default();
-                    if fault::active(Fault::FORGET_CHUNKS) {
-                        chunks.clear();
-                    }
-                    self.commit(ts, chunks, changes)?;
-                }
-            }
+            self.record(&entry)?;
         }
-        self.feed_behind()?;
+        self.feed_behind(None)?;
         Ok(reader.finish())
+    }
+
+    /// Applies a record of the log; the timestamp of a commit. Switches of layout are not its business: what recovers
+    /// has the manifest, and a follower looks at them itself.
+    pub(super) fn record(&mut self, entry: &Entry<'_>) -> Result<Option<Timestamp>> {
+        if entry.epoch != self.epoch {
+            self.epoch = entry.epoch;
+            self.chunks.clear();
+        }
+        match entry.record {
+            Record::Chunk { txn, changes } => self.chunks.entry(txn).or_default().push(changes.to_vec()),
+            Record::Abort { txn } => {
+                self.chunks.remove(&txn);
+            }
+            Record::Commit { txn, ts, changes } => {
+                let mut chunks = self.chunks.remove(&txn).unwrap_or_default();
+                if fault::active(Fault::FORGET_CHUNKS) {
+                    chunks.clear();
+                }
+                let timeline = self.services.timeline.clone();
+                match self.mode {
+                    // First, so that nothing freezes up to a commit of which indexes may still get entries.
+                    Mode::Recovery | Mode::Joining => timeline.recover_to(ts),
+                    Mode::Following if fault::active(Fault::PUBLISH_BEFORE_APPLIED) => timeline.recover_to(ts),
+                    // Published when it is applied.
+                    Mode::Following => timeline.follow_to(ts),
+                }
+                self.commit(ts, chunks, changes)?;
+                if self.mode == Mode::Following {
+                    // What an opening wants to know at its end.
+                    self.opened.clear();
+                    self.made.clear();
+                    self.attached.clear();
+                }
+                return Ok(Some(ts));
+            }
+            Record::Layout { .. } => {}
+        }
+        Ok(None)
+    }
+
+    /// Whether a relation that a file keeps from being used is left out, and all else goes on.
+    fn is_left_out(&self, error: &Error) -> bool {
+        self.mode == Mode::Recovery && concerns_files(error)
     }
 
     /// Applies what a commit has in its chunks and in its own record.
@@ -105,7 +167,7 @@ impl Redo<'_> {
         self.read(ts, changes, &mut journal)?;
         let mut troubles: Vec<(Relation, Error)> = Vec::new();
         apply_writes(ts, &[], &journal, &mut |relation, error| {
-            if !concerns_files(&error) {
+            if !self.is_left_out(&error) {
                 return Err(error);
             }
             troubles.push((relation.clone(), error));
@@ -121,15 +183,27 @@ impl Redo<'_> {
     }
 
     /// Gives indexes what they could not be fed (index relation 2).
-    fn feed_behind(&mut self) -> Result<()> {
+    pub(super) fn feed_behind(&mut self, announced: Option<Lsn>) -> Result<()> {
         let mut behind = std::mem::take(&mut self.behind);
-        behind.read_missed(self.env, self.services)?;
-        behind.feed(self.catalog, |id, error| self.give_up(id, error, true))
+        behind.read_missed(&self.env, &self.services, announced)?;
+        let catalog = self.catalog.clone();
+        behind.feed(&catalog, |id, error| {
+            if !self.is_left_out(error) {
+                return Err(error.clone());
+            }
+            self.give_up(id, error, true);
+            Ok(())
+        })
+    }
+
+    /// Whether indexes were made that lack what changed meanwhile.
+    pub(super) fn has_made_index(&self) -> bool {
+        self.behind.has_made()
     }
 
     /// No commit may be missing between what the manifest knows and the log: log segments are removed only after the
     /// manifest has a catalog with a cut at or behind their last commit.
-    fn check_begin(&self, begins: Option<(String, Timestamp)>) -> Result<()> {
+    pub(super) fn check_begin(&self, begins: Option<(String, Timestamp)>) -> Result<()> {
         let known = self.catalog.durable_cut();
         let missing = match begins {
             Some((name, last_ts)) if last_ts > known => {
@@ -142,6 +216,10 @@ impl Redo<'_> {
             }
             _ => return Ok(()),
         };
+        if self.mode != Mode::Recovery {
+            // The writer has cut it since the manifest was read.
+            return Err(Error::new(Code::UndefinedFile, missing).hint("join anew"));
+        }
         Err(Error::corrupt(missing)
             .hint("restore the log from a backup; opening without it would lose acknowledged commits"))
     }
@@ -155,20 +233,11 @@ impl Redo<'_> {
                 }
                 LoggedChange::CreateTable { definition } => self.create(ts, &definition)?,
                 LoggedChange::DropTable { table } => self.drop(ts, table)?,
-                LoggedChange::InsertUncounted { table, key, row } => {
-                    if let Some(known) = self.catalog.table_by_id(table) {
-                        let schema = &known.def.schema;
-                        let first = schema.evolution.first_columns;
-                        let count = if first == 0 { schema.columns.len() } else { first };
-                        let row = known.codec.with_count(&row, count)?;
-                        self.change(ts, (table, 1), Change::Insert { key, row }, journal)?;
-                    }
-                }
                 LoggedChange::AlterTable { definition } => self.alter(ts, &definition)?,
                 LoggedChange::PutObject { object } => {
                     let object = decode_object(&object)?;
                     if ts > self.catalog.durable_cut() {
-                        apply_ddl(self.catalog, ts, &OwnDdl::Object(None, Some(Arc::new(object))));
+                        apply_ddl(&self.catalog, ts, &OwnDdl::Object(None, Some(Arc::new(object))));
                     }
                 }
                 LoggedChange::DropObject { id } => {
@@ -226,6 +295,9 @@ impl Redo<'_> {
             Relation::Index(index) => {
                 let change = self.without_lost(&relation, change)?;
                 let (files, payload) = self.files_of(ts, index, change)?;
+                if let Ok(filled) = payload.as_slice().try_into() {
+                    self.behind.note_filled(index.id(), Timestamp(u64::from_le_bytes(filled)));
+                }
                 if index.upkeep().unavailable().is_none() && !files.is_empty() {
                     journal.attach_entries(index, logged_attachment(files, payload));
                 }
@@ -244,7 +316,7 @@ impl Redo<'_> {
         }
         check_change(ts, table, &change)?;
         match journal.restage(ts, table, change) {
-            Err(error) if concerns_files(&error) => {
+            Err(error) if self.is_left_out(&error) => {
                 journal.forget(table.id());
                 self.give_up_at(ts, table, &error);
                 Ok(())
@@ -272,7 +344,7 @@ impl Redo<'_> {
         let mut readable = Vec::new();
         for file in files {
             let path = self.services.file_path(id, file);
-            match test_again((self.env, self.services, self.methods), relation, &path, file) {
+            match test_again((&self.env, &self.services, &self.methods), relation, &path, file) {
                 Ok(()) => readable.push(file),
                 Err(error) if concerns_files(&error) => self.lost.push(LostFile { relation: id, file, error }),
                 Err(error) => return Err(error),
@@ -337,11 +409,11 @@ impl Redo<'_> {
                 let owner = index.index.table();
                 // Made with its table it has missed nothing.
                 if self.made.get(&owner) != Some(&ts) {
-                    self.behind.note_made(owner, index.index.store().cut(), ts);
+                    self.behind.note_made(index, ts);
                 }
             }
         }
-        apply_ddl(self.catalog, ts, &OwnDdl::Create(relation));
+        apply_ddl(&self.catalog, ts, &OwnDdl::Create(relation));
         Ok(())
     }
 
@@ -360,7 +432,7 @@ impl Redo<'_> {
             return Err(Error::corrupt(format!("commit {ts} alters table {name:?} ({id}) to what it cannot be")));
         }
         let altered = before.with_def(def);
-        apply_ddl(self.catalog, ts, &OwnDdl::Alter(before, altered));
+        apply_ddl(&self.catalog, ts, &OwnDdl::Alter(before, altered));
         Ok(())
     }
 
@@ -370,7 +442,7 @@ impl Redo<'_> {
         }
         match self.catalog.by_id(id) {
             Some(relation) if relation.is_alive() => {
-                apply_ddl(self.catalog, ts, &OwnDdl::Drop(relation));
+                apply_ddl(&self.catalog, ts, &OwnDdl::Drop(relation));
                 Ok(())
             }
             _ => Err(unknown_table(ts, id)),
@@ -378,7 +450,7 @@ impl Redo<'_> {
     }
 
     fn open_relation(&mut self, def: Arc<TableDef>) -> Result<Relation> {
-        let recovered = self.recovered.remove(&def.id).unwrap_or_default();
+        let recovered = self.services.manifest.recovered(def.id);
         let known = RecoveredTable { cut: recovered.cut, files: recovered.files.clone(), payloads: Vec::new() };
         let relation = match crate::index::table_of(&def)? {
             Some(owner) => {
@@ -401,7 +473,7 @@ impl Redo<'_> {
                 owner.add_index(index.clone());
                 Ok(index)
             }
-            Err(error) if concerns_files(&error) => {
+            Err(error) if self.is_left_out(&error) => {
                 self.go_without(&def, owner, &error);
                 owner.leave_index_alone(def.id);
                 let empty = Index::open(context.clone(), &RecoveredTable::default(), &owner.as_indexed())?;
@@ -419,9 +491,9 @@ impl Redo<'_> {
         known: &RecoveredTable,
     ) -> Result<TableRef> {
         let context = self.context(def.clone());
-        let table: Arc<dyn Table> = match method(self.methods, &def.method)?.open(context.clone(), recovered) {
+        let table: Arc<dyn Table> = match method(&self.methods, &def.method)?.open(context.clone(), recovered) {
             Ok(table) => table,
-            Err(error) if concerns_files(&error) => Arc::new(Unavailable::new(context, known, &error)),
+            Err(error) if self.is_left_out(&error) => Arc::new(Unavailable::new(context, known, &error)),
             Err(error) => return Err(error),
         };
         Ok(TableRef::new(def, table))

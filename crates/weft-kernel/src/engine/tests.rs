@@ -10,6 +10,7 @@ use crate::{Engine, EngineOptions};
 mod completeness;
 mod crash;
 mod faults;
+mod follower;
 #[cfg(feature = "faults")]
 mod planted;
 mod retention;

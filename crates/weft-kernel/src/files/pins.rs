@@ -24,6 +24,8 @@ pub(crate) struct FilePins(Mutex<Pins>);
 
 #[derive(Default)]
 struct Pins {
+    /// The files are another engine's, which is followed.
+    of_another: bool,
     next: u64,
     held: BTreeMap<u64, Held>,
     waiting: BTreeMap<FileId, TableId>,
@@ -53,9 +55,17 @@ impl Pins {
 }
 
 impl FilePins {
+    /// Those of an engine that follows another, whose files these are: it removes none.
+    pub(crate) fn of_follower() -> FilePins {
+        FilePins(Mutex::new(Pins { of_another: true, ..Pins::default() }))
+    }
+
     /// Whether the file may be removed now; if not, it is when it is let go.
     pub(crate) fn may_remove(&self, table: TableId, file: FileId) -> bool {
         let mut pins = self.0.lock();
+        if pins.of_another {
+            return false;
+        }
         let held = pins.holds(file);
         if held {
             pins.waiting.insert(file, table);

@@ -38,6 +38,7 @@ mod check_rows;
 mod cursor;
 mod entry;
 mod filter;
+mod follow;
 mod footer;
 mod indexed;
 mod job_steps;

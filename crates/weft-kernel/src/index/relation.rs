@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_contract::{
-    Attachment, Base, Damage, Derived, JobOffer, NewTable, RecoveredTable, TableDef, TableWrites, Upkeep,
+    Attachment, Base, Damage, Derived, FileSwitch, JobOffer, NewTable, RecoveredTable, TableDef, TableWrites, Upkeep,
 };
 use weft_env::sync::RwLock;
 use weft_format::array::elements;
@@ -501,6 +501,10 @@ impl Upkeep for Index {
 
     fn unavailable(&self) -> Option<&Error> {
         None
+    }
+
+    fn follow(&self, switch: &FileSwitch) -> Result<()> {
+        self.store.follow(switch)
     }
 }
 

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use weft_format::Error;
+use weft_format::{Error, RecordNo};
 
 use super::fate::{Fate, check_behind};
 use super::layout::{BLOCK_ALIGN, BLOCK_HEADER_BYTES};
@@ -34,6 +34,7 @@ pub(crate) struct Batch {
 #[derive(Clone, Debug)]
 struct Entry {
     start: usize,
+    number: RecordNo,
     noted: Noted,
     /// Of a commit that somebody waits for; none: the record outlives the failure to write its block.
     waited: Option<Waited>,
@@ -73,9 +74,9 @@ impl Batch {
     }
 
     /// Adds a record. One that nobody waits for outlives the failure to write its block.
-    pub(crate) fn push(&mut self, record: &Record<'_>, waited: Option<Waited>) {
-        self.entries.push(Entry { start: self.bytes.len(), noted: record.into(), waited });
-        record.encode(&mut self.bytes);
+    pub(crate) fn push(&mut self, number: RecordNo, record: &Record<'_>, waited: Option<Waited>) {
+        self.entries.push(Entry { start: self.bytes.len(), number, noted: record.into(), waited });
+        record.encode(number, &mut self.bytes);
     }
 
     /// Whether there is nothing to write.
@@ -98,6 +99,11 @@ impl Batch {
     /// What the segments have to know of the records, in order.
     pub(crate) fn noted(&self) -> impl Iterator<Item = Noted> + '_ {
         self.entries.iter().map(|entry| entry.noted)
+    }
+
+    /// The numbers of the records, in order.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = RecordNo> + '_ {
+        self.entries.iter().map(|entry| entry.number)
     }
 
     /// Commit records in the batch.

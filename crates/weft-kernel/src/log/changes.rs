@@ -2,41 +2,41 @@
 //!
 //! ```text
 //!   change = table u32 | schema version u32 | op u8 | body
-//!   01 insert   key | row             (bytes = length u32 + bytes; of rows that do not say how many columns they have)
-//!   02 update   key | count u16 | count x (column u16, value)
-//!   03 delete   key
+//!   02 update   key | count u16 | count x (column u16, value of the release before)
+//!   03 delete   key                   (bytes = length u32 + bytes)
 //!   04 attach   count u32 | count x file u64 | payload
 //!   05 insert   key | row
 //!   06 put      key | row             (whatever the key had)
 //!   07 clear    key                   (whatever the key had)
+//!   08 update   key | count u16 | count x (column u16, value)
 //!   16 create   definition            (schema version 0, table 0)
 //!   17 drop                           (the table is the one that goes)
 //!   18 alter    definition            (schema version 0, table 0: the definition names it)
 //!   19 object   object                (schema version 0, table 0)
 //!   20 object goes                    (the table is the object's number)
 //!   21 sequence last i64 | called u8  (the table is the sequence's number)
-//!
-//!   value = tag u8 | 0 null  1 false  2 true  3 int i64  4 float bits u64  5 decimal i128  6 text bytes
 //! ```
 //!
-//! Example: `UPDATE t SET c = 7 WHERE key = x'01'` on table 5, schema version 0, c being column 2, is
-//! `05000000 00000000 02 | 01000000 01 | 0100 | 0200 03 0700000000000000`.
+//! A value says itself what it is (`weft_format::wire`). Example: `UPDATE t SET c = 7 WHERE key = x'01'` on table 5,
+//! schema version 0, c being column 2, is `05000000 00000000 08 | 01000000 01 | 0100 | 0200 02 0700000000000000`.
 //!
 //! 1. Decoding what was encoded gives the same changes; decoding anything else gives an error, never a panic, and never
 //!    takes more memory than a small multiple of its input.
 
-use weft_format::wire::{ByteReader, put_bytes};
-use weft_format::{ArrayValue, Error, FileId, Interval, Result, TableId, Value, ValueRef};
+use weft_format::wire::{ByteReader, put_bytes, put_value};
+use weft_format::{Error, FileId, Result, TableId, Value, ValueRef};
 
+use super::before::value_before;
 use super::sequence::SequenceValue;
 
-const INSERT_UNCOUNTED: u8 = 1;
-const UPDATE: u8 = 2;
+/// Read, not written: its values have the tags of the release before.
+const UPDATE_BEFORE: u8 = 2;
 const DELETE: u8 = 3;
 const ATTACH: u8 = 4;
 const INSERT: u8 = 5;
 const PUT: u8 = 6;
 const CLEAR: u8 = 7;
+const UPDATE: u8 = 8;
 const CREATE_TABLE: u8 = 16;
 const DROP_TABLE: u8 = 17;
 const ALTER_TABLE: u8 = 18;
@@ -44,22 +44,10 @@ const PUT_OBJECT: u8 = 19;
 const DROP_OBJECT: u8 = 20;
 const SET_SEQUENCE: u8 = 21;
 
-const TAG_NULL: u8 = 0;
-const TAG_FALSE: u8 = 1;
-const TAG_TRUE: u8 = 2;
-const TAG_INT: u8 = 3;
-const TAG_FLOAT: u8 = 4;
-const TAG_DECIMAL: u8 = 5;
-const TAG_TEXT: u8 = 6;
-const TAG_BYTES: u8 = 7;
-const TAG_UUID: u8 = 8;
-const TAG_INTERVAL: u8 = 9;
-const TAG_ARRAY: u8 = 10;
-
-/// Names and values of the op and tag bytes, for the snapshot of on-disk constants.
+/// Names and values of the op bytes, for the snapshot of on-disk constants.
 #[cfg(test)]
 pub(crate) const CODES: &[(&str, u8)] = &[
-    ("op insert of rows without their number of columns", INSERT_UNCOUNTED),
+    ("op update of the release before", UPDATE_BEFORE),
     ("op insert", INSERT),
     ("op put", PUT),
     ("op clear", CLEAR),
@@ -72,17 +60,6 @@ pub(crate) const CODES: &[(&str, u8)] = &[
     ("op put object", PUT_OBJECT),
     ("op drop object", DROP_OBJECT),
     ("op set sequence", SET_SEQUENCE),
-    ("value null", TAG_NULL),
-    ("value false", TAG_FALSE),
-    ("value true", TAG_TRUE),
-    ("value int", TAG_INT),
-    ("value float", TAG_FLOAT),
-    ("value decimal", TAG_DECIMAL),
-    ("value text", TAG_TEXT),
-    ("value bytes", TAG_BYTES),
-    ("value uuid", TAG_UUID),
-    ("value interval", TAG_INTERVAL),
-    ("value array", TAG_ARRAY),
 ];
 
 /// One change of a table's rows. The writes of a transaction become these, and recovery makes writes of them again.
@@ -144,16 +121,6 @@ pub enum LoggedChange {
     DropTable {
         /// Which table.
         table: TableId,
-    },
-    /// A key gets a row of all first columns of its table, which does not say how many these are: written by the
-    /// release before rows did.
-    InsertUncounted {
-        /// Which table.
-        table: TableId,
-        /// Key bytes.
-        key: Vec<u8>,
-        /// The row without the number of its columns.
-        row: Vec<u8>,
     },
     /// A table gets another definition.
     AlterTable {
@@ -225,28 +192,7 @@ impl ChangeEncoder {
     pub fn value(&mut self, column: usize, value: ValueRef<'_>) {
         let column = u16::try_from(column).expect("a table has at most 65,535 columns");
         self.bytes.extend_from_slice(&column.to_le_bytes());
-        match value {
-            ValueRef::Null => self.bytes.push(TAG_NULL),
-            ValueRef::Bool(false) => self.bytes.push(TAG_FALSE),
-            ValueRef::Bool(true) => self.bytes.push(TAG_TRUE),
-            ValueRef::Int(v) => self.put_tagged(TAG_INT, &v.to_le_bytes()),
-            ValueRef::Float(v) => self.put_tagged(TAG_FLOAT, &v.to_bits().to_le_bytes()),
-            ValueRef::Decimal(v) => self.put_tagged(TAG_DECIMAL, &v.to_le_bytes()),
-            ValueRef::Text(v) => {
-                self.bytes.push(TAG_TEXT);
-                self.put_bytes(v.as_bytes());
-            }
-            ValueRef::Bytes(v) => {
-                self.bytes.push(TAG_BYTES);
-                self.put_bytes(v);
-            }
-            ValueRef::Uuid(v) => self.put_tagged(TAG_UUID, &v.to_le_bytes()),
-            ValueRef::Interval(v) => self.put_tagged(TAG_INTERVAL, &v.to_bits().to_le_bytes()),
-            ValueRef::Array(v) => {
-                self.bytes.push(TAG_ARRAY);
-                self.put_bytes(v);
-            }
-        }
+        put_value(&mut self.bytes, value);
     }
 
     /// A row goes.
@@ -323,11 +269,6 @@ impl ChangeEncoder {
             LoggedChange::PutObject { object } => return self.put_object(object),
             LoggedChange::DropObject { id } => return self.drop_object(*id),
             LoggedChange::SetSequence { id, value } => return self.set_sequence(*id, *value),
-            LoggedChange::InsertUncounted { table, key, row } => {
-                self.begin(*table, 1, INSERT_UNCOUNTED);
-                self.put_bytes(key);
-                return self.put_bytes(row);
-            }
         };
         match change {
             Change::Insert { key, row } => self.insert(table, version, key, row),
@@ -348,11 +289,6 @@ impl ChangeEncoder {
         self.bytes.extend_from_slice(&table.0.to_le_bytes());
         self.bytes.extend_from_slice(&schema_version.to_le_bytes());
         self.bytes.push(op);
-    }
-
-    fn put_tagged(&mut self, tag: u8, bytes: &[u8]) {
-        self.bytes.push(tag);
-        self.bytes.extend_from_slice(bytes);
     }
 
     fn put_bytes(&mut self, bytes: &[u8]) {
@@ -379,7 +315,12 @@ impl<'a> ChangeDecoder<'a> {
             INSERT => {
                 Change::Insert { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() }
             }
-            UPDATE => Change::Update { key: self.reader.byte_string()?.to_vec(), values: self.values()? },
+            UPDATE => {
+                Change::Update { key: self.reader.byte_string()?.to_vec(), values: self.values(ByteReader::value)? }
+            }
+            UPDATE_BEFORE => {
+                Change::Update { key: self.reader.byte_string()?.to_vec(), values: self.values(value_before)? }
+            }
             DELETE => Change::Delete { key: self.reader.byte_string()?.to_vec() },
             PUT => Change::Put { key: self.reader.byte_string()?.to_vec(), row: self.reader.byte_string()?.to_vec() },
             CLEAR => Change::Clear { key: self.reader.byte_string()?.to_vec() },
@@ -393,10 +334,6 @@ impl<'a> ChangeDecoder<'a> {
                 return Ok(LoggedChange::CreateTable { definition: self.reader.byte_string()?.to_vec() });
             }
             DROP_TABLE if schema_version == 0 => return Ok(LoggedChange::DropTable { table }),
-            INSERT_UNCOUNTED if schema_version == 1 => {
-                let (key, row) = (self.reader.byte_string()?.to_vec(), self.reader.byte_string()?.to_vec());
-                return Ok(LoggedChange::InsertUncounted { table, key, row });
-            }
             ALTER_TABLE if table.0 == 0 && schema_version == 0 => {
                 return Ok(LoggedChange::AlterTable { definition: self.reader.byte_string()?.to_vec() });
             }
@@ -416,7 +353,7 @@ impl<'a> ChangeDecoder<'a> {
         Ok(LoggedChange::Table { table, schema_version, change })
     }
 
-    fn values(&mut self) -> Result<Vec<(usize, Value)>> {
+    fn values(&mut self, value: fn(&mut ByteReader<'a>) -> Result<Value>) -> Result<Vec<(usize, Value)>> {
         let count = usize::from(self.reader.u16()?);
         let mut values = Vec::with_capacity(count.min(self.reader.bytes.len()));
         for _ in 0..count {
@@ -424,26 +361,9 @@ impl<'a> ChangeDecoder<'a> {
             if values.last().is_some_and(|(before, _)| *before >= column) {
                 return Err(Error::corrupt(format!("a logged update names column {column} out of order")));
             }
-            values.push((column, self.value()?));
+            values.push((column, value(&mut self.reader)?));
         }
         Ok(values)
-    }
-
-    fn value(&mut self) -> Result<Value> {
-        Ok(match self.reader.u8()? {
-            TAG_NULL => Value::Null,
-            TAG_FALSE => Value::Bool(false),
-            TAG_TRUE => Value::Bool(true),
-            TAG_INT => Value::Int(i64::from_le_bytes(self.reader.array()?)),
-            TAG_FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(self.reader.array()?))),
-            TAG_DECIMAL => Value::Decimal(i128::from_le_bytes(self.reader.array()?)),
-            TAG_TEXT => Value::Text(self.reader.text()?.into()),
-            TAG_BYTES => Value::Bytes(self.reader.byte_string()?.into()),
-            TAG_UUID => Value::Uuid(u128::from_le_bytes(self.reader.array()?)),
-            TAG_INTERVAL => Value::Interval(Interval::from_bits(u128::from_le_bytes(self.reader.array()?))),
-            TAG_ARRAY => Value::Array(ArrayValue::from_bytes(self.reader.byte_string()?)),
-            tag => return Err(Error::corrupt(format!("a logged value has the unknown tag {tag}"))),
-        })
     }
 }
 

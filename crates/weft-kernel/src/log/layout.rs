@@ -10,16 +10,16 @@
 //!
 //! The byte-exact description is docs/format/log.md; a test compares every constant here with a snapshot.
 
-use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use crate::fault::{self, Fault};
 
 /// The first bytes of a segment file.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"WEFTLOG\n";
 /// The version of this format.
-pub(crate) const FORMAT_VERSION: u32 = 2;
-/// The version of the release before, which is read and not written: its headers do not name edits of the manifest.
-pub(crate) const FORMAT_VERSION_BEFORE: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 3;
+/// The version of the release before, which is read and not written: its records have no numbers.
+pub(crate) const FORMAT_VERSION_BEFORE: u32 = 2;
 /// A segment header is one disk sector, so that no block write touches it.
 pub(crate) const SEGMENT_HEADER_BYTES: usize = 512;
 /// Where a segment header's checksum lies.
@@ -36,7 +36,7 @@ pub(crate) const SEGMENT_PREFIX: &str = "log-";
 pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// What a segment's header says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     /// Which opening of the database wrote it.
     pub(crate) epoch: u32,
@@ -46,13 +46,22 @@ pub(crate) struct SegmentHeader {
     pub(crate) last_ts: Timestamp,
     /// Random; seeds the checksums of the blocks, so that no other bytes pass for a block of this segment.
     pub(crate) salt: u32,
-    /// So many edits of the manifest were durable when it was written; 0 in a segment of the release before.
+    /// So many edits of the manifest were durable when it was written.
     pub(crate) edits: u64,
+    /// Records from `start` on have this number or higher ones; 0 in a segment of the release before.
+    pub(crate) next_number: RecordNo,
+    /// The last edit of the manifest that a record before `start` tells of; 0 in a segment of the release before.
+    pub(crate) told_edit: u64,
     /// In which version of the format it is.
     pub(crate) version: u32,
 }
 
 impl SegmentHeader {
+    /// Whether its records have numbers.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.version != FORMAT_VERSION_BEFORE
+    }
+
     /// The header's bytes.
     pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
         let mut bytes = [0; SEGMENT_HEADER_BYTES];
@@ -63,6 +72,8 @@ impl SegmentHeader {
         bytes[24..32].copy_from_slice(&self.last_ts.0.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.salt.to_le_bytes());
         bytes[36..44].copy_from_slice(&self.edits.to_le_bytes());
+        bytes[44..52].copy_from_slice(&self.next_number.0.to_le_bytes());
+        bytes[52..60].copy_from_slice(&self.told_edit.to_le_bytes());
         let crc = crc32c::crc32c(&bytes[..SEGMENT_CRC_OFFSET]);
         bytes[SEGMENT_CRC_OFFSET..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -95,8 +106,10 @@ impl SegmentHeader {
             start: Lsn(read_u64(bytes, 16)),
             last_ts: Timestamp(read_u64(bytes, 24)),
             salt: read_u32(bytes, 32),
-            // In the version before these bytes are 0.
             edits: read_u64(bytes, 36),
+            // In the version before these bytes are 0.
+            next_number: RecordNo(read_u64(bytes, 44)),
+            told_edit: read_u64(bytes, 52),
             version,
         })
     }
@@ -136,8 +149,7 @@ impl BlockHeader {
         }
         let header = BlockHeader {
             lsn,
-            // The version before has the block's own position there.
-            edits: if segment.version == FORMAT_VERSION_BEFORE { 0 } else { read_u64(bytes, 16) },
+            edits: read_u64(bytes, 16),
             payload_bytes: read_u32(bytes, 24),
             epoch: read_u32(bytes, 28),
         };

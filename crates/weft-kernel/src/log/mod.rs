@@ -10,7 +10,7 @@
 //! | module | what |
 //! |---|---|
 //! | `layout` | bytes of segments and blocks |
-//! | `record`, `changes` | bytes of records, and of the changes in them |
+//! | `record`, `changes`, `before` | bytes of records, and of the changes in them; those of the release before |
 //! | `batch`, `fate`, `gather`, `writer` | group commit |
 //! | `tail`, `segments` | the files: writing, rolling over, which are needed |
 //! | `reader` | recovery |
@@ -22,6 +22,7 @@
 //! The bytes, and what is assumed of the disk: docs/format/log.md.
 
 mod batch;
+mod before;
 mod changes;
 mod fate;
 mod gather;
@@ -38,9 +39,11 @@ pub use changes::{Change, ChangeDecoder, ChangeEncoder, LoggedChange};
 pub(crate) use fate::Fate;
 pub(crate) use layout::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, segment_start};
 pub use options::LogOptions;
+pub(crate) use reader::read_live_log;
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};
 pub use sequence::SequenceValue;
+pub(crate) use writer::KeptLog;
 pub use writer::{Log, LogCounters, Ticket, WRITE_TIMES};
 
 #[cfg(test)]

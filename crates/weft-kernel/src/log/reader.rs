@@ -11,11 +11,13 @@
 //! 1. A record is delivered only out of a block whose checksum fits: none changed, none invented.
 //! 2. The log ends at the first bad block of the last segment, and only if nothing behind it proves it was durable.
 //! 3. Bytes behind the end of a segment that has a successor are never looked at.
+//! 4. Of a log that somebody writes nothing is read beyond what that one has announced as durable: a block that is being
+//!    written looks like a damaged one.
 
 use std::path::{Path, PathBuf};
 
 use weft_env::{Env, OpenMode};
-use weft_format::{Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use super::layout::{
     BLOCK_ALIGN, BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, SEGMENT_HEADER_BYTES, SegmentHeader, block_bytes,
@@ -35,6 +37,10 @@ pub struct LogEnd {
     pub last_timestamp: Timestamp,
     /// So many edits of the manifest were durable when the log was written, as far as it says so.
     pub manifest_edits: u64,
+    /// The highest number that a record ever had, also in segments that are gone; 0 when there was none.
+    pub last_number: RecordNo,
+    /// The last edit of the manifest that a record ever told of; 0 when none did.
+    pub told_edit: u64,
     /// The segments.
     pub(crate) segments: Segments,
     /// The last block of the last segment, if it has one: the only one that nothing proves to be durable.
@@ -75,6 +81,8 @@ pub struct Entry<'a> {
     /// Which opening of the database wrote it. Transaction numbers mean nothing across epochs: when the epoch changes,
     /// chunks without a commit are void.
     pub epoch: u32,
+    /// Its number. In what the release before wrote, which has none, records are counted.
+    pub number: RecordNo,
     /// The record.
     pub record: Record<'a>,
 }
@@ -98,26 +106,34 @@ pub struct LogReader {
     records: std::ops::Range<usize>,
     end: LogEnd,
     at_end: bool,
+    /// Nothing from here on is read; none: the log ends where it is torn.
+    limit: Option<Lsn>,
 }
 
 /// Starts to read the log of a database directory.
 pub fn read_log(env: &Env, dir: &Path) -> Result<LogReader> {
+    LogReader::new(env, dir, segments_from(env, dir, Lsn(0))?)
+}
+
+/// Starts to read a log that somebody writes, up to where that one has said that it is durable (reader 4).
+pub(crate) fn read_live_log(env: &Env, dir: &Path, announced: Lsn) -> Result<LogReader> {
+    LogReader::up_to(env, dir, segments_from(env, dir, Lsn(0))?, Some(announced))
+}
+
+/// Where the segments start, ascending: the one that has `from` if it is known to start there, and later ones.
+fn segments_from(env: &Env, dir: &Path, from: Lsn) -> Result<Vec<Lsn>> {
     let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
     let mut starts: Vec<Lsn> = names.iter().filter_map(|name| segment_start(name)).collect();
+    starts.retain(|start| *start >= from);
     starts.sort_unstable();
-    LogReader::new(env, dir, starts)
+    Ok(starts)
 }
 
 /// Tests every block of these segments up to `durable`.
 pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[Lsn], durable: Lsn) -> Result<()> {
     let mut reader = LogReader::new(env, dir, starts.to_vec())?;
     while let Some(entry) = reader.next()? {
-        for change in match entry.record {
-            Record::Chunk { changes, .. } | Record::Commit { changes, .. } => super::ChangeDecoder::new(changes),
-            Record::Abort { .. } => continue,
-        } {
-            change?;
-        }
+        super::ChangeDecoder::new(entry.record.changes()).try_for_each(|change| change.map(drop))?;
     }
     let end = reader.finish();
     if end.next_lsn < durable {
@@ -132,6 +148,53 @@ impl LogReader {
         LogReader::of_files(env, dir, starts, Vec::new())
     }
 
+    fn up_to(env: &Env, dir: &Path, starts: Vec<Lsn>, limit: Option<Lsn>) -> Result<LogReader> {
+        let mut reader = LogReader::of_files(env, dir, starts, Vec::new())?;
+        reader.limit = limit;
+        Ok(reader)
+    }
+
+    /// Goes on in a log that is durable further than it was, by now (reader 4). The last record that was delivered is
+    /// the last one before the limit of before.
+    pub(crate) fn advance(&mut self, announced: Lsn) -> Result<()> {
+        let before = self.limit.expect("only a live log goes on");
+        assert!(self.records.is_empty() && announced >= before, "what was announced was read, and goes on");
+        self.limit = Some(announced);
+        if announced == before {
+            return Ok(());
+        }
+        self.starts = segments_from(&self.env, &self.dir, self.header.start)?;
+        if self.starts.first() != Some(&self.header.start) {
+            let name = segment_name(self.header.start);
+            return Err(Error::new(Code::UndefinedFile, format!("log segment {name} is gone"))
+                .hint("join anew: the log was cut before it was followed"));
+        }
+        if self.next_block == SEGMENT_HEADER_BYTES {
+            // An opening writes an empty segment anew.
+            self.opened = 0;
+            return self.open_segment();
+        }
+        self.opened = 1;
+        let path = self.dir.join(segment_name(self.header.start));
+        let failed = |error| Error::io(format!("reading log segment {}", path.display()), &error);
+        let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
+        let length = file.len().map_err(failed)? as usize;
+        self.bytes.truncate(self.next_block);
+        self.bytes.resize(length.max(self.next_block), 0);
+        let from = self.next_block;
+        file.read_exact_at(&mut self.bytes[from..], from as u64).map_err(failed)
+    }
+
+    /// How far it has read.
+    pub(crate) fn position(&self) -> Lsn {
+        self.end.next_lsn
+    }
+
+    /// The last commit that was delivered, or that was in segments which are gone.
+    pub(crate) fn last_timestamp(&self) -> Timestamp {
+        self.end.last_timestamp
+    }
+
     /// Reads segments that lie under other names: `places` has one path for each, or is empty.
     pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
         assert!(places.is_empty() || places.len() == starts.len(), "each segment has a place");
@@ -139,13 +202,14 @@ impl LogReader {
             env: env.clone(),
             dir: dir.to_owned(),
             opened: 0,
-            header: SegmentHeader { epoch: 0, start: Lsn(0), last_ts: Timestamp(0), salt: 0, edits: 0, version: 0 },
+            header: SegmentHeader::default(),
             bytes: Vec::new(),
             next_block: 0,
             block: 0,
             records: 0..0,
             end: LogEnd::default(),
             at_end: starts.is_empty(),
+            limit: None,
             starts,
             places,
         };
@@ -172,18 +236,34 @@ impl LogReader {
         }
         let offset = self.records.start;
         let lsn = self.lsn_at(offset);
-        let Some((record, count)) = Record::decode(&self.bytes[offset..self.records.end]) else {
+        let bytes = &self.bytes[offset..self.records.end];
+        let found = if self.header.is_numbered() {
+            Record::decode(bytes)
+        } else {
+            Record::decode_before(bytes).map(|(record, count)| (self.end.last_number.next(), record, count))
+        };
+        let Some((number, record, count)) = found else {
             return Err(self.damage(lsn, "a record in it cannot be read although its checksum fits"));
         };
+        if number <= self.end.last_number {
+            return Err(self.damage(lsn, &format!("record {number} follows record {}", self.end.last_number)));
+        }
+        self.end.last_number = number;
         if let Record::Commit { ts, .. } = record {
             if ts <= self.end.last_timestamp {
                 return Err(self.damage(lsn, &format!("commit {ts} follows commit {}", self.end.last_timestamp)));
             }
             self.end.last_timestamp = ts;
         }
+        if let Record::Layout { edit, .. } = record {
+            if edit <= self.end.told_edit {
+                return Err(self.damage(lsn, &format!("edit {edit} of the manifest follows {}", self.end.told_edit)));
+            }
+            self.end.told_edit = edit;
+        }
         self.records.start += count;
         self.end.segments.note(&Noted::from(&record));
-        Ok(Some(Entry { lsn, epoch: self.header.epoch, record }))
+        Ok(Some(Entry { lsn, epoch: self.header.epoch, number, record }))
     }
 
     /// Where the log ends. Only after [`LogReader::next`] gave none.
@@ -195,6 +275,9 @@ impl LogReader {
     /// Steps to the next block, in this segment or the one after it. False at the end of the log.
     fn open_block(&mut self) -> Result<bool> {
         let lsn = self.end.next_lsn;
+        if self.limit.is_some_and(|limit| lsn >= limit) {
+            return Ok(false);
+        }
         let next_start = self.starts.get(self.opened).copied();
         if next_start == Some(lsn) {
             self.open_segment()?;
@@ -207,6 +290,9 @@ impl LogReader {
             }
             if let Some(later) = self.later_block() {
                 return Err(self.damage(lsn, &format!("the block at {later} proves that it was durable")));
+            }
+            if self.limit.is_some() {
+                return Err(self.damage(lsn, "its writer has announced that it is durable"));
             }
             self.at_end = true;
             self.end.last_block = (self.block < self.next_block).then(|| LastBlock {
@@ -246,6 +332,9 @@ impl LogReader {
         if header.start != start
             || header.epoch < self.end.epoch
             || (!first && header.last_ts != self.end.last_timestamp)
+            || (header.is_numbered() && !first && header.told_edit != self.end.told_edit)
+            || (header.is_numbered() && header.next_number <= self.end.last_number)
+            || (!first && self.header.is_numbered() && header.next_number != self.end.last_number.next())
         {
             let what = format!("log segment {name} does not continue the segment before it");
             return Err(Error::corrupt(what).hint("restore the log from a backup; do not rename or copy its files"));
@@ -257,6 +346,10 @@ impl LogReader {
         self.end.epoch = header.epoch;
         self.end.manifest_edits = self.end.manifest_edits.max(header.edits);
         self.end.last_timestamp = header.last_ts;
+        if header.is_numbered() {
+            self.end.last_number = RecordNo(header.next_number.0 - 1);
+            self.end.told_edit = header.told_edit;
+        }
         self.header = header;
         self.next_block = SEGMENT_HEADER_BYTES;
         self.block = SEGMENT_HEADER_BYTES;

@@ -1,15 +1,18 @@
-//! A record: what one transaction puts into the log in one step.
+//! A record: what one transaction puts into the log in one step, or a switch of the layout of a table.
 //!
 //! ```text
-//!   Chunk   01 | txn u64 |          | bytes u32 | changes      part of a long transaction, before its commit
-//!   Commit  02 | txn u64 | ts u64   | bytes u32 | changes      the rest; it alone decides
-//!   Abort   03 | txn u64                                       the chunks of this transaction are void
+//!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes      part of a long transaction, before its commit
+//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes      the rest; it alone decides
+//!   Abort   03 | number u64 | txn u64                                        the chunks of this transaction are void
+//!   Layout  04 | number u64 | edit u64            | bytes u32 | switch       an edit of the manifest, which is durable
 //! ```
 //!
 //! A transaction number is unique within one epoch (one opening of the database), so readers pair it with the epoch:
 //! chunks of an earlier epoch without a commit record are dead.
+//!
+//! 1. Numbers ascend along the log. One that was given to a record that was not written is missing for good.
 
-use weft_format::{Code, Error, Result, Timestamp, TxnId};
+use weft_format::{Code, Error, RecordNo, Result, Timestamp, TxnId};
 
 use super::layout::{read_u32, read_u64};
 
@@ -19,10 +22,16 @@ pub(crate) const CHUNK: u8 = 1;
 pub(crate) const COMMIT: u8 = 2;
 /// First byte of a [`Record::Abort`].
 pub(crate) const ABORT: u8 = 3;
+/// First byte of a [`Record::Layout`].
+pub(crate) const LAYOUT: u8 = 4;
+/// Where a record's body begins: behind kind and number.
+const BODY: usize = 9;
+/// The same in the release before, which did not number records.
+const BODY_BEFORE: usize = 1;
 /// A record's changes are at most this long; a longer transaction is written in chunks.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// A record; its changes are what [`super::ChangeEncoder`] made.
+/// A record, without the number that it gets when it is appended; its changes are what [`super::ChangeEncoder`] made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// Some changes of a transaction that goes on.
@@ -46,40 +55,63 @@ pub enum Record<'a> {
         /// The transaction.
         txn: TxnId,
     },
+    /// The manifest has one edit more; everything that it depends on lies before it in the log.
+    Layout {
+        /// Which edit, counted since the database was made.
+        edit: u64,
+        /// What it says: a [`crate::manifest::LayoutSwitch`].
+        switch: &'a [u8],
+    },
 }
 
 impl<'a> Record<'a> {
-    /// The transaction it belongs to.
-    pub fn txn(&self) -> TxnId {
+    /// The transaction it belongs to; none of a switch of layout.
+    pub fn txn(&self) -> Option<TxnId> {
         match *self {
-            Record::Chunk { txn, .. } | Record::Commit { txn, .. } | Record::Abort { txn } => txn,
+            Record::Chunk { txn, .. } | Record::Commit { txn, .. } | Record::Abort { txn } => Some(txn),
+            Record::Layout { .. } => None,
+        }
+    }
+
+    /// The changes in it, encoded.
+    pub fn changes(&self) -> &'a [u8] {
+        match *self {
+            Record::Chunk { changes, .. } | Record::Commit { changes, .. } => changes,
+            Record::Abort { .. } | Record::Layout { .. } => &[],
         }
     }
 
     /// Bytes in the log.
     pub(crate) fn encoded_bytes(&self) -> usize {
+        BODY + self.body_bytes()
+    }
+
+    fn body_bytes(&self) -> usize {
         match self {
-            Record::Chunk { changes, .. } => 13 + changes.len(),
-            Record::Commit { changes, .. } => 21 + changes.len(),
-            Record::Abort { .. } => 9,
+            Record::Chunk { changes, .. } => 12 + changes.len(),
+            Record::Commit { changes, .. } => 20 + changes.len(),
+            Record::Abort { .. } => 8,
+            Record::Layout { switch, .. } => 12 + switch.len(),
         }
     }
 
     /// Appends the record's bytes.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        let (kind, changes) = match self {
-            Record::Chunk { changes, .. } => (CHUNK, Some(changes)),
-            Record::Commit { changes, .. } => (COMMIT, Some(changes)),
-            Record::Abort { .. } => (ABORT, None),
+    pub(crate) fn encode(&self, number: RecordNo, out: &mut Vec<u8>) {
+        let (kind, id, bytes) = match *self {
+            Record::Chunk { txn, changes } => (CHUNK, txn.0, Some(changes)),
+            Record::Commit { txn, changes, .. } => (COMMIT, txn.0, Some(changes)),
+            Record::Abort { txn } => (ABORT, txn.0, None),
+            Record::Layout { edit, switch } => (LAYOUT, edit, Some(switch)),
         };
         out.push(kind);
-        out.extend_from_slice(&self.txn().0.to_le_bytes());
+        out.extend_from_slice(&number.0.to_le_bytes());
+        out.extend_from_slice(&id.to_le_bytes());
         if let Record::Commit { ts, .. } = self {
             out.extend_from_slice(&ts.0.to_le_bytes());
         }
-        if let Some(changes) = changes {
-            out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
-            out.extend_from_slice(changes);
+        if let Some(bytes) = bytes {
+            out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            out.extend_from_slice(bytes);
         }
     }
 
@@ -92,24 +124,35 @@ impl<'a> Record<'a> {
         Err(Error::new(Code::ProgramLimit, what).hint("a row may have at most 1 GB; store large values elsewhere"))
     }
 
-    /// The record that `bytes` begins with, and its length; none when the bytes are no record.
-    pub(crate) fn decode(bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
-        if bytes.len() < 9 {
-            return None;
-        }
-        let txn = TxnId(read_u64(bytes, 1));
-        let changes_at = |offset: usize| {
-            let length = bytes.get(offset..offset + 4).map(|length| read_u32(length, 0) as usize)?;
-            bytes.get(offset + 4..offset + 4 + length)
+    /// The record that `bytes` begins with, its number and its length; none when the bytes are no record.
+    pub(crate) fn decode(bytes: &'a [u8]) -> Option<(RecordNo, Record<'a>, usize)> {
+        let number = RecordNo(read_u64(bytes.get(1..BODY)?, 0));
+        let record = Record::of_body(bytes[0], &bytes[BODY..])?;
+        Some((number, record, BODY + record.body_bytes()))
+    }
+
+    /// The same of a log of the release before, which had no numbers.
+    pub(crate) fn decode_before(bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
+        let record = Record::of_body(*bytes.first()?, &bytes[BODY_BEFORE..])?;
+        let has_kind = !matches!(record, Record::Layout { .. });
+        has_kind.then(|| (record, BODY_BEFORE + record.body_bytes()))
+    }
+
+    fn of_body(kind: u8, body: &'a [u8]) -> Option<Record<'a>> {
+        let id = body.get(..8).map(|id| read_u64(id, 0))?;
+        let bytes_at = |offset: usize| {
+            let length = body.get(offset..offset + 4).map(|length| read_u32(length, 0) as usize)?;
+            body.get(offset + 4..offset + 4 + length)
         };
-        let record = match bytes[0] {
-            CHUNK => Record::Chunk { txn, changes: changes_at(9)? },
-            COMMIT if bytes.len() >= 17 => {
-                Record::Commit { txn, ts: Timestamp(read_u64(bytes, 9)), changes: changes_at(17)? }
+        Some(match kind {
+            CHUNK => Record::Chunk { txn: TxnId(id), changes: bytes_at(8)? },
+            COMMIT => {
+                let ts = body.get(8..16).map(|ts| Timestamp(read_u64(ts, 0)))?;
+                Record::Commit { txn: TxnId(id), ts, changes: bytes_at(16)? }
             }
-            ABORT => Record::Abort { txn },
+            ABORT => Record::Abort { txn: TxnId(id) },
+            LAYOUT => Record::Layout { edit: id, switch: bytes_at(8)? },
             _ => return None,
-        };
-        Some((record, record.encoded_bytes()))
+        })
     }
 }

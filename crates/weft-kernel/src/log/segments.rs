@@ -59,6 +59,8 @@ impl Segments {
             Noted::Abort(txn) => {
                 self.undecided.remove(&txn);
             }
+            // Recovery has the manifest.
+            Noted::Layout(_) => {}
             Noted::Commit(txn, ts) => {
                 last.needed_until = last.needed_until.max(ts);
                 if let Some(first) = self.undecided.remove(&txn) {
@@ -113,6 +115,8 @@ pub(crate) enum Noted {
     Chunk(TxnId),
     Commit(TxnId, Timestamp),
     Abort(TxnId),
+    /// Which edit of the manifest it tells of.
+    Layout(u64),
 }
 
 impl From<&Record<'_>> for Noted {
@@ -121,6 +125,7 @@ impl From<&Record<'_>> for Noted {
             Record::Chunk { txn, .. } => Noted::Chunk(txn),
             Record::Commit { txn, ts, .. } => Noted::Commit(txn, ts),
             Record::Abort { txn } => Noted::Abort(txn),
+            Record::Layout { edit, .. } => Noted::Layout(edit),
         }
     }
 }

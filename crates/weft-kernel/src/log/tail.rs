@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::{Env, File, OpenMode};
-use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::Batch;
 use super::layout::{
@@ -62,6 +62,10 @@ pub(crate) struct Tail {
     open: Option<Open>,
     next: Lsn,
     last_ts: Timestamp,
+    /// The highest number of a record in the log.
+    last_number: RecordNo,
+    /// The last edit of the manifest that a record tells of.
+    told_edit: u64,
     segments: Segments,
     /// Edits of the manifest that are durable; the manifest counts them.
     edits: Arc<AtomicU64>,
@@ -73,14 +77,32 @@ impl Tail {
     /// Continues behind what recovery found, in a new epoch and a new segment.
     pub(crate) fn new(env: &Env, dir: PathBuf, options: LogOptions, end: LogEnd, edits: Arc<AtomicU64>) -> Tail {
         let epoch = end.epoch.checked_add(1).expect("a database is opened less than 4 billion times");
-        let LogEnd { next_lsn: next, last_timestamp: last_ts, mut segments, manifest_edits: edits_named, .. } = end;
+        let LogEnd { next_lsn: next, last_timestamp: last_ts, last_number, told_edit, mut segments, .. } = end;
         segments.begin_epoch();
-        Tail { env: env.clone(), dir, options, epoch, open: None, next, last_ts, segments, edits, edits_named }
+        Tail {
+            env: env.clone(),
+            dir,
+            options,
+            epoch,
+            open: None,
+            next,
+            last_ts,
+            last_number,
+            told_edit,
+            segments,
+            edits,
+            edits_named: end.manifest_edits,
+        }
     }
 
     /// Where the next block goes; everything before is durable.
     pub(crate) fn next_lsn(&self) -> Lsn {
         self.next
+    }
+
+    /// The highest number of a record in the log.
+    pub(crate) fn last_number(&self) -> RecordNo {
+        self.last_number
     }
 
     /// Whether nothing was written since the segment began.
@@ -100,11 +122,20 @@ impl Tail {
 
     /// Writes the batch as one block and makes it durable.
     pub(crate) fn write(&mut self, batch: &mut Batch) -> Result<(), Failure> {
-        let mut last_ts = self.last_ts;
-        for noted in batch.noted() {
-            if let Noted::Commit(_, ts) = noted {
-                assert!(ts > last_ts, "commit records are in timestamp order: {ts} after {last_ts}");
-                last_ts = ts;
+        let (mut last_ts, mut last_number, mut told_edit) = (self.last_ts, self.last_number, self.told_edit);
+        for (noted, number) in batch.noted().zip(batch.numbers()) {
+            assert!(number > last_number, "numbers ascend: {number} after {last_number} (record 1)");
+            last_number = number;
+            match noted {
+                Noted::Commit(_, ts) => {
+                    assert!(ts > last_ts, "commit records are in timestamp order: {ts} after {last_ts}");
+                    last_ts = ts;
+                }
+                Noted::Layout(edit) => {
+                    assert!(edit > told_edit, "edits are told in their order: {edit} after {told_edit}");
+                    told_edit = edit;
+                }
+                Noted::Chunk(_) | Noted::Abort(_) => {}
             }
         }
         let payload_bytes = batch.pad();
@@ -132,7 +163,7 @@ impl Tail {
         reached(Step::LOG_BLOCK_SYNCED);
         self.next.0 += size;
         self.edits_named = self.edits_named.max(header.edits);
-        self.last_ts = last_ts;
+        (self.last_ts, self.last_number, self.told_edit) = (last_ts, last_number, told_edit);
         batch.noted().for_each(|noted| self.segments.note(&noted));
         Ok(())
     }
@@ -154,6 +185,8 @@ impl Tail {
             last_ts: self.last_ts,
             salt,
             edits: self.edits.load(Ordering::Acquire),
+            next_number: self.last_number.next(),
+            told_edit: self.told_edit,
             version: FORMAT_VERSION,
         };
         let created = self.env.fs.open(&temporary, OpenMode::CreateNew).or_else(|error| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Lsn, Result, TableId, Timestamp, TxnId};
+use weft_format::{Code, Lsn, RecordNo, Result, TableId, Timestamp, TxnId};
 
 use super::layout::{self, segment_name, segment_start};
 use super::{ChangeEncoder, Log, LogEnd, LogOptions, Record, Ticket, read_log};
@@ -15,6 +15,7 @@ mod damage;
 mod failed_operations;
 mod format;
 mod full_disk;
+mod numbers;
 
 /// Small enough that a test rolls over many segments.
 const OPTIONS: LogOptions = LogOptions { segment_bytes: 3000, zero_ahead_bytes: 700, batch_bytes_max: 8 << 20 };
@@ -25,6 +26,7 @@ enum Owned {
     Chunk(u64, Vec<u8>),
     Commit(u64, u64, Vec<u8>),
     Abort(u64),
+    Layout(u64, Vec<u8>),
 }
 
 impl Owned {
@@ -33,6 +35,7 @@ impl Owned {
             Owned::Chunk(txn, changes) => Record::Chunk { txn: TxnId(*txn), changes },
             Owned::Commit(txn, ts, changes) => Record::Commit { txn: TxnId(*txn), ts: Timestamp(*ts), changes },
             Owned::Abort(txn) => Record::Abort { txn: TxnId(*txn) },
+            Owned::Layout(edit, switch) => Record::Layout { edit: *edit, switch },
         }
     }
 }
@@ -43,6 +46,7 @@ impl From<&Record<'_>> for Owned {
             Record::Chunk { txn, changes } => Owned::Chunk(txn.0, changes.to_vec()),
             Record::Commit { txn, ts, changes } => Owned::Commit(txn.0, ts.0, changes.to_vec()),
             Record::Abort { txn } => Owned::Abort(txn.0),
+            Record::Layout { edit, switch } => Owned::Layout(edit, switch.to_vec()),
         }
     }
 }

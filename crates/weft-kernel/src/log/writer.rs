@@ -20,6 +20,8 @@
 //! 7. Who must not wait appends without asking for room; who may wait asks first, without holding what others need. So
 //!    the batch exceeds its bound by at most one record of each committer.
 //! 8. The log is cut only when it names every durable edit of the manifest (tail 4).
+//! 9. A record has its number from the moment it is appended, so that a page can carry that of its last change; the page
+//!    is written only after [`Log::flush_to`] that number: the log goes before the page.
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
 //! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters
@@ -40,7 +42,7 @@ use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex, MutexGuard};
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Error, Lsn, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::{Batch, Waited};
 use super::fate::{Fate, check_behind};
@@ -57,10 +59,16 @@ use crate::step::{Step, reached};
 #[must_use = "a commit is durable only after wait_durable"]
 pub struct Ticket {
     batch: u64,
+    number: RecordNo,
     fate: Arc<Fate>,
 }
 
 impl Ticket {
+    /// The number of its record.
+    pub fn number(&self) -> RecordNo {
+        self.number
+    }
+
     /// What those must know that build on the commit before it is durable.
     pub(crate) fn fate(&self) -> &Arc<Fate> {
         &self.fate
@@ -97,6 +105,8 @@ impl LogCounters {
 }
 
 struct State {
+    /// The number given last.
+    last_number: RecordNo,
     filling: Batch,
     spare: Option<Batch>,
     writing: bool,
@@ -156,9 +166,20 @@ impl Log {
             Err(Failure::Clean(error)) if error.code() == Code::DiskFull => {}
             Err(Failure::Clean(error) | Failure::Fatal(error)) => return Err(error),
         }
+        Ok(Log::of_tail(env, dir, options, tail, None))
+    }
+
+    /// The log of an engine that writes none: whoever would append is told `error`.
+    pub(crate) fn refusing(env: &Env, dir: &Path, options: LogOptions, error: Error) -> Log {
+        let tail = Tail::new(env, dir.to_owned(), options, LogEnd::default(), Arc::default());
+        Log::of_tail(env, dir, options, tail, Some((0, error)))
+    }
+
+    fn of_tail(env: &Env, dir: &Path, options: LogOptions, mut tail: Tail, poisoned: Option<(u64, Error)>) -> Log {
         let next = tail.next_lsn();
         let first = tail.segments().first().unwrap_or(next);
         let state = State {
+            last_number: tail.last_number(),
             filling: Batch::new(1),
             spare: Some(Batch::new(0)),
             writing: false,
@@ -166,10 +187,10 @@ impl Log {
             gather: Gather::default(),
             done: 0,
             failed: BTreeMap::new(),
-            poisoned: None,
+            poisoned,
             counters: LogCounters::default(),
         };
-        Ok(Log {
+        Log {
             env: env.clone(),
             dir: dir.to_owned(),
             state: Mutex::new(state),
@@ -180,14 +201,14 @@ impl Log {
             durable: AtomicU64::new(next.0),
             first: AtomicU64::new(first.0),
             batch_bytes_max: options.batch_bytes_max,
-        })
+        }
     }
 
     /// Appends a record that nobody waits for: a chunk, an abort, an asynchronous commit. It is durable after the next
     /// successful flush or wait, and survives failures in between (invariant 3). An error means it was not appended.
     /// Never waits (invariant 7).
-    pub fn append(&self, record: &Record<'_>) -> Result<()> {
-        self.push(record, None).map(|_| ())
+    pub fn append(&self, record: &Record<'_>) -> Result<RecordNo> {
+        self.push(record, None).map(|(number, _)| number)
     }
 
     /// Appends a commit whose committer will call [`Log::wait_durable`] and takes the transaction back when that fails.
@@ -200,8 +221,8 @@ impl Log {
     /// them does, with [`Code::SerializationFailure`].
     pub(crate) fn append_behind(&self, record: &Record<'_>, behind: &[Arc<Fate>]) -> Result<Ticket> {
         let fate = Arc::<Fate>::default();
-        let batch = self.push(record, Some(Waited { fate: fate.clone(), behind: behind.into() }))?;
-        Ok(Ticket { batch, fate })
+        let (number, batch) = self.push(record, Some(Waited { fate: fate.clone(), behind: behind.into() }))?;
+        Ok(Ticket { batch, number, fate })
     }
 
     /// Waits until the batch that fills is below its bound, writing it if need be. An error, of a full disk: it is not
@@ -219,21 +240,26 @@ impl Log {
         }
     }
 
-    fn push(&self, record: &Record<'_>, waited: Option<Waited>) -> Result<u64> {
+    /// Gives the record its number and puts it into the batch that fills; the number of that one, too.
+    fn push(&self, record: &Record<'_>, waited: Option<Waited>) -> Result<(RecordNo, u64)> {
         record.check_size()?;
         let mut state = self.state.lock();
         state.check_poison()?;
         // Under the mutex under which the fates of failed batches are decided.
         waited.as_ref().map_or(Ok(()), |waited| check_behind(&waited.behind))?;
         let is_waited = waited.is_some();
-        state.filling.push(record, waited);
+        let number = state.last_number.next();
+        if !fault::active(Fault::GIVE_NUMBER_TWICE) {
+            state.last_number = number;
+        }
+        state.filling.push(number, record, waited);
         if is_waited {
             state.filling.waiters += 1;
             if state.gather.is_complete(state.filling.waiters) {
                 self.gathered.notify_one();
             }
         }
-        Ok(state.filling.number)
+        Ok((number, state.filling.number))
     }
 
     /// Returns when the commit is on disk. An error: it is not and will not be (its record was dropped), or the log is
@@ -263,6 +289,20 @@ impl Log {
             return Ok(());
         };
         self.wait_batch(state, batch).map(|_| ())
+    }
+
+    /// Returns when the record of that number and all before it are on disk, but for commits that failed: what comes
+    /// before a page is written whose last change it is (invariant 9).
+    pub fn flush_to(&self, number: RecordNo) -> Result<()> {
+        let state = self.state.lock();
+        state.check_poison()?;
+        assert!(number <= state.last_number, "record {number} was not appended yet");
+        let is_older = state.filling.numbers().next().is_none_or(|first| number < first);
+        if fault::active(Fault::PAGE_BEFORE_LOG) || (is_older && !state.writing) {
+            return Ok(());
+        }
+        drop(state);
+        self.flush()
     }
 
     /// Flushes and writes an empty block, which tells later readers that everything before it is durable: damage in the

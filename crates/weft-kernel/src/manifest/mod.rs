@@ -14,6 +14,7 @@
 //! | `replay` | reads a file's records back |
 //! | `records` | the records as they are, for people and tests |
 //! | `files` | writes a new file and names it |
+//! | `told` | what the log tells of an edit |
 //! | `store` | open, apply, switch to a new file |
 //!
 //! 1. An edit is applied whole or not at all, whenever the crash comes.
@@ -30,10 +31,12 @@ mod records;
 mod replay;
 mod store;
 mod tables;
+mod told;
 
 pub use edit::Edit;
 pub use records::{ManifestRecord, read_manifest};
 pub use store::{Hooks, Manifest, RecoveredManifest};
+pub use told::LayoutSwitch;
 
 pub(crate) use layout::{CURRENT, manifest_number};
 pub(crate) use store::ManifestSnapshot;

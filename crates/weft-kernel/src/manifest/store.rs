@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   apply    flush the log ─▶ append the edit ─▶ fdatasync ─▶ it is the truth ─▶ append a mark (not synced)
+//!                                                                            └▶ tell the log (not synced)
 //!   switch   write MANIFEST-4 ─▶ fdatasync ─▶ sync directory ─▶ write CURRENT.tmp ─▶ fdatasync ─▶ rename to CURRENT
 //!            ─▶ sync directory ─▶ remove MANIFEST-3
 //! ```
@@ -37,7 +38,8 @@ use super::layout::{
     manifest_name, manifest_number, push_record, record_bytes,
 };
 use super::replay::{Replayed, replay};
-use super::tables::Tables;
+use super::tables::{TableState, Tables};
+use super::told::LayoutSwitch;
 use crate::account::{Account, Charge, Kept};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
@@ -51,6 +53,7 @@ const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 type Flush = Box<dyn Fn() -> Result<Lsn> + Send + Sync>;
 type NameEdits = Box<dyn Fn() -> Result<()> + Send + Sync>;
+type Tell = Box<dyn Fn(u64, &[u8]) + Send + Sync>;
 type Fold = Box<dyn Fn(TableId, &[Vec<u8>]) -> Result<Vec<u8>> + Send + Sync>;
 
 /// What the manifest needs of its surroundings.
@@ -59,6 +62,9 @@ pub struct Hooks {
     pub flush: Flush,
     /// Makes the log name every durable edit. Called after an edit that drops files.
     pub name_edits: NameEdits,
+    /// Tells the log of an edit: its number, and the bytes of the [`LayoutSwitch`]. Called for each that is durable, in
+    /// their order, under the manifest's lock; never waits.
+    pub tell: Tell,
     /// Folds a table's payloads, oldest first and at least two, into one that means the same. Table 0 is the catalog.
     pub fold: Fold,
 }
@@ -208,6 +214,17 @@ impl Manifest {
         Ok((manifest, recovered))
     }
 
+    /// Whether the directory has a manifest.
+    pub(crate) fn exists(env: &Env, dir: &Path) -> Result<bool> {
+        let path = dir.join(CURRENT);
+        env.fs.exists(&path).map_err(|error| Error::io(format!("looking for {}", path.display()), &error))
+    }
+
+    /// The number of the file that CURRENT names.
+    pub(crate) fn current_number(env: &Env, dir: &Path) -> Result<u64> {
+        read_current(env, dir)
+    }
+
     /// Makes what was read durable and cleans away what an unfinished edit or switch left; once, after an opening found
     /// the log and the manifest whole, before the first edit (store 1). A file of the release before is rewritten.
     pub fn settle(&self) -> Result<()> {
@@ -292,12 +309,42 @@ impl Manifest {
         }
         let mut payload = Vec::with_capacity(64 + edit.payload.len());
         edit.encode(&mut payload);
-        self.write(KIND_EDIT, &payload, Some(edit))
+        self.write(KIND_EDIT, &payload, LayoutSwitch::encode_edit(&edit), Some(edit))
     }
 
     /// Forgets a dropped table, its files and payloads, durably. Nothing happens when it has none.
     pub fn forget(&self, table: TableId) -> Result<()> {
-        self.write(KIND_FORGET, &table.0.to_le_bytes(), None)
+        self.write(KIND_FORGET, &table.0.to_le_bytes(), LayoutSwitch::encode_forget(table), None)
+    }
+
+    /// What somebody else's manifest says from an edit on, which the log tells: memory follows, and nothing is written.
+    /// False when it has said so before. Payloads are kept of tables only that are to be opened later.
+    pub(crate) fn follow(&self, number: u64, switch: &LayoutSwitch, is_open: bool) -> Result<bool> {
+        let mut state = self.state.lock();
+        let known = self.edits.load(Ordering::Acquire);
+        if number <= known {
+            return Ok(false);
+        }
+        if number != known + 1 || *switch == LayoutSwitch::Anew {
+            let what = format!("the log tells of edit {number} of the manifest, and of none behind {known}");
+            return Err(Error::new(Code::UndefinedFile, what).hint("join anew: the manifest has them"));
+        }
+        match switch {
+            LayoutSwitch::Edit(edit) => {
+                state.tables.check(edit)?;
+                let payload = if is_open { Vec::new() } else { edit.payload.clone() };
+                state.tables.apply(Edit { payload, ..edit.clone() });
+            }
+            LayoutSwitch::Forget(table) => state.tables.forget(*table),
+            LayoutSwitch::Anew => {}
+        }
+        self.edits.store(number, Ordering::Release);
+        Ok(true)
+    }
+
+    /// What it knows of a table; nothing when it has no edit.
+    pub(crate) fn recovered(&self, table: TableId) -> RecoveredTable {
+        self.state.lock().tables.by_id.get(&table).map_or_else(RecoveredTable::default, TableState::recovered)
     }
 
     /// The files that belong to tables.
@@ -347,7 +394,7 @@ impl Manifest {
         }
     }
 
-    fn write(&self, kind: u32, payload: &[u8], edit: Option<Edit>) -> Result<()> {
+    fn write(&self, kind: u32, payload: &[u8], told: Vec<u8>, edit: Option<Edit>) -> Result<()> {
         let hooks = self.hooks.get().expect("the manifest is connected before the first edit");
         let log = (hooks.flush)()?;
         let drops_files = edit.as_ref().is_some_and(|edit| !edit.removed.is_empty());
@@ -366,7 +413,10 @@ impl Manifest {
             }
         }
         state.append(kind, payload, log)?;
-        self.edits.fetch_add(1, Ordering::AcqRel);
+        let number = self.edits.fetch_add(1, Ordering::AcqRel) + 1;
+        if !fault::active(Fault::FORGET_LAYOUT_RECORD) {
+            (hooks.tell)(number, &told);
+        }
         match edit {
             Some(edit) => state.tables.apply(edit),
             None => state.tables.forget(TableId(u32::from_le_bytes(payload.try_into().expect("as above")))),

@@ -37,6 +37,13 @@ pub(crate) struct Tables {
     pub(crate) table_max: TableId,
 }
 
+impl TableState {
+    /// As the engine wants it at open.
+    pub(crate) fn recovered(&self) -> RecoveredTable {
+        RecoveredTable { cut: self.cut, files: self.files.iter().copied().collect(), payloads: self.payloads.clone() }
+    }
+}
+
 impl Tables {
     /// Whether the edit fits the state.
     pub(crate) fn check(&self, edit: &Edit) -> Result<()> {
@@ -91,11 +98,6 @@ impl Tables {
 
     /// As the engine wants it at open.
     pub(crate) fn recovered(&self) -> BTreeMap<TableId, RecoveredTable> {
-        let recovered = |table: &TableState| RecoveredTable {
-            cut: table.cut,
-            files: table.files.iter().copied().collect(),
-            payloads: table.payloads.clone(),
-        };
-        self.by_id.iter().map(|(id, table)| (*id, recovered(table))).collect()
+        self.by_id.iter().map(|(id, table)| (*id, table.recovered())).collect()
     }
 }

@@ -8,7 +8,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Code, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::layout;
-use super::{Edit, Hooks, Manifest, ManifestRecord, RecoveredManifest, read_manifest};
+use super::{Edit, Hooks, LayoutSwitch, Manifest, ManifestRecord, RecoveredManifest, read_manifest};
 
 /// Table → cut, files, and the concatenation of its payloads (which folding keeps).
 type State = BTreeMap<u32, (u64, Vec<u64>, Vec<u8>)>;
@@ -37,13 +37,18 @@ fn run<T: Send + 'static>(simulation: &Simulation, body: impl FnOnce(Env) -> T +
     result.lock().take().expect("the run finished")
 }
 
+/// The surroundings of a manifest that folds payloads by putting them together.
+fn hooks(flush: impl Fn() -> Result<Lsn> + Send + Sync + 'static) -> Hooks {
+    let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
+    Hooks { flush: Box::new(flush), name_edits: Box::new(|| Ok(())), tell: Box::new(|_, _| {}), fold: Box::new(fold) }
+}
+
 /// Opens with a small limit, so that the file is switched often.
 fn open(env: &Env) -> Result<(Manifest, RecoveredManifest)> {
     let (mut manifest, recovered) = Manifest::open(env, &dir())?;
     manifest.switch_after(600);
     manifest.settle()?;
-    let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
-    manifest.connect(Hooks { flush: Box::new(|| Ok(Lsn(0))), name_edits: Box::new(|| Ok(())), fold: Box::new(fold) });
+    manifest.connect(hooks(|| Ok(Lsn(0))));
     Ok((manifest, recovered))
 }
 
@@ -457,9 +462,7 @@ fn positions_and_counts_come_back() {
             // Switched, now and then.
             manifest.switch_after(600);
             manifest.settle().unwrap();
-            let fold = |_: TableId, payloads: &[Vec<u8>]| Ok(payloads.concat());
-            let flush = move || Ok(Lsn(log));
-            manifest.connect(Hooks { flush: Box::new(flush), name_edits: Box::new(|| Ok(())), fold: Box::new(fold) });
+            manifest.connect(hooks(move || Ok(Lsn(log))));
             for n in 1..=20 {
                 let cut = Timestamp(done + n);
                 manifest.apply(Edit { table: TableId(3), cut, payload: vec![1; 20], ..Edit::default() }).unwrap();
@@ -467,5 +470,40 @@ fn positions_and_counts_come_back() {
             manifest.name_log_end(Lsn(120)).unwrap();
             manifest.name_log_end(Lsn(110)).unwrap();
         }
+    });
+}
+
+#[test]
+fn the_log_is_told_of_each_edit_once_and_in_order() {
+    let simulation = simulation(1);
+    run(&simulation, |env| {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let mut applied = Vec::new();
+        for opening in 0..2 {
+            let (mut manifest, recovered) = Manifest::open(&env, &dir()).unwrap();
+            assert_eq!(recovered.edits, opening * 21);
+            // Switched, now and then.
+            manifest.switch_after(600);
+            manifest.settle().unwrap();
+            let inner = told.clone();
+            let tell = move |number: u64, switch: &[u8]| {
+                inner.lock().push((number, LayoutSwitch::decode(switch).expect("it can be read")));
+            };
+            manifest.connect(Hooks { tell: Box::new(tell), ..hooks(|| Ok(Lsn(0))) });
+            for n in 1..=20 {
+                let edit = Edit { cut: Timestamp(opening * 20 + n), payload: vec![1; 20], ..edit(n % 2) };
+                let edit = Edit { table: TableId(n as u32 % 3), added: Vec::new(), removed: Vec::new(), ..edit };
+                manifest.apply(edit.clone()).unwrap();
+                let is_catalog = edit.table == TableId(0);
+                let payload = if is_catalog { Vec::new() } else { edit.payload.clone() };
+                applied.push(LayoutSwitch::Edit(Edit { payload, ..edit }));
+            }
+            // What changes nothing is not told.
+            manifest.forget(TableId(9)).unwrap();
+            manifest.forget(TableId(2)).unwrap();
+            applied.push(LayoutSwitch::Forget(TableId(2)));
+        }
+        let wanted: Vec<_> = (1..).zip(applied).collect();
+        assert_eq!(*told.lock(), wanted);
     });
 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read, RecoveredTable,
-    ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read,
+    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
@@ -169,6 +169,11 @@ impl Upkeep for Unavailable {
 
     fn unavailable(&self) -> Option<&Error> {
         Some(&self.error)
+    }
+
+    /// It stays as it is until the follower joins anew.
+    fn follow(&self, _: &FileSwitch) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Damage, Inspect, JobKind, JobOffer, LayerStatus, Location, Newest,
-    PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table, TableStatistics,
-    TableWrites, Upkeep, VisitRow, Write,
+    Attachment, Base, Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LayerStatus, Location,
+    Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
+    TableStatistics, TableWrites, Upkeep, VisitRow, Write,
 };
 use weft_env::sync::{Mutex, RwLock};
 use weft_env::{File, OpenMode};
@@ -460,6 +460,15 @@ impl Upkeep for MemoryTable {
 
     fn unavailable(&self) -> Option<&Error> {
         None
+    }
+
+    /// All rows stay in memory.
+    fn follow(&self, switch: &FileSwitch) -> Result<()> {
+        let mut state = self.state.lock();
+        state.cut = switch.cut;
+        state.file = switch.added.first().copied();
+        state.attached.retain(|attached| attached.0 > switch.cut);
+        Ok(())
     }
 }
 

@@ -73,16 +73,30 @@ pub(crate) struct Core {
     pub(crate) stop: AtomicBool,
     pub(crate) next_txn: AtomicU64,
     pub(crate) dir_lock: Mutex<Option<Box<dyn DirLock>>>,
+    /// It follows another engine, which writes the directory.
+    pub(crate) follows: bool,
     /// Files that the log names and that could not be read, when the engine was opened to take such files out.
     pub(crate) lost: Vec<LostFile>,
+}
+
+/// Of whoever would change something in the directory of another engine.
+pub(crate) fn refused_to_follower() -> Error {
+    let message = "this node follows another, which writes: it can only read";
+    Error::new(Code::ReadOnlyTransaction, message).hint("write on the node that is followed")
 }
 
 impl Core {
     /// Fails when the engine takes no writes, and says why.
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
-        self.check_open()?;
+        self.check_leads()?;
         self.poison.check()
+    }
+
+    /// Fails when the engine was closed, or follows another: only that one changes files and log.
+    pub(crate) fn check_leads(&self) -> Result<()> {
+        self.check_open()?;
+        if self.follows { Err(refused_to_follower()) } else { Ok(()) }
     }
 
     /// Fails when the engine was closed.

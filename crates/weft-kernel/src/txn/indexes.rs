@@ -109,13 +109,14 @@ impl Transaction {
         let read_ts = timeline.register();
         let built = self.build_entries(t, index, read_ts);
         timeline.release(read_ts);
-        let built = built?;
+        // The log says as of when they are: what changed later comes by the commits.
+        let built = Attachment { payload: read_ts.0.to_le_bytes().to_vec(), ..built? };
         if !built.files.is_empty() {
             // For who tests uniqueness; a rollback drops all of the index. The commit says when (buildings 3).
             let ts = if active(Fault::LIST_BUILT_EARLY) { read_ts } else { Timestamp::MAX };
             index.store().attach(&built.files, ts)?;
-            self.journal.attach_entries(relation, built);
         }
+        self.journal.attach_entries(relation, built);
         Ok(())
     }
 

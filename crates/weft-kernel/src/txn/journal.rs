@@ -133,7 +133,8 @@ impl Journal {
 
     /// Stages files with entries of an index.
     pub(crate) fn attach_entries(&mut self, index: &IndexRef, files: Attachment) {
-        assert!(!files.files.is_empty() && files.replaced.is_none(), "entries follow from rows (traits 3)");
+        let says_something = !files.files.is_empty() || !files.payload.is_empty();
+        assert!(says_something && files.replaced.is_none(), "entries follow from rows (traits 3)");
         self.entries.push((index.clone(), files));
         self.note(|| Step::Entries);
     }

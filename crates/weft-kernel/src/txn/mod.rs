@@ -59,7 +59,7 @@ pub use transaction::Transaction;
 pub(crate) use apply::{apply_ddl, apply_writes};
 pub(crate) use async_commits::AsyncCommits;
 pub(crate) use bookkeeping::Bookkeeping;
-pub(crate) use core::{Core, LostFile};
+pub(crate) use core::{Core, LostFile, refused_to_follower};
 pub(crate) use journal::Journal;
 pub(crate) use own_ddl::OwnDdl;
 pub(crate) use recent::RecentCommits;

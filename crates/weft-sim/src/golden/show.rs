@@ -17,7 +17,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Error, Lsn, Result, TableId, Value};
 use weft_kernel::lock::{LockMode, LockName};
 use weft_kernel::log::{Change, ChangeDecoder, LoggedChange, Record, read_log};
-use weft_kernel::manifest::{Edit, ManifestRecord, read_manifest};
+use weft_kernel::manifest::{Edit, LayoutSwitch, ManifestRecord, read_manifest};
 use weft_kernel::table::LayerStatus;
 use weft_kernel::{Engine, TableRef};
 use weft_tables::column::payload::{Layer, Payload};
@@ -129,13 +129,13 @@ fn log(env: &Env) -> Result<Vec<String>> {
     let mut lines: Vec<String> = files(env)?.into_iter().filter(|line| line.starts_with("log-")).collect();
     let mut reader = read_log(env, Path::new(DIR))?;
     while let Some(entry) = reader.next()? {
-        let (what, changes) = match entry.record {
-            Record::Chunk { changes, .. } => ("chunk".to_owned(), changes),
-            Record::Commit { ts, changes, .. } => (format!("commit {ts}"), changes),
-            Record::Abort { .. } => ("abort".to_owned(), &[][..]),
+        let what = match entry.record {
+            Record::Chunk { txn, changes } => format!("txn {txn} chunk: {}", changes_of(changes)?),
+            Record::Commit { txn, ts, changes } => format!("txn {txn} commit {ts}: {}", changes_of(changes)?),
+            Record::Abort { txn } => format!("txn {txn} abort: "),
+            Record::Layout { edit, switch } => format!("edit {edit}: {}", show_switch(switch)?),
         };
-        let txn = entry.record.txn();
-        lines.push(format!("at {:>5} epoch {} txn {txn} {what}: {}", entry.lsn, entry.epoch, changes_of(changes)?));
+        lines.push(format!("at {:>5} epoch {} {what}", entry.lsn, entry.epoch));
     }
     let end = reader.finish().next_lsn;
     let behind = bytes_behind(env, end)?;
@@ -166,7 +166,6 @@ fn changes_of(bytes: &[u8]) -> Result<String> {
         let (table, what) = match change? {
             LoggedChange::CreateTable { .. } => ("a table".to_owned(), "create"),
             LoggedChange::DropTable { table } => (format!("t{table}"), "drop"),
-            LoggedChange::InsertUncounted { table, .. } => (format!("t{table}"), "insert"),
             LoggedChange::AlterTable { .. } => ("a table".to_owned(), "alter"),
             LoggedChange::PutObject { .. } => ("an object".to_owned(), "put"),
             LoggedChange::DropObject { id } => (format!("o{id}"), "drop"),
@@ -204,6 +203,16 @@ fn manifest(env: &Env) -> Result<Vec<String>> {
         }
     }
     Ok(lines)
+}
+
+fn show_switch(bytes: &[u8]) -> Result<String> {
+    match LayoutSwitch::decode(bytes) {
+        Some(LayoutSwitch::Edit(edit)) if edit.table == TableId(0) => Ok(format!("catalog, cut {}", edit.cut)),
+        Some(LayoutSwitch::Edit(edit)) => show_edit(&edit),
+        Some(LayoutSwitch::Forget(table)) => Ok(format!("forget t{table}")),
+        Some(LayoutSwitch::Anew) => Ok("read the manifest".to_owned()),
+        None => Err(Error::corrupt("a switch of layout in the log cannot be read")),
+    }
 }
 
 fn show_edit(edit: &Edit) -> Result<String> {

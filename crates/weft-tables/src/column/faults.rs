@@ -23,5 +23,6 @@ faults! {
     SCAN_UNRECONCILED "A scan does not look for rows that blind writes have replaced.";
     CONVERT_UNRECONCILED "A row table is converted before the rows are marked that its blind writes have replaced.";
     FORGET_REPLACED "Redo of a large update does not end the rows that it replaced.";
+    FOLLOW_WITHOUT_MARKS "A follower's switch does not mark in its files what ended beyond the cut.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
 }

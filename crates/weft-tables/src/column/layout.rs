@@ -13,13 +13,15 @@
 //! 5. The borders of the buckets ascend.
 //! 6. What column tables have of a key ended, marked or not yet (`reconcile.rs`), before a version of it in a row table
 //!    began; all but tables that a bulk statement attached later.
+//! 7. Below `floor` a follower's files may have forgotten when a row came in and when it went: the writer saw to its own
+//!    snapshots alone. So no snapshot below it reads the layout.
 //!
 //! Concurrency: immutable; the table swaps one pointer, readers keep what they pinned.
 
 use std::sync::Arc;
 
 use weft_contract::Location;
-use weft_format::{FileId, Result, Timestamp};
+use weft_format::{Code, Error, FileId, Result, Timestamp};
 
 use super::columns::Columns;
 use super::key_probe::KeyProbe;
@@ -58,6 +60,8 @@ pub(crate) struct Layout {
     /// Oldest first.
     pub(crate) frozen: Vec<Arc<RowTable>>,
     pub(crate) columns: Arc<Columns>,
+    /// No snapshot below it reads here (layout 7); 0 where nobody is followed.
+    pub(crate) floor: Timestamp,
 }
 
 impl Layout {
@@ -67,7 +71,21 @@ impl Layout {
             let to = pair[0].frozen_at().expect("only the last row table is active (layout 2)");
             assert!(to < pair[1].from, "row tables cover disjoint timestamps (layout 2)");
         }
-        Layout { number, active, frozen, columns }
+        Layout { number, active, frozen, columns, floor: Timestamp(0) }
+    }
+
+    /// The same for snapshots from `floor` on.
+    pub(crate) fn from_floor(self, floor: Timestamp) -> Layout {
+        Layout { floor, ..self }
+    }
+
+    /// Fails for a snapshot that the layout is too new for (layout 7).
+    pub(crate) fn check_snapshot(&self, read_ts: Timestamp) -> Result<()> {
+        if read_ts >= self.floor {
+            return Ok(());
+        }
+        let message = format!("snapshot {read_ts} is too old: this node has rows from {} on", self.floor);
+        Err(Error::new(Code::SerializationFailure, message).hint("run the transaction again"))
     }
 
     /// The column tables, by lowest key.

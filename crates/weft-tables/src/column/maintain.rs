@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weft_contract::{Damage, Inspect, JobOffer, LayerStatus, PartStatus, Price, Upkeep};
+use weft_contract::{Damage, FileSwitch, Inspect, JobOffer, LayerStatus, PartStatus, Price, Upkeep};
 use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
 
@@ -85,6 +85,10 @@ impl Upkeep for Store {
 
     fn unavailable(&self) -> Option<&Error> {
         self.given_up.error()
+    }
+
+    fn follow(&self, switch: &FileSwitch) -> Result<()> {
+        self.follow_switch(switch)
     }
 }
 

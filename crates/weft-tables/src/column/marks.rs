@@ -215,6 +215,23 @@ impl Marks {
         positions
     }
 
+    /// The marks later than `after`, which is not before what is forgotten, by position.
+    pub(crate) fn later_than(&self, after: Timestamp) -> Vec<Mark> {
+        if self.count() == 0 {
+            return Vec::new();
+        }
+        let inner = self.inner.read();
+        assert!(
+            after >= inner.forgotten,
+            "marks up to {} are forgotten, asked from {after} (marks 2)",
+            inner.forgotten
+        );
+        let later = &inner.young[inner.up_to(after)..];
+        let mut marks: Vec<Mark> = later.iter().map(|&(ts, position)| (position, ts)).collect();
+        marks.sort_unstable();
+        marks
+    }
+
     /// Drops the timestamps of marks at or before `ts`: no snapshot, now or later, tells them apart.
     pub(crate) fn forget(&self, ts: Timestamp) {
         if self.count() == 0 {
@@ -305,6 +322,7 @@ mod tests {
         assert_eq!(marks.dead_at(ts(10)), None);
         assert!(marks.is_dead_at(0, ts(12)) && !marks.is_dead_at(69, ts(14)) && !marks.is_dead_at(1, ts(99)));
         assert_eq!(marks.between(ts(11), ts(15)), vec![0, 69]);
+        assert_eq!(marks.later_than(ts(11)), vec![(0, ts(12)), (69, ts(15))]);
         assert_eq!((marks.count_at(ts(11)), marks.count()), (1, 3));
         marks.forget(ts(12));
         assert_eq!(marks.young_count(), 1);

@@ -30,6 +30,7 @@ mod convert;
 mod encode_runs;
 pub mod faults;
 mod file_writer;
+mod follow;
 mod given_up;
 pub mod job_kinds;
 mod key_probe;

@@ -25,6 +25,7 @@ impl Read for Store {
         values.clear();
         self.given_up.check(read_ts)?;
         let layout = self.layout();
+        layout.check_snapshot(read_ts)?;
         match layout.find(key, read_ts)? {
             None => return Ok(false),
             Some(Site::Row(_, place)) => {
@@ -49,6 +50,7 @@ impl Read for Store {
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
         self.given_up.check(read_ts)?;
         let layout = self.layout();
+        layout.check_snapshot(read_ts)?;
         Ok(match layout.find(key, read_ts)? {
             None => None,
             Some(Site::Row(_, place)) => Some(place.chunk.row(place.slot).clone()),

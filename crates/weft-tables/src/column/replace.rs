@@ -130,7 +130,7 @@ impl Store {
             .hint("the log and the table's files do not belong together: restore both from one copy")
     }
 
-    fn keys_of_block(&self, part: &Part, block: usize) -> Result<KeyRows> {
+    pub(super) fn keys_of_block(&self, part: &Part, block: usize) -> Result<KeyRows> {
         let schema = self.schema();
         let column = |&ordinal: &usize| {
             let block = part.table.block(part.cache(), ordinal, block)?;

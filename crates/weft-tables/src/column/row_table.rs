@@ -310,6 +310,14 @@ impl Filling<'_> {
         self.push(key, ts, row);
     }
 
+    /// Puts a version in that has ended by now, or not (MAX).
+    pub(crate) fn insert_ended(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>, ended: Timestamp) {
+        let place = self.push(key, ts, row);
+        if ended != Timestamp::MAX {
+            self.table.end(&place, ended);
+        }
+    }
+
     /// Puts a version in that ends when it begins: from `ts` on nothing older of the key counts (row table 6). `row`
     /// has the key.
     pub(crate) fn insert_antimatter(&mut self, key: &[u8], ts: Timestamp, row: Arc<[u8]>) {

@@ -231,12 +231,25 @@ impl Store {
     /// Replaces the layout; the caller holds the mark lock.
     pub(crate) fn switch(&self, active: Arc<RowTable>, frozen: Vec<Arc<RowTable>>, columns: Arc<Columns>) {
         let before = self.layout();
-        let next = Arc::new(Layout::new(before.number + 1, active, frozen, columns));
-        *self.layout.write() = next;
+        self.switch_from(&before, active, frozen, columns, before.floor);
         #[cfg(feature = "faults")]
         if weft_kernel::fault::active(faults::STALE_LAYOUT) {
             *self.stale.lock() = Some(before);
         }
+    }
+
+    /// The same from a floor on, which never goes back.
+    pub(crate) fn switch_from(
+        &self,
+        before: &Layout,
+        active: Arc<RowTable>,
+        frozen: Vec<Arc<RowTable>>,
+        columns: Arc<Columns>,
+        floor: Timestamp,
+    ) {
+        assert!(floor >= before.floor, "the floor never goes back (layout 7)");
+        let next = Layout::new(before.number + 1, active, frozen, columns).from_floor(floor);
+        *self.layout.write() = Arc::new(next);
     }
 
     /// The durable cut.

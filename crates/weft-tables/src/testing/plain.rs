@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
     RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep, Write,
 };
 use weft_env::File;
@@ -159,6 +159,10 @@ impl Upkeep for PlainTable {
 
     fn unavailable(&self) -> Option<&Error> {
         self.0.unavailable()
+    }
+
+    fn follow(&self, switch: &FileSwitch) -> Result<()> {
+        self.0.follow(switch)
     }
 }
 

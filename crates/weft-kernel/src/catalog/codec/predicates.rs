@@ -27,11 +27,11 @@ pub(super) fn put_predicates(bytes: &mut Vec<u8>, predicates: &[Predicate]) {
         match predicate {
             Predicate::Compare { op, value, .. } => {
                 bytes.push(op_byte(*op));
-                put_value(bytes, value);
+                put_value(bytes, value.as_ref());
             }
             Predicate::In { values, .. } => {
                 put_count(bytes, values.len());
-                values.iter().for_each(|value| put_value(bytes, value));
+                values.iter().for_each(|value| put_value(bytes, value.as_ref()));
             }
             Predicate::IsNull { .. } | Predicate::IsNotNull { .. } => {}
         }

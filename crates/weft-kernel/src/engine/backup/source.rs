@@ -94,6 +94,7 @@ pub(super) fn read_log(
                 files_of(changes, &mut files)?;
                 attached.extend(files.into_iter().filter(|&(table, _)| is_missing(table, ts)));
             }
+            Record::Layout { .. } => {}
         }
     }
     let found = reader.finish();

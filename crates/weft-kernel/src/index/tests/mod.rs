@@ -112,6 +112,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
     manifest.connect(Hooks {
         flush: Box::new(|| Ok(weft_format::Lsn(0))),
         name_edits: Box::new(|| Ok(())),
+        tell: Box::new(|_, _| {}),
         fold: Box::new(|_, payloads| fold_payloads(payloads)),
     });
     let cache = Arc::new(CachePool::new(cache_bytes));

@@ -85,7 +85,7 @@ fn the_example_of_the_document_has_these_bytes() {
     let mut encoder = ChangeEncoder::new();
     encoder.update(TableId(5), 0, &[1], 1);
     encoder.value(2, weft_format::ValueRef::Int(7));
-    let wanted = [5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 1, 1, 0, 2, 0, 3, 7, 0, 0, 0, 0, 0, 0, 0];
+    let wanted = [5, 0, 0, 0, 0, 0, 0, 0, 8, 1, 0, 0, 0, 1, 1, 0, 2, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(encoder.bytes(), wanted);
 }
 
@@ -128,22 +128,24 @@ fn hostile_records_are_none_and_never_panics() {
     let mut prng = Prng(3);
     for _ in 0..20_000 {
         let changes = prng.bytes();
-        let record = match prng.below(3) {
+        let number = RecordNo(prng.next());
+        let record = match prng.below(4) {
             0 => Record::Chunk { txn: TxnId(prng.next()), changes: &changes },
             1 => Record::Commit { txn: TxnId(prng.next()), ts: Timestamp(prng.next()), changes: &changes },
+            2 => Record::Layout { edit: prng.next(), switch: &changes },
             _ => Record::Abort { txn: TxnId(prng.next()) },
         };
         let mut bytes = Vec::new();
-        record.encode(&mut bytes);
-        assert_eq!(Record::decode(&bytes), Some((record, bytes.len())));
+        record.encode(number, &mut bytes);
+        assert_eq!(Record::decode(&bytes), Some((number, record, bytes.len())));
         for end in 0..bytes.len() {
             assert_eq!(Record::decode(&bytes[..end]), None);
         }
         let at = prng.below(bytes.len() as u64) as usize;
         bytes[at] ^= prng.next() as u8;
-        if let Some((record, count)) = Record::decode(&bytes) {
+        if let Some((number, record, count)) = Record::decode(&bytes) {
             let mut again = Vec::new();
-            record.encode(&mut again);
+            record.encode(number, &mut again);
             assert_eq!(again, bytes[..count]);
         }
     }

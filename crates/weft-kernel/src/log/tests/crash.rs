@@ -75,14 +75,14 @@ fn client(env: &Env, log: &Log, shared: &Shared, id: u64) {
             record
         };
         match random % 8 {
-            0 => log.append(&append(Owned::Chunk(id, payload(ts, length))).record()).unwrap(),
+            0 => assert!(log.append(&append(Owned::Chunk(id, payload(ts, length))).record()).is_ok()),
             1 => {
                 log.append(&append(Owned::Commit(ts, ts, payload(ts, length))).record()).unwrap();
                 drop(next);
                 log.flush().unwrap();
                 shared.model.lock().acknowledged.insert(ts);
             }
-            2 => log.append(&append(Owned::Commit(ts, ts, payload(ts, length))).record()).unwrap(),
+            2 => assert!(log.append(&append(Owned::Commit(ts, ts, payload(ts, length))).record()).is_ok()),
             _ => {
                 let ticket = log.append_waited(&append(Owned::Commit(id, ts, payload(ts, length))).record()).unwrap();
                 drop(next);
@@ -164,6 +164,10 @@ fn planted_faults_are_caught() {
         fault::plant(None);
         assert!(caught.is_some(), "{} is not caught", planted.name());
     }
+    fault::plant(Some(Fault::PAGE_BEFORE_LOG));
+    let caught = (0..20).find_map(|seed| super::numbers::page_behind_log(seed).err());
+    fault::plant(None);
+    assert!(caught.is_some(), "PAGE_BEFORE_LOG is not caught");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn a_block_inside_user_data_is_not_taken_for_one() {
         let log = open(&env);
         commit(&log, 1, 64).unwrap();
         // A row that holds the image of a block, with the position it will have, checksum included (salt unknown).
-        let lsn = log.durable_lsn().0 + 32 + 21 + 3;
+        let lsn = log.durable_lsn().0 + 32 + 29 + 3;
         assert_eq!(lsn % 8, 0);
         let mut block = vec![0; layout::block_bytes(0)];
         let header = layout::BlockHeader { lsn: Lsn(lsn), edits: 0, epoch: 1, payload_bytes: 0 };

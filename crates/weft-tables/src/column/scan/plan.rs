@@ -86,6 +86,7 @@ impl Plan {
         // Scan 1: whatever happens next happens in later layouts.
         let layout = store.layout_for_scan();
         let read_ts = request.view.read_ts;
+        layout.check_snapshot(read_ts)?;
         let own = request.view.own.clone();
         let own_parts = own.as_deref().map_or(Ok(Vec::new()), |own| own_parts(store, own))?;
         let mut hidden = own

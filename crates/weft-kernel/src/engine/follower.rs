@@ -1,0 +1,214 @@
+//! A follower: recovery that goes on. It reads what another engine writes, log and files, and writes nothing.
+//!
+//! ```text
+//!   writer     log: ... commit 41 · commit 42 · layout: edit 12 of t5 {cut 40} · commit 43 · (not durable yet)
+//!                                                                                 ▲ announced
+//!   join       manifest as it is (11 edits) ─▶ redo of the log up to what is announced ─▶ snapshots from there on
+//!   follow     commit 42: applied as the writer did, published     edit 12: t5 does with its files as the writer did
+//!              commit 43: applied, published
+//! ```
+//!
+//! 1. Nothing is read of the log beyond what the writer has announced as durable: what is published here no crash of
+//!    the writer takes back.
+//! 2. A commit is published when it is applied to every table and fed to every index, so a snapshot is one the writer
+//!    had, or a part of its log without a gap.
+//! 3. A switch of layout is followed where the log tells of it: everything up to its cut is applied by then, and no
+//!    snapshot sees a difference.
+//! 4. What the follower needs may be gone: the log that it has not read, a file that the writer dropped since. Nothing
+//!    is guessed then: it fails, shows what it has published, and joins anew. The same when the log says that nothing
+//!    was told of some edits of the manifest: a crash came between the two.
+//! 5. What depends on the memory of the writer (locks, what is sequenced and not durable) there is none of here: who
+//!    would write is refused.
+//!
+//! Memory: rows and entries beyond the writer's cuts, undecided transactions that the writer sent ahead of their commit,
+//! and definitions.
+//!
+//! Source: PolarDB-IMCI sections 5 and 7, for logical records; DESIGN sections 3 (Log) and 8.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_contract::FileSwitch;
+use weft_env::Env;
+use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
+
+use super::open::{Ground, read_manifest, with_handles};
+use super::redo::{Mode, Redo};
+use crate::files::FilePins;
+use crate::log::{Log, LogReader, Record, read_live_log};
+use crate::manifest::{LayoutSwitch, Manifest, RecoveredManifest};
+use crate::method::{Method, Methods};
+use crate::options::EngineOptions;
+use crate::txn::{Core, Engine, refused_to_follower};
+
+/// What follows an engine. It is asked to go on by whoever hears from the writer how far the log is durable.
+pub struct Follower {
+    engine: Arc<Engine>,
+    redo: Redo,
+    reader: LogReader,
+    /// Why it cannot go on (follow 4).
+    lost: Option<Error>,
+}
+
+/// What a record of the log came to.
+enum Came {
+    /// Nothing that is published.
+    Part,
+    Commit(Timestamp),
+}
+
+impl Follower {
+    /// Joins the engine that writes a directory. `announced` says how far its log is durable, and is asked after the
+    /// manifest was read. The directory must hold a database. Fails when what it needs goes meanwhile: joining again
+    /// reads a newer manifest.
+    pub fn join(
+        env: Env,
+        dir: &Path,
+        methods: Vec<Arc<dyn Method>>,
+        options: EngineOptions,
+        announced: &dyn Fn() -> Lsn,
+    ) -> Result<Follower> {
+        let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
+        options.check()?;
+        let (env, handles) = with_handles(env, &options);
+        let (manifest, recovered) = read_live_manifest(&env, dir, &options)?;
+        let announced = announced();
+        check_joined(&recovered, announced)?;
+        let ground = Ground::new(&env, dir, (handles, manifest), &options, FilePins::of_follower());
+        let Ground { services, catalog, .. } = &ground;
+        services.timeline.recover_to(recovered.cut_max);
+        catalog.raise_next_id(recovered.table_max.0 + 1);
+        let mut redo = Redo::new((&env, &methods), services, catalog, Mode::Joining);
+        redo.open_catalog()?;
+        let mut reader = read_live_log(&env, dir, announced)?;
+        redo.check_begin(reader.begins())?;
+        while follow_record(&mut redo, &mut reader)?.is_some() {}
+        redo.feed_behind(Some(announced))?;
+        services.timeline.recover_to(reader.last_timestamp());
+        redo.mode = Mode::Following;
+        let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
+        let core = Core { follows: true, ..ground.core(env, methods, log, options) };
+        Ok(Follower { engine: Arc::new(Engine::of(Arc::new(core))), redo, reader, lost: None })
+    }
+
+    /// The engine that shows what was followed so far. It takes no writes.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Goes on to what is announced; what is published then.
+    pub fn follow(&mut self, announced: Lsn) -> Result<Timestamp> {
+        while self.follow_one(announced)?.is_some() {}
+        Ok(self.engine.published())
+    }
+
+    /// Goes on to the next commit; none when there is none up to what is announced. After an error it does not go on
+    /// (follow 4).
+    pub fn follow_one(&mut self, announced: Lsn) -> Result<Option<Timestamp>> {
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        let followed = self.go_on(announced);
+        followed.inspect_err(|error| self.lost = Some(error.clone()))
+    }
+
+    fn go_on(&mut self, announced: Lsn) -> Result<Option<Timestamp>> {
+        loop {
+            while let Some(came) = follow_record(&mut self.redo, &mut self.reader)? {
+                let Came::Commit(ts) = came else { continue };
+                if self.redo.has_made_index() {
+                    self.redo.feed_behind(Some(self.reader.position()))?;
+                }
+                self.redo.services.timeline.recover_to(ts);
+                return Ok(Some(ts));
+            }
+            if announced <= self.reader.position() {
+                return Ok(None);
+            }
+            self.reader.advance(announced)?;
+        }
+    }
+}
+
+/// The manifest as it is; the writer may switch to a new file while the old one is read.
+fn read_live_manifest(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Arc<Manifest>, RecoveredManifest)> {
+    if !Manifest::exists(env, dir)? {
+        return Err(Error::new(Code::CannotConnectNow, format!("{} holds no database yet", dir.display()))
+            .hint("join again when it is open"));
+    }
+    loop {
+        let number = Manifest::current_number(env, dir)?;
+        let read = read_manifest(env, dir, options);
+        if read.is_ok() || Manifest::current_number(env, dir)? == number {
+            return read;
+        }
+    }
+}
+
+/// What the manifest depends on must be announced, or redo would end before it.
+fn check_joined(recovered: &RecoveredManifest, announced: Lsn) -> Result<()> {
+    if recovered.log > announced {
+        let what = format!("the manifest depends on the log up to {}, and {announced} was announced", recovered.log);
+        return Err(Error::new(Code::CannotConnectNow, what).hint("join again when more is heard of the log"));
+    }
+    Ok(())
+}
+
+/// Applies the next record; none at the end of what is announced.
+fn follow_record(redo: &mut Redo, reader: &mut LogReader) -> Result<Option<Came>> {
+    let Some(entry) = reader.next()? else { return Ok(None) };
+    let Record::Layout { edit, switch } = entry.record else {
+        return redo.record(&entry).map(|ts| Some(ts.map_or(Came::Part, Came::Commit)));
+    };
+    let decoded = LayoutSwitch::decode(switch);
+    let switch = decoded.ok_or_else(|| Error::corrupt(format!("edit {edit} of the manifest in the log is damaged")))?;
+    follow_switch(redo, edit, &switch)?;
+    Ok(Some(Came::Part))
+}
+
+/// Does with the files of a table as the writer did (follow 3).
+fn follow_switch(redo: &Redo, number: u64, switch: &LayoutSwitch) -> Result<()> {
+    let Redo { services, catalog, .. } = redo;
+    let id = match switch {
+        LayoutSwitch::Edit(edit) => edit.table,
+        LayoutSwitch::Forget(id) => *id,
+        LayoutSwitch::Anew => TableId(0),
+    };
+    // Of an index that is being made nobody knows yet: its commit opens it with what was told by then.
+    let relation = catalog.by_id(id);
+    if !services.manifest.follow(number, switch, relation.is_some())? {
+        return Ok(());
+    }
+    match (switch, relation) {
+        (LayoutSwitch::Edit(edit), _) if id == TableId(0) => {
+            catalog.set_durable_cut(edit.cut);
+            catalog.prune_versions(services.timeline.horizon());
+            forget_unseen(redo);
+            Ok(())
+        }
+        (LayoutSwitch::Edit(edit), Some(relation)) => relation.upkeep().follow(&FileSwitch {
+            cut: edit.cut,
+            added: edit.added.clone(),
+            removed: edit.removed.clone(),
+            payload: edit.payload.clone(),
+        }),
+        (LayoutSwitch::Forget(_), _) => {
+            forget_unseen(redo);
+            Ok(())
+        }
+        (LayoutSwitch::Edit(_) | LayoutSwitch::Anew, _) => Ok(()),
+    }
+}
+
+/// Lets go of dropped relations that the writer has let go of, and that no snapshot here sees.
+fn forget_unseen(redo: &Redo) {
+    let Redo { services, catalog, .. } = redo;
+    let known: BTreeSet<TableId> = services.manifest.files().into_iter().map(|(id, _)| id).collect();
+    for relation in catalog.unseen(services.timeline.horizon()) {
+        if !known.contains(&relation.id()) {
+            relation.upkeep().drop_files();
+            catalog.remove(relation.id());
+        }
+    }
+}

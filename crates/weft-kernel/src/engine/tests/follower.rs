@@ -1,0 +1,141 @@
+//! An engine that follows another in one process.
+
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_format::{Code, Result, Timestamp};
+
+use super::open;
+use crate::engine::Follower;
+use crate::index::NewIndex;
+use crate::testing::{MemoryMethod, Scratch, by_hand, create, get, key, put, row};
+use crate::{Engine, Transaction};
+
+fn join(scratch: &Scratch, writer: &Arc<Engine>) -> Result<Follower> {
+    let methods = vec![Arc::new(MemoryMethod) as Arc<dyn crate::method::Method>];
+    Follower::join(Env::real(), scratch.path(), methods, by_hand(), &|| writer.announced())
+}
+
+/// The follower has the rows of the writer, as of now.
+fn assert_follows(follower: &mut Follower, writer: &Arc<Engine>, keys: std::ops::Range<i64>) {
+    assert_eq!(follower.follow(writer.announced()).unwrap(), writer.published());
+    let (here, there) = (follower.engine().begin().unwrap(), writer.begin().unwrap());
+    let names = |txn: &Transaction| txn.tables().iter().map(|def| def.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&here), names(&there));
+    for name in names(&here) {
+        let tables = [&here, &there].map(|txn| txn.table(&name).unwrap());
+        for k in keys.clone() {
+            assert_eq!(get(&here, &tables[0], k), get(&there, &tables[1], k), "key {k} of {name}");
+        }
+    }
+    assert_eq!(follower.engine().check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn commits_definitions_and_switches_are_followed() {
+    let scratch = Scratch::new("followed");
+    let mut writer = open(&scratch);
+    create(&writer, &["t", "gone"]).unwrap();
+    (0..20).for_each(|k| assert!(put(&writer, "t", k, k).unwrap() > Timestamp(0)));
+    let mut follower = join(&scratch, &writer).unwrap();
+    assert_follows(&mut follower, &writer, 0..30);
+    for opening in 0..3 {
+        (0..25).for_each(|k| assert!(put(&writer, "t", k, 100 * opening + k).unwrap() > Timestamp(0)));
+        assert_follows(&mut follower, &writer, 0..30);
+        writer.freeze().unwrap();
+        writer.run_jobs().unwrap();
+        (5..15).for_each(|k| assert!(put(&writer, "t", k, -k).unwrap() > Timestamp(0)));
+        assert_follows(&mut follower, &writer, 0..30);
+        let mut txn = writer.begin().unwrap();
+        let t = txn.table("t").unwrap();
+        txn.create_index(&t, NewIndex::new(format!("t_v{opening}"), vec![1], false)).unwrap();
+        txn.delete(&t, &key(&t, 7)).unwrap();
+        if opening == 1 {
+            txn.drop_table("gone").unwrap();
+        }
+        txn.commit().unwrap();
+        put(&writer, "t", 29, opening).unwrap();
+        assert_follows(&mut follower, &writer, 0..30);
+        writer.close().unwrap();
+        drop(writer);
+        writer = open(&scratch);
+        put(&writer, "t", 28, opening).unwrap();
+        assert_follows(&mut follower, &writer, 0..30);
+        // One that joins now sees the same.
+        assert_follows(&mut join(&scratch, &writer).unwrap(), &writer, 0..30);
+    }
+    let txn = follower.engine().begin().unwrap();
+    assert_eq!(txn.table("gone").unwrap_err().code(), Code::UndefinedTable);
+}
+
+#[test]
+fn a_follower_shows_what_is_durable_and_takes_no_writes() {
+    let scratch = Scratch::new("refusing");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    let mut follower = join(&scratch, &writer).unwrap();
+    let before = writer.announced();
+    let ts = put(&writer, "t", 1, 1).unwrap();
+    let engine = follower.engine().clone();
+    let seen = || {
+        let txn = engine.begin().unwrap();
+        get(&txn, &txn.table("t").unwrap(), 1)
+    };
+    assert_eq!((follower.follow_one(before).unwrap(), seen()), (None, None));
+    let old = engine.begin().unwrap();
+    assert_eq!((follower.follow_one(writer.announced()).unwrap(), seen()), (Some(ts), Some(1)));
+    assert_eq!(get(&old, &old.table("t").unwrap(), 1), None, "a snapshot stays what it is");
+    assert_eq!(follower.follow_one(writer.announced()).unwrap(), None);
+
+    let mut txn = engine.begin().unwrap();
+    let t = txn.table("t").unwrap();
+    assert_eq!(txn.insert(&t, &row(&t, 2, 2)).unwrap_err().code(), Code::ReadOnlyTransaction);
+    drop(txn);
+    assert_eq!(create(&engine, &["u"]).unwrap_err().code(), Code::ReadOnlyTransaction);
+    for error in [engine.checkpoint().unwrap_err(), engine.run_jobs().unwrap_err(), engine.freeze().unwrap_err()] {
+        assert_eq!(error.code(), Code::ReadOnlyTransaction);
+    }
+    // It leaves the directory as it is.
+    let files = || std::fs::read_dir(scratch.path()).unwrap().map(|file| file.unwrap().file_name()).collect::<Vec<_>>();
+    let before = files();
+    engine.close().unwrap();
+    drop((follower, old, engine));
+    assert_eq!(files(), before);
+    put(&writer, "t", 2, 2).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn one_that_is_too_slow_says_so_and_joins_anew() {
+    let scratch = Scratch::new("slow");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    let mut follower = join(&scratch, &writer).unwrap();
+    let kept = writer.keep_for_followers();
+    let write = || (0..1500).for_each(|k| assert!(put(&writer, "t", k % 50, k).unwrap() > Timestamp(0)));
+    write();
+    writer.checkpoint().unwrap();
+    assert_follows(&mut follower, &writer, 0..60);
+    drop(kept);
+    // More than a segment of the log.
+    write();
+    writer.checkpoint().unwrap();
+    let error = follower.follow(writer.announced()).unwrap_err();
+    assert_eq!(error.code(), Code::UndefinedFile, "{error}");
+    assert!(error.hint_text().unwrap().contains("join anew"), "{error}");
+    assert_eq!(follower.follow(writer.announced()).unwrap_err().code(), Code::UndefinedFile);
+    assert_follows(&mut join(&scratch, &writer).unwrap(), &writer, 0..60);
+}
+
+#[test]
+fn who_finds_no_database_is_told_so() {
+    let scratch = Scratch::new("nothing");
+    let writer = open(&scratch);
+    let announced = writer.announced();
+    let other = Scratch::new("nothing-there");
+    std::fs::create_dir_all(other.path()).unwrap();
+    let methods = || vec![Arc::new(MemoryMethod) as Arc<dyn crate::method::Method>];
+    let joined = Follower::join(Env::real(), other.path(), methods(), by_hand(), &|| announced);
+    assert_eq!(joined.err().unwrap().code(), Code::CannotConnectNow);
+    assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0, "nothing is made there");
+}
