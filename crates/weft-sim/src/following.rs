@@ -160,13 +160,13 @@ fn lives(env: &Env, scenario: &Scenario, shared: &Arc<Shared>, seed: u64) {
             looker = Some(spawn(env, "looker", shared, number, look));
         });
         join(looker.take());
-        compare_at_rest(env, &engine, shared, &mut random);
+        compare_at_rest(env, &engine, shared, kept.is_some(), &mut random);
         drop(kept);
         finish(&engine, scenario, &shared.history, &mut random);
         // Its handle, and so the lock of the directory.
         drop(engine);
         shared.announced.fetch_max(end_of_log(env).0, Ordering::AcqRel);
-        catch_up(env, shared);
+        drop(catch_up(env, shared));
     }
     shared.stop.store(true, Ordering::Release);
     join(follower);
@@ -195,12 +195,13 @@ fn end_of_log(env: &Env) -> Lsn {
     read().unwrap_or_else(|error| panic!("violation: the log of a writer that ended cannot be read: {error}"))
 }
 
-/// Waits until the follower has everything that was announced.
-fn catch_up(env: &Env, shared: &Shared) {
+/// Waits until the follower has everything that was announced; what shows it.
+fn catch_up(env: &Env, shared: &Shared) -> Arc<Engine> {
     let announced = shared.announced();
     for _ in 0..WAITS {
-        if shared.reached.load(Ordering::Acquire) >= announced.0 {
-            return;
+        let shown = shared.shown.lock().clone().filter(|_| shared.reached.load(Ordering::Acquire) >= announced.0);
+        if let Some(engine) = shown {
+            return engine;
         }
         env.clock.sleep(Duration::from_millis(1));
     }
@@ -208,20 +209,24 @@ fn catch_up(env: &Env, shared: &Shared) {
     panic!("violation: the follower came to {reached} and stays there, of {announced}");
 }
 
-fn compare_at_rest(env: &Env, writer: &Arc<Engine>, shared: &Shared, random: &mut Random) {
+fn compare_at_rest(env: &Env, writer: &Arc<Engine>, shared: &Shared, is_kept: bool, random: &mut Random) {
     writer.flush().unwrap_or_else(|error| panic!("violation: flush failed: {error}"));
-    catch_up(env, shared);
-    let follower = shared.shown.lock().clone().expect("it has caught up");
-    let state = |engine| read_everything(engine, &mut random.clone());
-    let states = [writer, &follower]
-        .map(|engine| state(engine).unwrap_or_else(|error| panic!("violation: reading at rest failed: {error}")));
-    let differences = crate::model::differences(&states[0], &states[1]);
-    assert!(differences.is_empty(), "violation: writer and follower differ:\n  {}", differences.join("\n  "));
-    // Without what the writer keeps, files go that the follower has not read yet.
-    if let Ok(findings) = follower.check().or_else(unless_gone) {
+    let follower = catch_up(env, shared);
+    let compare = || -> Result<()> {
+        let [writer, follower] = [writer, &follower].map(|engine| read_everything(engine, &mut random.clone()));
+        let differences = crate::model::differences(&writer?, &follower?);
+        assert!(differences.is_empty(), "violation: writer and follower differ:\n  {}", differences.join("\n  "));
+        Ok(())
+    };
+    match compare() {
+        Ok(()) => shared.count(|counts| counts.rests += 1),
+        // Jobs go on, and without what the writer keeps files go that the follower has not read yet.
+        Err(error) => assert!(is_gone(&error) && !is_kept, "violation: reading at rest failed: {error}"),
+    }
+    if is_kept {
+        let findings = follower.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
         assert!(findings.is_empty(), "violation: check found in the follower: {findings:?}");
     }
-    shared.count(|counts| counts.rests += 1);
 }
 
 /// What a follower may meet when the writer keeps nothing for it.

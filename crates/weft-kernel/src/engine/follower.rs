@@ -42,6 +42,9 @@ use crate::method::{Method, Methods};
 use crate::options::EngineOptions;
 use crate::txn::{Core, Engine, refused_to_follower};
 
+/// How often a manifest that changes meanwhile is read again.
+const TRIES: u32 = 20;
+
 /// What follows an engine. It is asked to go on by whoever hears from the writer how far the log is durable.
 pub struct Follower {
     engine: Arc<Engine>,
@@ -72,16 +75,13 @@ impl Follower {
         let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
         options.check()?;
         let (env, handles) = with_handles(env, &options);
-        let (manifest, recovered) = read_live_manifest(&env, dir, &options)?;
-        let announced = announced();
-        check_joined(&recovered, announced)?;
+        let Joined { manifest, recovered, mut reader, announced } = begin(&env, dir, &options, announced)?;
         let ground = Ground::new(&env, dir, (handles, manifest), &options, FilePins::of_follower());
         let Ground { services, catalog, .. } = &ground;
         services.timeline.recover_to(recovered.cut_max);
         catalog.raise_next_id(recovered.table_max.0 + 1);
         let mut redo = Redo::new((&env, &methods), services, catalog, Mode::Joining);
         redo.open_catalog()?;
-        let mut reader = read_live_log(&env, dir, announced)?;
         redo.check_begin(reader.begins())?;
         while follow_record(&mut redo, &mut reader)?.is_some() {}
         redo.feed_behind(Some(announced))?;
@@ -131,28 +131,49 @@ impl Follower {
     }
 }
 
-/// The manifest as it is; the writer may switch to a new file while the old one is read.
-fn read_live_manifest(env: &Env, dir: &Path, options: &EngineOptions) -> Result<(Arc<Manifest>, RecoveredManifest)> {
-    if !Manifest::exists(env, dir)? {
-        return Err(Error::new(Code::CannotConnectNow, format!("{} holds no database yet", dir.display()))
-            .hint("join again when it is open"));
-    }
-    loop {
-        let number = Manifest::current_number(env, dir)?;
-        let read = read_manifest(env, dir, options);
-        if read.is_ok() || Manifest::current_number(env, dir)? == number {
-            return read;
-        }
-    }
+/// Where a follower begins.
+struct Joined {
+    manifest: Arc<Manifest>,
+    recovered: RecoveredManifest,
+    /// At the first segment, which is in memory.
+    reader: LogReader,
+    announced: Lsn,
 }
 
-/// What the manifest depends on must be announced, or redo would end before it.
-fn check_joined(recovered: &RecoveredManifest, announced: Lsn) -> Result<()> {
-    if recovered.log > announced {
-        let what = format!("the manifest depends on the log up to {}, and {announced} was announced", recovered.log);
-        return Err(Error::new(Code::CannotConnectNow, what).hint("join again when more is heard of the log"));
+/// The manifest, and a log that was not cut because of a later edit: that one has everything which the manifest's tables
+/// lack.
+fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() -> Lsn) -> Result<Joined> {
+    let again = |what: String| Error::new(Code::CannotConnectNow, what).hint("join again in a moment");
+    if !Manifest::exists(env, dir)? {
+        return Err(again(format!("{} holds no database yet", dir.display())));
     }
-    Ok(())
+    for _ in 0..TRIES {
+        let Some((manifest, recovered)) = read_live_manifest(env, dir, options)? else { continue };
+        let announced = announced();
+        if recovered.log > announced {
+            let needed = recovered.log;
+            return Err(again(format!("the manifest depends on the log up to {needed}, {announced} was announced")));
+        }
+        let reader = read_live_log(env, dir, announced)?;
+        let after = read_live_manifest(env, dir, options)?;
+        if after.is_some_and(|(_, after)| after.edits == recovered.edits) {
+            return Ok(Joined { manifest, recovered, reader, announced });
+        }
+    }
+    Err(again("the manifest changes faster than it is read".to_owned()))
+}
+
+/// The manifest as it is; none when the writer switched to a new file while the old one was read.
+fn read_live_manifest(
+    env: &Env,
+    dir: &Path,
+    options: &EngineOptions,
+) -> Result<Option<(Arc<Manifest>, RecoveredManifest)>> {
+    let number = Manifest::current_number(env, dir)?;
+    match read_manifest(env, dir, options) {
+        Err(_) if Manifest::current_number(env, dir)? != number => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Applies the next record; none at the end of what is announced.
