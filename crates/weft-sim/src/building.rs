@@ -34,7 +34,7 @@ const WRITERS: u64 = 2;
 const KEYS: u64 = 40;
 /// Commits of one writer in a run.
 const COMMITS: u64 = 250;
-const ROW_MEMORY_BYTES: u64 = 96 << 10;
+pub(crate) const ROW_MEMORY_BYTES: u64 = 96 << 10;
 const LOG_BYTES: u64 = 16 << 10;
 const SEGMENT_BYTES: u64 = 8 << 10;
 
@@ -42,7 +42,7 @@ const SEGMENT_BYTES: u64 = 8 << 10;
 const LOOKS: usize = 20;
 
 /// By key: the values that it may have after a crash, the last acknowledged one first.
-type Known = Arc<Mutex<BTreeMap<i64, Vec<i64>>>>;
+pub(crate) type Known = Arc<Mutex<BTreeMap<i64, Vec<i64>>>>;
 
 /// Runs a seed until the machine crashed so many times and a whole run ended well; what is violated otherwise.
 pub fn build_beside_writers(seed: u64, crashes: u64) -> std::result::Result<(), String> {
@@ -71,7 +71,7 @@ pub fn build_beside_writers(seed: u64, crashes: u64) -> std::result::Result<(), 
     Ok(())
 }
 
-fn options(random: &mut Random) -> EngineOptions {
+pub(crate) fn options(random: &mut Random) -> EngineOptions {
     EngineOptions {
         row_table_bytes: random.pick(&[1 << 10, 4 << 10]),
         row_memory_bytes: ROW_MEMORY_BYTES,
@@ -92,24 +92,29 @@ fn live(env: &Env, known: &Known, seed: u64) {
     assert_clean(&engine);
     set_up(&engine).unwrap_or_else(|error| panic!("violation: setting up failed: {error}"));
     verify(&engine, known);
-    let mut threads = Vec::new();
-    for number in 0..WRITERS {
-        let (engine, known, random) = (Arc::clone(&engine), Arc::clone(known), Random::new(random.next_u64(), 1));
-        let body = move || write(&engine, &known, number, random);
-        threads.push(env.spawn.spawn(&format!("writer {number}"), Box::new(body)));
-    }
-    let (inner, clock, seeded) = (Arc::clone(&engine), Arc::clone(&env.clock), Random::new(random.next_u64(), 2));
-    let body = move || build(&inner, &clock, seeded);
-    threads.push(env.spawn.spawn("builder", Box::new(body)));
-    for thread in threads {
-        thread.expect("threads start").join().unwrap_or_else(|text| panic!("{text}"));
-    }
+    work(env, &engine, known, &mut random);
     assert_clean(&engine);
     assert_at_rest(env, &engine);
     verify(&engine, known);
 }
 
-fn assert_clean(engine: &Arc<Engine>) {
+/// Writers, and who makes the index beside them, until they are through.
+pub(crate) fn work(env: &Env, engine: &Arc<Engine>, known: &Known, random: &mut Random) {
+    let mut threads = Vec::new();
+    for number in 0..WRITERS {
+        let (engine, known, random) = (Arc::clone(engine), Arc::clone(known), Random::new(random.next_u64(), 1));
+        let body = move || write(&engine, &known, number, random);
+        threads.push(env.spawn.spawn(&format!("writer {number}"), Box::new(body)));
+    }
+    let (inner, clock, seeded) = (Arc::clone(engine), Arc::clone(&env.clock), Random::new(random.next_u64(), 2));
+    let body = move || build(&inner, &clock, seeded);
+    threads.push(env.spawn.spawn("builder", Box::new(body)));
+    for thread in threads {
+        thread.expect("threads start").join().unwrap_or_else(|text| panic!("{text}"));
+    }
+}
+
+pub(crate) fn assert_clean(engine: &Arc<Engine>) {
     let findings = engine.check().unwrap_or_else(|error| panic!("violation: check failed: {error}"));
     assert!(findings.is_empty(), "violation: check found: {findings:?}");
 }
@@ -130,7 +135,7 @@ fn row(t: &TableRef, k: i64, v: i64) -> Vec<u8> {
 }
 
 /// Each key has one of the values that it may have, which it has from here on.
-fn verify(engine: &Arc<Engine>, known: &Known) {
+pub(crate) fn verify(engine: &Arc<Engine>, known: &Known) {
     let txn = engine.begin().expect("begins");
     let t = txn.table(TABLE).expect("the table is there");
     let mut values = Vec::new();
@@ -212,7 +217,7 @@ fn make(engine: &Arc<Engine>, clock: &Arc<dyn weft_env::Clock>, random: &mut Ran
 }
 
 /// Nothing is kept that nobody needs, once jobs have ended: neither memory nor log nor files.
-fn assert_at_rest(env: &Env, engine: &Arc<Engine>) {
+pub(crate) fn assert_at_rest(env: &Env, engine: &Arc<Engine>) {
     let mut kept = String::new();
     for _ in 0..LOOKS {
         engine.checkpoint().unwrap_or_else(|error| panic!("violation: checkpoint failed: {error}"));

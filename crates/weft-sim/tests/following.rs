@@ -8,7 +8,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_sim::{Followed, follow};
+use weft_sim::{Followed, follow, follow_builds};
 
 const CRASHES: u64 = 3;
 
@@ -43,4 +43,16 @@ fn a_follower_shows_every_commit_as_the_writer_had_it() {
     let Followed { commits, joins, lost, looks, rests, .. } = total;
     assert!(commits > 20 * seeds && joins > seeds && looks > seeds && rests > seeds, "much is followed: {total:?}");
     assert!(lost > 0 || seeds < 10, "without what the writer keeps a follower loses its way: {total:?}");
+}
+
+#[test]
+fn a_follower_has_an_index_as_soon_as_the_writer() {
+    let seeds = setting("WEFT_SIM_FOLLOW_SEEDS").unwrap_or(if cfg!(debug_assertions) { 6 } else { 20 });
+    let first = setting("WEFT_SIM_FIRST_SEED").unwrap_or(0);
+    let mut commits = 0;
+    for seed in first..first + seeds {
+        commits += follow_builds(seed).unwrap_or_else(|violation| panic!("{violation}"));
+    }
+    println!("{commits} commits followed beside CREATE INDEX");
+    assert!(commits > 100 * seeds, "{commits} commits in {seeds} seeds");
 }

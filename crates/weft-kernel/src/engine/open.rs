@@ -248,7 +248,7 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
     let (log, methods, catalog) = (log.clone(), methods.clone(), Arc::downgrade(catalog));
     let (named, told) = (log.clone(), log.clone());
     Hooks {
-        flush: Box::new(move || log.flush().map(|()| log.durable_lsn())),
+        flush: Box::new(move || log.flush_transactions().map(|()| log.durable_lsn())),
         name_edits: Box::new(move || named.name_edits()),
         // A log that takes no more records has stopped; the next opening tells of the edit (manifest told 1).
         tell: Box::new(move |edit, switch| drop(told.append(&Record::Layout { edit, switch }))),

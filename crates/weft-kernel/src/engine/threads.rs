@@ -81,6 +81,11 @@ struct Quiet {
 
 impl Quiet {
     fn look(&mut self, core: &Core) {
+        // What tells of edits of the manifest waits for nobody; who follows waits for it. A full disk, a log that has
+        // stopped: whoever commits is told.
+        if core.log.pending_bytes() > 0 {
+            let _ = core.log.flush();
+        }
         let (end, now) = (core.log.durable_lsn(), core.env.clock.monotonic_nanos());
         if end != self.end {
             *self = Quiet { end, since_nanos: now };

@@ -84,6 +84,11 @@ impl Batch {
         self.entries.is_empty() && !self.seal
     }
 
+    /// Whether there is a record of a transaction in it.
+    pub(crate) fn has_transactions(&self) -> bool {
+        self.entries.iter().any(|entry| !matches!(entry.noted, Noted::Layout(_)))
+    }
+
     /// Bytes of records.
     pub(crate) fn payload_bytes(&self) -> usize {
         self.bytes.len() - BLOCK_HEADER_BYTES

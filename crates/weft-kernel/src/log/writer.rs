@@ -277,9 +277,19 @@ impl Log {
 
     /// Returns when everything appended before the call is on disk.
     pub fn flush(&self) -> Result<()> {
+        self.flush_when(|filling| !filling.is_empty())
+    }
+
+    /// Returns when the records of transactions that were appended before the call are on disk. What tells of edits of
+    /// the manifest may wait for the next block.
+    pub(crate) fn flush_transactions(&self) -> Result<()> {
+        self.flush_when(Batch::has_transactions)
+    }
+
+    fn flush_when(&self, test: impl FnOnce(&Batch) -> bool) -> Result<()> {
         let mut state = self.state.lock();
         state.check_poison()?;
-        let batch = if !state.filling.is_empty() {
+        let batch = if test(&state.filling) {
             state.filling.waiters += 1;
             state.filling.number
         } else if state.writing {

@@ -58,7 +58,7 @@ type Fold = Box<dyn Fn(TableId, &[Vec<u8>]) -> Result<Vec<u8>> + Send + Sync>;
 
 /// What the manifest needs of its surroundings.
 pub struct Hooks {
-    /// Makes everything in the log durable; returns where it ends. Called before each edit.
+    /// Makes everything that transactions have in the log durable; returns up to where. Called before each edit.
     pub flush: Flush,
     /// Makes the log name every durable edit. Called after an edit that drops files.
     pub name_edits: NameEdits,
