@@ -1,0 +1,32 @@
+//! The suite that every method passes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_kernel::method::Method;
+
+use super::InPlace;
+use crate::testing::conformance::{self, Options};
+
+#[test]
+fn rows_in_place_pass_the_suite() {
+    for seed in 0..12 {
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let keys = [40, 200, 3000][(seed % 3) as usize];
+        let options = Options {
+            seed,
+            steps: 300,
+            keys,
+            rows_max: 12,
+            look_every: 7,
+            table: std::collections::BTreeMap::new(),
+            row_table_bytes: 20_000,
+        };
+        let end = simulation.run(move |env| {
+            let method: Arc<dyn Method> = Arc::new(InPlace);
+            conformance::run(&method, &env, &PathBuf::from("db"), &options);
+        });
+        assert_eq!(end, RunEnd::Finished, "seed {seed}");
+    }
+}
