@@ -4,9 +4,11 @@
 //!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job ·
 //!          checkpoint · reopen · a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
 //!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
-//!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check
+//!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check ·
+//!          the same of an engine that follows this one
 //! ```
 
+mod followed;
 mod replaced;
 
 use std::collections::BTreeMap;
@@ -20,7 +22,7 @@ use weft_format::{
     ArrayValue, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
 };
 use weft_kernel::method::Method;
-use weft_kernel::{Engine, EngineOptions, NewTable, TableRef, Transaction};
+use weft_kernel::{Engine, EngineOptions, Follower, NewTable, TableRef, Transaction};
 
 use super::model::Model;
 use super::random::Prng;
@@ -109,6 +111,7 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
     suite.look();
     suite.reopen();
     suite.look();
+    assert!(suite.went_on * options.look_every * 4 > options.steps, "it is followed {} times", suite.went_on);
 }
 
 struct Suite {
@@ -120,6 +123,11 @@ struct Suite {
     engine: Arc<Engine>,
     model: Model,
     snapshots: Vec<Transaction>,
+    follower: Option<Follower>,
+    /// Snapshots of the follower.
+    followed: Vec<Transaction>,
+    /// How often it went on, and had not to join anew.
+    went_on: u64,
 }
 
 fn engine_options(options: &Options) -> EngineOptions {
@@ -140,7 +148,19 @@ impl Suite {
         txn.create_table(table).expect("creates");
         txn.commit().expect("commits");
         let random = Prng(options.seed);
-        Suite { method, env, dir, options, random, engine, model: Model::new(), snapshots: Vec::new() }
+        Suite {
+            method,
+            env,
+            dir,
+            options,
+            random,
+            engine,
+            model: Model::new(),
+            snapshots: Vec::new(),
+            follower: None,
+            followed: Vec::new(),
+            went_on: 0,
+        }
     }
 
     fn begin(&self) -> (Transaction, TableRef) {
@@ -367,6 +387,7 @@ impl Suite {
         }
         self.snapshots = snapshots;
         assert_eq!(self.engine.check().expect("checks"), Vec::<String>::new());
+        self.look_at_follower();
     }
 
     fn look_at_key(&mut self, table: &TableRef, ts: Timestamp, key: &[u8]) {
