@@ -95,6 +95,7 @@ kernel_faults! {
     GIVE_NUMBER_TWICE "Two records of the log get the same number.";
     PAGE_BEFORE_LOG "What a page needs of the log is not written before the page.";
     PUBLISH_BEFORE_APPLIED "A follower publishes a commit before it has applied it.";
+    FOLLOW_WITHOUT_FLOOR "Old snapshots of a follower read an index whose entries the writer has left out.";
     FORGET_LAYOUT_RECORD "The log is not told of an edit of the manifest.";
     FORGET_PANICKED_WRITER "A panic of the thread that writes the log is told to nobody.";
     FORGET_FOOTER_CHARGE "What is known of data files is not charged to the account of memory.";

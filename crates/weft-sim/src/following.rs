@@ -31,13 +31,14 @@ use crate::members::check_emails;
 use crate::random::Random;
 use crate::reader::{check_total, read_state};
 use crate::round::{finish, read_everything, work_through};
+use crate::scan::{check_reads, scan};
 use crate::scenario::Scenario;
 use crate::tables::DIR;
 
 /// How often the writer opens in one run.
 const LIVES: u64 = 2;
 /// Snapshots of a looker in one life of the writer.
-const LOOKS: u64 = 4;
+const LOOKS: u64 = 6;
 /// So many waits, a millisecond each, bring a follower to the end of the log.
 const WAITS: u32 = 20_000;
 
@@ -307,12 +308,19 @@ fn look(env: &Env, shared: &Arc<Shared>, random: &mut Random) {
         let Some(engine) = shared.shown.lock().clone() else { continue };
         let mut snapshot = || -> Result<()> {
             let txn = engine.begin()?;
-            env.clock.sleep(Duration::from_micros(random.below(1500)));
+            // Now and then longer than files and entries stay that an old snapshot needs.
+            let most = if random.chance(50) { 20_000 } else { 1_500 };
+            env.clock.sleep(Duration::from_micros(random.below(most)));
             let state = read_state(&txn, random)?;
             check_total(&state);
             check_emails(&state);
             if let Err(violation) = shared.history.check_snapshot(txn.read_ts().0, &[], &state) {
                 panic!("violation: a snapshot of the follower: {violation}");
+            }
+            for def in txn.tables() {
+                let table = txn.table(&def.name)?;
+                let rows = scan(&txn, &table, random)?;
+                check_reads(&txn, &table, &rows, random)?;
             }
             Ok(())
         };

@@ -40,9 +40,10 @@ fn a_follower_shows_every_commit_as_the_writer_had_it() {
     let (total, failures) = (total.into_inner().unwrap(), failures.into_inner().unwrap());
     println!("{seeds} seeds: {total:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    let Followed { commits, joins, lost, looks, rests, .. } = total;
+    let Followed { commits, joins, lost, looks, refused, rests, .. } = total;
     assert!(commits > 20 * seeds && joins > seeds && looks > seeds && rests > seeds, "much is followed: {total:?}");
     assert!(lost > 0 || seeds < 10, "without what the writer keeps a follower loses its way: {total:?}");
+    assert!(refused > 0 || seeds < 10, "snapshots become too old: {total:?}");
 }
 
 #[test]

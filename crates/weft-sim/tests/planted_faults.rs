@@ -47,7 +47,13 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::HOUSE_STOPS_AT_ERROR,
     ];
     fault.name().starts_with("INDEX_")
-        || matches!(fault, Fault::FORGET_FOOTER_CHARGE | Fault::FREEZE_AGAIN | Fault::UNIQUE_BEFORE_FOLLOWED)
+        || matches!(
+            fault,
+            Fault::FORGET_FOOTER_CHARGE
+                | Fault::FREEZE_AGAIN
+                | Fault::UNIQUE_BEFORE_FOLLOWED
+                | Fault::FOLLOW_WITHOUT_FLOOR
+        )
         || of_troubles.contains(&fault)
 }
 
@@ -97,8 +103,8 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
-        Fault::PUBLISH_BEFORE_APPLIED | faults::FOLLOW_WITHOUT_MARKS => {
-            (0..SEEDS).find_map(|seed| follow(seed, 1).err().map(|violation| (seed, violation)))
+        Fault::PUBLISH_BEFORE_APPLIED | faults::FOLLOW_BELOW_FLOOR | faults::FOLLOW_WITHOUT_MARKS => {
+            (0..SEEDS * 4).find_map(|seed| follow(seed, 1).err().map(|violation| (seed, violation)))
         }
         faults::REPLAY_TWICE_APPLIES => first_failure_of_conformance(),
         // What is lost after a reopen is where tables lie, never a row.

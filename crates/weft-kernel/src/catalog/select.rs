@@ -81,6 +81,9 @@ fn scan_by_index(t: &TableRef, request: &ScanRequest, known: &[ExprTest]) -> Res
     let row_count = t.table.statistics().row_count;
     let limit = (row_count / ROWS_PER_CANDIDATE).clamp(CANDIDATES_MIN, CANDIDATES_MAX) as usize;
     let Some(mut keys) = candidates(index, &plan.stretches, limit)? else { return Ok(None) };
+    if !index.store().shows(view.read_ts) {
+        return Ok(None);
+    }
     keys.sort_unstable();
     keys.dedup();
     let matches = |row: &[u8]| request.predicates.iter().all(|p| p.matches(t.codec.get(row, p.column())));

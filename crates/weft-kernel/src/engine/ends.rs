@@ -53,11 +53,11 @@ impl Named {
                 "restore the missing files of the log, or the whole directory from a backup; nothing in it was changed",
             ));
         }
-        if end.manifest_edits > *edits && !fault::active(Fault::SKIP_MANIFEST_END_CHECK) {
+        let named = end.manifest_edits.max(end.told_edit);
+        if named > *edits && !fault::active(Fault::SKIP_MANIFEST_END_CHECK) {
             let what = format!(
-                "{manifest} ends after {edits} edits, but when the log was written {} were durable: its last records \
-                 are damaged or missing",
-                end.manifest_edits
+                "{manifest} ends after {edits} edits, but when the log was written {named} were durable: its last \
+                 records are damaged or missing"
             );
             return Err(Error::corrupt(what)
                 .hint(format!("restore {manifest}, or the whole directory from a backup; nothing in it was changed")));

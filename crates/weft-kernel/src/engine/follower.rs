@@ -147,33 +147,30 @@ fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() ->
     if !Manifest::exists(env, dir)? {
         return Err(again(format!("{} holds no database yet", dir.display())));
     }
+    let mut error = again("the manifest changes faster than it is read".to_owned());
     for _ in 0..TRIES {
-        let Some((manifest, recovered)) = read_live_manifest(env, dir, options)? else { continue };
+        // It may be read while an edit is written: what is damage then is none the next time.
+        let (manifest, recovered) = match read_manifest(env, dir, options) {
+            Ok(read) => read,
+            Err(failed) => {
+                error = failed;
+                continue;
+            }
+        };
         let announced = announced();
         if recovered.log > announced {
             let needed = recovered.log;
             return Err(again(format!("the manifest depends on the log up to {needed}, {announced} was announced")));
         }
         let reader = read_live_log(env, dir, announced)?;
-        let after = read_live_manifest(env, dir, options)?;
-        if after.is_some_and(|(_, after)| after.edits == recovered.edits) {
+        if reader.begins().is_none() {
+            return Err(again("the log has not begun yet".to_owned()));
+        }
+        if read_manifest(env, dir, options).is_ok_and(|(_, after)| after.edits == recovered.edits) {
             return Ok(Joined { manifest, recovered, reader, announced });
         }
     }
-    Err(again("the manifest changes faster than it is read".to_owned()))
-}
-
-/// The manifest as it is; none when the writer switched to a new file while the old one was read.
-fn read_live_manifest(
-    env: &Env,
-    dir: &Path,
-    options: &EngineOptions,
-) -> Result<Option<(Arc<Manifest>, RecoveredManifest)>> {
-    let number = Manifest::current_number(env, dir)?;
-    match read_manifest(env, dir, options) {
-        Err(_) if Manifest::current_number(env, dir)? != number => Ok(None),
-        read => read.map(Some),
-    }
+    Err(error)
 }
 
 /// Applies the next record; none at the end of what is announced.
@@ -200,6 +197,10 @@ fn follow_switch(redo: &Redo, number: u64, switch: &LayoutSwitch) -> Result<()> 
     let relation = catalog.by_id(id);
     if !services.manifest.follow(number, switch, relation.is_some())? {
         return Ok(());
+    }
+    if let LayoutSwitch::Edit(edit) = switch {
+        // Behind the last commit there may be timestamps of commits that failed: the cut has them behind it.
+        services.timeline.recover_to(edit.cut);
     }
     match (switch, relation) {
         (LayoutSwitch::Edit(edit), _) if id == TableId(0) => {

@@ -55,7 +55,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
     reached(Step::RECOVERY_LOG_CONTINUED);
     tell_anew(&log, told_edit, &manifest)?;
-    manifest.connect(hooks(&log, &methods, catalog));
+    manifest.connect(hooks(&log, &methods, catalog, options.repairing));
     clean_up((&env, dir, &names), &manifest, catalog, &attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
     Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, options) })
@@ -236,14 +236,14 @@ fn next_file(names: &[String], recovered: &RecoveredManifest) -> FileId {
 /// Tells the log that edits of the manifest are there of which it was told nothing (manifest told 1).
 fn tell_anew(log: &Log, told_edit: u64, manifest: &Manifest) -> Result<()> {
     let edit = manifest.edit_count().load(Ordering::Acquire);
-    assert!(told_edit <= edit, "an edit is durable before the log tells of it: {told_edit} of {edit}");
+    // No more than there are: the ends were compared.
     if told_edit < edit {
         log.append(&Record::Layout { edit, switch: &LayoutSwitch::encode_anew() })?;
     }
     Ok(())
 }
 
-fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hooks {
+fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repairing: bool) -> Hooks {
     // Weak: the catalog's tables hold the manifest.
     let (log, methods, catalog) = (log.clone(), methods.clone(), Arc::downgrade(catalog));
     let (named, told) = (log.clone(), log.clone());
@@ -251,7 +251,12 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>) -> Hook
         flush: Box::new(move || log.flush_transactions().map(|()| log.durable_lsn())),
         name_edits: Box::new(move || named.name_edits()),
         // A log that takes no more records has stopped; the next opening tells of the edit (manifest told 1).
-        tell: Box::new(move |edit, switch| drop(told.append(&Record::Layout { edit, switch }))),
+        tell: Box::new(move |edit, switch| {
+            // Rows go that a follower may have changed: it begins again with what is left.
+            let anew = LayoutSwitch::encode_anew();
+            let switch = if is_repairing { &anew } else { switch };
+            drop(told.append(&Record::Layout { edit, switch }));
+        }),
         fold: Box::new(move |id, payloads| {
             if id == TableId(0) {
                 // Each payload is the whole catalog.

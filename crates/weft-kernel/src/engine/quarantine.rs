@@ -142,9 +142,9 @@ fn take_out(core: &Core, relation: &Relation, file: FileId, error: &Error) -> Re
     keep(core, &path, &core.dir.join(QUARANTINE).join(&name))?;
     let cut = core.manifest.cut(id);
     let is_listed = core.manifest.files().contains(&(id, file));
-    if is_listed {
-        core.manifest.apply(Edit { table: id, cut, added: Vec::new(), removed: vec![file], payload: out.payload })?;
-    }
+    // One that no edit names yet goes by an edit that says nothing, so that the log tells of it.
+    let (removed, payload) = if is_listed { (vec![file], out.payload) } else { Default::default() };
+    core.manifest.apply(Edit { table: id, cut, added: Vec::new(), removed, payload })?;
     let (table, error) = (def.name.clone(), error.message().to_owned());
     let keys = out.keys.map(|(low, high)| (key_text(def, &low), key_text(def, &high)));
     Ok(Quarantined { name: table, file: Some(name), error, rows: out.rows, keys })

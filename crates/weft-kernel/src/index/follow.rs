@@ -13,6 +13,8 @@
 //!    where its successor begins. A follower adds one commit at a time.
 //! 3. Runs that a statement built are read from the commit on that attached them, by every range that they reach into,
 //!    until a switch lists them.
+//! 4. A merge leaves out entries that no snapshot of the writer needs, up to its horizon. That is at or below what is
+//!    published here, for the log tells of the merge behind it. Older snapshots do without the index.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use super::memory::Memory;
 use super::payload::{FileEntry, Payload};
 use super::run::Run;
 use super::store::IndexStore;
+use crate::fault::{Fault, active};
 
 impl IndexStore {
     /// See [`Upkeep::follow`](weft_contract::Upkeep::follow).
@@ -39,6 +42,9 @@ impl IndexStore {
         let mut layout = self.layout.write();
         let ranges = self.ranges_after(&layout.ranges, &payload, &known)?;
         let frozen = unwritten(&layout, switch);
+        if !payload.removed.is_empty() && !active(Fault::FOLLOW_WITHOUT_FLOOR) {
+            self.raise_floor(self.context.services.published());
+        }
         *layout = Arc::new(Layout::new(layout.active.clone(), frozen, ranges));
         drop(layout);
         self.set_cut(switch.cut);

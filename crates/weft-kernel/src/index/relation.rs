@@ -347,7 +347,7 @@ impl Index {
 
     /// Whether a snapshot finds all its rows through the index.
     pub fn is_usable(&self, read_ts: Timestamp) -> bool {
-        self.ready_ts.load(Ordering::Acquire) <= read_ts.0
+        self.ready_ts.load(Ordering::Acquire) <= read_ts.0 && self.store.shows(read_ts)
     }
 
     pub(crate) fn set_ready(&self, ts: Timestamp) {

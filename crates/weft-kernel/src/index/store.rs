@@ -52,6 +52,9 @@ pub struct IndexStore {
     pub(super) editing: Mutex<()>,
     /// Changes under the edit lock.
     cut: AtomicU64,
+    /// Below it merges may have left out entries that a snapshot needs: those of a writer that is followed, which looks
+    /// at its own snapshots alone (follow 4).
+    floor: AtomicU64,
     /// The cut stays at or below it: the table was given up behind it.
     cut_max: AtomicU64,
     /// Redo could not feed it: its table cannot be used, and neither can it until the next open.
@@ -83,6 +86,7 @@ impl IndexStore {
             layout: RwLock::new(Arc::new(Layout::new(Arc::new(active), Vec::new(), ranges))),
             editing: Mutex::new(()),
             cut: AtomicU64::new(recovered.cut.0),
+            floor: AtomicU64::new(0),
             cut_max: AtomicU64::new(u64::MAX),
             is_unfed: AtomicBool::new(false),
             flushing: AtomicBool::new(false),
@@ -239,6 +243,16 @@ impl IndexStore {
     /// Pins the present layout.
     pub(super) fn layout(&self) -> Arc<Layout> {
         self.layout.read().clone()
+    }
+
+    /// Whether a snapshot finds its rows in the layout that was pinned before this is asked.
+    pub(crate) fn shows(&self, read_ts: Timestamp) -> bool {
+        self.floor.load(Ordering::Acquire) <= read_ts.0
+    }
+
+    /// Raises the floor; before the layout changes.
+    pub(super) fn raise_floor(&self, floor: Timestamp) {
+        self.floor.fetch_max(floor.0, Ordering::AcqRel);
     }
 
     /// The durable cut of the manifest.

@@ -112,19 +112,18 @@ pub struct LogReader {
 
 /// Starts to read the log of a database directory.
 pub fn read_log(env: &Env, dir: &Path) -> Result<LogReader> {
-    LogReader::new(env, dir, segments_from(env, dir, Lsn(0))?)
+    LogReader::new(env, dir, segments(env, dir)?)
 }
 
 /// Starts to read a log that somebody writes, up to where that one has said that it is durable (reader 4).
 pub(crate) fn read_live_log(env: &Env, dir: &Path, announced: Lsn) -> Result<LogReader> {
-    LogReader::up_to(env, dir, segments_from(env, dir, Lsn(0))?, Some(announced))
+    LogReader::up_to(env, dir, segments(env, dir)?, Some(announced))
 }
 
-/// Where the segments start, ascending: the one that has `from` if it is known to start there, and later ones.
-fn segments_from(env: &Env, dir: &Path, from: Lsn) -> Result<Vec<Lsn>> {
+/// Where the segments start, ascending.
+fn segments(env: &Env, dir: &Path) -> Result<Vec<Lsn>> {
     let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;
     let mut starts: Vec<Lsn> = names.iter().filter_map(|name| segment_start(name)).collect();
-    starts.retain(|start| *start >= from);
     starts.sort_unstable();
     Ok(starts)
 }
@@ -141,6 +140,13 @@ pub(crate) fn check_segments(env: &Env, dir: &Path, starts: &[Lsn], durable: Lsn
         return Err(Error::corrupt(what).hint("restore the log from a backup"));
     }
     Ok(())
+}
+
+/// An error of a segment of a log that somebody writes, and cuts.
+fn gone_or_failed(path: &Path, error: &std::io::Error) -> Error {
+    let failed = Error::io(format!("reading log segment {}", path.display()), error);
+    let is_gone = failed.code() == Code::UndefinedFile;
+    if is_gone { failed.hint("join anew: the log was cut before it was followed") } else { failed }
 }
 
 impl LogReader {
@@ -163,12 +169,8 @@ impl LogReader {
         if announced == before {
             return Ok(());
         }
-        self.starts = segments_from(&self.env, &self.dir, self.header.start)?;
-        if self.starts.first() != Some(&self.header.start) {
-            let name = segment_name(self.header.start);
-            return Err(Error::new(Code::UndefinedFile, format!("log segment {name} is gone"))
-                .hint("join anew: the log was cut before it was followed"));
-        }
+        // Later ones are looked for where a block ends.
+        self.starts = vec![self.header.start];
         if self.next_block == SEGMENT_HEADER_BYTES {
             // An opening writes an empty segment anew.
             self.opened = 0;
@@ -176,12 +178,13 @@ impl LogReader {
         }
         self.opened = 1;
         let path = self.dir.join(segment_name(self.header.start));
-        let failed = |error| Error::io(format!("reading log segment {}", path.display()), &error);
+        let failed = |error| gone_or_failed(&path, &error);
         let file = self.env.fs.open(&path, OpenMode::Read).map_err(failed)?;
-        let length = file.len().map_err(failed)? as usize;
-        self.bytes.truncate(self.next_block);
-        self.bytes.resize(length.max(self.next_block), 0);
         let from = self.next_block;
+        let end = SEGMENT_HEADER_BYTES as u64 + (announced.0 - self.header.start.0);
+        let length = file.len().map_err(failed)?.min(end) as usize;
+        self.bytes.truncate(from);
+        self.bytes.resize(length.max(from), 0);
         file.read_exact_at(&mut self.bytes[from..], from as u64).map_err(failed)
     }
 
@@ -277,6 +280,13 @@ impl LogReader {
         let lsn = self.end.next_lsn;
         if self.limit.is_some_and(|limit| lsn >= limit) {
             return Ok(false);
+        }
+        if self.limit.is_some() && self.opened == self.starts.len() && lsn != self.header.start {
+            let path = self.dir.join(segment_name(lsn));
+            let exists = self.env.fs.exists(&path);
+            if exists.map_err(|error| Error::io(format!("looking for {}", path.display()), &error))? {
+                self.starts.push(lsn);
+            }
         }
         let next_start = self.starts.get(self.opened).copied();
         if next_start == Some(lsn) {

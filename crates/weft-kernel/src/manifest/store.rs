@@ -220,11 +220,6 @@ impl Manifest {
         env.fs.exists(&path).map_err(|error| Error::io(format!("looking for {}", path.display()), &error))
     }
 
-    /// The number of the file that CURRENT names.
-    pub(crate) fn current_number(env: &Env, dir: &Path) -> Result<u64> {
-        read_current(env, dir)
-    }
-
     /// Makes what was read durable and cleans away what an unfinished edit or switch left; once, after an opening found
     /// the log and the manifest whole, before the first edit (store 1). A file of the release before is rewritten.
     pub fn settle(&self) -> Result<()> {

@@ -244,6 +244,9 @@ impl Transaction {
         let own_count = found.len();
         let mut cursor =
             index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
+        if !index.store().shows(self.read_ts) {
+            return Ok(None);
+        }
         let own = self.shown_writes(t).map(|writes| &writes.rows);
         while let Some(entry) = cursor.next()? {
             if own.is_some_and(|own| own.contains_key(entry.key)) {
@@ -295,6 +298,9 @@ impl Transaction {
         let staged = self.shown_writes(t).map(|writes| &writes.rows);
         let mut cursor =
             index.store().scan(low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), direction)?;
+        if !index.store().shows(self.read_ts) {
+            return Ok(None);
+        }
         let (mut found, mut values, mut value, mut last) =
             (Vec::new(), Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
         while found.len() < limit {

@@ -24,5 +24,6 @@ faults! {
     CONVERT_UNRECONCILED "A row table is converted before the rows are marked that its blind writes have replaced.";
     FORGET_REPLACED "Redo of a large update does not end the rows that it replaced.";
     FOLLOW_WITHOUT_MARKS "A follower's switch does not mark in its files what ended beyond the cut.";
+    FOLLOW_BELOW_FLOOR "Old snapshots of a follower read files that have forgotten what these see.";
     FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
 }

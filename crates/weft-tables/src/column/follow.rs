@@ -53,6 +53,7 @@ impl Store {
         // So that this node's marks are all there (follow 3).
         self.reconcile()?;
         let payload = Payload::decode(&switch.payload)?;
+        self.check_switch(switch, &payload)?;
         let _editing = self.editing.lock();
         let added = payload.added.iter().map(|entry| self.followed_part(&payload, entry, switch.cut));
         let added = added.collect::<Result<Vec<Placed>>>()?;
@@ -68,7 +69,9 @@ impl Store {
         if !active(faults::FOLLOW_WITHOUT_MARKS) {
             self.mark_followed(&added, &ended)?;
         }
-        let floor = if added.is_empty() { before.floor } else { switch.cut };
+        // A move alone forgets nothing.
+        let forgets = !added.is_empty() || !payload.removed.is_empty() || switch.cut > self.cut();
+        let floor = if forgets && !active(faults::FOLLOW_BELOW_FLOOR) { switch.cut } else { before.floor };
         self.switch_from(&before, rows.active, rows.frozen, Arc::new(columns), floor);
         self.set_cut(switch.cut);
         added.iter().for_each(|(part, _)| part.set_listed());
@@ -79,23 +82,35 @@ impl Store {
         Ok(())
     }
 
+    /// What the payload says of files is what the edit says.
+    fn check_switch(&self, switch: &FileSwitch, payload: &Payload) -> Result<()> {
+        let added: Vec<FileId> = payload.added.iter().map(|entry| entry.file).collect();
+        if added == switch.added && payload.removed == switch.removed {
+            return Ok(());
+        }
+        let name = &self.context.def.name;
+        Err(Error::corrupt(format!("an edit of table \"{name}\" in the log names other files than its payload")))
+    }
+
     /// A part that the switch lists: attached before (follow 4), or opened now.
     fn followed_part(&self, payload: &Payload, entry: &PartEntry, cut: Timestamp) -> Result<Placed> {
-        if let Some(part) = self.layout().part(entry.file) {
-            return Ok((part.clone(), entry.layer));
-        }
         let attached_at = (entry.attached_at != Timestamp(0)).then_some(entry.attached_at);
-        let part = self.open_part(entry.file, attached_at)?;
-        if part.row_count() != entry.row_count {
+        let known = self.layout().part(entry.file).cloned();
+        let is_known = known.is_some();
+        let part = known.map_or_else(|| self.open_part(entry.file, attached_at).map(Arc::new), Ok)?;
+        if part.row_count() != entry.row_count || part.attached_at() != attached_at {
             let (file, found, listed) = (entry.file, part.row_count(), entry.row_count);
-            return Err(Error::corrupt(format!("file {file} has {found} rows, the log says {listed}")));
+            return Err(Error::corrupt(format!("file {file} has {found} rows, the log says {listed}, or is another")));
+        }
+        if is_known {
+            return Ok((part, entry.layer));
         }
         let dead = payload.marks.get(&entry.file).into_iter().flatten();
         part.marks.load(dead.map(|&position| (position, cut)));
         if entry.full {
             part.set_full();
         }
-        Ok((Arc::new(part), entry.layer))
+        Ok((part, entry.layer))
     }
 
     fn columns_after(&self, before: &Layout, payload: &Payload, added: &[Placed]) -> Result<Columns> {

@@ -1,13 +1,14 @@
 //! An engine that follows another in one process.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use weft_env::Env;
-use weft_format::{Code, Result, Timestamp};
+use weft_format::{Code, Result, Timestamp, Value};
 
 use super::open;
 use crate::engine::Follower;
-use crate::index::NewIndex;
+use crate::index::{Direction, NewIndex};
 use crate::testing::{MemoryMethod, Scratch, by_hand, create, get, key, put, row};
 use crate::{Engine, Transaction};
 
@@ -125,6 +126,43 @@ fn one_that_is_too_slow_says_so_and_joins_anew() {
     assert!(error.hint_text().unwrap().contains("join anew"), "{error}");
     assert_eq!(follower.follow(writer.announced()).unwrap_err().code(), Code::UndefinedFile);
     assert_follows(&mut join(&scratch, &writer).unwrap(), &writer, 0..60);
+}
+
+/// The keys that an index has of a value, as a transaction sees them.
+fn keys_of(txn: &Transaction, value: i64) -> Option<Vec<Vec<u8>>> {
+    let t = txn.table("t").unwrap();
+    let (_, index) = txn.index("t_v").unwrap();
+    let value = [Value::Int(value)];
+    let bound = Bound::Included(&value[..]);
+    txn.index_keys(&t, &index, bound, bound, Direction::Forward, usize::MAX).unwrap()
+}
+
+/// What a merge leaves out no snapshot of the writer needs; one of a follower may.
+#[test]
+pub(super) fn an_old_snapshot_does_without_an_index_that_was_merged() {
+    let scratch = Scratch::new("merged");
+    let writer = open(&scratch);
+    create(&writer, &["t"]).unwrap();
+    let mut txn = writer.begin().unwrap();
+    let t = txn.table("t").unwrap();
+    txn.create_index(&t, NewIndex::new("t_v", vec![1], false)).unwrap();
+    txn.commit().unwrap();
+    put(&writer, "t", 1, 100).unwrap();
+    let mut follower = join(&scratch, &writer).unwrap();
+    let _kept = writer.keep_for_followers();
+    let old = follower.engine().begin().unwrap();
+    let wanted = Some(vec![key(&t, 1)]);
+    assert_eq!(keys_of(&old, 100), wanted);
+    for round in 0..10 {
+        put(&writer, "t", 1, 200 + round).unwrap();
+        writer.freeze().unwrap();
+        writer.run_jobs().unwrap();
+    }
+    assert_eq!(keys_of(&writer.begin().unwrap(), 100), Some(Vec::new()), "a merge has left it out");
+    follower.follow(writer.announced()).unwrap();
+    assert_eq!(get(&old, &old.table("t").unwrap(), 1), Some(100));
+    assert_eq!(keys_of(&old, 100), None, "the index does not say that there is no such row");
+    assert_eq!(keys_of(&follower.engine().begin().unwrap(), 209), wanted);
 }
 
 #[test]
