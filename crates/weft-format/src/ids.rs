@@ -30,8 +30,8 @@ id! {
     Lsn(u64)
 }
 id! {
-    /// The number of a record of the log, given when it is appended, ascending along the log. A page carries that of its
-    /// last change. 0 is before every record.
+    /// The number of a record of the log, given when it is appended, ascending along the log. A page carries that of
+    /// its last change. 0 is before every record.
     RecordNo(u64)
 }
 id! {

@@ -1,8 +1,8 @@
-//! A follower beside the writer: what it shows after each commit is what the writer had then, through restarts of either
-//! and crashes of the machine.
+//! A follower beside the writer: what it shows after each commit is what the writer had then, through restarts of
+//! either and crashes of the machine.
 //!
 //! ```text
-//!   writer     open ─ clients, readers, jobs ─ rest ─ close or vanish ─ open again ─ ...            crash anywhere
+//!   writer     open ─ clients, readers, jobs ─ rest ─ close or vanish ─ open again ─ ...     crash anywhere
 //!   follower   join ─ commit 41: whole state = model ─ commit 42: ... ─ restart ─ join ─ ...
 //!   looker     snapshots of the follower while it goes on
 //!   rest       both have the same rows; the follower's check finds nothing

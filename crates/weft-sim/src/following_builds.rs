@@ -2,8 +2,8 @@
 //! each row, and at rest it keeps no more memory than the writer may.
 //!
 //! ```text
-//!   writer     k 3 ← 17 · CREATE INDEX (its files are told before it commits) · k 3 ← 18 · commit · flush · merge · drop
-//!   follower   k 3 ← 17 ···································· k 3 ← 18 · the index, with what changed meanwhile · ...
+//!   writer     k 3 ← 17 · CREATE INDEX (its files are told before it commits) · k 3 ← 18 · commit · merge · drop
+//!   follower   k 3 ← 17 ································ k 3 ← 18 · the index, with what changed meanwhile · ...
 //! ```
 
 use std::collections::BTreeMap;

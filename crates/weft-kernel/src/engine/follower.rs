@@ -20,8 +20,8 @@
 //! 5. What depends on the memory of the writer (locks, what is sequenced and not durable) there is none of here: who
 //!    would write is refused.
 //!
-//! Memory: rows and entries beyond the writer's cuts, undecided transactions that the writer sent ahead of their commit,
-//! and definitions.
+//! Memory: rows and entries beyond the writer's cuts, undecided transactions that the writer sent ahead of their
+//! commit, and definitions.
 //!
 //! Source: PolarDB-IMCI sections 5 and 7, for logical records; DESIGN sections 3 (Log) and 8.
 
@@ -140,8 +140,8 @@ struct Joined {
     announced: Lsn,
 }
 
-/// The manifest, and a log that was not cut because of a later edit: that one has everything which the manifest's tables
-/// lack.
+/// The manifest, and a log that was not cut because of a later edit: that one has everything which the manifest's
+/// tables lack.
 fn begin(env: &Env, dir: &Path, options: &EngineOptions, announced: &dyn Fn() -> Lsn) -> Result<Joined> {
     let again = |what: String| Error::new(Code::CannotConnectNow, what).hint("join again in a moment");
     if !Manifest::exists(env, dir)? {

@@ -8,8 +8,8 @@
 //!
 //! 1. A relation has in its files what is at or below its cut, and nothing beyond: that is left out here, this is
 //!    applied once (traits 4).
-//! 2. A follower is recovery that goes on (`follower.rs`): the same code, but what it has applied it publishes commit by
-//!    commit, and a file that it cannot read is no damage: who writes has gone on without it.
+//! 2. A follower is recovery that goes on (`follower.rs`): the same code, but what it has applied it publishes commit
+//!    by commit, and a file that it cannot read is no damage: who writes has gone on without it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -7,8 +7,8 @@
 //!              ranges {"": [7 9]}                     {"": [7 9 12]}
 //! ```
 //!
-//! 1. An entry that is in a memory and in a run is read once (index store 2): memories go when all that they can have is
-//!    in files, not earlier, not as soon as that.
+//! 1. An entry that is in a memory and in a run is read once (index store 2): memories go when all that they can have
+//!    is in files, not earlier, not as soon as that.
 //! 2. A memory that was frozen while a commit was added may have entries of that commit: it ends one timestamp behind
 //!    where its successor begins. A follower adds one commit at a time.
 //! 3. Runs that a statement built are read from the commit on that attached them, by every range that they reach into,

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   record   without a number: kind u8 | txn u64 | ...
-//!   value    tag u8 | 0 null  1 false  2 true  3 int i64  4 float bits u64  5 decimal i128  6 text  7 bytes  8 uuid u128
-//!            9 interval u128  10 array bytes
+//!   value    tag u8 | 0 null  1 false  2 true  3 int i64  4 float bits u64  5 decimal i128  6 text  7 bytes
+//!            8 uuid u128  9 interval u128  10 array bytes
 //! ```
 
 use weft_format::wire::ByteReader;

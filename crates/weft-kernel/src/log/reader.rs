@@ -11,8 +11,8 @@
 //! 1. A record is delivered only out of a block whose checksum fits: none changed, none invented.
 //! 2. The log ends at the first bad block of the last segment, and only if nothing behind it proves it was durable.
 //! 3. Bytes behind the end of a segment that has a successor are never looked at.
-//! 4. Of a log that somebody writes nothing is read beyond what that one has announced as durable: a block that is being
-//!    written looks like a damaged one.
+//! 4. Of a log that somebody writes nothing is read beyond what that one has announced as durable: a block that is
+//!    being written looks like a damaged one.
 
 use std::path::{Path, PathBuf};
 

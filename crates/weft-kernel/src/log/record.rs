@@ -1,10 +1,10 @@
 //! A record: what one transaction puts into the log in one step, or a switch of the layout of a table.
 //!
 //! ```text
-//!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes      part of a long transaction, before its commit
-//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes      the rest; it alone decides
-//!   Abort   03 | number u64 | txn u64                                        the chunks of this transaction are void
-//!   Layout  04 | number u64 | edit u64            | bytes u32 | switch       an edit of the manifest, which is durable
+//!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a long transaction, before its commit
+//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides
+//!   Abort   03 | number u64 | txn u64                                      the chunks of this transaction are void
+//!   Layout  04 | number u64 | edit u64            | bytes u32 | switch     an edit of the manifest, which is durable
 //! ```
 //!
 //! A transaction number is unique within one epoch (one opening of the database), so readers pair it with the epoch:

@@ -20,8 +20,8 @@
 //! 7. Who must not wait appends without asking for room; who may wait asks first, without holding what others need. So
 //!    the batch exceeds its bound by at most one record of each committer.
 //! 8. The log is cut only when it names every durable edit of the manifest (tail 4).
-//! 9. A record has its number from the moment it is appended, so that a page can carry that of its last change; the page
-//!    is written only after [`Log::flush_to`] that number: the log goes before the page.
+//! 9. A record has its number from the moment it is appended, so that a page can carry that of its last change; the
+//!    page is written only after [`Log::flush_to`] that number: the log goes before the page.
 //!
 //! Concurrency: `state` is held for memory work only; `tail` is held by the writing thread during I/O, and taken before
 //! `state` by nobody. Two conditions by parity of the batch number, so that the end of one batch wakes its own waiters

@@ -8,8 +8,8 @@
 //!   03              everything is as the manifest has it now
 //! ```
 //!
-//! 1. The log tells of each edit once, in their order, behind everything that it depends on. An opening that finds edits
-//!    of which nothing was told (a crash came between) tells of all with one switch that says: read the manifest.
+//! 1. The log tells of each edit once, in their order, behind everything that it depends on. An opening that finds
+//!    edits of which nothing was told (a crash came between) tells of all with one switch that says: read the manifest.
 //! 2. Recovery needs none of it: the manifest has every edit that is told of.
 
 use weft_format::TableId;

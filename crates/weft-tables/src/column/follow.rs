@@ -15,8 +15,8 @@
 //! 4. A part that a bulk statement attached beyond the cut stays, listed or not.
 //! 5. What the files have forgotten of the time before the cut no snapshot here may ask for (layout 7).
 //!
-//! Cost: opening what is added, the marks beyond the cut of what is removed, and where the cut moves the versions of the
-//! row tables at or below it; and one list of all parts, as every switch.
+//! Cost: opening what is added, the marks beyond the cut of what is removed, and where the cut moves the versions of
+//! the row tables at or below it; and one list of all parts, as every switch.
 //!
 //! Concurrency: as `publish.rs`, without a manifest to write. The follower applies nothing meanwhile.
 

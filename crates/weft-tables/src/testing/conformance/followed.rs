@@ -1,5 +1,5 @@
-//! An engine that follows the suite's: after all that happened it has the rows of the model, too, whatever the method does
-//! with its files.
+//! An engine that follows the suite's: after all that happened it has the rows of the model, too, whatever the method
+//! does with its files.
 
 use weft_format::{Code, Error};
 use weft_kernel::{Follower, Transaction};

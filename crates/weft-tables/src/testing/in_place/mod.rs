@@ -1,11 +1,11 @@
-//! A small method that keeps rows in place: pages of rows in key order that are changed where they lie, older versions in
-//! undo records behind each row, changed pages written now and then. It is there to hold the contract to its word:
+//! A small method that keeps rows in place: pages of rows in key order that are changed where they lie, older versions
+//! in undo records behind each row, changed pages written now and then. It is there to hold the contract to its word:
 //! nothing of it is known outside this folder.
 //!
 //! ```text
-//!   page 3, from "k"     k1: b @ 44 ─▶ undo: a @ 12..44        update in place, the old version goes behind it
-//!                        k2: gone since 38 ─▶ undo ...         a row without a newest version
-//!   write back, cut 40   page 3 as of 40 into a new file        edit {cut 40, page 3: file 9}   file 5 has no page left: goes
+//!   page 3, from "k"     k1: b @ 44 ─▶ undo: a @ 12..44     update in place, the old version goes behind it
+//!                        k2: gone since 38 ─▶ undo ...      a row without a newest version
+//!   write back, cut 40   page 3 as of 40 into file 9        edit {cut 40, page 3: file 9}   file 5 has none left: goes
 //! ```
 //!
 //! | module | what |
@@ -15,8 +15,8 @@
 //! | `store` | a table |
 //!
 //! 1. A key has one slot, and a slot at most one version that has not ended; it is the newest.
-//! 2. A page that changed since it was written is written by the next job, as of the cut; so pages and log together have
-//!    everything.
+//! 2. A page that changed since it was written is written by the next job, as of the cut; so pages and log together
+//!    have everything.
 //! 3. What died at or before the horizon and the cut is in no page after a job.
 
 mod files;
@@ -34,10 +34,7 @@ use weft_kernel::method::{Method, TableContext};
 use weft_kernel::step::Step;
 
 use self::files::{Places, read_pages};
-use self::store::InPlaceTable;
-
-/// Writes changed pages.
-const WRITE_BACK: JobKind = JobKind::freeing("write back");
+use self::store::{InPlaceTable, WRITE_BACK};
 
 /// The method `in_place`.
 pub struct InPlace;

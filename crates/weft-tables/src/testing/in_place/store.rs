@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobOffer, LOCATION, LayerStatus, Newest, PartStatus,
-    Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableStatistics, TableWrites, Upkeep,
-    Write, scan_schema,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LOCATION, LayerStatus, Newest,
+    PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableStatistics, TableWrites,
+    Upkeep, Write, scan_schema,
 };
 use weft_env::OpenMode;
 use weft_env::sync::Mutex;
@@ -20,9 +20,11 @@ use weft_kernel::TableDef;
 use weft_kernel::manifest::Edit;
 use weft_kernel::method::TableContext;
 
-use super::WRITE_BACK;
 use super::files::{Places, pages_as_of, read_pages};
 use super::page::{Page, Slot};
+
+/// Writes changed pages.
+pub(super) const WRITE_BACK: JobKind = JobKind::freeing("write back");
 
 struct State {
     /// By lowest key; the first one begins at "".
