@@ -1,7 +1,7 @@
 //! A record: what one transaction puts into the log in one step, or a switch of the layout of a table.
 //!
 //! ```text
-//!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a long transaction, before its commit
+//!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a transaction, before its commit
 //!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides
 //!   Abort   03 | number u64 | txn u64                                      the chunks of this transaction are void
 //!   Layout  04 | number u64 | edit u64            | bytes u32 | switch     an edit of the manifest, which is durable
