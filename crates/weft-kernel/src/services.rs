@@ -14,8 +14,8 @@ use crate::account::Account;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
 use crate::fault::{Fault, active};
-use crate::files::FilePins;
 pub use crate::files::file_name;
+use crate::files::{FilePins, Removals};
 use crate::manifest::{Edit, Manifest};
 use crate::options::EngineOptions;
 use crate::poison::Poison;
@@ -52,6 +52,8 @@ pub struct Services {
     pub(crate) poison: Arc<Poison>,
     /// Which files stay although no table has them any more.
     pub(crate) pins: Arc<FilePins>,
+    /// Which wait for the thread that removes them.
+    pub(crate) removals: Removals,
 }
 
 impl Services {
@@ -79,8 +81,15 @@ impl Services {
         Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
     }
 
-    /// Removes a file that no table has any more, once nobody copies it.
+    /// Removes a file that no table has any more, once nobody copies it; in the background where there are threads.
     pub fn remove_file(&self, fs: &dyn Fs, table: TableId, file: FileId) {
+        if !self.removals.take(table, file) {
+            self.remove_file_now(fs, table, file);
+        }
+    }
+
+    /// The same in this thread.
+    pub(crate) fn remove_file_now(&self, fs: &dyn Fs, table: TableId, file: FileId) {
         if self.pins.may_remove(table, file) {
             // A file that cannot be removed now is an orphan, which the next open removes.
             let _ = fs.remove(&self.file_path(table, file));

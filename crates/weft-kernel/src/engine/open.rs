@@ -17,7 +17,7 @@ use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, Relation, TableRef};
 use crate::fault::{Fault, active};
-use crate::files::{FilePins, parse_file_name};
+use crate::files::{FilePins, Removals, parse_file_name};
 use crate::jobs::Runner;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, Record, read_log};
@@ -94,6 +94,7 @@ impl Ground {
             wake: Wake::default(),
             poison: Arc::new(Poison::default()),
             pins: Arc::new(pins),
+            removals: Removals::default(),
         };
         Ground { services: Arc::new(services), catalog: Arc::new(Catalog::new()), cache }
     }

@@ -1,5 +1,5 @@
-//! The engine's threads: job workers, their monitor, the one that writes asynchronous commits to disk, and the one that
-//! frees evicted blocks.
+//! The engine's threads: job workers, their monitor, the one that writes asynchronous commits to disk, the one that
+//! frees evicted blocks, and the one that removes files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,6 +35,12 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
         let freer = core.clone();
         handles.push(spawn(core, "weft-cache-free", move || {
             freer.cache.free_evicted(|| freer.stop.load(Ordering::Acquire), LOOK_AROUND)
+        })?);
+        let remover = core.clone();
+        handles.push(spawn(core, "weft-file-remove", move || {
+            let Core { services, env, .. } = &*remover;
+            let remove = |table, file| services.remove_file_now(&*env.fs, table, file);
+            services.removals.serve(|| remover.stop.load(Ordering::Acquire), remove, LOOK_AROUND);
         })?);
     }
     Ok(handles)

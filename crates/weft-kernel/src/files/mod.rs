@@ -6,8 +6,10 @@
 
 mod name;
 mod pins;
+mod removals;
 
 pub use name::file_name;
 
 pub(crate) use name::parse_file_name;
 pub(crate) use pins::{FilePin, FilePins};
+pub(crate) use removals::Removals;

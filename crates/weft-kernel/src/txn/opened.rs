@@ -34,6 +34,7 @@ impl Engine {
         self.core.monitor_bell.notify();
         self.core.async_commits.wake();
         self.core.cache.wake();
+        self.core.services.removals.wake();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             if let Err(panic) = thread.join() {

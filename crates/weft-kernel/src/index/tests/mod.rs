@@ -135,6 +135,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         wake: Wake::default(),
         poison: Default::default(),
         pins: Arc::default(),
+        removals: Default::default(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())
 }

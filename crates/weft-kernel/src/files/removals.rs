@@ -1,0 +1,106 @@
+//! Files that nobody has any more, removed by a thread of their own: unlinking takes milliseconds, and the last reader of
+//! a file is a query.
+//!
+//! ```text
+//!   query     lets go of the last reference to t5-7 ─▶ queue ─▶ goes on
+//!   remover   t5-7: its blocks leave the cache, its name the directory
+//!   no thread (jobs are run by hand, or the engine ends): who lets go removes
+//! ```
+//!
+//! 1. What was queued is removed before the thread ends.
+//!
+//! Crash: what was queued is an orphan, which the next open removes.
+
+use std::time::Duration;
+
+use weft_env::sync::Mutex;
+use weft_format::{FileId, TableId};
+
+use crate::sched::Wake;
+
+/// The queue.
+#[derive(Default)]
+pub(crate) struct Removals {
+    queue: Mutex<Queue>,
+    bell: Wake,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// A thread takes from it.
+    is_served: bool,
+    files: Vec<(TableId, FileId)>,
+}
+
+impl Removals {
+    /// Queues a file; false when nobody would take it.
+    pub(crate) fn take(&self, table: TableId, file: FileId) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.is_served {
+            queue.files.push((table, file));
+            drop(queue);
+            self.bell.notify();
+            return true;
+        }
+        false
+    }
+
+    /// Removes what is queued until it is told to stop and nothing is left.
+    pub(crate) fn serve(&self, stop: impl Fn() -> bool, remove: impl Fn(TableId, FileId), look_around: Duration) {
+        self.queue.lock().is_served = true;
+        let mut is_last = false;
+        while !is_last {
+            let rings = self.bell.rings();
+            let files = {
+                let mut queue = self.queue.lock();
+                is_last = stop();
+                // From here on who lets go removes (removals 1).
+                queue.is_served = !is_last;
+                std::mem::take(&mut queue.files)
+            };
+            let is_idle = files.is_empty();
+            files.into_iter().for_each(|(table, file)| remove(table, file));
+            if is_idle && !is_last {
+                self.bell.wait(rings, look_around);
+            }
+        }
+    }
+
+    /// Makes who serves look up.
+    pub(crate) fn wake(&self) {
+        self.bell.notify();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests run on real threads")]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use weft_env::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn what_was_queued_is_removed_before_the_thread_ends() {
+        let (removals, stop) = (Removals::default(), AtomicBool::new(false));
+        assert!(!removals.take(TableId(1), FileId(1)), "nobody serves");
+        let removed = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let serve = || {
+                let remove = |_, file: FileId| removed.lock().push(file.0);
+                removals.serve(|| stop.load(Ordering::Acquire), remove, Duration::from_secs(60));
+            };
+            let thread = scope.spawn(serve);
+            while !removals.take(TableId(1), FileId(2)) {
+                std::thread::yield_now();
+            }
+            assert!((3..1000).all(|file| removals.take(TableId(1), FileId(file))));
+            stop.store(true, Ordering::Release);
+            removals.wake();
+            thread.join().unwrap();
+        });
+        assert_eq!(*removed.lock(), (2..1000).collect::<Vec<_>>());
+        assert!(!removals.take(TableId(1), FileId(1000)), "who lets go removes");
+    }
+}
