@@ -41,6 +41,7 @@ pub mod isolation;
 mod members;
 mod methods;
 mod model;
+mod placed;
 mod promises;
 mod random;
 mod reader;

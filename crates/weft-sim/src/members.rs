@@ -23,9 +23,9 @@ use weft_kernel::index::Direction;
 use weft_kernel::{ColumnSet, IsolationLevel, LockMode, TableRef};
 
 use crate::client::{Client, Then};
-use crate::model::{Place, Row, State};
+use crate::model::{Row, State};
+use crate::placed::{placed, places_of};
 use crate::random::Random;
-use crate::replace::placed;
 use crate::scan::scan;
 use crate::tables::{MEMBERS, random_note};
 use crate::work::{Work, key_of};
@@ -60,16 +60,6 @@ impl Statement {
     fn may_follow(&self) -> bool {
         matches!(self, Statement::Set { .. } | Statement::Insert { .. })
     }
-}
-
-/// What a row is in the model: a place, or one for each column where columns have writers of their own (members 1).
-pub(crate) fn places_of(name: &'static str, t: &TableRef, key: &[u8], row: &Row) -> Vec<(Place, Row)> {
-    if name != MEMBERS {
-        return vec![((name, key.to_vec()), row.clone())];
-    }
-    let place = |column: usize| (name, [key, &[column as u8]].concat());
-    let value = |column: usize| format!("{:?}", t.codec.get(row, column).to_value()).into_bytes().into();
-    (0..t.codec.column_count()).map(|column| (place(column), value(column))).collect()
 }
 
 /// No two members have one email (members 2).

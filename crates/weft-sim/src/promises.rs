@@ -19,8 +19,8 @@ use crate::arrays::batch_of;
 use crate::bounded::{
     a_held_log_freezes_nothing, an_index_under_construction_is_flushed, forgotten_commits_are_conflicts,
 };
+use crate::placed::placed;
 use crate::random::Random;
-use crate::replace::placed;
 use crate::round::open_engine;
 use crate::scan::scan;
 use crate::scenario::Scenario;

@@ -9,8 +9,9 @@ use weft_kernel::{Engine, Transaction};
 
 use crate::client::unless_expected;
 use crate::history::History;
-use crate::members::{check_emails, places_of};
+use crate::members::check_emails;
 use crate::model::State;
+use crate::placed::places_of;
 use crate::random::Random;
 use crate::scan::{check_reads, scan};
 use crate::tables::{ACCOUNTS, PAIRS, TOTAL, balance_column, static_name};

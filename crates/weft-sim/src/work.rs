@@ -7,10 +7,9 @@ use weft_kernel::{Durability, Engine, Mark, NewTable, TableRef, Transaction};
 
 use crate::arrays::batch_of;
 use crate::history::History;
-use crate::members::places_of;
 use crate::model::{Effect, Effects, Row, State, show};
+use crate::placed::{Placed, places_of};
 use crate::random::Random;
-use crate::replace::Placed;
 use crate::scan::scan;
 use crate::tables::{LEDGER, MEMBERS, static_name};
 

@@ -1,5 +1,5 @@
-//! Files that nobody has any more, removed by a thread of their own: unlinking takes milliseconds, and the last reader of
-//! a file is a query.
+//! Files that nobody has any more, removed by a thread of their own: unlinking takes milliseconds, and the last reader
+//! of a file is a query.
 //!
 //! ```text
 //!   query     lets go of the last reference to t5-7 ─▶ queue ─▶ goes on
@@ -13,22 +13,22 @@
 
 use std::time::Duration;
 
-use weft_env::sync::Mutex;
+use weft_env::sync::{Condvar, Mutex};
 use weft_format::{FileId, TableId};
-
-use crate::sched::Wake;
 
 /// The queue.
 #[derive(Default)]
 pub(crate) struct Removals {
     queue: Mutex<Queue>,
-    bell: Wake,
+    rung: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     /// A thread takes from it.
     is_served: bool,
+    /// The thread is to look up now.
+    is_rung: bool,
     files: Vec<(TableId, FileId)>,
 }
 
@@ -38,11 +38,10 @@ impl Removals {
         let mut queue = self.queue.lock();
         if queue.is_served {
             queue.files.push((table, file));
-            drop(queue);
-            self.bell.notify();
-            return true;
+            queue.is_rung = true;
+            self.rung.notify_all();
         }
-        false
+        queue.is_served
     }
 
     /// Removes what is queued until it is told to stop and nothing is left.
@@ -50,25 +49,25 @@ impl Removals {
         self.queue.lock().is_served = true;
         let mut is_last = false;
         while !is_last {
-            let rings = self.bell.rings();
             let files = {
                 let mut queue = self.queue.lock();
-                is_last = stop();
+                if !queue.is_rung && !stop() {
+                    self.rung.wait_timeout(&mut queue, look_around);
+                }
+                queue.is_rung = false;
                 // From here on who lets go removes (removals 1).
+                is_last = stop();
                 queue.is_served = !is_last;
                 std::mem::take(&mut queue.files)
             };
-            let is_idle = files.is_empty();
             files.into_iter().for_each(|(table, file)| remove(table, file));
-            if is_idle && !is_last {
-                self.bell.wait(rings, look_around);
-            }
         }
     }
 
     /// Makes who serves look up.
     pub(crate) fn wake(&self) {
-        self.bell.notify();
+        self.queue.lock().is_rung = true;
+        self.rung.notify_all();
     }
 }
 

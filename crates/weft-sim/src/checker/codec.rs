@@ -8,7 +8,7 @@
 //!
 //! Numbers are LEB128. The bytes never leave the process that wrote them, so they are trusted.
 
-use super::history::{LIST, Op};
+use super::op::{LIST, Op};
 
 const APPEND: u8 = 0;
 const READ_LIST: u8 = 1;

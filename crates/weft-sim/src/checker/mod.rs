@@ -48,6 +48,7 @@ mod cycles;
 mod facts;
 mod graph;
 mod history;
+mod op;
 mod reads;
 mod realtime;
 mod recorder;

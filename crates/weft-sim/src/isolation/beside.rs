@@ -20,8 +20,8 @@ use weft_kernel::{ColumnSet, LockMode, TableRef, Transaction};
 use super::database::{REGISTERS, key_of, write_register};
 use crate::arrays::{batch_of, value_at};
 use crate::checker::Generator;
+use crate::placed::placed_where;
 use crate::random::Random;
-use crate::replace::placed_where;
 
 /// So many tags there are: fewer than rows that want one.
 const TAGS: u64 = 4;
