@@ -87,7 +87,7 @@ fn follow(env: &Env, writer: &Arc<Engine>, options: &EngineOptions, shared: &Sha
         match following.follow_one(writer.announced()) {
             Ok(Some(_)) => {
                 let commits = shared.commits.fetch_add(1, Ordering::AcqRel);
-                if commits % LOOK_EVERY == 0 {
+                if commits.is_multiple_of(LOOK_EVERY) {
                     look(following.engine(), shared);
                 }
                 if random.chance(1) {

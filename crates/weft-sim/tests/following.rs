@@ -3,7 +3,7 @@
 //! `WEFT_SIM_FOLLOW_SEEDS` says how many seeds, `WEFT_SIM_FIRST_SEED` from which on.
 
 // Simulations run side by side on threads outside of them.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

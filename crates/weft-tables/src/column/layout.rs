@@ -75,7 +75,7 @@ impl Layout {
     }
 
     /// The same for snapshots from `floor` on.
-    pub(crate) fn from_floor(self, floor: Timestamp) -> Layout {
+    pub(crate) fn with_floor(self, floor: Timestamp) -> Layout {
         Layout { floor, ..self }
     }
 

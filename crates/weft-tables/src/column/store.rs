@@ -248,7 +248,7 @@ impl Store {
         floor: Timestamp,
     ) {
         assert!(floor >= before.floor, "the floor never goes back (layout 7)");
-        let next = Layout::new(before.number + 1, active, frozen, columns).from_floor(floor);
+        let next = Layout::new(before.number + 1, active, frozen, columns).with_floor(floor);
         *self.layout.write() = Arc::new(next);
     }
 

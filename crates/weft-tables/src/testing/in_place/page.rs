@@ -7,6 +7,9 @@ use weft_format::Timestamp;
 /// A page of more slots is split.
 const SLOTS_MAX: usize = 24;
 
+/// A row as a file has it: its key, since when it is there, and its bytes.
+pub(super) type Kept = (Arc<[u8]>, Timestamp, Arc<[u8]>);
+
 /// A version of a row.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
@@ -47,7 +50,7 @@ pub(super) struct Page {
 
 impl Page {
     /// A page as a file has it.
-    pub(super) fn of_rows(number: u64, rows: Vec<(Arc<[u8]>, Timestamp, Arc<[u8]>)>) -> Page {
+    pub(super) fn of_rows(number: u64, rows: Vec<Kept>) -> Page {
         let slot = |(key, since, row)| Slot { key, versions: vec![Version { row, since, ended: Timestamp::MAX }] };
         Page { number, slots: rows.into_iter().map(slot).collect(), is_changed: false }
     }
