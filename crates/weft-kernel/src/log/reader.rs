@@ -302,7 +302,7 @@ impl LogReader {
                 return Err(self.damage(lsn, &format!("the block at {later} proves that it was durable")));
             }
             if self.limit.is_some() {
-                return Err(self.damage(lsn, "its writer has announced that it is durable"));
+                return Err(self.gone_or_damaged(lsn)?);
             }
             self.at_end = true;
             self.end.last_block = (self.block < self.next_block).then(|| LastBlock {
@@ -380,6 +380,16 @@ impl LogReader {
             offset += BLOCK_ALIGN;
         }
         None
+    }
+
+    /// Why a live log cannot be read where its writer has announced it. Segments are removed from the oldest: where the
+    /// next one is missed because it was removed, this one was removed before it.
+    fn gone_or_damaged(&self, lsn: Lsn) -> Result<Error> {
+        if segments(&self.env, &self.dir)?.contains(&self.header.start) {
+            return Ok(self.damage(lsn, "its writer has announced that it is durable"));
+        }
+        let what = format!("log segment {} is gone", segment_name(self.header.start));
+        Ok(Error::new(Code::UndefinedFile, what).hint("join anew: the log was cut before it was followed"))
     }
 
     fn lsn_at(&self, offset: usize) -> Lsn {
