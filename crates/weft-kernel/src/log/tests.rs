@@ -15,6 +15,7 @@ mod damage;
 mod failed_operations;
 mod format;
 mod full_disk;
+mod live;
 mod numbers;
 
 /// Small enough that a test rolls over many segments.

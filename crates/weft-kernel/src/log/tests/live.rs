@@ -1,0 +1,74 @@
+//! A log that is read while somebody writes and cuts it.
+
+use super::*;
+use crate::log::{LogReader, read_live_log};
+
+/// The commits from where the reader is to what was announced.
+fn commits(reader: &mut LogReader) -> Result<Vec<u64>> {
+    let mut found = Vec::new();
+    while let Some(entry) = reader.next()? {
+        if let Record::Commit { ts, .. } = entry.record {
+            found.push(ts.0);
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn what_is_announced_is_read_and_no_more() {
+    let simulation = simulation(6);
+    run(&simulation, |env| {
+        let log = open(&env);
+        commit(&log, 1, 200).unwrap();
+        let first = log.durable_lsn();
+        commit(&log, 2, 200).unwrap();
+        let mut reader = read_live_log(&env, &dir(), first).unwrap();
+        assert_eq!(commits(&mut reader).unwrap(), [1]);
+        // Over segments, and over an opening that begins one where the last one is empty.
+        (3..=40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
+        reader.advance(log.durable_lsn()).unwrap();
+        assert_eq!(commits(&mut reader).unwrap(), (2..=40).collect::<Vec<_>>());
+        let end = log.durable_lsn();
+        drop(log);
+        drop(open(&env));
+        let log = open(&env);
+        assert_eq!(log.durable_lsn(), end);
+        reader.advance(end).unwrap();
+        assert!(commits(&mut reader).unwrap().is_empty());
+        commit(&log, 41, 10).unwrap();
+        reader.advance(log.durable_lsn()).unwrap();
+        assert_eq!(commits(&mut reader).unwrap(), [41]);
+        assert_eq!(reader.position(), log.durable_lsn());
+    });
+}
+
+#[test]
+fn a_log_that_is_cut_while_it_is_read_is_gone_and_not_damaged() {
+    let simulation = simulation(7);
+    run(&simulation, |env| {
+        let log = open(&env);
+        commit(&log, 1, 200).unwrap();
+        let mut readers = [0; 2].map(|_| read_live_log(&env, &dir(), log.durable_lsn()).unwrap());
+        readers.iter_mut().for_each(|reader| assert_eq!(commits(reader).unwrap(), [1]));
+        (2..=40).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
+        // One reader has its segment in memory when that and the next ones go, the other has not.
+        readers[0].advance(log.durable_lsn()).unwrap();
+        assert!(log.truncate_before(Timestamp(38)).unwrap() > 2);
+        assert_eq!(commits(&mut readers[0]).unwrap_err().code(), Code::UndefinedFile);
+        assert_eq!(readers[1].advance(log.durable_lsn()).unwrap_err().code(), Code::UndefinedFile);
+    });
+}
+
+#[test]
+fn a_block_that_was_announced_and_cannot_be_read_is_damage() {
+    let simulation = simulation(8);
+    run(&simulation, |env| {
+        let log = open(&env);
+        (1..=2).for_each(|ts| assert!(commit(&log, ts, 200).is_ok()));
+        let at = layout::SEGMENT_HEADER_BYTES as u64 + log.durable_lsn().0 - 20;
+        let path = dir().join(segment_name(Lsn(0)));
+        env.fs.open(&path, OpenMode::ReadWrite).unwrap().write_at(&[0xff; 8], at).unwrap();
+        let error = commits(&mut read_live_log(&env, &dir(), log.durable_lsn()).unwrap()).unwrap_err();
+        assert_eq!(error.code(), Code::DataCorrupted, "{error}");
+    });
+}
