@@ -204,13 +204,9 @@ impl Marks {
             return Vec::new();
         }
         let inner = self.inner.read();
-        assert!(
-            after >= inner.forgotten,
-            "marks up to {} are forgotten, asked from {after} (marks 2)",
-            inner.forgotten
-        );
-        let range = inner.up_to(after)..inner.up_to(up_to.max(after));
-        let mut positions: Vec<u32> = inner.young[range].iter().map(|&(_, position)| position).collect();
+        let later = inner.later_than(after).iter();
+        let mut positions: Vec<u32> =
+            later.take_while(|&&(ts, _)| ts <= up_to).map(|&(_, position)| position).collect();
         positions.sort_unstable();
         positions
     }
@@ -221,13 +217,7 @@ impl Marks {
             return Vec::new();
         }
         let inner = self.inner.read();
-        assert!(
-            after >= inner.forgotten,
-            "marks up to {} are forgotten, asked from {after} (marks 2)",
-            inner.forgotten
-        );
-        let later = &inner.young[inner.up_to(after)..];
-        let mut marks: Vec<Mark> = later.iter().map(|&(ts, position)| (position, ts)).collect();
+        let mut marks: Vec<Mark> = inner.later_than(after).iter().map(|&(ts, position)| (position, ts)).collect();
         marks.sort_unstable();
         marks
     }
@@ -289,6 +279,12 @@ impl Inner {
         let young_at = self.young_at.capacity() / 7 * 8 * (size_of::<(u32, Timestamp)>() + 1);
         let carry = self.carry.as_ref().map_or(0, |carry| carry.capacity() * size_of::<Mark>());
         (self.dead.capacity() * 8 + young + young_at + carry) as u64
+    }
+
+    /// The marks later than `after`, by timestamp (marks 2).
+    fn later_than(&self, after: Timestamp) -> &[(Timestamp, u32)] {
+        assert!(after >= self.forgotten, "marks up to {} are forgotten, asked from {after} (marks 2)", self.forgotten);
+        &self.young[self.up_to(after)..]
     }
 
     /// How many young marks have a timestamp of at most `ts`.
