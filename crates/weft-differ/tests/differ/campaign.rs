@@ -75,7 +75,7 @@ impl Engines {
             for way in ways {
                 let found = self.weft.ask(&case, way);
                 let verdict = compare(&case, &expected, &found);
-                report.lock().unwrap().count(way, &verdict, &expected);
+                report.lock().unwrap().count(way, &verdict, &expected, (seed, number));
                 let Verdict::Differs(what) = verdict else { continue };
                 self.place(&case, way, what, (seed, number), report, explanation(&case, &expected, &found));
                 break;

@@ -35,7 +35,8 @@ pub(crate) struct Report {
     equal: u64,
     errors: u64,
     slow: u64,
-    refused: BTreeMap<String, u64>,
+    /// How often for a reason, and where first.
+    refused: BTreeMap<String, (u64, (u64, usize))>,
     explained: BTreeMap<&'static str, u64>,
     open: BTreeMap<&'static str, u64>,
     differs: BTreeMap<String, u64>,
@@ -43,8 +44,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Notes an answer.
-    pub(crate) fn count(&mut self, way: Way, verdict: &Verdict, expected: &Answer) {
+    /// Notes an answer to a statement of a seed.
+    pub(crate) fn count(&mut self, way: Way, verdict: &Verdict, expected: &Answer, place: (u64, usize)) {
         if way == Way::Text {
             self.statements += 1;
             if let Answer::Error { code, message } = expected {
@@ -59,7 +60,7 @@ impl Report {
             Verdict::Slow => self.slow += 1,
             // A forced engine says so of what is not its own.
             Verdict::Refused(_) if way == Way::RowEngine => self.answers -= 1,
-            Verdict::Refused(reason) => *self.refused.entry(reason.clone()).or_default() += 1,
+            Verdict::Refused(reason) => self.refused.entry(reason.clone()).or_insert((0, place)).0 += 1,
             // Where it belongs is seen later.
             Verdict::Differs(_) => {}
         }
@@ -112,7 +113,7 @@ impl fmt::Display for Report {
             "{} statements in {:.0} s ({per_second:.0}/s), {} answers:",
             self.statements, self.seconds, self.answers
         )?;
-        let refused: u64 = self.refused.values().sum();
+        let refused: u64 = self.refused.values().map(|(count, _)| count).sum();
         let explained: u64 = self.explained.values().sum();
         let open: u64 = self.open.values().sum();
         writeln!(
@@ -123,8 +124,10 @@ impl fmt::Display for Report {
             self.slow,
             self.differences()
         )?;
+        let shown =
+            self.refused.iter().map(|(why, (count, (seed, number)))| (format!("{why} ({seed}:{number})"), *count));
         for (title, counts) in [
-            ("refused", counts(&self.refused)),
+            ("refused", counts(&shown.collect())),
             ("explained", counts(&self.explained)),
             ("open", counts(&self.open)),
             ("errors of PostgreSQL", counts(&self.errors_expected)),

@@ -19,6 +19,7 @@
 mod array;
 mod bytes;
 mod datetime;
+mod float;
 mod interval;
 mod messages;
 mod number;

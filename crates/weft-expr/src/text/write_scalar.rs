@@ -6,6 +6,7 @@ use weft_format::{DataType, ValueRef};
 
 use super::bytes::write_hex;
 use super::datetime::{write_date, write_time, write_timestamp, write_timestamptz};
+use super::float::{write_double, write_real};
 use super::interval::write_interval;
 use super::number::{NUMERIC_DEFAULT, pow10};
 use super::uuid::uuid_text;
@@ -33,8 +34,8 @@ pub(super) fn write_scalar(out: &mut String, value: ValueRef<'_>, data_type: Dat
         (DataType::Timestamp, ValueRef::Int(v)) => write_timestamp(out, v, style),
         (DataType::TimestampTz, ValueRef::Int(v)) => write_timestamptz(out, v, style),
         (_, ValueRef::Int(v)) => push(out, format_args!("{v}")),
-        (DataType::Real, ValueRef::Float(v)) => write_float(out, v, &format!("{:e}", v as f32), 6),
-        (_, ValueRef::Float(v)) => write_float(out, v, &format!("{v:e}"), 15),
+        (DataType::Real, ValueRef::Float(v)) => write_real(out, v as f32),
+        (_, ValueRef::Float(v)) => write_double(out, v),
         (NUMERIC_DEFAULT, ValueRef::Decimal(v)) => write_plain(out, v),
         (DataType::Numeric { scale, .. }, ValueRef::Decimal(v)) => write_decimal(out, v, scale),
         (_, ValueRef::Decimal(v)) => push(out, format_args!("{v}")),
@@ -61,39 +62,4 @@ fn write_plain(out: &mut String, value: i128) {
     let DataType::Numeric { scale, .. } = NUMERIC_DEFAULT else { unreachable!("it is a numeric") };
     write_decimal(out, value, scale);
     out.truncate(out.trim_end_matches('0').trim_end_matches('.').len());
-}
-
-/// `scientific` is the shortest text that reads back as the value, like `1.25e-7`. PostgreSQL writes exponents from -4
-/// up to (not including) `fixed_below` without an exponent.
-fn write_float(out: &mut String, value: f64, scientific: &str, fixed_below: i32) {
-    if value.is_nan() {
-        return out.push_str("NaN");
-    }
-    if value.is_infinite() {
-        return out.push_str(if value < 0.0 { "-Infinity" } else { "Infinity" });
-    }
-    let (mantissa, exponent) = scientific.split_once('e').expect("{:e} writes an exponent");
-    let exponent: i32 = exponent.parse().expect("{:e} writes an exponent in digits");
-    if !(-4..fixed_below).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return push(out, format_args!("{mantissa}e{sign}{:02}", exponent.abs()));
-    }
-    let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
-    if mantissa.len() != unsigned.len() {
-        out.push('-');
-    }
-    let digits: String = unsigned.chars().filter(|c| *c != '.').collect();
-    let point = exponent + 1;
-    if point <= 0 {
-        out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', point.unsigned_abs() as usize));
-        out.push_str(&digits);
-    } else if digits.len() <= point as usize {
-        out.push_str(&digits);
-        out.extend(std::iter::repeat_n('0', point as usize - digits.len()));
-    } else {
-        out.push_str(&digits[..point as usize]);
-        out.push('.');
-        out.push_str(&digits[point as usize..]);
-    }
 }

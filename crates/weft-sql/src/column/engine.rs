@@ -33,6 +33,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Engine, TableRef};
 
 use super::cases::level_cases;
+use super::coalesced::coalesced;
 use super::collected::{Collected, Purpose};
 use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
 use super::forecast::{Expected, expected};
@@ -301,7 +302,7 @@ impl ColumnEngine {
         let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
         let plan = wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?;
-        counted(stoppable(plan)?, spares_memory)
+        counted(coalesced(stoppable(plan)?)?, spares_memory)
     }
 
     /// Runs a prepared query to its end, for a result. One that runs out of memory is planned again, to spare it.

@@ -114,6 +114,7 @@ fn kind_of(node: &dyn ExecutionPlan) -> Option<OperatorKind> {
         "BoundedWindowAggExec" | "WindowAggExec" => OperatorKind::Window,
         "CoalescePartitionsExec"
         | "CoalesceBatchesExec"
+        | "CoalesceExec"
         | "CooperativeExec"
         | "StopExec"
         | "GlobalLimitExec"

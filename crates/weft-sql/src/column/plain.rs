@@ -1,4 +1,4 @@
-//! The inputs of unions, of outer joins and of grouping sets as plans whose columns are not known to be constant.
+//! The inputs of unions, outer joins, grouping sets and windows as plans of whose columns less is known.
 //!
 //! ```text
 //!   SELECT date '2024-02-29' AS d, t FROM a UNION ALL SELECT date '2023-03-31', 'x' ORDER BY t, d LIMIT 4
@@ -7,8 +7,10 @@
 //!
 //! The engine takes what is constant in each input of a union for nothing to order by, though the constants differ; and
 //! what is constant on the side of an outer join that may be missing, though it is NULL where it is; and what is
-//! constant, equal to another column or in order below grouping sets, though it is NULL in the sets without it. So
-//! between them and such an input stands a node that passes batches on and says nothing of them.
+//! constant, equal to another column or in order below grouping sets, though it is NULL in the sets without it. Where
+//! an expression equals what a window is partitioned by (`WHERE lower(t) = t`) it sorts by the expression, and then does
+//! not find the order of the partitions. So between them and such an input stands a node that passes batches on and says
+//! nothing of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, JoinType, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -24,6 +27,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
 /// See above; runs before the rules that read what is constant.
@@ -35,12 +39,16 @@ impl PhysicalOptimizerRule for PlainInputs {
         plan.transform_up(|node| {
             let is_union = node.downcast_ref::<UnionExec>().is_some();
             let has_sets = has_grouping_sets(&node);
-            let may_differ = match is_union || has_sets {
+            let is_window = node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>();
+            let may_differ = match is_union || has_sets || is_window {
                 true => vec![true; node.children().len()],
                 false => may_be_missing(&node),
             };
             let is_told = |(input, differs): &(&Arc<dyn ExecutionPlan>, bool)| {
                 let told = input.equivalence_properties();
+                if is_window {
+                    return has_equal_expression(told);
+                }
                 // The sets without a column have it neither in order nor equal to another.
                 let is_more = has_sets && (!told.eq_group().is_empty() || !told.oeq_class().is_empty());
                 *differs && (is_more || !told.constants().is_empty())
@@ -67,6 +75,11 @@ impl PhysicalOptimizerRule for PlainInputs {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Whether an expression that is no column is known to equal another.
+fn has_equal_expression(told: &EquivalenceProperties) -> bool {
+    told.eq_group().iter().any(|class| class.len() > 1 && class.iter().any(|member| !member.is::<Column>()))
 }
 
 /// Whether it groups by several sets of columns.

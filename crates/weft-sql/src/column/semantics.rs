@@ -59,7 +59,10 @@ impl AnalyzerRule for PostgresTypes {
             other => Ok(Transformed::no(other)),
         })?;
         let ours = |expr: Expr, schema: &DFSchema| {
-            expr.transform_up(|expr| unified(expr, schema, local)?.transform_data(|expr| ours(expr, schema)))
+            expr.transform_up(|expr| {
+                let unified = unified(expr, schema, local)?.transform_data(|expr| ours(expr, schema))?;
+                unified.transform_data(|expr| Ok(narrow_first(expr, schema)))
+            })
         };
         let plan = rewrite_plan(plan.data, true, ours)?;
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
@@ -476,7 +479,7 @@ fn member(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
     if negated { not(any) } else { any }
 }
 
-fn is_comparison(op: Operator) -> bool {
+pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
@@ -512,6 +515,21 @@ pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
         Ok(to) if to.is_decimal() => cast(expr, open(output_type(&to)).arrow()),
         Ok(to) if to.is_numeric() || to == ArrowType::Boolean => cast(expr, to),
         _ => expr,
+    }
+}
+
+/// NULLIF in the type of its first argument before the inputs of set operations are brought to one type. Constants have
+/// theirs later, and so has what is made of them: those are bigint here.
+fn narrow_first(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.name() == "nullif" => {
+            let first = function.args.first().and_then(|first| first.get_type(schema).ok());
+            match first {
+                Some(ArrowType::Int16 | ArrowType::Int32 | ArrowType::Float32) => as_first(function, schema),
+                _ => Transformed::no(Expr::ScalarFunction(function)),
+            }
+        }
+        other => Transformed::no(other),
     }
 }
 

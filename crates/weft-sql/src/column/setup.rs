@@ -14,7 +14,9 @@ use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimizer::Optimizer;
 use datafusion::optimizer::{Analyzer, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
@@ -26,7 +28,9 @@ use super::averages;
 use super::crossed::KeptKeys;
 use super::extremes;
 use super::functions;
+use super::inferred::SafeInference;
 use super::lengths::bounded;
+use super::open_filters::OpenFilters;
 use super::operators::WeftOperators;
 use super::plain::PlainInputs;
 use super::pool::{MERGE_PART, QueryPool};
@@ -138,6 +142,11 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     // Conditions are moved in the logical plan; this rule finds columns by name, and takes the first of several.
     physical.retain(|rule| !rule.name().starts_with("FilterPushdown"));
     physical.insert(0, Arc::new(PlainInputs));
+    let moves = |rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>| rule.name() == ProjectionPushdown::new().name();
+    physical = physical
+        .into_iter()
+        .flat_map(|rule| moves(&rule).then(|| Arc::new(OpenFilters) as _).into_iter().chain([rule]))
+        .collect();
     let mut state = SessionStateBuilder::new()
         .with_physical_optimizer_rules(physical)
         .with_config(config)
@@ -176,6 +185,9 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     for rule in &mut rules {
         if rule.name() == KeptKeys::default().name() {
             *rule = Arc::new(KeptKeys::default());
+        }
+        if rule.name() == SafeInference::default().name() {
+            *rule = Arc::new(SafeInference::default());
         }
         if rule.name() == SingleDistinct::default().name() {
             *rule = Arc::new(SingleDistinct::default());

@@ -402,6 +402,7 @@ const REUSABLE: &[&str] = &[
     "SortPreservingMergeExec",
     "CoalescePartitionsExec",
     "CoalesceBatchesExec",
+    "CoalesceExec",
     "CooperativeExec",
     "RepartitionExec",
     "GlobalLimitExec",

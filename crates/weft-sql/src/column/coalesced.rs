@@ -1,0 +1,123 @@
+//! Batches of joins that give a few rows at a time, made whole.
+//!
+//! ```text
+//!   SortExec                 merges its batches, and looks at all of them for each batch that it gives
+//!     CoalesceExec           8,192 rows
+//!       CrossJoinExec        a batch for each row of one side and each batch of the other: 44 rows
+//! ```
+//!
+//! 4.3 million rows of a cross join of small tables are 91,000 batches, which took 97 s to sort.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use arrow::array::RecordBatch;
+use arrow::compute::BatchCoalescer;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::{Stream, StreamExt};
+
+/// Operators whose batches are as small as one of their inputs.
+const SMALL: &[&str] = &["CrossJoinExec", "UnnestExec"];
+
+/// The plan with a [`CoalesceExec`] above each operator that gives small batches.
+pub(super) fn coalesced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let is_small = |node: &Arc<dyn ExecutionPlan>| SMALL.contains(&node.name()) && !node.schema().fields().is_empty();
+    if !plan.exists(|node| Ok(is_small(node)))? {
+        return Ok(plan);
+    }
+    plan.transform_up(|node| match is_small(&node) {
+        true => Ok(Transformed::yes(Arc::new(CoalesceExec { input: node }) as Arc<dyn ExecutionPlan>)),
+        false => Ok(Transformed::no(node)),
+    })
+    .data()
+}
+
+/// Gives batches of the session's size; those that are large already as they are.
+#[derive(Debug)]
+struct CoalesceExec {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl DisplayAs for CoalesceExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CoalesceExec")
+    }
+}
+
+impl ExecutionPlan for CoalesceExec {
+    fn name(&self) -> &str {
+        "CoalesceExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.into_iter().next();
+        let input = input.ok_or_else(|| DataFusionError::Internal("CoalesceExec has one child".into()))?;
+        Ok(Arc::new(CoalesceExec { input }))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let rows = context.session_config().batch_size();
+        let input = self.input.execute(partition, context)?;
+        let coalescer = BatchCoalescer::new(input.schema(), rows).with_biggest_coalesce_batch_size(Some(rows / 2));
+        Ok(Box::pin(CoalesceStream { input: Some(input), coalescer }))
+    }
+}
+
+struct CoalesceStream {
+    /// None when it has ended.
+    input: Option<SendableRecordBatchStream>,
+    coalescer: BatchCoalescer,
+}
+
+impl Stream for CoalesceStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(batch) = self.coalescer.next_completed_batch() {
+                return Poll::Ready(Some(Ok(batch)));
+            }
+            let Some(input) = &mut self.input else { return Poll::Ready(None) };
+            match ready!(input.poll_next_unpin(cx)) {
+                Some(Ok(batch)) => self.coalescer.push_batch(batch)?,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    self.input = None;
+                    self.coalescer.finish_buffered_batch()?;
+                }
+            }
+        }
+    }
+}
+
+impl RecordBatchStream for CoalesceStream {
+    fn schema(&self) -> SchemaRef {
+        self.coalescer.schema()
+    }
+}
