@@ -95,7 +95,7 @@ impl CancelToken {
     }
 
     /// The time that its deadline is in.
-    pub(crate) fn clock(&self) -> &dyn Clock {
+    pub fn clock(&self) -> &dyn Clock {
         &*self.0.clock
     }
 

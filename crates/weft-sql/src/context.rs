@@ -8,8 +8,8 @@ use weft_format::{DataType, Result, Value};
 use weft_kernel::{TableRef, Transaction};
 
 use crate::binding::{Binding, CancelToken};
-use crate::column::ColumnEngine;
 use crate::expr::EvalContext;
+use crate::queries::QueryEngine;
 use crate::row::{ShapeCache, TableShape};
 use crate::settings::Settings;
 
@@ -19,7 +19,7 @@ pub struct StatementContext<'a> {
     /// The statement's transaction.
     pub txn: &'a mut Transaction,
     /// The column engine.
-    pub engine: &'a ColumnEngine,
+    pub engine: &'a dyn QueryEngine,
     /// Bound defaults and checks of tables.
     pub shapes: &'a ShapeCache,
     /// `$1`, `$2`, ... cast to `param_types`.

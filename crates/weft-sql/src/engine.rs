@@ -1,4 +1,4 @@
-//! What the sessions of one database share: the kernel, the column engine, the statement cache.
+//! What the sessions of one database share: the kernel, the query engine, the statement cache.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use weft_kernel::{Engine, IsolationLevel, Transaction};
 use weft_pgcatalog::rights::Access;
 
 use crate::activity::Activities;
-use crate::column::{ColumnEngine, ColumnOptions};
 use crate::configuration::{Changes, Configured, SETTINGS, Source, definition};
+use crate::queries::{MakeQueryEngine, QueryEngine, QueryOptions};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
 use crate::session::{Prepared, Session};
@@ -21,10 +21,19 @@ const STATEMENTS_MAX: usize = 512;
 const TEXT_BYTES_MAX: usize = 4096;
 
 /// What SQL needs to be told about its surroundings.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct SqlOptions {
-    /// Memory and threads of the column engine.
-    pub columns: ColumnOptions,
+    /// Memory and threads of the query engine.
+    pub queries: QueryOptions,
+    /// What makes the query engine.
+    pub query_engine: MakeQueryEngine,
+}
+
+impl SqlOptions {
+    /// With this query engine, set up as usual.
+    pub fn new(query_engine: MakeQueryEngine) -> SqlOptions {
+        SqlOptions { queries: QueryOptions::default(), query_engine }
+    }
 }
 
 /// The SQL side of one open database.
@@ -32,7 +41,7 @@ pub struct SqlEngine {
     kernel: Arc<Engine>,
     options: SqlOptions,
     /// Made when the first statement needs it: a database that is used through the row engine never pays for it.
-    columns: Mutex<Option<Arc<ColumnEngine>>>,
+    queries: Mutex<Option<Arc<dyn QueryEngine>>>,
     shapes: ShapeCache,
     /// Roles and rights, for a version of the catalog.
     access: Mutex<Option<(u64, Arc<Access>)>>,
@@ -60,7 +69,7 @@ impl SqlEngine {
             activities,
             kernel,
             options,
-            columns: Mutex::new(None),
+            queries: Mutex::new(None),
             shapes: ShapeCache::default(),
             access: Mutex::new(None),
             statements: Mutex::new(Statements::default()),
@@ -78,13 +87,13 @@ impl SqlEngine {
         &self.kernel
     }
 
-    /// The column engine.
-    pub fn columns(&self) -> Result<Arc<ColumnEngine>> {
-        let mut slot = self.columns.lock();
+    /// The query engine.
+    pub fn queries(&self) -> Result<Arc<dyn QueryEngine>> {
+        let mut slot = self.queries.lock();
         if let Some(engine) = &*slot {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(ColumnEngine::new(&self.kernel, &self.options.columns)?);
+        let engine = (self.options.query_engine)(&self.kernel, &self.options.queries)?;
         *slot = Some(Arc::clone(&engine));
         Ok(engine)
     }
@@ -133,7 +142,7 @@ impl SqlEngine {
             search_path: SEARCH_PATH.to_owned(),
             style: weft_expr::Style::default(),
             others: std::collections::BTreeMap::new(),
-            memory_limit_bytes: self.options.columns.memory_bytes as u64,
+            memory_limit_bytes: self.options.queries.memory_bytes as u64,
             user: USER.to_owned(),
             session_user: USER.to_owned(),
             role: None,
@@ -191,7 +200,7 @@ impl SqlEngine {
     }
 
     /// Lets go of all plans and shapes, and with them of dropped tables.
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         self.shapes.clear();
         let statements = std::mem::take(&mut *self.statements.lock());
         drop(statements);

@@ -1,12 +1,12 @@
-//! SQL: parsing, binding, two engines behind one router, sessions. The one crate that knows DataFusion.
+//! SQL: parsing, binding, the row engine, sessions, and what they ask of the query engine.
 //!
 //! ```text
 //!   text ── parse ── router ──┬─ utility        BEGIN, SET, CREATE TABLE, COPY, ...      session/ ddl/ copy/
 //!                             ├─ row engine     one table by full primary key, INSERT VALUES     row/ expr/
-//!                             └─ column engine  everything else                          column/ dml/
+//!                             └─ query engine   everything else: queries/ dml/, and the crate weft-query
 //!
 //!   SELECT a FROM t WHERE id = 7          row engine: one point read, no DataFusion in the path
-//!   SELECT sum(a) FROM t WHERE id > 7     column engine: a cached plan, bound to this statement's snapshot
+//!   SELECT sum(a) FROM t WHERE id > 7     query engine:  a cached plan, bound to this statement's snapshot
 //! ```
 //!
 //! A [`SqlEngine`] belongs to one database and is shared; a [`Session`] belongs to one user of it and runs one
@@ -15,7 +15,6 @@
 pub mod activity;
 pub mod binary;
 mod binding;
-mod column;
 pub mod configuration;
 mod context;
 mod copy;
@@ -28,6 +27,7 @@ mod notice;
 pub mod oids;
 mod outcome;
 pub mod parse;
+pub mod queries;
 mod resolve;
 pub mod rights;
 pub mod roles;
@@ -36,13 +36,15 @@ mod session;
 mod settings;
 mod values;
 mod version;
+pub mod views;
 
 pub use binding::{Attended, Binding, CancelToken, Tables};
-pub use column::{ColumnEngine, ColumnOptions, HeldMemory};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};
 pub use notice::{Notice, Severity};
 pub use outcome::{Outcome, OutputColumn, Rows, Tag};
+pub use queries::{HeldMemory, QueryEngine, QueryOptions};
+pub use resolve::qualified;
 pub use row::{Projection, RowDefault, ShapeCache, TableShape};
 pub use session::{Client, CopyFormat, Prepared, Session};
 pub use settings::{EngineChoice, Settings};

@@ -46,7 +46,7 @@ pub(crate) fn split(name: &str) -> (Option<&str>, &str) {
 }
 
 /// A name with a schema.
-pub(crate) fn qualified(schema: &str, name: &str) -> String {
+pub fn qualified(schema: &str, name: &str) -> String {
     format!("{schema}{QUALIFIER}{name}")
 }
 

@@ -1,8 +1,9 @@
 //! Imports point down only.
 //!
 //! ```text
-//!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-sql ─▶ weft-tables ─▶ weft-kernel ─▶ weft-contract
-//!      └──────▶ weft-bench ─────┘                     weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
+//!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-query ─▶ weft-sql ─▶ weft-kernel ─▶ weft-contract
+//!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
+//!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
 //!   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
 
@@ -20,6 +21,7 @@ pub const CRATES: &[&str] = &[
     "weft-tables",
     "weft-sim",
     "weft-sql",
+    "weft-query",
     "weft",
     "weft-server",
     "weft-bench",
@@ -53,7 +55,7 @@ pub const KERNEL: &[&[&str]] = &[
     &["testing"],
 ];
 
-/// Dependencies of the crates' manifests that point up, or at DataFusion from anywhere but weft-sql.
+/// Dependencies of the crates' manifests that point up, or at DataFusion from anywhere but weft-query.
 pub fn crates(files: &[SourceFile]) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files {
@@ -71,8 +73,8 @@ pub fn crates(files: &[SourceFile]) -> Vec<String> {
                 complaints
                     .push(format!("{path}: {name} must not use {dependency}; move what both need to a lower crate"));
             }
-            if dependency.starts_with("datafusion") && name != "weft-sql" {
-                complaints.push(format!("{}: only weft-sql knows DataFusion; ask weft-sql for it", file.path));
+            if dependency.starts_with("datafusion") && name != "weft-query" {
+                complaints.push(format!("{}: only weft-query knows DataFusion; ask weft-query for it", file.path));
             }
         }
     }

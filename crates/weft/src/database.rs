@@ -20,7 +20,7 @@ use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, QuarantineReport,
 use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
-use weft_sql::{ColumnOptions, Session, SqlEngine, SqlOptions};
+use weft_sql::{QueryOptions, Session, SqlEngine, SqlOptions};
 use weft_tables::column_method;
 
 use crate::options::Options;
@@ -76,8 +76,8 @@ impl Database {
         let env = Env::real();
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = vec![column_method()];
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
-        let columns = ColumnOptions { memory_bytes: options.query_memory_bytes, ..ColumnOptions::default() };
-        let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { columns });
+        let queries = QueryOptions { memory_bytes: options.query_memory_bytes, ..QueryOptions::default() };
+        let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
         Ok(Database { engine, sql, env, _memory: Arc::new(FreedMemory) })
     }
 

@@ -61,8 +61,8 @@ impl Digits {
     }
 }
 
-/// What has so many bits of mantissa, that times `2^exponent`, is the middle between two floats where it is this number.
-/// `mantissa` is that of a float, without its exponent; only beyond `2^bits` are middles as short as floats.
+/// Whether these digits are those of a middle between the float `mantissa * 2^exponent` and one beside it. Where its
+/// last bit is worth one or less, a middle has more digits than a float needs.
 fn is_middle(digits: &Digits, mantissa: u64, exponent: i32) -> bool {
     let tens = digits.point - digits.digits.len() as i32;
     if exponent < 1 || !(0..=24).contains(&tens) || digits.digits.len() > 18 {

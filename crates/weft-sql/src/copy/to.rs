@@ -10,10 +10,10 @@ use weft_format::{Code, Error, Result};
 use super::options::{CopyOptions, Form};
 use super::source::format_of;
 use super::writer::Writer;
-use crate::column::PreparedQuery;
 use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
 use crate::outcome::{Outcome, Tag};
+use crate::queries::PreparedQuery;
 use crate::session::Client;
 use crate::values::{stored_columns, value_ref_at};
 
@@ -102,7 +102,7 @@ fn write_rows(
     }
     let mut stream = context.engine.execute(query, context.binding(query.tables()))?;
     let mut count = 0;
-    while let Some(batch) = stream.next()? {
+    while let Some(batch) = stream.next_batch()? {
         let stored = stored_columns(&batch, columns.iter().map(|column| column.data_type));
         for row in 0..batch.num_rows() {
             writer.begin_row(&mut out, columns.len());

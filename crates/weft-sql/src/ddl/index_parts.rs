@@ -19,9 +19,9 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::index::IndexPart;
 
 use super::index::{ordinal_of, place, refused};
-use crate::column::column_name;
 use crate::expr::{BindError, Binder};
 use crate::parse::fold;
+use crate::queries::names::column_name;
 use crate::row::TableShape;
 
 /// The names of aggregate functions.

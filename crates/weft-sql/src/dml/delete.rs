@@ -7,11 +7,11 @@ use weft_format::Result;
 use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{aliased, column, hidden, returning, select, target, target_relation, unsupported};
 use crate::binding::Tables;
-use crate::column::ColumnEngine;
+use crate::queries::QueryEngine;
 
 /// Plans a DELETE.
 pub(super) fn prepare(
-    engine: &ColumnEngine,
+    engine: &dyn QueryEngine,
     tables: &dyn Tables,
     delete: &Delete,
     text: &str,

@@ -7,17 +7,18 @@ use weft_kernel::TableRef;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
-    aliased, cast_to, column, default_of, derived, exact, hidden, is_default, returning, select, unsupported,
-    visible_ordinal,
+    aliased, column, default_of, derived, exact, hidden, is_default, returning, select, unsupported, visible_ordinal,
 };
 use crate::binding::Tables;
-use crate::column::{ColumnEngine, MARKER};
+use crate::expr::cast_to;
 use crate::expr::{check_assignable, sequence_call};
+use crate::queries::QueryEngine;
+use crate::queries::names::MARKER;
 use crate::row::{check_generated, row_columns};
 
 /// Plans an INSERT.
 pub(super) fn prepare(
-    engine: &ColumnEngine,
+    engine: &dyn QueryEngine,
     tables: &dyn Tables,
     insert: &Insert,
     text: &str,
@@ -72,7 +73,7 @@ pub(super) fn prepare(
 
 /// The source query, and the ordinals its columns go to.
 fn source(
-    engine: &ColumnEngine,
+    engine: &dyn QueryEngine,
     tables: &dyn Tables,
     insert: &Insert,
     table: &TableRef,

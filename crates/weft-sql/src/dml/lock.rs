@@ -17,9 +17,9 @@ use weft_format::{Code, DataType, Error, Result};
 use super::plan::{Parts, PreparedWrite, Write};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};
 use crate::binding::Tables;
-use crate::column::{Collected, ColumnEngine, PreparedQuery};
 use crate::context::StatementContext;
 use crate::locking::RowLocking;
+use crate::queries::{Collected, PreparedQuery, QueryEngine};
 use crate::values::value_ref_at;
 
 /// Rows read beyond those asked for, in the hope that no more are locked.
@@ -34,7 +34,7 @@ pub(super) struct Locking {
 
 /// Plans a query with locking clauses.
 pub(super) fn prepare(
-    engine: &ColumnEngine,
+    engine: &dyn QueryEngine,
     tables: &dyn Tables,
     query: &Query,
     text: &str,
@@ -112,7 +112,7 @@ fn check(select: &Select, refused: &impl Fn(&str) -> Error) -> Result<()> {
     Ok(())
 }
 
-fn has_aggregate(engine: &ColumnEngine, select: &Select) -> bool {
+fn has_aggregate(engine: &dyn QueryEngine, select: &Select) -> bool {
     let found = sqlparser::ast::visit_expressions(&select.projection, |expr| match expr {
         Expr::Function(function) if engine.is_aggregate(&function.name.to_string()) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

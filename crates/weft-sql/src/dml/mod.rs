@@ -26,4 +26,4 @@ mod update;
 
 pub(crate) use insert::typed_values;
 pub(crate) use plan::PreparedWrite;
-pub(crate) use syntax::{cast_to, exact, select, table_relation};
+pub(crate) use syntax::{exact, select, table_relation};

@@ -11,10 +11,10 @@ use super::lock::{self, Locking};
 use super::stage::{Stage, numbered};
 use super::{delete, insert, update};
 use crate::binding::Tables;
-use crate::column::{Collected, ColumnEngine, PreparedQuery, Purpose};
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::queries::{Collected, PreparedQuery, Purpose, QueryEngine};
 use crate::row::Load;
 
 /// What happens to each row that was read.
@@ -67,7 +67,7 @@ pub(super) struct Parts {
 impl PreparedWrite {
     /// Plans an UPDATE, a DELETE, or an INSERT that the row engine does not run.
     pub(crate) fn prepare(
-        engine: &ColumnEngine,
+        engine: &dyn QueryEngine,
         tables: &dyn Tables,
         statement: &Statement,
         text: &str,
@@ -156,7 +156,7 @@ impl PreparedWrite {
             let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
             let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
             let error = loop {
-                match rows.next() {
+                match rows.next_batch() {
                     Ok(Some(batch)) => {
                         let batch = numbered(&self.write, batch, &shape, context.txn, &eval)?;
                         shape.check_batch(&batch, &eval)?;

@@ -17,9 +17,9 @@ use weft_kernel::table::Location;
 
 use super::plan::PreparedWrite;
 use super::stage::Stage;
-use crate::column::{Collected, Purpose, batch_bytes, pieces};
 use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
+use crate::queries::{Collected, Purpose, batch_bytes, pieces};
 use crate::row::{bytes_as_rows, waiting_bytes_max};
 
 /// How the rows of an UPDATE are written.
@@ -54,7 +54,7 @@ impl PreparedWrite {
         let mut rows = Rows { waiting: context.engine.collected(Purpose::Written), way: Way::Undecided, count: 0 };
         context.txn.admit_query()?;
         let mut query = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
-        while let Some(batch) = query.next()? {
+        while let Some(batch) = query.next_batch()? {
             self.push(&mut rows, batch, columns, context)?;
         }
         // Its memory, its threads and its slot are free before anything is waited for.

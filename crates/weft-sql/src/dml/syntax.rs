@@ -1,15 +1,16 @@
 //! Pieces of syntax trees from which the reading part of a statement is built.
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, CastKind, Expr, Ident, ObjectName, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
+    Assignment, AssignmentTarget, Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
 use sqlparser::parser::Parser;
-use weft_format::{Code, DataType, Error, Result, Schema};
+use weft_format::{Code, Error, Result, Schema};
 use weft_kernel::catalog::TableDef;
 
-use crate::column::{MARKER, TARGET};
 use crate::parse::WeftDialect;
+use crate::queries::TARGET;
+use crate::queries::names::MARKER;
 
 /// The name under which result columns that are not shown are selected.
 pub(super) fn hidden(kind: char, ordinal: usize) -> String {
@@ -29,19 +30,6 @@ pub(super) fn column(qualifier: &Ident, name: &str) -> Expr {
 /// `expr AS alias`
 pub(super) fn aliased(expr: Expr, alias: &str) -> SelectItem {
     SelectItem::ExprWithAlias { expr, alias: exact(alias) }
-}
-
-/// `CAST(expr AS type)`; lengths of varchar are tested afterwards, not cut.
-pub(crate) fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
-    let name = match data_type {
-        DataType::Varchar(_) => "text".to_owned(),
-        DataType::Char(_) => "bpchar".to_owned(),
-        other => other.to_string(),
-    };
-    let dialect = WeftDialect;
-    let parsed = Parser::new(&dialect).try_with_sql(&name).and_then(|mut parser| parser.parse_data_type());
-    let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
-    Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })
 }
 
 /// An expression kept in the catalog as text.

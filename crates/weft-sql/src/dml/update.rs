@@ -10,16 +10,17 @@ use weft_kernel::table::LOCATION_NAME;
 
 use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
-    aliased, assignments, cast_to, column, default_of, derived, hidden, is_default, returning, select, target,
-    target_relation, unsupported,
+    aliased, assignments, column, default_of, derived, hidden, is_default, returning, select, target, target_relation,
+    unsupported,
 };
 use crate::binding::Tables;
-use crate::column::ColumnEngine;
+use crate::expr::cast_to;
 use crate::parse::fold;
+use crate::queries::QueryEngine;
 
 /// Plans an UPDATE.
 pub(super) fn prepare(
-    engine: &ColumnEngine,
+    engine: &dyn QueryEngine,
     tables: &dyn Tables,
     update: &Update,
     text: &str,

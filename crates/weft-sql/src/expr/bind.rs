@@ -198,10 +198,10 @@ impl<'a> Binder<'a> {
             }
             SqlExpr::Array(array) => self.array(&array.elem, scope, expected),
             SqlExpr::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain, scope),
-            SqlExpr::Interval(interval) if crate::column::check_fields(interval).is_err() => {
+            SqlExpr::Interval(interval) if super::check_fields(interval).is_err() => {
                 unsupported("fields behind this interval")
             }
-            SqlExpr::Interval(interval) => match crate::column::interval_cast(interval) {
+            SqlExpr::Interval(interval) => match super::interval_cast(interval) {
                 Some(cast) => self.bind(&cast, scope, expected),
                 None => unsupported("this interval"),
             },
@@ -513,7 +513,7 @@ impl<'a> Binder<'a> {
         any: bool,
         scope: &Scope,
     ) -> BindResult<Expr> {
-        let Some(op) = crate::column::compare_op(op) else { return unsupported("this comparison with an array") };
+        let Some(op) = super::compare_op(op) else { return unsupported("this comparison with an array") };
         let value_typed = if self.is_untyped(value) { None } else { Some(self.bind(value, scope, None)?) };
         let array_typed = if self.is_untyped(array) { None } else { Some(self.bind(array, scope, None)?) };
         let of = |expr: &Option<Expr>| expr.as_ref().map(|expr| expr.data_type);
@@ -678,7 +678,7 @@ impl<'a> Binder<'a> {
 
 /// The type that an untyped literal takes beside a typed operand: lengths are the assignment's to test, and digits that
 /// the operand has not are what makes another number.
-pub(crate) fn open(data_type: DataType) -> DataType {
+pub fn open(data_type: DataType) -> DataType {
     match data_type {
         DataType::Char(_) => DataType::Char(0),
         DataType::Numeric { scale, .. } => match NUMERIC_DEFAULT {

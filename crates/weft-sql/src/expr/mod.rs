@@ -14,14 +14,14 @@ mod bind;
 mod bind_calls;
 mod scope;
 mod sequence_calls;
+mod syntax;
 mod types;
 
-pub(crate) use bind::open;
-pub use bind::{BindError, BindResult, Binder, Definer};
+pub use bind::{BindError, BindResult, Binder, Definer, open};
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
-pub(crate) use types::NUMERIC_DEFAULT;
-pub use types::data_type_of;
+pub use syntax::{cast_to, check_fields, compare_op, interval_cast};
+pub use types::{NUMERIC_DEFAULT, data_type_of};
 pub use weft_expr::{
     EvalContext, Expr, assign, cast, check_assignable, coerce_param, common_type, literal_number_type,
 };

@@ -3,7 +3,7 @@
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
-pub(crate) use weft_expr::text::NUMERIC_DEFAULT;
+pub use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \

@@ -19,7 +19,7 @@ use sqlparser::tokenizer::Token;
 
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WeftDialect;
+pub struct WeftDialect;
 
 /// How many parts the operands of BETWEEN SYMMETRIC have, at most.
 const PARTS_MAX: usize = 256;

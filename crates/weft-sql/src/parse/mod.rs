@@ -22,7 +22,7 @@ mod tokens;
 mod values;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
-pub(crate) use dialect::WeftDialect;
+pub use dialect::WeftDialect;
 pub use names::{fold, table_name};
 pub use own::{AlterSequence, CreateSequence, Own};
 pub use position::{position_of, span_position};

@@ -18,8 +18,8 @@ use weft_kernel::Transaction;
 
 use super::TableShape;
 use crate::binding::CancelToken;
-use crate::column::{Collected, ColumnEngine, Purpose, batch_bytes, pieces};
 use crate::expr::EvalContext;
+use crate::queries::{Collected, Purpose, QueryEngine, batch_bytes, pieces};
 
 /// What a row takes in a row table beside its values, about.
 const ROW_BYTES: u64 = 210;
@@ -33,7 +33,7 @@ const WAITING_PART: usize = 4;
 /// Rows on their way into a table.
 pub(crate) struct Load<'a> {
     shape: &'a TableShape,
-    engine: &'a ColumnEngine,
+    engine: &'a dyn QueryEngine,
     cancel: &'a CancelToken,
     waiting: Collected,
     in_parts: bool,
@@ -44,7 +44,7 @@ impl<'a> Load<'a> {
     /// A load of no rows so far.
     pub(crate) fn new(
         shape: &'a TableShape,
-        engine: &'a ColumnEngine,
+        engine: &'a dyn QueryEngine,
         txn: &Transaction,
         cancel: &'a CancelToken,
     ) -> Load<'a> {

@@ -13,10 +13,11 @@ use super::select::{ConstantSelect, PointSelect};
 use super::update::PointUpdate;
 use super::{ShapeCache, TableShape};
 use crate::binding::{CancelToken, Tables};
-use crate::column::{PreparedQuery, is_view};
 use crate::expr::{BindError, BindResult, Binder, EvalContext};
 use crate::outcome::{Outcome, OutputColumn, Rows};
 use crate::parse::{Literals, fold, table_name};
+use crate::queries::PreparedQuery;
+use crate::views::is_view;
 
 /// A bound statement of the row engine.
 pub(crate) struct RowPlan {

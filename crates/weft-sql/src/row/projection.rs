@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sqlparser::ast::{SelectItem, SelectItemQualifiedWildcardKind, WildcardAdditionalOptions};
 use weft_format::{Result, Value};
 
-use crate::column::column_name;
 use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr, Scope};
 use crate::outcome::OutputColumn;
 use crate::parse::{fold, table_name};
+use crate::queries::names::column_name;
 
 /// Named expressions over a row.
 #[derive(Clone, Debug)]

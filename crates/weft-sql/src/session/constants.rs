@@ -25,9 +25,9 @@ use weft_pgcatalog::{CatalogQuery, Kind, classify, is_computed_late, is_constant
 use super::catalog::{self, Shown};
 use super::plan::plan;
 use super::transaction::Work;
-use crate::column::column_name;
 use crate::expr::function_name;
 use crate::parse::parse_expression;
+use crate::queries::names::column_name;
 use crate::settings::EngineChoice;
 
 /// Whether a statement is a query with constants of the catalog, and reads nothing of it.

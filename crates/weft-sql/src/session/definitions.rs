@@ -52,11 +52,11 @@ pub(super) fn create_table(
             return Err(Error::new(Code::FeatureNotSupported, "the row engine cannot run CREATE TABLE AS")
                 .hint("SET engine = auto"));
         }
-        let columns_engine = work.db.columns()?;
+        let queries = work.db.queries()?;
         let reading = Statement::Query(query.clone());
         work.permit.check_statement(work.txn, &reading)?;
         let reading = expand_views(work.txn, &reading)?;
-        let prepared = columns_engine.prepare(&*work.txn, &reading, source, &work.local)?;
+        let prepared = queries.prepare(&*work.txn, &reading, source, &work.local)?;
         check_free(work.txn, namespace, &name)?;
         // The query's snapshot is taken before the new table is there, so it cannot read it.
         let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
@@ -64,7 +64,7 @@ pub(super) fn create_table(
         let table = work.txn.create_table(table)?;
         let insert = insert_of_query(&resolve::full_name(work.txn, &table.def), query)?;
         let insert = expand_views(work.txn, &insert)?;
-        let filling = PreparedWrite::prepare(&columns_engine, &*work.txn, &insert, source, &work.local)?;
+        let filling = PreparedWrite::prepare(&*queries, &*work.txn, &insert, source, &work.local)?;
         let filled = with_context(work, |context| filling.execute(context))?;
         Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
     })

@@ -310,12 +310,3 @@ impl Session {
         &self.db
     }
 }
-
-#[cfg(test)]
-mod bulk_tests;
-#[cfg(test)]
-mod index_tests;
-#[cfg(test)]
-mod template_tests;
-#[cfg(test)]
-mod tests;

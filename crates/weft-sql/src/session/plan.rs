@@ -10,11 +10,11 @@ use weft_kernel::{SchemaId, TableRef, Transaction};
 use weft_pgcatalog::CatalogQuery;
 
 use super::{catalog, constants};
-use crate::column::PreparedQuery;
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
 use crate::expr::BindError;
 use crate::outcome::OutputColumn;
+use crate::queries::PreparedQuery;
 use crate::row::{self, RowPlan};
 use crate::settings::EngineChoice;
 
@@ -165,7 +165,7 @@ pub(super) fn plan(
         return Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)));
     }
     if let Statement::Query(query) = statement {
-        crate::column::check_order(query)?;
+        crate::queries::names::check_order(query)?;
     }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Column || is_insert_values(statement) {
@@ -182,23 +182,23 @@ pub(super) fn plan(
             Err(BindError::Unsupported(_)) => {}
         }
     }
-    let columns_engine = db.columns()?;
+    let queries = db.queries()?;
     let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
     Ok(match statement {
         Statement::Query(query) if query.locks.is_empty() => {
-            let query = columns_engine.prepare(txn, statement, source, local)?;
+            let query = queries.prepare(txn, statement, source, local)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
             Plan::new(key(), columns, param_types, Action::Query(query)).reading(&local.style)
         }
         Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
             let reading = Box::new(crate::dml::typed_values(insert, reading, txn)?);
-            let query = columns_engine.prepare(txn, &Statement::Query(reading), source, local)?;
+            let query = queries.prepare(txn, &Statement::Query(reading), source, local)?;
             let row = row::plan_query_insert(insert, &query, txn, db.shapes(), source, local)?;
             let (columns, param_types) = (Arc::clone(&row.columns), row.param_types.clone());
             Plan::new(key(), columns, param_types, Action::Upsert(query, row)).reading(&local.style)
         }
         _ => {
-            let prepared = PreparedWrite::prepare(&columns_engine, txn, statement, source, local)?;
+            let prepared = PreparedWrite::prepare(&*queries, txn, statement, source, local)?;
             let (columns, param_types) = (Arc::clone(prepared.columns()), known(prepared.param_types()));
             Plan::new(key(), columns, param_types, Action::Dml(prepared)).reading(&local.style)
         }

@@ -12,9 +12,9 @@ use super::transaction::Work;
 use super::views::expand_views;
 use super::{Client, Prepared, Session, calls, catalog, constants, utility};
 use crate::activity::EngineUsed;
-use crate::column::{ColumnEngine, PreparedQuery};
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
+use crate::queries::{PreparedQuery, QueryEngine};
 use weft_expr::{Local, Style};
 
 use crate::expr::{EvalContext, coerce_param};
@@ -287,9 +287,9 @@ pub(super) fn execute(plan: &Plan, run: &Run<'_>, work: &mut Work<'_>, client: &
     if let Action::Catalog(query) = &plan.action {
         return catalog::run(query, &params, run.source, work);
     }
-    let columns_engine = work.db.columns()?;
+    let queries = work.db.queries()?;
     work.txn.admit_query()?;
-    let outcome = execute_by_columns(plan, &params, work, &columns_engine, client);
+    let outcome = execute_by_columns(plan, &params, work, &*queries, client);
     work.txn.end_query();
     outcome
 }
@@ -299,12 +299,12 @@ fn execute_by_columns(
     plan: &Plan,
     params: &[Value],
     work: &mut Work<'_>,
-    columns_engine: &ColumnEngine,
+    queries: &dyn QueryEngine,
     client: &mut dyn Client,
 ) -> Result<Outcome> {
     let mut context = StatementContext {
         txn: work.txn,
-        engine: columns_engine,
+        engine: queries,
         shapes: work.db.shapes(),
         params,
         param_types: &plan.param_types,
@@ -364,7 +364,7 @@ fn stream(
     let mut count = 0;
     let mut attempt = |count: &mut u64| -> Result<()> {
         let mut batches = context.engine.execute(query, context.binding(query.tables()))?;
-        while let Some(batch) = batches.next()? {
+        while let Some(batch) = batches.next_batch()? {
             let rows = Rows::from_batches(Arc::clone(&types), vec![batch]);
             *count += rows.len() as u64;
             client.rows(columns, &rows)?;

@@ -6,7 +6,7 @@ use sqlparser::ast::{SetExpr, Statement};
 use weft_env::sync::RwLock;
 use weft_format::DataType;
 
-use super::plan::Plan;
+use super::plan::{Action, Plan};
 use crate::activity::{HIDDEN, hides};
 use crate::outcome::OutputColumn;
 use crate::parse::Parsed;
@@ -33,6 +33,15 @@ impl Prepared {
         let has_calls = has_constants || !is_of_catalog && super::calls::may_have_calls(&source);
         let shown = if hides(&source) { HIDDEN.into() } else { Arc::clone(&source) };
         Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls, has_constants }
+    }
+
+    /// How often the query engine made a physical plan of it, and whether one is kept; none when it has not run, or is
+    /// not run by the query engine.
+    pub fn planning(&self) -> Option<(u64, bool)> {
+        match &self.plan.read().as_ref()?.action {
+            Action::Query(query) => Some((query.planned_count(), query.is_warm())),
+            _ => None,
+        }
     }
 
     /// Whether it may be SET or RESET, or end what SET said.

@@ -482,10 +482,10 @@ pub(super) fn with_context<T>(
     work: &mut Work<'_>,
     run: impl FnOnce(&mut StatementContext<'_>) -> Result<T>,
 ) -> Result<T> {
-    let engine = work.db.columns()?;
+    let engine = work.db.queries()?;
     run(&mut StatementContext {
         txn: work.txn,
-        engine: &engine,
+        engine: &*engine,
         shapes: work.db.shapes(),
         params: &[],
         param_types: &[],

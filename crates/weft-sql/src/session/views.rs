@@ -291,7 +291,7 @@ fn write_columns(
 fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec<String>, Vec<String>)> {
     let statement = Statement::Query(Box::new(query.clone()));
     let statement = expand_views(work.txn, &statement)?;
-    let prepared = work.db.columns()?.prepare(&*work.txn, &statement, source, &work.local)?;
+    let prepared = work.db.queries()?.prepare(&*work.txn, &statement, source, &work.local)?;
     let columns = prepared.columns().iter();
     Ok(columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip())
 }

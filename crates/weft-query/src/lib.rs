@@ -1,0 +1,104 @@
+//! The query engine: queries over many rows, planned and run by DataFusion over Weft's scans. The one crate that knows
+//! DataFusion; sessions reach it by [`QueryEngine`].
+//!
+//! ```text
+//!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
+//!     provider    tables, views and functions for the planner ── pushdown (WHERE → scan)
+//!     wildcard, using, dependent, rewrite, cases    syntax that the planner gets wrong, or never ends with
+//!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
+//!     apart, lifted, crossed, repeated, plain, unsorted, inferred, open_filters    what rules mix up, lose or add
+//!     scan        the leaf: a view bound at execution, partitions shared
+//!     pool, held, coalesced    the memory of queries: shares, what operators do not account for; batches made whole
+//!     stream, gather, output    batches of all partitions, in exactly the columns' types
+//!     types, error      both ways between Weft and DataFusion
+//! ```
+//!
+//! DataFusion plans only what reads: statements that write are planned in `weft_sql::dml` as a query of the rows to
+//! change, and its own hooks for DML are never reached (they lose conditions).
+
+mod aliases;
+mod apart;
+mod arithmetic;
+mod averages;
+mod belonging;
+mod cases;
+mod coalesced;
+mod conditions;
+mod correlation;
+mod crossed;
+mod dependent;
+mod distinct_on;
+mod engine;
+mod error;
+mod exact;
+mod explain;
+mod extremes;
+mod fields;
+mod forecast;
+mod functions;
+mod gather;
+mod guard;
+mod held;
+mod indexed;
+mod inferred;
+mod lengths;
+mod lifted;
+mod local;
+mod membership;
+mod nearest;
+mod open_filters;
+mod operands;
+mod operators;
+mod output;
+mod plain;
+mod planned;
+mod planning;
+mod pool;
+mod provider;
+mod pushdown;
+mod reach;
+mod repeated;
+mod rewrite;
+mod routines;
+mod row_values;
+mod scan;
+mod semantics;
+mod series;
+mod session_reads;
+mod setup;
+mod shapes;
+mod single_distinct;
+mod sliding;
+mod slots;
+mod stop;
+mod stream;
+mod subqueries;
+mod sums;
+mod system_view;
+mod template;
+mod templates;
+mod told_once;
+mod typed_values;
+mod types;
+mod unified;
+mod unsorted;
+mod using;
+mod variance;
+mod whole_rows;
+mod wildcard;
+mod window_calls;
+mod windows;
+mod with_queries;
+
+use std::sync::Arc;
+
+use weft_format::Result;
+use weft_kernel::Engine;
+use weft_sql::queries::{QueryEngine, QueryOptions};
+
+pub use engine::DataFusionEngine;
+
+/// The query engine of a database: [`weft_sql::queries::MakeQueryEngine`].
+pub fn query_engine(kernel: &Engine, options: &QueryOptions) -> Result<Arc<dyn QueryEngine>> {
+    Ok(Arc::new(DataFusionEngine::new(kernel, options)?))
+}

@@ -1,0 +1,298 @@
+//! Tables and functions, as the planner sees them.
+//!
+//! ```text
+//!   FROM t            → Tables::table("t")  → WeftTable { visible columns }
+//!   FROM weft_locks   → no such table → SystemView
+//!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { hidden row id and place too }
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow::datatypes::{DataType as ArrowType, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, TableReference};
+use datafusion::datasource::cte_worktable::CteWorkTable;
+use datafusion::datasource::{TableProvider, provider_as_source, source_as_provider};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
+use datafusion::logical_expr::{
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableProviderFilterPushDown, TableSource, TableType,
+    WindowUDF,
+};
+use datafusion::physical_plan::ExecutionPlan;
+use weft_format::{Code, Error, Schema, TableId};
+use weft_kernel::TableRef;
+use weft_kernel::table::{LOCATION, ReadView, scan_schema};
+use weft_sql::queries::TARGET;
+use weft_sql::views::{SystemView, is_view};
+use weft_sql::{Tables, qualified};
+
+use super::conditions::Conditions;
+use super::error::wrap;
+use super::indexed::{Indexed, indexed, test_of};
+use super::pushdown::predicates_of;
+use super::scan::{Leaf, WeftScanExec};
+use super::series;
+use super::system_view::ViewProvider;
+use super::types::WeftTypes;
+
+/// Tables below this many rows are read in one partition: starting tasks would take longer than reading.
+const SMALL_TABLE_ROWS: u64 = 40_000;
+
+/// How many partitions a table of about `rows` rows is read in.
+pub(crate) fn partition_count(rows: u64, target: usize) -> usize {
+    if rows < SMALL_TABLE_ROWS { 1 } else { target }
+}
+
+/// One table in a plan: its definition and estimates, no snapshot.
+pub(crate) struct WeftTable {
+    id: TableId,
+    name: Arc<str>,
+    stored: Arc<Schema>,
+    schema: SchemaRef,
+    /// Which stored column each of `schema` is.
+    ordinals: Vec<usize>,
+    indexed: Arc<[Indexed]>,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl WeftTable {
+    /// The table as it is defined now; with `hidden`, a hidden row id is a column too, and the last one says where rows
+    /// lie.
+    fn new(table: &TableRef, hidden: bool) -> WeftTable {
+        let stored = Arc::clone(&table.def.schema);
+        let is_shown = |&ordinal: &usize| hidden || stored.is_visible(ordinal);
+        let ordinals: Vec<usize> =
+            (0..stored.columns.len()).filter(is_shown).chain(hidden.then_some(LOCATION)).collect();
+        let statistics = table.table.statistics();
+        WeftTable {
+            id: table.def.id,
+            name: table.def.name.as_str().into(),
+            schema: scan_schema(&stored, &ordinals),
+            ordinals,
+            stored,
+            indexed: indexed(table).into(),
+            rows: AtomicU64::new(statistics.row_count),
+            bytes: AtomicU64::new(statistics.bytes),
+        }
+    }
+}
+
+impl fmt::Debug for WeftTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeftTable").field("name", &self.name).finish()
+    }
+}
+
+#[async_trait]
+impl TableProvider for WeftTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let projection: Vec<usize> = match projection {
+            Some(columns) => columns.iter().map(|&column| self.ordinals[column]).collect(),
+            None => self.ordinals.clone(),
+        };
+        let conditions = Conditions::new(filters, Arc::clone(&self.stored), Arc::clone(&self.indexed))?;
+        let target = session.config().target_partitions();
+        let rows = self.rows.load(Ordering::Relaxed);
+        Ok(Arc::new(WeftScanExec::new(Leaf {
+            table: self.id,
+            name: Arc::clone(&self.name),
+            stored: Arc::clone(&self.stored),
+            projection: projection.into(),
+            conditions: Arc::new(conditions),
+            partition_count: partition_count(rows, target),
+            rows_estimated: rows,
+            bytes_estimated: self.bytes.load(Ordering::Relaxed),
+        })))
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let answer = |filter: &&Expr| match predicates_of(filter, &self.stored, None) {
+            Some(_) => TableProviderFilterPushDown::Exact,
+            None if test_of(filter, &self.stored, &self.indexed, None).is_some() => {
+                TableProviderFilterPushDown::Inexact
+            }
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(answer).collect())
+    }
+}
+
+/// Takes new estimates from the bound tables into a plan's providers, so that it is planned anew with them.
+pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (TableRef, ReadView)>) {
+    let refreshed = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(table) = provider.downcast_ref::<WeftTable>()
+            && let Some((bound, _)) = views.get(&table.id)
+        {
+            let statistics = bound.table.statistics();
+            table.rows.store(statistics.row_count, Ordering::Relaxed);
+            table.bytes.store(statistics.bytes, Ordering::Relaxed);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(refreshed.is_ok(), "a walk that returns no error ends well");
+}
+
+/// The tables that a plan reads.
+pub(crate) fn scanned_tables(plan: &LogicalPlan) -> HashSet<TableId> {
+    let mut ids = HashSet::new();
+    let walked = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(table) = provider.downcast_ref::<WeftTable>()
+        {
+            ids.insert(table.id);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(walked.is_ok(), "a walk that returns no error ends well");
+    ids
+}
+
+/// What one statement is planned against.
+pub(crate) struct PlanningContext<'a> {
+    state: &'a SessionState,
+    tables: &'a dyn Tables,
+    target: Option<TableRef>,
+    used: RefCell<HashMap<TableId, TableRef>>,
+    reads_views: Cell<bool>,
+}
+
+impl<'a> PlanningContext<'a> {
+    /// A context; `target` is what [`TARGET`] names.
+    pub(crate) fn new(state: &'a SessionState, tables: &'a dyn Tables, target: Option<TableRef>) -> Self {
+        PlanningContext { state, tables, target, used: RefCell::new(HashMap::new()), reads_views: Cell::new(false) }
+    }
+
+    /// Whether a view was named, whose rows are made anew for each execution.
+    pub(crate) fn reads_views(&self) -> bool {
+        self.reads_views.get()
+    }
+
+    /// The view of a name, when no table has it.
+    fn view(&self, reference: &TableReference) -> Option<ViewProvider> {
+        let is_public = matches!(reference.schema(), None | Some("public"));
+        let name = reference.table();
+        if !is_public || !is_view(name) || self.tables.table(name).is_ok() {
+            return None;
+        }
+        SystemView::find(name, self.tables.engine()).map(ViewProvider)
+    }
+
+    /// The tables that were named.
+    pub(crate) fn into_used(self) -> Vec<TableRef> {
+        self.used.into_inner().into_values().collect()
+    }
+
+    fn find(&self, reference: &TableReference) -> weft_format::Result<(TableRef, bool)> {
+        match (reference.schema(), &self.target) {
+            (None, Some(target)) if reference.table() == TARGET => return Ok((target.clone(), true)),
+            (None, _) => {}
+            (Some(schema), _) => {
+                let name = qualified(schema, reference.table());
+                return Ok((self.tables.table(&name)?, false));
+            }
+        }
+        Ok((self.tables.table(reference.table())?, false))
+    }
+}
+
+impl ContextProvider for PlanningContext<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if let Some(view) = self.view(&name) {
+            self.reads_views.set(true);
+            return Ok(provider_as_source(Arc::new(view)));
+        }
+        let (table, hidden) = self.find(&name).map_err(wrap)?;
+        let provider = WeftTable::new(&table, hidden);
+        self.used.borrow_mut().insert(table.def.id, table);
+        Ok(provider_as_source(Arc::new(provider)))
+    }
+
+    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> Result<Arc<dyn TableSource>> {
+        let function = self.state.table_functions().get(name).cloned().ok_or_else(|| {
+            wrap(Error::new(Code::UndefinedFunction, format!("table function {name} does not exist")))
+        })?;
+        if name == "generate_series" {
+            return Ok(provider_as_source(series::table(&function, args, self.state)?));
+        }
+        let arguments = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
+        Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))
+    }
+
+    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(Arc::new(WeftTypes))
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<ArrowType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}

@@ -1,0 +1,379 @@
+//! The leaf of a physical plan: a scan of one Weft table.
+//!
+//! ```text
+//!   plan (cached)            WeftScan { table 3, columns [0, 4], predicates [a >= 7], partitions 2 }
+//!   execution (TaskContext)  Execution { binding: view of table 3 at timestamp 812, cancel token }
+//!   execute(0), execute(1)   the two partitions of one Read::scan
+//! ```
+//!
+//! 1. The plan holds no snapshot: the view comes from the execution's binding, so a cached plan is good for any
+//!    snapshot.
+//! 2. All partitions of one execution of a leaf belong to the same `Read::scan`: every row is in exactly one of them.
+//! 3. Statistics are estimates and never exact, so no answer is ever computed from them.
+//!
+//! Concurrency: partitions are read by different worker threads; each read is synchronous work inside a poll. The plan
+//! wraps the leaf in an operator that yields to the scheduler; the cancel token is asked before each batch.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{Count, Metric, MetricValue, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use futures::Stream;
+use weft_env::sync::Mutex;
+use weft_format::{Code, Error, Schema, TableId};
+use weft_kernel::table::{LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
+use weft_sql::Binding;
+
+use super::conditions::Conditions;
+use super::error::wrap;
+use super::held::with_own_texts;
+
+/// Rows per batch.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// What the leaves of a running plan find in their task context.
+pub(crate) struct Execution {
+    /// Views, cancel token.
+    pub(crate) binding: Binding,
+    /// The values of open parameters, `$1` first.
+    pub(crate) params: Arc<[ScalarValue]>,
+    /// Set when nobody waits for the result any more; the cancel token may belong to the next statement by then.
+    pub(crate) stopped: Arc<AtomicBool>,
+}
+
+impl Execution {
+    /// An error when the statement was cancelled, its time is over, or nobody waits for it.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Error::new(Code::QueryCanceled, "the query was dropped"));
+        }
+        self.binding.cancel.check()
+    }
+}
+
+/// A scan of one table, with its columns and conditions.
+pub(crate) struct WeftScanExec {
+    table: TableId,
+    name: Arc<str>,
+    stored: Arc<Schema>,
+    projection: Arc<[usize]>,
+    conditions: Arc<Conditions>,
+    rows_estimated: u64,
+    bytes_estimated: u64,
+    properties: Arc<PlanProperties>,
+    started: Mutex<Started>,
+}
+
+/// The scans of this leaf's execution. More than one only when an operator above runs a partition again.
+#[derive(Default)]
+struct Started {
+    scans: Vec<Vec<Option<Box<dyn Partition>>>>,
+    metrics: Vec<Arc<ScanMetrics>>,
+    /// Time in partitions, nanoseconds.
+    nanos: Arc<AtomicU64>,
+}
+
+/// What a leaf is made from.
+pub(crate) struct Leaf {
+    pub(crate) table: TableId,
+    pub(crate) name: Arc<str>,
+    pub(crate) stored: Arc<Schema>,
+    pub(crate) projection: Arc<[usize]>,
+    pub(crate) conditions: Arc<Conditions>,
+    pub(crate) partition_count: usize,
+    pub(crate) rows_estimated: u64,
+    pub(crate) bytes_estimated: u64,
+}
+
+impl WeftScanExec {
+    /// A leaf that has not run.
+    pub(crate) fn new(leaf: Leaf) -> WeftScanExec {
+        let schema = scan_schema(&leaf.stored, &leaf.projection);
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(leaf.partition_count),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        WeftScanExec {
+            table: leaf.table,
+            name: leaf.name,
+            stored: leaf.stored,
+            projection: leaf.projection,
+            conditions: leaf.conditions,
+            rows_estimated: leaf.rows_estimated,
+            bytes_estimated: leaf.bytes_estimated,
+            properties: Arc::new(properties),
+            started: Mutex::new(Started::default()),
+        }
+    }
+
+    /// The same leaf, not started.
+    fn fresh(&self) -> WeftScanExec {
+        WeftScanExec {
+            table: self.table,
+            name: Arc::clone(&self.name),
+            stored: Arc::clone(&self.stored),
+            projection: Arc::clone(&self.projection),
+            conditions: Arc::clone(&self.conditions),
+            rows_estimated: self.rows_estimated,
+            bytes_estimated: self.bytes_estimated,
+            properties: Arc::clone(&self.properties),
+            started: Mutex::new(Started::default()),
+        }
+    }
+
+    /// Which columns of which table it reads, and what of each is tested with these parameters.
+    pub(crate) fn shape(&self, given: &[ScalarValue]) -> Result<(String, BTreeSet<String>)> {
+        let partitions = self.properties.partitioning.partition_count();
+        let shape = format!("{:?} {:?} {partitions}", self.table, self.projection);
+        Ok((shape, self.conditions.bound(given)?.kinds(&self.stored).collect()))
+    }
+
+    /// The table and how many partitions the plan reads it in.
+    pub(crate) fn partitioned(&self) -> (TableId, usize) {
+        (self.table, self.properties.partitioning.partition_count())
+    }
+
+    /// What a scan has to do: rows, columns of numbers and such, columns of texts and such, conditions.
+    pub(crate) fn work_estimated(&self) -> (u64, usize, usize, usize) {
+        let is_long = |column: &&usize| {
+            **column != LOCATION && self.stored.columns[**column].data_type.arrow().primitive_width().is_none()
+        };
+        let texts = self.projection.iter().filter(is_long).count();
+        (self.rows_estimated, self.projection.len() - texts, texts, self.conditions.count())
+    }
+
+    /// How long this execution read, on all cores together, nanoseconds.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.started.lock().nanos.load(Ordering::Relaxed)
+    }
+
+    /// Takes one partition of this execution's scan, starting it if need be (invariant 2).
+    fn take(&self, partition: usize, execution: &Execution, batch_rows: usize) -> Result<Box<dyn Partition>> {
+        let mut started = self.started.lock();
+        for scan in &mut started.scans {
+            if let Some(found) = scan[partition].take() {
+                return Ok(found);
+            }
+        }
+        let (table, view) = execution.binding.views.get(&self.table).ok_or_else(|| {
+            wrap(Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name)))
+        })?;
+        let partition_count = self.properties.partitioning.partition_count();
+        let tests = self.conditions.bound(&execution.params)?;
+        let request = ScanRequest {
+            view: view.clone(),
+            projection: self.projection.to_vec(),
+            predicates: tests.predicates,
+            partition_count,
+            batch_rows,
+        };
+        let output = table.scan_known(request, &tests.told).map_err(wrap)?;
+        assert_eq!(output.partitions.len(), partition_count, "a scan has the partitions asked for");
+        let mut scan: Vec<_> = output.partitions.into_iter().map(Some).collect();
+        let taken = scan[partition].take().expect("a scan that was just started has all its partitions");
+        started.scans.push(scan);
+        started.metrics.push(output.metrics);
+        Ok(taken)
+    }
+
+    /// The parts of each layer that this execution read and left out.
+    fn layers(&self) -> Vec<LayerScan> {
+        let mut layers: Vec<LayerScan> = Vec::new();
+        for metrics in &self.started.lock().metrics {
+            for scanned in metrics.layers.lock().iter() {
+                match layers.iter_mut().find(|known| known.layer == scanned.layer) {
+                    Some(known) => {
+                        known.read += scanned.read;
+                        known.pruned += scanned.pruned;
+                    }
+                    None => layers.push(*scanned),
+                }
+            }
+        }
+        layers
+    }
+
+    fn scan_counts(&self) -> [(&'static str, u64); 5] {
+        let started = self.started.lock();
+        let sum = |pick: fn(&ScanMetrics) -> u64| started.metrics.iter().map(|metrics| pick(metrics)).sum();
+        [
+            ("output_rows", sum(|m| m.rows.load(Ordering::Relaxed))),
+            ("parts", sum(|m| m.parts.load(Ordering::Relaxed))),
+            ("parts_pruned", sum(|m| m.parts_pruned.load(Ordering::Relaxed))),
+            ("blocks", sum(|m| m.blocks.load(Ordering::Relaxed))),
+            ("blocks_pruned", sum(|m| m.blocks_pruned.load(Ordering::Relaxed))),
+        ]
+    }
+}
+
+fn show_layer(scanned: &LayerScan) -> String {
+    format!("{}: {} read, {} pruned", scanned.layer, scanned.read, scanned.pruned)
+}
+
+impl fmt::Debug for WeftScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeftScanExec").field("table", &self.name).field("projection", &self.projection).finish()
+    }
+}
+
+impl DisplayAs for WeftScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |column: &usize| self.stored.columns.get(*column).map_or("place", |column| &*column.name);
+        let columns: Vec<&str> = self.projection.iter().map(name).collect();
+        write!(f, "WeftScanExec: table={}, columns=[{}]", self.name, columns.join(", "))?;
+        let (predicates, told) = self.conditions.describe();
+        if !predicates.is_empty() {
+            write!(f, ", predicates=[{}]", predicates.join(" AND "))?;
+        }
+        if !told.is_empty() {
+            write!(f, ", told=[{}]", told.join(" AND "))?;
+        }
+        write!(f, ", partitions={}, rows~{}", self.properties.partitioning.partition_count(), self.rows_estimated)?;
+        let layers = self.layers();
+        if !layers.is_empty() {
+            let shown: Vec<String> = layers.iter().map(show_layer).collect();
+            write!(f, ", layers=[{}]", shown.join("; "))?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for WeftScanExec {
+    fn name(&self) -> &str {
+        "WeftScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(self.fresh()))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let execution = context
+            .session_config()
+            .get_extension::<Execution>()
+            .ok_or_else(|| DataFusionError::Internal("a scan ran outside an execution".into()))?;
+        let batch_rows = context.session_config().batch_size();
+        let partition = self.take(partition, &execution, batch_rows)?;
+        Ok(Box::pin(ScanStream {
+            schema: Arc::clone(self.properties.eq_properties.schema()),
+            execution,
+            partition: Some(partition),
+            nanos: Arc::clone(&self.started.lock().nanos),
+            owns_texts: batch_rows < BATCH_ROWS,
+        }))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        let mut set = MetricsSet::new();
+        for (name, count) in self.scan_counts() {
+            let value = Count::new();
+            value.add(usize::try_from(count).unwrap_or(usize::MAX));
+            let value = match name {
+                "output_rows" => MetricValue::OutputRows(value),
+                name => MetricValue::Count { name: name.into(), count: value },
+            };
+            set.push(Arc::new(Metric::new(value, None)));
+        }
+        Some(set)
+    }
+
+    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        let share = match args.partition() {
+            Some(_) => self.properties.partitioning.partition_count().max(1) as u64,
+            None => 1,
+        };
+        let filtered = if self.conditions.count() == 0 { 1 } else { 5 };
+        let mut statistics = Statistics::new_unknown(self.properties.eq_properties.schema());
+        statistics.num_rows = Precision::Inexact((self.rows_estimated / share / filtered) as usize);
+        statistics.total_byte_size = Precision::Inexact((self.bytes_estimated / share / filtered) as usize);
+        Ok(Arc::new(statistics))
+    }
+}
+
+/// One partition as a stream.
+struct ScanStream {
+    schema: SchemaRef,
+    execution: Arc<Execution>,
+    partition: Option<Box<dyn Partition>>,
+    /// Where its time is added.
+    nanos: Arc<AtomicU64>,
+    /// Whether texts are copied out of the blocks that they were read from. Who spares memory counts each batch with
+    /// all that it holds on to.
+    owns_texts: bool,
+}
+
+impl Stream for ScanStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let Some(partition) = &mut this.partition else {
+            return Poll::Ready(None);
+        };
+        let clock = this.execution.binding.cancel.clock();
+        let begun_nanos = clock.monotonic_nanos();
+        let next = this.execution.check().and_then(|()| partition.next());
+        this.nanos.fetch_add(clock.monotonic_nanos().saturating_sub(begun_nanos), Ordering::Relaxed);
+        match next {
+            Ok(Some(batch)) if this.owns_texts => Poll::Ready(Some(Ok(with_own_texts(&batch)))),
+            Ok(Some(batch)) => Poll::Ready(Some(Ok(batch))),
+            Ok(None) => {
+                this.partition = None;
+                Poll::Ready(None)
+            }
+            Err(error) => {
+                this.partition = None;
+                Poll::Ready(Some(Err(wrap(error))))
+            }
+        }
+    }
+}
+
+impl RecordBatchStream for ScanStream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

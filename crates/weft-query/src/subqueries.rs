@@ -1,0 +1,316 @@
+//! Subqueries and HAVING of a logical plan in forms that the engine plans rightly; before types are coerced.
+//!
+//! ```text
+//!   WHERE k IN (q) OR x = 1          see `membership`: what is asked of q; `correlation`: what is refused
+//!   a JOIN b ON c AND k IN (q)       a JOIN b ON c WHERE k IN (q)
+//!   a LEFT JOIN b ON b.k IN (q)      a LEFT JOIN (b WHERE b.k IN (q)) ON true
+//!   GROUP BY k IN (q), ORDER BY ...  a result column below, by whose name it is grouped
+//!   HAVING random() < 1              HAVING kept(random() < 1, count(*))
+//! ```
+//!
+//! 1. Every rewrite keeps the name of an output column.
+//! 2. The engine knows subqueries with outer columns in conditions and result columns only: elsewhere they move there.
+//! 3. A condition that reads no column, or comes to be a constant, is pushed below an aggregate by the engine, though
+//!    an aggregate without GROUP BY, or with an empty grouping set, has a row for no rows (apache/datafusion 25519). A
+//!    limit that no result reaches is in the way; of a subquery that becomes a join, `kept` has the condition read a
+//!    column.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result};
+use datafusion::functions_aggregate::count::count;
+use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery, SubqueryAlias};
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
+use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
+use datafusion::optimizer::AnalyzerRule;
+use weft_sql::queries::names::MARKER;
+
+use super::belonging::{check_belonging, check_join_condition};
+use super::correlation::{Asked, check, has_split_groups, has_subquery, is_correlated, refused, subquery_of};
+use super::functions::Kept;
+use super::lifted::told_apart;
+use super::membership::{Place, Rewriter, nullable};
+use super::semantics::has_node;
+
+/// Subqueries as conditions and values; conditions on aggregates.
+#[derive(Debug)]
+pub(crate) struct Subqueries;
+
+impl AnalyzerRule for Subqueries {
+    fn name(&self) -> &str {
+        "subqueries"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let made = Cell::new(0);
+        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?.data;
+        let has_conditions =
+            has_node(&rewritten, |plan| matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)))?;
+        if has_conditions { barred(rewritten) } else { Ok(rewritten) }
+    }
+}
+
+fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>> {
+    let mut has_some = false;
+    plan.apply_expressions(|expr| {
+        has_some |= has_subquery(expr);
+        Ok(if has_some { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if has_some {
+        check_belonging(&plan)?;
+    }
+    let plan = lateral(plan, made)?;
+    if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
+        check_join_condition(condition)?;
+    }
+    let rewriter = Rewriter { schema: merge_schema(&plan.inputs()), made };
+    match plan {
+        LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+            let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
+            kept(without_distinct(predicate)?, input)
+        }
+        plan if !has_some => Ok(Transformed::no(plan)),
+        LogicalPlan::Join(join) => on_conditions(join, made).map(Transformed::yes),
+        plan @ (LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_)) => {
+            moved(plan, &rewriter).map(Transformed::yes)
+        }
+        plan => {
+            let names = NamePreserver::new(&plan);
+            let rewritten = plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                Ok(Transformed::yes(name.restore(rewriter.rewrite(expr, Place::Value)?)))
+            })?;
+            rewritten.map_data(LogicalPlan::recompute_schema)
+        }
+    }
+}
+
+/// A join with a correlated LATERAL, whose columns to be lifted get names of their own ([`told_apart`]); one that the
+/// engine would plan wrongly is refused.
+fn lateral(mut plan: LogicalPlan, made: &Cell<u32>) -> Result<LogicalPlan> {
+    if let LogicalPlan::Join(join) = &mut plan
+        && let Some(right) = told_apart_below(&join.right, made)?
+    {
+        join.right = Arc::new(right);
+    }
+    Ok(plan)
+}
+
+/// The plan of a correlated LATERAL, below its names; none for any other.
+fn told_apart_below(plan: &LogicalPlan, made: &Cell<u32>) -> Result<Option<LogicalPlan>> {
+    match plan {
+        LogicalPlan::SubqueryAlias(alias) => {
+            let Some(input) = told_apart_below(&alias.input, made)? else { return Ok(None) };
+            let named = SubqueryAlias::try_new(Arc::new(input), alias.alias.clone())?;
+            Ok(Some(LogicalPlan::SubqueryAlias(named)))
+        }
+        LogicalPlan::Subquery(of) if is_correlated(&of.subquery) => {
+            if has_distinct(&of.subquery) {
+                return refused("below DISTINCT of LATERAL");
+            }
+            if has_split_groups(&of.subquery) {
+                return refused("by other than equality below GROUP BY of LATERAL");
+            }
+            check(&of.subquery, Asked::Table)?;
+            told_apart(of.clone(), made).map(|apart| Some(LogicalPlan::Subquery(apart)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether rows that are distinct in the query are repeated when the engine lifts its conditions.
+fn has_distinct(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Distinct(_)) || plan.inputs().into_iter().any(has_distinct)
+}
+
+/// IS DISTINCT FROM, negated or not, between a subquery and the query around it, written out: the engine's joins on it
+/// lose rows with NULL.
+fn without_distinct(predicate: Expr) -> Result<Expr> {
+    let written = predicate.transform_up(|expr| {
+        let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else { return Ok(Transformed::no(expr)) };
+        let is_it = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
+        if !is_it || !(left.contains_outer() || right.contains_outer()) {
+            return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+        }
+        let (a, b) = (*left, *right);
+        let both = a.clone().is_null().and(b.clone().is_null());
+        let same = a.eq(b).is_true().or(both);
+        Ok(Transformed::yes(if op == Operator::IsDistinctFrom { not(same) } else { same }))
+    })?;
+    Ok(written.data)
+}
+
+fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, made: &Cell<u32>) -> Result<LogicalPlan> {
+    let Some(predicate) = conjunction(conditions) else { return Ok(input.as_ref().clone()) };
+    let rewriter = Rewriter { schema: merge_schema(&[&input]), made };
+    let predicate = rewriter.rewrite(predicate, Place::Conjunct)?;
+    Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
+}
+
+/// Conditions of ON with subqueries become conditions of a WHERE: above an inner join, else on the side that may be
+/// missing, whose rows alone they choose.
+fn on_conditions(mut join: Join, made: &Cell<u32>) -> Result<LogicalPlan> {
+    let conditions = join.filter.take().map(split_conjunction_owned).unwrap_or_default();
+    let (with, without): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(has_subquery);
+    join.filter = conjunction(without);
+    let side = match join.join_type {
+        JoinType::Inner => return filtered(Arc::new(LogicalPlan::Join(join)), with, made),
+        JoinType::Left => &mut join.right,
+        JoinType::Right => &mut join.left,
+        _ => return refused("in ON of this join"),
+    };
+    if !with.iter().flat_map(columns).all(|column| side.schema().has_column(&column)) {
+        return refused("in ON, unless it refers only to the side whose rows may be missing");
+    }
+    *side = Arc::new(filtered(Arc::clone(side), with, made)?);
+    LogicalPlan::Join(join).recompute_schema()
+}
+
+/// The columns that an expression reads, also in its subqueries.
+fn columns(expr: &Expr) -> Vec<Column> {
+    let mut columns: Vec<Column> = expr.column_refs().into_iter().cloned().collect();
+    let walked = expr.apply(|expr| {
+        if let Some(subquery) = subquery_of(expr) {
+            let outer = subquery.subquery.all_out_ref_exprs();
+            columns.extend(outer.into_iter().filter_map(|expr| match expr {
+                Expr::OuterReferenceColumn(_, column) => Some(column),
+                _ => None,
+            }));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.expect("the search does not fail");
+    columns
+}
+
+/// Invariant 2: subqueries of a node's expressions become columns of what it reads.
+fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
+    let input = plan.inputs()[0].clone();
+    let written = input.schema().columns();
+    let mut columns: Vec<Expr> = written.iter().cloned().map(Expr::Column).collect();
+    let names = NamePreserver::new(&plan);
+    let plan = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let replaced = expr.transform_down(|expr| {
+            let expr = match expr {
+                Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery) => {
+                    return Ok(Transformed::new(nullable(subquery), true, TreeNodeRecursion::Jump));
+                }
+                other => other,
+            };
+            if subquery_of(&expr).is_none() {
+                return Ok(Transformed::no(expr));
+            }
+            let column = format!("{MARKER}sub{}", rewriter.made.replace(rewriter.made.get() + 1));
+            columns.push(rewriter.rewrite(expr, Place::Value)?.alias(column.clone()));
+            Ok(Transformed::new(Expr::Column(Column::from_name(column)), true, TreeNodeRecursion::Jump))
+        })?;
+        Ok(Transformed::yes(name.restore(replaced.data)))
+    })?;
+    let is_sort = matches!(plan.data, LogicalPlan::Sort(_));
+    let below = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(input))?);
+    let plan = plan.data.with_new_exprs(plan.data.expressions(), vec![below])?;
+    if !is_sort {
+        return Ok(plan);
+    }
+    LogicalPlanBuilder::from(plan).project(written.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
+}
+
+/// Invariant 3, but for subqueries that refer to the query around them, LATERAL or not: a limit is in the way of their
+/// becoming joins.
+fn barred(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let outermost = |plan: LogicalPlan| {
+        let is_lateral = matches!(&plan, LogicalPlan::Subquery(of) if is_correlated(&of.subquery));
+        let recursion = if is_lateral { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue };
+        Ok(Transformed::new(plan, false, recursion))
+    };
+    let one = |plan: LogicalPlan| {
+        let plan = plan.map_expressions(|expr| {
+            expr.transform_up(|expr| {
+                Ok(Transformed::yes(match expr {
+                    Expr::ScalarSubquery(of) => Expr::ScalarSubquery(barred_subquery(of)?),
+                    Expr::InSubquery(of) => {
+                        Expr::InSubquery(InSubquery { subquery: barred_subquery(of.subquery)?, ..of })
+                    }
+                    Expr::Exists(of) => Expr::Exists(Exists { subquery: barred_subquery(of.subquery)?, ..of }),
+                    Expr::SetComparison(of) => {
+                        Expr::SetComparison(SetComparison { subquery: barred_subquery(of.subquery)?, ..of })
+                    }
+                    other => return Ok(Transformed::no(other)),
+                }))
+            })
+        })?;
+        let has_empty_set = matches!(&plan.data, LogicalPlan::Aggregate(_)) && has_empty_set(&plan.data);
+        Ok(match has_empty_set {
+            true => {
+                let (fetch, input) = (Some(Box::new(lit(i64::MAX))), Arc::new(plan.data));
+                Transformed::yes(LogicalPlan::Limit(Limit { skip: None, fetch, input }))
+            }
+            false => plan,
+        })
+    };
+    plan.transform_down_up(outermost, one).map(|barred| barred.data)
+}
+
+fn barred_subquery(of: Subquery) -> Result<Subquery> {
+    if is_correlated(&of.subquery) {
+        return Ok(of);
+    }
+    let plan = barred(of.subquery.as_ref().clone())?;
+    Ok(Subquery { subquery: Arc::new(plan), ..of })
+}
+
+/// Invariant 3.
+fn kept(predicate: Expr, input: Arc<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
+    let is_open = |part: &Expr| part.column_refs().is_empty() && !matches!(part, Expr::Literal(..));
+    let parts = split_conjunction_owned(predicate);
+    if !parts.iter().any(is_open) || !has_empty_set(&input) {
+        let predicate = conjunction(parts).unwrap_or_else(|| lit(true));
+        return Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)));
+    }
+    let input = counted(input)?;
+    let column = Column::from(input.schema().qualified_field(input.schema().fields().len() - 1));
+    let keep = |part: Expr| match is_open(&part) {
+        true => {
+            let args = vec![part, Expr::Column(column.clone())];
+            Expr::ScalarFunction(ScalarFunction::new_udf(Kept::function(), args))
+        }
+        false => part,
+    };
+    let predicate = conjunction(parts.into_iter().map(keep)).unwrap_or_else(|| lit(true));
+    Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
+}
+
+/// Whether an aggregate that has a row for no rows is in the way of a condition pushed down.
+fn has_empty_set(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => {
+            aggregate.group_expr.is_empty()
+                || aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)))
+        }
+        LogicalPlan::Projection(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Distinct(_) => plan.inputs().into_iter().any(has_empty_set),
+        _ => false,
+    }
+}
+
+/// An aggregate whose last column is one of no key.
+fn counted(plan: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
+    match &*plan {
+        LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.is_empty() => {
+            let number = vec![count(lit(1_i64)).alias(format!("{MARKER}kept"))];
+            let made = Aggregate::try_new(Arc::clone(&aggregate.input), aggregate.group_expr.clone(), number)?;
+            Ok(Arc::new(LogicalPlan::Aggregate(made)))
+        }
+        _ => Ok(plan),
+    }
+}

@@ -1,0 +1,197 @@
+//! `SELECT *` over `JOIN ... USING`, written out as PostgreSQL orders it; names of result columns that mean no column.
+//!
+//! ```text
+//!   a(id, k, x), b(k, y)    SELECT * FROM a JOIN b USING (k)    becomes    SELECT a.k, a.id, a.x, b.y FROM ...
+//! ```
+//!
+//! 1. The joined columns come first, each once, then the rest of the left side, then the rest of the right side.
+//! 2. The joins themselves are written out in [`using`], where all columns of FROM are known. Where they
+//!    are not, the planner takes a joined column from the left side: RIGHT and FULL joins are refused then.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
+    TableWithJoins, VisitMut, VisitorMut,
+};
+use weft_format::{Code, Error, Result};
+use weft_sql::Tables;
+use weft_sql::queries::names::folded;
+
+use super::aliases;
+use super::dependent;
+use super::fields::{Expander, Field, constraint, is_plain_wildcard};
+use super::using;
+use super::whole_rows;
+
+/// Writes out the wildcards that stand over joins with USING.
+pub(crate) fn expand_wildcards(query: &mut Query, tables: &dyn Tables) -> Result<()> {
+    match VisitMut::visit(query, &mut Expander::new(tables)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+impl VisitorMut for Expander<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.with.push(query.with.clone());
+        match self.check_order(query).and_then(|()| using::order_by(self, query)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    /// The columns that an alias names are the first ones: the planner wants names of all.
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        name_series(factor);
+        if let TableFactor::Table { alias: Some(alias), args: None, .. }
+        | TableFactor::Derived { alias: Some(alias), .. } = factor
+            && !alias.columns.is_empty()
+        {
+            let given = alias.columns.len();
+            if let Some(fields) = self.factor_fields(factor)
+                && let TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } =
+                    factor
+            {
+                let others = fields.into_iter().skip(given).map(|field| Ident::with_quote('"', field.name));
+                alias.columns.extend(others.map(|name| TableAliasColumnDef { name, data_type: None }));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let told = whole_rows::write_order(self, query);
+        dependent::write_out(self, query);
+        self.with.pop();
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        aliases::write_plain_keys(select);
+        if let Err(error) = whole_rows::write_out(self, select) {
+            return ControlFlow::Break(error);
+        }
+        let misused = aliases::misused(select, &aliases::given(select));
+        match self.means_a_column(misused, select).and_then(|()| self.expand(select)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// What `generate_series` and `unnest` in FROM give has the name of the alias, or of the function.
+fn name_series(factor: &mut TableFactor) {
+    let (function, alias) = match factor {
+        TableFactor::Table { name, alias, args: Some(_), .. } | TableFactor::Function { name, alias, .. } => {
+            let Some(function) = name.0.last().and_then(|part| part.as_ident()) else { return };
+            (folded(function), alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_offset: false, .. } if array_exprs.len() == 1 => {
+            ("unnest".into(), alias)
+        }
+        _ => return,
+    };
+    if !matches!(function.as_str(), "generate_series" | "unnest") {
+        return;
+    }
+    let alias = alias.get_or_insert_with(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', function),
+        columns: Vec::new(),
+        at: None,
+    });
+    if alias.columns.is_empty() {
+        let name = Ident::with_quote('"', folded(&alias.name));
+        alias.columns.push(TableAliasColumnDef { name, data_type: None });
+    }
+}
+
+impl Expander<'_> {
+    /// Inside an expression of ORDER BY a name is that of a column of FROM.
+    fn check_order(&mut self, query: &mut Query) -> Result<()> {
+        let SetExpr::Select(select) = &*query.body else { return Ok(()) };
+        let mut names = aliases::given(select);
+        while let Some(name) = aliases::misused_in_order(query, &names) {
+            let SetExpr::Select(select) = &*query.body else { return Ok(()) };
+            let Some(fields) = self.fields_of(&select.from) else { return Ok(()) };
+            match fields.into_iter().find(|field| field.name == name) {
+                // What it is then, joins with USING say.
+                Some(field) if field.is_merged => {}
+                Some(Field { table: Some(table), .. }) => aliases::qualify_in_order(query, &name, &table),
+                Some(_) => {}
+                None => return aliases::undefined(&name),
+            }
+            names.retain(|known| *known != name);
+        }
+        Ok(())
+    }
+
+    /// An error when a result column's name stands in an expression, and no column of FROM has it.
+    fn means_a_column(&mut self, misused: Option<String>, select: &Select) -> Result<()> {
+        let Some(name) = misused else { return Ok(()) };
+        match self.fields_of(&select.from) {
+            Some(fields) if fields.iter().all(|field| field.name != name) => aliases::undefined(&name),
+            _ => Ok(()),
+        }
+    }
+
+    fn expand(&mut self, select: &mut Select) -> Result<()> {
+        if !select.from.iter().any(merges_columns) {
+            return Ok(());
+        }
+        let Some(fields) = self.fields_of(&select.from) else {
+            select.from.iter().try_for_each(check_kinds)?;
+            if !select.projection.iter().any(is_plain_wildcard) {
+                return Ok(());
+            }
+            let message = "SELECT * over this JOIN ... USING is not supported";
+            let error = Error::new(Code::FeatureNotSupported, message);
+            return Err(error.hint("name the columns, or write ON instead of USING"));
+        };
+        let mut items = Vec::with_capacity(fields.len());
+        for item in std::mem::take(&mut select.projection) {
+            if is_plain_wildcard(&item) {
+                items.extend(fields.iter().map(Field::item));
+            } else {
+                items.push(item);
+            }
+        }
+        select.projection = items;
+        using::write_out(self, select, &fields)
+    }
+}
+
+/// Whether columns are joined by name.
+fn merges_columns(table: &TableWithJoins) -> bool {
+    let by_name = |join: &Join| matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural));
+    let inside = |factor: &TableFactor| match factor {
+        TableFactor::NestedJoin { table_with_joins, .. } => merges_columns(table_with_joins),
+        _ => false,
+    };
+    inside(&table.relation) || table.joins.iter().any(|join| by_name(join) || inside(&join.relation))
+}
+
+/// An error when columns are joined by name that the planner takes from the wrong side (invariant 2).
+fn check_kinds(table: &TableWithJoins) -> Result<()> {
+    use JoinOperator::{FullOuter, Right, RightOuter};
+    let relations = std::iter::once(&table.relation).chain(table.joins.iter().map(|join| &join.relation));
+    for relation in relations {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = relation {
+            check_kinds(table_with_joins)?;
+        }
+    }
+    let by_name = |join: &Join| matches!(constraint(join), Some(JoinConstraint::Using(_) | JoinConstraint::Natural));
+    let is_refused =
+        |join: &Join| by_name(join) && matches!(join.join_operator, Right(_) | RightOuter(_) | FullOuter(_));
+    if table.joins.iter().any(is_refused) {
+        let message = "RIGHT and FULL joins with USING or NATURAL are not supported with this FROM";
+        return Err(Error::new(Code::FeatureNotSupported, message).hint("write ON, and coalesce(a.k, b.k) for k"));
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! Sessions over the query engine: statements of both engines, templates, indexes, bulk statements.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run on the real machine")]
+
+#[path = "sessions/bulk_tests.rs"]
+mod bulk_tests;
+#[path = "sessions/fixture.rs"]
+mod fixture;
+#[path = "sessions/index_tests.rs"]
+mod index_tests;
+#[path = "sessions/template_tests.rs"]
+mod template_tests;
+#[path = "sessions/tests.rs"]
+mod tests;

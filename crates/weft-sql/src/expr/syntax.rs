@@ -1,0 +1,71 @@
+//! What the parser's trees of comparisons and intervals mean, for both engines.
+
+use sqlparser::ast::{BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Interval, Value};
+use sqlparser::parser::Parser;
+use weft_format::{Code, CompareOp, DataType, Error, Result};
+
+use crate::parse::WeftDialect;
+
+/// The comparison that an operator of SQL is.
+pub fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
+    Some(match op {
+        BinaryOperator::Eq => CompareOp::Eq,
+        BinaryOperator::NotEq => CompareOp::NotEq,
+        BinaryOperator::Lt => CompareOp::Lt,
+        BinaryOperator::LtEq => CompareOp::LtEq,
+        BinaryOperator::Gt => CompareOp::Gt,
+        BinaryOperator::GtEq => CompareOp::GtEq,
+        _ => return None,
+    })
+}
+
+/// Fields behind an interval say what its text means: of a number alone that is known here.
+pub fn check_fields(interval: &Interval) -> Result<()> {
+    let text = match &*interval.value {
+        Expr::Value(value) => value.value.clone().into_string().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let is_plain = match (&interval.leading_field, &interval.last_field) {
+        (None, _) => true,
+        (Some(_), None) => text.trim().parse::<f64>().is_ok(),
+        (Some(DateTimeField::Year), Some(DateTimeField::Month)) => text.contains('-'),
+        (Some(_), Some(_)) => false,
+    };
+    if is_plain {
+        return Ok(());
+    }
+    Err(Error::new(Code::FeatureNotSupported, format!("fields behind the interval '{text}' are not supported"))
+        .hint("say the units in the text: INTERVAL '1 day 2 hours'"))
+}
+
+/// `INTERVAL '1' DAY` and `INTERVAL '1 day'` as a cast of the text; none when there is no text.
+pub fn interval_cast(interval: &Interval) -> Option<Expr> {
+    let Expr::Value(value) = &*interval.value else { return None };
+    let text = value.value.clone().into_string()?;
+    let text = match (&interval.leading_field, &interval.last_field) {
+        (None, _) => text,
+        // The fields only say what a number alone means.
+        (Some(field), None) if text.trim().parse::<f64>().is_ok() => format!("{text} {field}"),
+        (Some(DateTimeField::Year), Some(DateTimeField::Month)) | (Some(_), _) => text,
+    };
+    Some(Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(text))),
+        data_type: SqlType::Interval { fields: None, precision: None },
+        array: false,
+        format: None,
+    })
+}
+
+/// `CAST(expr AS type)`; lengths of varchar are tested afterwards, not cut.
+pub fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
+    let name = match data_type {
+        DataType::Varchar(_) => "text".to_owned(),
+        DataType::Char(_) => "bpchar".to_owned(),
+        other => other.to_string(),
+    };
+    let dialect = WeftDialect;
+    let parsed = Parser::new(&dialect).try_with_sql(&name).and_then(|mut parser| parser.parse_data_type());
+    let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
+    Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })
+}
