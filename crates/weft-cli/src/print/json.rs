@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use super::Kind;
+use super::kind::Kind;
 
 /// Prints one row.
 pub(super) fn print_row(

@@ -11,12 +11,14 @@
 
 mod error;
 mod json;
+mod kind;
 
 pub(crate) use error::{error_text, report_text};
+pub(crate) use kind::Kind;
 
 use std::io::{self, Write};
 
-use weft::{DataType, Outcome, OutputColumn, Style};
+use weft::{Outcome, OutputColumn, Style};
 use weft_bench::subcommand::{Align, Grid};
 
 use crate::failure::Failure;
@@ -62,37 +64,6 @@ pub(crate) fn print_outcome(out: &mut dyn Write, outcome: &Outcome, format: Form
 /// Prints the tag of a statement without columns.
 pub(crate) fn print_tag(out: &mut dyn Write, tag: &str, format: Format) -> io::Result<()> {
     if format == Format::Table { writeln!(out, "{tag}") } else { Ok(()) }
-}
-
-/// What the texts of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Numbers: to the right, and without quotes in JSON.
-    Number,
-    /// `t` and `f`.
-    Boolean,
-    /// Anything else.
-    Text,
-}
-
-impl Kind {
-    fn of(data_type: DataType) -> Kind {
-        match data_type {
-            DataType::SmallInt | DataType::Integer | DataType::BigInt => Kind::Number,
-            DataType::Real | DataType::DoublePrecision | DataType::Numeric { .. } => Kind::Number,
-            DataType::Boolean => Kind::Boolean,
-            _ => Kind::Text,
-        }
-    }
-
-    /// The kind of a server's type, by its OID.
-    pub(crate) fn of_oid(oid: u32) -> Kind {
-        match oid {
-            16 => Kind::Boolean,
-            20 | 21 | 23 | 26 | 700 | 701 | 1700 => Kind::Number,
-            _ => Kind::Text,
-        }
-    }
 }
 
 /// Prints a result row by row; the table format waits for the last, because of the widths.

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use super::{Shell, meta, split};
+use super::statements::Shell;
+use super::{meta, split};
 use crate::failure::Failure;
 
 /// Reads and runs until `\q` or the end of input.

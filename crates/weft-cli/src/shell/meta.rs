@@ -3,8 +3,8 @@
 use weft::{Database, TableDef};
 use weft_bench::subcommand::{Align, Grid};
 
-use super::Shell;
 use super::link::Link;
+use super::statements::Shell;
 use crate::failure::Failure;
 use crate::print::Format;
 

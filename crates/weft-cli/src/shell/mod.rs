@@ -14,10 +14,10 @@ mod link;
 mod meta;
 mod scripts;
 mod split;
+mod statements;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::time::Instant;
 
 use weft::{Code, Database, Options};
 use weft_bench::subcommand::Arguments;
@@ -27,17 +27,10 @@ use crate::failure::Failure;
 use crate::print::Format;
 use link::Link;
 use scripts::Script;
+use statements::Shell;
 
 pub(crate) use interrupt::Interrupts;
 pub(crate) use link::client_error_text;
-
-/// One running shell.
-pub(crate) struct Shell {
-    link: Link,
-    format: Format,
-    timing: bool,
-    interrupts: Interrupts,
-}
 
 /// `weft [DIR | URL] [-c SQL] [-f FILE] [--format ...] [--memory-limit SIZE]`.
 pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
@@ -119,33 +112,6 @@ impl Shell {
             }
         }
         Ok(())
-    }
-
-    /// Runs one statement and prints its result or its error; false after an error.
-    fn run_statement(&mut self, text: &str) -> bool {
-        self.print(|link, out, format| link.run(text, out, format))
-    }
-
-    /// Runs COPY with the lines behind it; false after an error.
-    fn run_copy(&mut self, text: &str, lines: &str) -> bool {
-        self.print(|link, out, _| link.copy_in(text, lines, out))
-    }
-
-    /// Prints what something gives, or its error; false after an error.
-    fn print(&mut self, run: impl FnOnce(&mut Link, &mut dyn Write, Format) -> Result<(), String>) -> bool {
-        let begun = Instant::now();
-        let mut out = io::stdout().lock();
-        let result = self.interrupts.during(|| run(&mut self.link, &mut out, self.format));
-        let elapsed = begun.elapsed();
-        if let Err(message) = &result {
-            let _ = out.flush();
-            eprint!("{message}");
-        }
-        if self.timing {
-            let _ = writeln!(out, "Time: {:.3} ms", elapsed.as_secs_f64() * 1e3);
-        }
-        let _ = out.flush();
-        result.is_ok()
     }
 }
 

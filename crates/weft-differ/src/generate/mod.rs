@@ -21,6 +21,7 @@ mod changes;
 mod failing;
 mod frames;
 mod grouped;
+mod in_sight;
 mod numbers;
 mod queries;
 mod select;

@@ -56,6 +56,28 @@ pub struct ResultSet {
     pub tag: String,
 }
 
+impl Client {
+    /// Runs a text of statements; their answers come one after the other.
+    pub fn simple(&mut self, sql: &str) -> Result<Answers<'_>> {
+        Answers::begin(self, sql)
+    }
+
+    /// Runs a text of statements and collects what they return.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>> {
+        self.simple(sql)?.collect()
+    }
+
+    /// Runs `COPY ... TO STDOUT` and hands on its bytes as they come; returns the tag, `COPY 3`.
+    pub fn copy_out(&mut self, sql: &str, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
+        self.simple(sql)?.copy_out(each)
+    }
+
+    /// Begins `COPY ... FROM STDIN`.
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>> {
+        CopyIn::begin(self, sql)
+    }
+}
+
 /// The answers that have not come yet. Dropping it reads and passes over what is left (client 2).
 pub struct Answers<'a> {
     client: &'a mut Client,

@@ -1,6 +1,7 @@
 //! Stopping what a connection runs, from another thread.
 
-use super::connect::{Encryption, dial, encrypt};
+use super::connect::Client;
+use super::dial::{Encryption, dial, encrypt};
 use super::report::Result;
 use super::target::Target;
 use crate::protocol::CANCEL;
@@ -8,11 +9,19 @@ use crate::protocol::CANCEL;
 /// Knows the number and the secret of a connection. Clones stop the same one.
 #[derive(Clone)]
 pub struct Canceller {
-    pub(super) target: Target,
+    target: Target,
     /// Whether the connection is encrypted, so that the secret is not sent in the clear.
-    pub(super) encrypted: bool,
+    encrypted: bool,
     /// Number and secret, as they came.
-    pub(super) key: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Client {
+    /// What stops this connection's statements from another thread.
+    pub fn canceller(&self) -> Canceller {
+        let encrypted = self.channel.is_encrypted();
+        Canceller { target: self.target.clone(), encrypted, key: self.key.clone() }
+    }
 }
 
 impl Canceller {

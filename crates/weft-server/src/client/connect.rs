@@ -1,29 +1,25 @@
-//! Connecting: socket, TLS, password, settings.
+//! Connecting: password, settings, the first answers.
 
 use std::collections::HashMap;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
 
 use weft_env::Env;
 use weft_format::{Code, Error};
 
-use super::answers::{Answers, CopyIn, ResultSet};
-use super::cancel::Canceller;
+use super::dial::{Encryption, dial, encrypt};
 use super::report::{ClientError, Report, Result};
-use super::target::{Host, SslMode, Target};
-use super::verify;
+use super::target::{SslMode, Target};
 use crate::auth::Prover;
-use crate::net::{Channel, Socket, Transport};
-use crate::protocol::{Fields, SSL, text, violation};
+use crate::net::Channel;
+use crate::protocol::{Fields, text, violation};
 
 const MECHANISM: &str = "SCRAM-SHA-256";
 
 /// A connection to a server.
 pub struct Client {
     pub(super) channel: Channel,
-    target: Target,
+    pub(super) target: Target,
     /// Number and secret of the connection.
-    key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     pub(super) parameters: HashMap<String, String>,
     pub(super) notices: Vec<Report>,
     /// `I` idle, `T` in a transaction, `E` in a failed one.
@@ -57,32 +53,6 @@ impl Client {
         let unlimited = client.channel.socket().set_read_timeout(None);
         unlimited.map_err(|error| Error::io("taking the time limit from reads", &error))?;
         Ok(client)
-    }
-
-    /// Runs a text of statements; their answers come one after the other.
-    pub fn simple(&mut self, sql: &str) -> Result<Answers<'_>> {
-        Answers::begin(self, sql)
-    }
-
-    /// Runs a text of statements and collects what they return.
-    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>> {
-        self.simple(sql)?.collect()
-    }
-
-    /// Runs `COPY ... TO STDOUT` and hands on its bytes as they come; returns the tag, `COPY 3`.
-    pub fn copy_out(&mut self, sql: &str, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<String> {
-        self.simple(sql)?.copy_out(each)
-    }
-
-    /// Begins `COPY ... FROM STDIN`.
-    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>> {
-        CopyIn::begin(self, sql)
-    }
-
-    /// What stops this connection's statements from another thread.
-    pub fn canceller(&self) -> Canceller {
-        let encrypted = self.channel.is_encrypted();
-        Canceller { target: self.target.clone(), encrypted, key: self.key.clone() }
     }
 
     /// What the server says of a setting: `server_version`, `client_encoding`, ...
@@ -289,64 +259,4 @@ impl Drop for Client {
 
 pub(super) fn unexpected(tag: u8) -> Error {
     violation(format!("the server sent a message of type {:?} where it cannot stand", char::from(tag)))
-}
-
-/// A socket to the server, with the time limit of connecting.
-pub(super) fn dial(target: &Target) -> Result<Channel> {
-    let failed = |error: &std::io::Error| {
-        let error = Error::io(format!("could not connect to {}", target.place()), error);
-        error.hint("is the server running there, and does it listen on that address?")
-    };
-    let socket = match (&target.host, target.socket()) {
-        (_, Some(path)) => Socket::Unix(UnixStream::connect(path).map_err(|error| failed(&error))?),
-        (Host::Tcp(host), _) => Socket::Tcp(dial_tcp(target, host).map_err(|error| failed(&error))?),
-        _ => unreachable!("what is no socket is TCP"),
-    };
-    let limited = socket.set_read_timeout(Some(target.connect_timeout));
-    limited.map_err(|error| Error::io("setting a time limit for reads", &error))?;
-    Ok(Channel::to_server(Transport::Plain(socket)))
-}
-
-fn dial_tcp(target: &Target, host: &str) -> std::io::Result<TcpStream> {
-    let mut last = std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, target.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, target.connect_timeout) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// How much a connection wants TLS.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encryption {
-    None,
-    Wished,
-    Demanded,
-}
-
-/// Asks for TLS and begins it.
-pub(super) fn encrypt(target: &Target, mut channel: Channel, wanted: Encryption) -> Result<Channel> {
-    if wanted == Encryption::None {
-        return Ok(channel);
-    }
-    channel.out.packet(|body| body.extend_from_slice(&SSL.to_be_bytes()));
-    channel.flush()?;
-    match channel.read_byte()? {
-        Some(b'S') => {}
-        Some(b'N') if wanted == Encryption::Wished => return Ok(channel),
-        Some(b'N') => {
-            let message = format!("the server at {} has no TLS, which sslmode asks for", target.place());
-            return Err(Error::new(Code::InvalidAuthorization, message).into());
-        }
-        _ => return Err(violation("the server did not answer the request for TLS").into()),
-    }
-    let Transport::Plain(socket) = channel.into_transport()? else {
-        return Err(Error::internal("TLS was begun twice").into());
-    };
-    Ok(Channel::to_server(verify::begin(target, socket)?))
 }

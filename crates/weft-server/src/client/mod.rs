@@ -18,6 +18,7 @@
 mod answers;
 mod cancel;
 mod connect;
+mod dial;
 mod report;
 mod target;
 mod verify;
