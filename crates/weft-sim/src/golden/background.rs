@@ -10,12 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_env::JoinHandle;
 use weft_env::sync::Mutex;
-use weft_kernel::Transaction;
 
 use super::command::Command;
-use super::process::{Printed, Process};
+use super::printed::Printed;
+use super::process::Process;
+use super::thread::{Background, Done};
 use super::{jobs, statements};
 
 /// How long the script waits after it started a thread: that one runs until it waits, as threads change only then.
@@ -24,18 +24,6 @@ const HEAD_START: Duration = Duration::from_micros(1);
 /// How often `until` looks, and how often at most.
 const LOOK: Duration = Duration::from_millis(1);
 const LOOKS_MAX: u32 = 10_000;
-
-/// A command under way.
-pub(super) struct Background {
-    handle: JoinHandle,
-    done: Arc<Mutex<Option<Done>>>,
-}
-
-/// What a thread leaves.
-struct Done {
-    txn: Option<Transaction>,
-    printed: Printed,
-}
 
 impl Process {
     /// Starts a command in a thread and lets it run until it waits.

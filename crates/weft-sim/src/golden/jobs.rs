@@ -14,7 +14,8 @@ use weft_kernel::table::{JobKind, JobOffer, Price};
 
 use super::super::methods::all_job_kinds;
 use super::command::Command;
-use super::process::{Printed, Process, show_error};
+use super::printed::{Printed, show_error};
+use super::process::Process;
 use super::show;
 
 /// Commands that look, and those that make offers up.

@@ -6,7 +6,7 @@
 //!   run 3   files · open
 //! ```
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
@@ -14,6 +14,7 @@ use weft_kernel::EngineOptions;
 
 use super::command::Command;
 use super::process::Process;
+use super::progress::{Progress, Shared};
 use super::script::Script;
 use super::trace::STEP_PREFIX;
 
@@ -21,47 +22,6 @@ use super::trace::STEP_PREFIX;
 const SEED: u64 = 1;
 /// How long a sync takes: longer than anything that threads do without waiting.
 const SYNC_DURATION: Duration = Duration::from_millis(100);
-
-/// What outlives a simulated process.
-pub(super) struct Progress {
-    commands: Vec<Command>,
-    /// The output of each command so far.
-    pub(super) outputs: Vec<Vec<String>>,
-    pub(super) options: EngineOptions,
-    /// Lines of the trace that were shown or skipped.
-    pub(super) trace_seen: usize,
-}
-
-/// Shared by the simulated process and the test outside. Never held across a scheduling point.
-#[derive(Clone)]
-pub(super) struct Shared {
-    progress: Arc<Mutex<Progress>>,
-    pub(super) simulation: Arc<Simulation>,
-}
-
-impl Shared {
-    pub(super) fn with<R>(&self, f: impl FnOnce(&mut Progress) -> R) -> R {
-        f(&mut self.progress.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The next command; from now on it counts as run.
-    pub(super) fn next(&self) -> Option<Command> {
-        self.with(|progress| {
-            let command = progress.commands.get(progress.outputs.len()).cloned()?;
-            progress.outputs.push(Vec::new());
-            Some(command)
-        })
-    }
-
-    /// Adds to the output of the present command.
-    pub(super) fn print(&self, lines: impl IntoIterator<Item = String>) {
-        self.with(|progress| progress.outputs.last_mut().expect("a command is being run").extend(lines));
-    }
-
-    fn is_done(&self) -> bool {
-        self.with(|progress| progress.outputs.len() == progress.commands.len())
-    }
-}
 
 /// Runs a script; the same script with what its commands print now.
 pub fn run_script(script: &Script) -> Script {

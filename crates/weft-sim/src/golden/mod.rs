@@ -42,13 +42,18 @@
 
 mod background;
 mod command;
+mod commands;
 mod jobs;
 mod machine;
+mod made_up;
+mod printed;
 mod process;
+mod progress;
 mod schedule;
 mod script;
 mod show;
 mod statements;
+mod thread;
 mod trace;
 
 pub use machine::run_script;

@@ -10,30 +10,16 @@
 //! ```
 
 use weft_kernel::sched::{
-    Debts, Forecast, Lately, Occupied, Offered, OperatorKind, PhiSet, PlanForecast, RunningPlan, SchedulerMode,
-    Situation, Stage, decide, forecast,
+    Debts, Forecast, Lately, Occupied, Offered, OperatorKind, PlanForecast, RunningPlan, SchedulerMode, Situation,
+    Stage, decide, forecast,
 };
 use weft_kernel::table::JobOffer;
 
 use super::command::Command;
 use super::jobs::show_job;
-use super::process::{Printed, Process};
-
-/// A made up query.
-pub(super) struct Query {
-    plan: PlanForecast,
-    ran_us: f64,
-    age_us: f64,
-}
-
-/// What the script made up for the scheduler.
-#[derive(Default)]
-pub(super) struct MadeUp {
-    queries: Vec<Query>,
-    phis: PhiSet,
-    /// How long the running jobs go on, microseconds.
-    pub(super) left_us: Vec<f64>,
-}
+use super::made_up::{MadeUp, Query};
+use super::printed::Printed;
+use super::process::Process;
 
 pub(super) fn execute(process: &mut Process, command: &Command) -> Printed {
     match command.name.as_str() {

@@ -23,7 +23,8 @@ use weft_kernel::{Engine, TableRef};
 use weft_tables::column::payload::{Layer, Payload};
 
 use super::command::Command;
-use super::process::{Printed, Process, show_error};
+use super::printed::{Printed, show_error};
+use super::process::Process;
 use super::trace;
 use crate::tables::DIR;
 

@@ -12,7 +12,7 @@ use weft_format::{Column, DataType, Error, Schema, Value};
 use weft_kernel::{Engine, NewTable, TableRef, Transaction};
 
 use super::command::Command;
-use super::process::{Printed, show_error};
+use super::printed::{Printed, show_error};
 use crate::arrays::batch_of;
 use crate::random::Random;
 use crate::scan::scan;
