@@ -12,6 +12,7 @@ use weft_kernel::{NewTable, TableDef, Transaction};
 
 use super::foreign_keys::{self, NewForeignKey};
 use super::index::{check_unique, unique_columns};
+use super::pieces::{NewUnique, check_length, unsupported};
 use super::sequence::NewSequence;
 use crate::expr::{Scope, data_type_of, sequence_call};
 use crate::notice::Notice;
@@ -22,17 +23,8 @@ use crate::row::{stored_check, stored_default};
 /// The method of a table that was created without USING.
 const DEFAULT_METHOD: &str = "column";
 
-/// The most bytes of a name of a table or column.
-const NAME_BYTES_MAX: usize = 255;
-
 /// The most columns of a table, as in PostgreSQL.
 const COLUMNS_MAX: usize = 1600;
-
-/// A UNIQUE constraint: the columns' ordinals, and the name if it was given.
-pub(crate) struct NewUnique {
-    pub(crate) name: Option<String>,
-    pub(crate) columns: Vec<usize>,
-}
 
 /// What a CREATE TABLE asks for.
 pub(crate) struct Asked {
@@ -424,15 +416,6 @@ pub(super) fn free_check_name(table: &str, column: Option<&str>, checks: &[(Stri
     std::iter::once(base.clone()).chain(numbered).find(|name| is_free(name)).expect("some number is free")
 }
 
-pub(super) fn check_length(name: &str) -> Result<()> {
-    if name.len() <= NAME_BYTES_MAX {
-        return Ok(());
-    }
-    let message =
-        format!("a name is longer than {NAME_BYTES_MAX} bytes: \"{}...\"", &name[..name.floor_char_boundary(63)]);
-    Err(Error::new(Code::ProgramLimit, message).hint("choose a shorter one"))
-}
-
 pub(super) fn check_column_name(name: &str, columns: &[Column]) -> Result<()> {
     check_length(name)?;
     if columns.iter().any(|known| known.name == name) {
@@ -520,10 +503,6 @@ fn serial_type(name: &SqlType) -> Option<DataType> {
         "bigserial" | "serial8" => Some(DataType::BigInt),
         _ => None,
     }
-}
-
-pub(super) fn unsupported(what: &str) -> Error {
-    Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE TABLE"))
 }
 
 fn refuse_clauses(create: &CreateTable) -> Result<()> {

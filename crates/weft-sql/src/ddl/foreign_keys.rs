@@ -9,8 +9,7 @@ use sqlparser::ast::{ConstraintReferenceMatchKind, DeferrableInitial, ForeignKey
 use weft_format::{Code, Error, Result, Schema};
 use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableRef, Transaction};
 
-use super::create::{NewUnique, unsupported};
-use super::index::free_name;
+use super::pieces::{NewUnique, free_name, unsupported};
 use crate::parse::{fold, table_name};
 use crate::row::bind_check;
 

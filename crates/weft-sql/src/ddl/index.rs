@@ -1,15 +1,14 @@
 //! Definitions of indexes.
 
 use sqlparser::ast::{CreateIndex, Expr as SqlExpr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint};
-use sqlparser::tokenizer::Span;
 use weft_expr::Local;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::NewIndex;
 use weft_kernel::{TableRef, Transaction};
 
-use super::create::{NewUnique, check_length};
 use super::index_parts::{part_name, part_of};
-use crate::parse::{fold, span_position, table_name};
+use super::pieces::{NewUnique, check_length, free_name, ordinal_of, place, refused};
+use crate::parse::{fold, table_name};
 use crate::row::{TableShape, index_predicate};
 
 /// The most columns of an index, as in PostgreSQL.
@@ -49,21 +48,6 @@ pub(crate) fn new_index(
     };
     check_length(&name)?;
     Ok(NewIndex { include, predicate, ..NewIndex::on(name, parts, create.unique) })
-}
-
-pub(super) fn place(error: Error, source: &str, span: Span) -> Error {
-    match span_position(source, span) {
-        Some(position) if error.position().is_none() => error.at(position),
-        _ => error,
-    }
-}
-
-/// The ordinal of a visible column.
-pub(super) fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
-    table.def.schema.visible_ordinal(name).ok_or_else(|| {
-        let message = format!("column \"{name}\" does not exist");
-        Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(name), None)
-    })
 }
 
 fn refuse_clauses(create: &CreateIndex, method: Option<&str>) -> Result<()> {
@@ -114,10 +98,6 @@ fn check_width(columns: usize) -> Result<()> {
         .hint("leave out the last ones: readers test every condition again on the row"))
 }
 
-pub(super) fn refused(what: &str) -> Error {
-    Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
-}
-
 /// `t_a_b` for an index on a and b, or on a that includes b, `t_lower_expr` for one on lower(a) and a + 1; a name that
 /// comes twice is told apart as PostgreSQL does.
 fn index_base(table: &TableRef, create: &CreateIndex) -> String {
@@ -130,13 +110,6 @@ fn index_base(table: &TableRef, create: &CreateIndex) -> String {
         names.push(free);
     }
     format!("{}_{}", table.def.name, names.join("_"))
-}
-
-/// `base_suffix`, with a number when it is taken.
-pub(crate) fn free_name(base: &str, suffix: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
-    let numbered = (1..).map(|number| format!("{base}_{suffix}{number}"));
-    let mut names = std::iter::once(format!("{base}_{suffix}")).chain(numbered);
-    names.find(|name| !is_taken(name)).expect("some number is free")
 }
 
 /// The columns that a UNIQUE table constraint names, and its name.

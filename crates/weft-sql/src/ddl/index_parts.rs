@@ -18,7 +18,7 @@ use sqlparser::ast::{
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::IndexPart;
 
-use super::index::{ordinal_of, place, refused};
+use super::pieces::{ordinal_of, place, refused};
 use crate::expr::{BindError, Binder};
 use crate::parse::fold;
 use crate::queries::names::column_name;

@@ -22,8 +22,10 @@ pub(crate) mod dependents;
 mod foreign_keys;
 mod index;
 mod index_parts;
+mod pieces;
 pub(crate) mod sequence;
 
 pub(crate) use alter::{Altering, move_object, move_table, rename_relation, truncate};
-pub(crate) use create::{NewUnique, create_asked, new_table, table_of_query};
+pub(crate) use create::{create_asked, new_table, table_of_query};
 pub(crate) use index::{create_uniques, new_index};
+pub(crate) use pieces::NewUnique;

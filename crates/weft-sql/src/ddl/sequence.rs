@@ -11,9 +11,9 @@ use std::sync::Arc;
 use sqlparser::ast::{Expr as SqlExpr, SequenceOptions as SqlOption, UnaryOperator, Value as SqlValue};
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Object, ObjectKind, SequenceOptions, SequenceValue, TableDef, Transaction};
-pub(crate) use weft_pgcatalog::quoted;
+use weft_pgcatalog::quoted;
 
-use super::index::free_name;
+use super::pieces::free_name;
 use crate::expr::sequence_call;
 use crate::resolve;
 

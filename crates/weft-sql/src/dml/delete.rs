@@ -4,8 +4,8 @@ use sqlparser::ast::{Delete, FromTable, SelectItem};
 use weft_expr::Local;
 use weft_format::Result;
 
-use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{aliased, column, hidden, returning, select, target, target_relation, unsupported};
+use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::queries::QueryEngine;
 

@@ -5,10 +5,10 @@ use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::TableRef;
 
-use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
     aliased, column, default_of, derived, exact, hidden, is_default, returning, select, unsupported, visible_ordinal,
 };
+use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::expr::cast_to;
 use crate::expr::{check_assignable, sequence_call};

@@ -14,8 +14,8 @@ use sqlparser::ast::{Expr, LimitClause, OrderByKind, Query, Select, SetExpr, Val
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 
-use super::plan::{Parts, PreparedWrite, Write};
 use super::syntax::{aliased, column, hidden, returning, target, target_relation, unsupported};
+use super::write::{Locking, Parts, PreparedWrite, Write};
 use crate::binding::Tables;
 use crate::context::StatementContext;
 use crate::locking::RowLocking;
@@ -24,13 +24,6 @@ use crate::values::value_ref_at;
 
 /// Rows read beyond those asked for, in the hope that no more are locked.
 const SPARE_ROWS: u64 = 100;
-
-/// How rows are locked and counted.
-pub(super) struct Locking {
-    pub(super) rows: RowLocking,
-    /// With SKIP LOCKED: OFFSET and LIMIT, which count locked rows only, and the query of the first rows.
-    window: Option<(u64, u64, PreparedQuery)>,
-}
 
 /// Plans a query with locking clauses.
 pub(super) fn prepare(

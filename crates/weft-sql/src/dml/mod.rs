@@ -23,7 +23,8 @@ mod replace;
 mod stage;
 mod syntax;
 mod update;
+mod write;
 
 pub(crate) use insert::typed_values;
-pub(crate) use plan::PreparedWrite;
 pub(crate) use syntax::{exact, select, table_relation};
+pub(crate) use write::PreparedWrite;

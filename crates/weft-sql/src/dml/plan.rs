@@ -1,68 +1,20 @@
-//! A planned statement that writes.
+//! Statements that write, planned and run.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{SelectItem, Statement};
+use sqlparser::ast::Statement;
 use weft_expr::Local;
-use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::{ColumnSet, TableRef};
+use weft_format::{Error, Result};
 
-use super::lock::{self, Locking};
 use super::stage::{Stage, numbered};
-use super::{delete, insert, update};
+use super::write::{PreparedWrite, Write};
+use super::{delete, insert, lock, update};
 use crate::binding::Tables;
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
-use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::queries::{Collected, PreparedQuery, Purpose, QueryEngine};
+use crate::outcome::{Outcome, Tag};
+use crate::queries::{Purpose, QueryEngine};
 use crate::row::Load;
-
-/// What happens to each row that was read.
-pub(super) enum Write {
-    Insert {
-        /// Columns that take numbers from sequences.
-        numbered: Vec<usize>,
-    },
-    Update {
-        changes_key: bool,
-        may_repeat: bool,
-        /// Columns that decide which rows are changed and to what, and the columns that are set.
-        reads: ColumnSet,
-        writes: ColumnSet,
-        /// The columns that are set, when the query says behind the new rows where the old ones lie.
-        placed: Option<Vec<usize>>,
-    },
-    Delete {
-        may_repeat: bool,
-    },
-    /// The row is locked.
-    Lock(Box<Locking>),
-}
-
-/// An UPDATE, DELETE or INSERT whose reading part is planned. Good for any snapshot of the same catalog version.
-///
-/// The columns of the reading part, in this order: the old key (UPDATE, DELETE), the new row (INSERT, UPDATE: all
-/// stored columns but a hidden row id of INSERT), what RETURNING gives or where the row lies (UPDATE).
-pub(crate) struct PreparedWrite {
-    pub(super) query: PreparedQuery,
-    pub(super) table: TableRef,
-    pub(super) write: Write,
-    pub(super) key_columns: usize,
-    pub(super) row_columns: usize,
-    pub(super) returns: bool,
-    columns: Arc<[OutputColumn]>,
-    types: Arc<[DataType]>,
-}
-
-/// What [`PreparedWrite::new`] puts together.
-pub(super) struct Parts {
-    pub(super) query: PreparedQuery,
-    pub(super) table: TableRef,
-    pub(super) write: Write,
-    pub(super) key_columns: usize,
-    pub(super) row_columns: usize,
-    pub(super) returns: bool,
-}
 
 impl PreparedWrite {
     /// Plans an UPDATE, a DELETE, or an INSERT that the row engine does not run.
@@ -80,34 +32,6 @@ impl PreparedWrite {
             Statement::Query(query) if !query.locks.is_empty() => lock::prepare(engine, tables, query, text, local),
             _ => Err(Error::internal("only UPDATE, DELETE and INSERT are planned as writes")),
         }
-    }
-
-    pub(super) fn new(parts: Parts) -> PreparedWrite {
-        let Parts { query, table, write, key_columns, row_columns, returns } = parts;
-        let shown = query.columns()[key_columns + row_columns..].to_vec();
-        let columns: Arc<[OutputColumn]> = if returns { shown.into() } else { Arc::new([]) };
-        let types = columns.iter().map(|column| column.data_type).collect();
-        PreparedWrite { query, table, write, key_columns, row_columns, returns, columns, types }
-    }
-
-    /// The columns of RETURNING.
-    pub(crate) fn columns(&self) -> &Arc<[OutputColumn]> {
-        &self.columns
-    }
-
-    /// The types of `$1`, `$2`, ...
-    pub(crate) fn param_types(&self) -> &[Option<DataType>] {
-        self.query.param_types()
-    }
-
-    /// The table that it writes.
-    pub(crate) fn table(&self) -> &TableRef {
-        &self.table
-    }
-
-    /// The reading part.
-    pub(crate) fn query(&self) -> &PreparedQuery {
-        &self.query
     }
 
     /// Reads, then stages. A failing row leaves earlier ones staged: the caller rolls back to its mark.
@@ -179,36 +103,4 @@ impl PreparedWrite {
             context.txn.rollback_to(mark);
         }
     }
-
-    pub(super) fn too_large(&self, row_memory_bytes: u64, query_memory_bytes: u64) -> Error {
-        let (what, remedy) = match self.write {
-            Write::Insert { .. } => ("inserts", "insert"),
-            Write::Delete { .. } => ("deletes", "delete"),
-            _ => ("changes", "change"),
-        };
-        let (of, bytes) = if matches!(self.write, Write::Insert { .. }) || query_memory_bytes < row_memory_bytes {
-            ("the memory of queries", query_memory_bytes)
-        } else {
-            ("row memory", row_memory_bytes)
-        };
-        let message = format!("the statement {what} more rows than {of} holds ({bytes} bytes)");
-        Error::new(Code::OutOfMemory, message).hint(format!("{remedy} fewer rows at a time, or raise memory_limit"))
-    }
-
-    /// The outcome with what RETURNING or the SELECT list shows of the rows that were read.
-    fn shown(&self, tag: Tag, mut rows: Collected) -> Result<Outcome> {
-        let from = self.key_columns + self.row_columns;
-        let shown: Vec<usize> = (from..self.query.columns().len()).collect();
-        for batch in &mut rows.batches {
-            let projected = batch.project(&shown);
-            *batch = projected.map_err(|error| Error::new(Code::Internal, format!("RETURNING: {error}")))?;
-        }
-        let rows = Rows::from_collected(Arc::clone(&self.types), rows);
-        Ok(Outcome { tag, columns: Arc::clone(&self.columns), rows })
-    }
-}
-
-/// Whether a RETURNING clause is there.
-pub(super) fn returns(items: Option<&Vec<SelectItem>>) -> bool {
-    items.is_some_and(|items| !items.is_empty())
 }

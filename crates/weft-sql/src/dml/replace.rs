@@ -15,8 +15,8 @@ use arrow::array::{Array, Int64Array, RecordBatch};
 use weft_format::{Error, Result};
 use weft_kernel::table::Location;
 
-use super::plan::PreparedWrite;
 use super::stage::Stage;
+use super::write::PreparedWrite;
 use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
 use crate::queries::{Collected, Purpose, batch_bytes, pieces};

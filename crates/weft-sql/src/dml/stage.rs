@@ -8,7 +8,7 @@ use arrow::compute::filter_record_batch;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{LockMode, Transaction};
 
-use super::plan::{PreparedWrite, Write};
+use super::write::{PreparedWrite, Write};
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::row::{TableShape, insert_batches};

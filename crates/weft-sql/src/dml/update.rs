@@ -8,11 +8,11 @@ use weft_format::{Result, Schema};
 use weft_kernel::ColumnSet;
 use weft_kernel::table::LOCATION_NAME;
 
-use super::plan::{Parts, PreparedWrite, Write, returns};
 use super::syntax::{
     aliased, assignments, column, default_of, derived, hidden, is_default, returning, select, target, target_relation,
     unsupported,
 };
+use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::expr::cast_to;
 use crate::parse::fold;

@@ -12,7 +12,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
 
 use super::names::fold;
-use super::{Parsed, expect_end, syntax_error};
+use super::parsed::Parsed;
+use super::parser::{expect_end, syntax_error};
 
 /// Whether the statement begins with SET CONSTRAINTS and goes on.
 pub(super) fn is_set_constraints(tokens: &[TokenWithSpan]) -> bool {

@@ -12,8 +12,9 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::names::fold;
+use super::parser::{expect_end, parser, syntax_error, word};
 use super::rights::{RightsStatement, may_be_rights, rights_statement};
-use super::{expect_end, parser, syntax_error};
 
 /// A statement that the SQL parser does not know.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +149,7 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
             return Ok(None);
         }
         let new = parser.parse_identifier()?;
-        return Ok(Some(Own::RenameSchema(super::fold(&name), super::fold(&new))));
+        return Ok(Some(Own::RenameSchema(fold(&name), fold(&new))));
     }
     let is_sequence = parser.parse_keyword(Keyword::SEQUENCE);
     if !is_sequence && !parser.parse_keyword(Keyword::VIEW) && !parser.parse_keyword(Keyword::TABLE) {
@@ -157,7 +158,7 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
     if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
-        let schema = super::fold(&parser.parse_identifier()?);
+        let schema = fold(&parser.parse_identifier()?);
         return Ok(Some(Own::SetSchema(name, if_exists, schema)));
     }
     if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
@@ -240,16 +241,6 @@ fn skip_options(parser: &mut Parser<'_>, words: &[&str]) -> std::result::Result<
     }
     while words.iter().any(|text| word(parser, text)) {}
     Ok(())
-}
-
-/// Takes an unquoted word.
-pub(super) fn word(parser: &mut Parser<'_>, text: &str) -> bool {
-    let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
-    if is_it {
-        parser.next_token();
-    }
-    is_it
 }
 
 /// Tables, each perhaps with columns, which do not matter.

@@ -12,8 +12,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::fold;
-use super::own::word;
+use super::names::fold;
+use super::parser::word;
 
 type Parse<T> = std::result::Result<T, ParserError>;
 

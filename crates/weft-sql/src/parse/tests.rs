@@ -1,3 +1,5 @@
+use weft_format::{Code, Result};
+
 use super::*;
 
 fn only(sql: &str) -> Parsed {

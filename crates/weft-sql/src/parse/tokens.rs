@@ -5,7 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use weft_format::{Code, Error, Result};
 
-use super::Parsed;
+use super::parsed::Parsed;
 use super::position::{place, position_of};
 
 /// How deep the tree of a statement may become: operators that follow each other between commas each add a level.

@@ -32,8 +32,8 @@ use weft_kernel::index::{Direction, Index, IndexPart};
 
 use super::TableShape;
 use super::condition::{PartTest, Test, is_spread, spread};
-use super::plan::RowContext;
-use super::predicate::predicate_text;
+use super::planner::RowContext;
+use super::predicate_text::predicate_text;
 use super::shape::key_value;
 use crate::binding::Tables;
 use crate::expr::{EvalContext, Expr};

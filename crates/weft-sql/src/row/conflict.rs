@@ -23,9 +23,9 @@ use weft_format::{Code, DataType, Error, Predicate, Result, Value};
 use weft_kernel::index::{Direction, Index, IndexPart};
 
 use super::TableShape;
+use super::assignments::{apply_assignments, bind_assignments};
 use super::condition::part_of;
-use super::insert::{apply_assignments, bind_assignments};
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::predicate::known_predicates;
 use crate::expr::{BindError, BindResult, Binder, EvalContext, Expr};
 use crate::parse::fold;

@@ -6,7 +6,7 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::TableRef;
 
 use super::key::KeyClause;
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};

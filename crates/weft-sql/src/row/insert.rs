@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{AssignmentTarget, Expr as SqlExpr, OnInsert, SetExpr, TableObject};
+use sqlparser::ast::{OnInsert, SetExpr, TableObject};
 use weft_format::{Code, Error, Result, Value};
 use weft_kernel::TableRef;
 
+use super::assignments::bind_value;
 use super::conflict::{Conflict, ConflictAction, Touched, update};
 use super::literal::literal_value;
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::shape::check_generated;
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
@@ -276,24 +277,6 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Sets columns of a row: evaluates all on the old values, then replaces.
-pub(super) fn apply_assignments(
-    assignments: &[(usize, Option<Expr>)],
-    values: &[Value],
-    width: usize,
-    shape: &TableShape,
-    context: &RowContext<'_>,
-) -> Result<Vec<Value>> {
-    let mut new = values[..width].to_vec();
-    for (ordinal, expr) in assignments {
-        new[*ordinal] = match expr {
-            Some(expr) => expr.eval(values, &context.eval)?,
-            None => shape.default_value(context.txn, *ordinal, &context.eval)?,
-        };
-    }
-    Ok(new)
-}
-
 fn check_clauses(insert: &sqlparser::ast::Insert) -> BindResult<()> {
     let is_foreign = insert.or.is_some()
         || insert.ignore
@@ -379,50 +362,4 @@ fn plan_rows(
         rows.push(bound);
     }
     Ok(rows)
-}
-
-/// Binds a value for a column; DEFAULT is none.
-pub(super) fn bind_value(
-    expr: &SqlExpr,
-    shape: &TableShape,
-    ordinal: usize,
-    scope: &Scope,
-    binder: &mut Binder<'_>,
-) -> BindResult<Option<Expr>> {
-    if let SqlExpr::Identifier(ident) = expr
-        && ident.quote_style.is_none()
-        && ident.value.eq_ignore_ascii_case("default")
-    {
-        return Ok(None);
-    }
-    let column = &shape.columns()[ordinal];
-    binder.bind_assignment(expr, scope, column.data_type, &column.name).map(Some)
-}
-
-/// Binds SET lists of single columns.
-pub(super) fn bind_assignments(
-    list: &[sqlparser::ast::Assignment],
-    shape: &TableShape,
-    scope: &Scope,
-    binder: &mut Binder<'_>,
-) -> BindResult<Vec<(usize, Option<Expr>)>> {
-    let mut assignments: Vec<(usize, Option<Expr>)> = Vec::with_capacity(list.len());
-    for assignment in list {
-        let AssignmentTarget::ColumnName(name) = &assignment.target else {
-            return Err(BindError::Unsupported("SET of several columns at once".into()));
-        };
-        let [part] = name.0.as_slice() else {
-            let message = format!("SET {name}: a column in SET stands without its table");
-            return Err(Error::new(Code::SyntaxError, message).into());
-        };
-        let ident =
-            part.as_ident().ok_or_else(|| Error::new(Code::SyntaxError, format!("\"{name}\" is not a column")))?;
-        let ordinal = shape.ordinal(&fold(ident))?;
-        if assignments.iter().any(|(known, _)| *known == ordinal) {
-            let message = format!("multiple assignments to same column \"{}\"", fold(ident));
-            return Err(Error::new(Code::SyntaxError, message).into());
-        }
-        assignments.push((ordinal, bind_value(&assignment.value, shape, ordinal, scope, binder)?));
-    }
-    Ok(assignments)
 }

@@ -15,7 +15,7 @@ use weft_kernel::index::IndexPart;
 use super::TableShape;
 use super::access::{IndexAccess, Wish};
 use super::condition::{PartTest, Test, is_spread, part_tests, split, spread};
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::predicate::known_predicates;
 use super::shape::key_value;
 use crate::binding::Tables;

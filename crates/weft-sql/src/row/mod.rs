@@ -19,6 +19,7 @@
 //! 2. Every row that is written went through [`TableShape::check_row`].
 
 mod access;
+mod assignments;
 mod bulk;
 mod condition;
 mod conflict;
@@ -28,15 +29,19 @@ mod key;
 mod literal;
 mod order;
 mod plan;
+mod planner;
 mod predicate;
+mod predicate_text;
 mod projection;
 mod select;
 mod shape;
 mod update;
 
 pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
-pub(crate) use plan::{RowContext, RowPlan, plan, plan_query_insert};
-pub(crate) use predicate::{index_predicate, predicate_text};
+pub(crate) use plan::{RowPlan, plan, plan_query_insert};
+pub(crate) use planner::RowContext;
+pub(crate) use predicate::index_predicate;
+pub(crate) use predicate_text::predicate_text;
 pub use projection::Projection;
 pub use shape::{RowDefault, ShapeCache, TableShape};
 pub(crate) use shape::{

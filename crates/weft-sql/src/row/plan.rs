@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{FromTable, ObjectName, Statement, TableAlias, TableFactor, TableWithJoins};
+use sqlparser::ast::Statement;
 use weft_expr::Local;
 use weft_format::{DataType, Result};
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::TableRef;
 
 use super::delete::PointDelete;
 use super::insert::Insert;
+use super::planner::{Planner, RowContext};
 use super::select::{ConstantSelect, PointSelect};
+use super::shape::ShapeCache;
 use super::update::PointUpdate;
-use super::{ShapeCache, TableShape};
-use crate::binding::{CancelToken, Tables};
-use crate::expr::{BindError, BindResult, Binder, EvalContext};
+use crate::binding::Tables;
+use crate::expr::{BindError, BindResult};
 use crate::outcome::{Outcome, OutputColumn, Rows};
-use crate::parse::{Literals, fold, table_name};
 use crate::queries::PreparedQuery;
-use crate::views::is_view;
 
 /// A bound statement of the row engine.
 pub(crate) struct RowPlan {
@@ -38,27 +37,6 @@ enum Action {
     Delete(PointDelete),
 }
 
-/// What a plan runs in.
-pub(crate) struct RowContext<'a> {
-    pub(crate) txn: &'a mut Transaction,
-    pub(crate) eval: EvalContext<'a>,
-    pub(crate) cancel: &'a CancelToken,
-    /// The text and the tuples of an INSERT of literals, whose plan is that of its template.
-    pub(crate) literals: Option<(&'a str, &'a Literals)>,
-    /// How many rows an index may offer before the column engine is the better choice.
-    pub(crate) candidates_max: usize,
-}
-
-/// Rows between two looks at the cancel token.
-const CHECK_ROWS: usize = 1024;
-
-impl RowContext<'_> {
-    /// Fails when the statement was cancelled; asked with the number of each row.
-    pub(super) fn check_cancel(&self, number: usize) -> Result<()> {
-        if number % CHECK_ROWS == CHECK_ROWS - 1 { self.cancel.check() } else { Ok(()) }
-    }
-}
-
 /// Plans a statement, or says why the row engine cannot run it.
 pub(crate) fn plan(
     statement: &Statement,
@@ -69,7 +47,7 @@ pub(crate) fn plan(
 ) -> BindResult<RowPlan> {
     let mut planner = Planner::new(tables, shapes, source, local);
     let (action, columns) = match statement {
-        Statement::Query(query) => planner.select(query)?,
+        Statement::Query(query) => select(&mut planner, query)?,
         Statement::Insert(insert) => {
             let insert = Insert::plan(insert, None, &mut planner)?;
             let columns = insert.columns();
@@ -87,7 +65,7 @@ pub(crate) fn plan(
         }
         _ => return Err(BindError::Unsupported("this statement".into())),
     };
-    Ok(planner.done(columns, action))
+    Ok(done(planner, columns, action))
 }
 
 /// Plans the writing half of an INSERT from a query, whose columns and parameter types are known.
@@ -103,7 +81,7 @@ pub(crate) fn plan_query_insert(
     planner.binder.params = query.param_types().to_vec();
     let insert = Insert::plan(insert, Some(query.columns().as_ref()), &mut planner)?;
     let columns = insert.columns();
-    Ok(planner.done(columns, Action::Insert(insert)))
+    Ok(done(planner, columns, Action::Insert(insert)))
 }
 
 impl RowPlan {
@@ -168,96 +146,21 @@ impl RowPlan {
     }
 }
 
-pub(super) struct Planner<'a> {
-    pub(super) tables: &'a dyn Tables,
-    pub(super) shapes: &'a ShapeCache,
-    pub(super) binder: Binder<'a>,
-    /// The session that asks.
-    pub(super) local: &'a Local,
-    /// Whether the plan is good for sessions of its style only.
-    pub(super) reads_session: bool,
+/// The plan of what was bound.
+fn done(planner: Planner<'_>, columns: Arc<[OutputColumn]>, action: Action) -> RowPlan {
+    let param_types = planner.binder.param_types();
+    RowPlan { columns, param_types, reads_session: planner.reads_session, action }
 }
 
-impl<'a> Planner<'a> {
-    fn new(tables: &'a dyn Tables, shapes: &'a ShapeCache, source: &'a str, local: &'a Local) -> Planner<'a> {
-        Planner { tables, shapes, binder: Binder::new(source), local, reads_session: false }
-    }
-
-    fn done(self, columns: Arc<[OutputColumn]>, action: Action) -> RowPlan {
-        RowPlan { columns, param_types: self.binder.param_types(), reads_session: self.reads_session, action }
-    }
-}
-
-impl Planner<'_> {
-    fn select(&mut self, query: &sqlparser::ast::Query) -> BindResult<(Action, Arc<[OutputColumn]>)> {
-        let select = super::select::plain_select(query)?;
-        if select.from.is_empty() && query.locks.is_empty() {
-            if query.order_by.is_some() {
-                return Err(BindError::Unsupported("ORDER BY without FROM".into()));
-            }
-            let (constant, columns) = ConstantSelect::plan(query, select, self)?;
-            return Ok((Action::Constant(constant), columns));
+fn select(planner: &mut Planner<'_>, query: &sqlparser::ast::Query) -> BindResult<(Action, Arc<[OutputColumn]>)> {
+    let select = super::select::plain_select(query)?;
+    if select.from.is_empty() && query.locks.is_empty() {
+        if query.order_by.is_some() {
+            return Err(BindError::Unsupported("ORDER BY without FROM".into()));
         }
-        let (point, columns) = PointSelect::plan(query, select, self)?;
-        Ok((Action::Select(Box::new(point)), columns))
+        let (constant, columns) = ConstantSelect::plan(query, select, planner)?;
+        return Ok((Action::Constant(constant), columns));
     }
-
-    /// A table by name.
-    pub(super) fn shape(&self, name: &ObjectName) -> BindResult<Arc<TableShape>> {
-        use sqlparser::ast::Spanned;
-        let folded = table_name(name)?;
-        if is_view(&folded) && self.tables.table(&folded).is_err() {
-            return Err(BindError::Unsupported(format!("the view {folded}")));
-        }
-        let table = self.tables.table(&folded).map_err(|error| {
-            match crate::parse::span_position(self.binder.source, name.span()) {
-                Some(position) if error.position().is_none() => error.at(position),
-                _ => error,
-            }
-        })?;
-        Ok(self.shapes.shape(&table)?)
-    }
-
-    /// The only table of a FROM clause, and the name it goes by.
-    pub(super) fn single_table(&self, from: &[TableWithJoins]) -> BindResult<(Arc<TableShape>, String)> {
-        match from {
-            [TableWithJoins { relation, joins }] if joins.is_empty() => self.plain_table(relation),
-            _ => Err(BindError::Unsupported("a statement on several tables".into())),
-        }
-    }
-
-    fn plain_table(&self, factor: &TableFactor) -> BindResult<(Arc<TableShape>, String)> {
-        let TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } = factor
-        else {
-            return Err(BindError::Unsupported("a FROM clause that is not a table".into()));
-        };
-        if !with_hints.is_empty() || !partitions.is_empty() || !index_hints.is_empty() {
-            return Err(BindError::Unsupported("a table with hints".into()));
-        }
-        let shape = self.shape(name)?;
-        let known_as = match alias {
-            None => shape.name().to_owned(),
-            Some(TableAlias { name, columns, at: None, .. }) if columns.is_empty() => fold(name),
-            Some(_) => return Err(BindError::Unsupported("an alias with columns".into())),
-        };
-        Ok((shape, known_as))
-    }
-
-    /// The table of a DELETE.
-    pub(super) fn delete_table(&self, from: &FromTable) -> BindResult<(Arc<TableShape>, String)> {
-        match from {
-            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => self.single_table(from),
-        }
-    }
+    let (point, columns) = PointSelect::plan(query, select, planner)?;
+    Ok((Action::Select(Box::new(point)), columns))
 }

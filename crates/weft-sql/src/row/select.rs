@@ -12,7 +12,7 @@ use weft_kernel::TableRef;
 use super::access::{IndexAccess, Wish};
 use super::key::{Conditions, KeyClause, Keys};
 use super::order::Order;
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, EvalContext, Expr, Scope};
 use crate::locking::RowLocking;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use weft_format::{Code, Error, Result};
 use weft_kernel::{LockMode, TableRef};
 
-use super::insert::{apply_assignments, bind_assignments};
+use super::assignments::{apply_assignments, bind_assignments};
 use super::key::KeyClause;
-use super::plan::{Planner, RowContext};
+use super::planner::{Planner, RowContext};
 use super::{Projection, TableShape};
 use crate::expr::{BindError, BindResult, Expr};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};

@@ -16,8 +16,8 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 use weft_format::Result;
+use weft_pgcatalog::quoted;
 
-use crate::ddl::sequence::quoted;
 use crate::parse::fold;
 
 /// Tells the names of a query's columns.

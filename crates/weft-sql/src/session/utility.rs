@@ -10,6 +10,7 @@ use sqlparser::ast::{
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::IsolationLevel;
 use weft_kernel::sched::SchedulerMode;
+use weft_pgcatalog::quoted;
 
 use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
@@ -19,7 +20,6 @@ use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, ri
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::context::StatementContext;
 use crate::copy;
-use crate::ddl::sequence::quoted;
 use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};

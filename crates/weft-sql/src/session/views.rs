@@ -134,7 +134,7 @@ impl Names<'_> {
                 needs.push(id);
             }
             let schema = resolve::schema_name(self.txn, namespace);
-            let quoted = |name: &str| match crate::ddl::sequence::quoted(name).starts_with('"') {
+            let quoted = |name: &str| match weft_pgcatalog::quoted(name).starts_with('"') {
                 true => Ident::with_quote('"', name),
                 false => Ident::new(name),
             };

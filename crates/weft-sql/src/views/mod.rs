@@ -22,9 +22,11 @@ use weft_kernel::cache::PartitionCounters;
 use weft_kernel::lock::LockName;
 
 mod scheduling;
+mod values;
 
 use crate::row::predicate_text;
 use crate::values::array_of;
+use values::{int, some_text, text};
 
 const BIGINT: DataType = DataType::BigInt;
 const BOOLEAN: DataType = DataType::Boolean;
@@ -235,19 +237,6 @@ impl fmt::Debug for SystemView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SystemView").field("name", &self.name).finish()
     }
-}
-
-fn int(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-fn text(text: impl Into<String>) -> Value {
-    Value::Text(text.into().into())
-}
-
-/// NULL when there is nothing to say.
-fn some_text(words: String) -> Value {
-    if words.is_empty() { Value::Null } else { text(words) }
 }
 
 fn indexes(engine: &Engine) -> Vec<Vec<Value>> {

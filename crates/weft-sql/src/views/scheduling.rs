@@ -16,7 +16,7 @@ use weft_format::{TableId, Value};
 use weft_kernel::Engine;
 use weft_kernel::sched::{HORIZON_US, JobRecord, OperatorKind, Phi};
 
-use super::{int, text};
+use super::values::{int, text};
 
 /// The time between two looks of the scheduler's monitor, microseconds.
 const LOOK_US: f64 = 100_000.0;

@@ -9,7 +9,8 @@ use weft_kernel::{ObjectKind, Transaction};
 
 use super::Altering;
 use super::columns::forget_bloom;
-use crate::ddl::create::{check_column_name, check_length};
+use crate::ddl::create::check_column_name;
+use crate::ddl::pieces::check_length;
 use crate::parse::{fold, parse_expression, table_name};
 use crate::resolve::{self, Relation};
 

@@ -1,0 +1,59 @@
+//! What definitions of tables, keys and indexes have in common: names, places, refusals.
+
+use sqlparser::tokenizer::Span;
+use weft_format::{Code, Error, Result};
+use weft_kernel::TableRef;
+
+use crate::parse::span_position;
+
+/// The most bytes of a name of a table or column.
+const NAME_BYTES_MAX: usize = 255;
+
+/// A UNIQUE constraint: the columns' ordinals, and the name if it was given.
+pub(crate) struct NewUnique {
+    pub(crate) name: Option<String>,
+    pub(crate) columns: Vec<usize>,
+}
+
+/// Refuses a name that is too long.
+pub(super) fn check_length(name: &str) -> Result<()> {
+    if name.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    let message =
+        format!("a name is longer than {NAME_BYTES_MAX} bytes: \"{}...\"", &name[..name.floor_char_boundary(63)]);
+    Err(Error::new(Code::ProgramLimit, message).hint("choose a shorter one"))
+}
+
+/// What CREATE TABLE refuses by name.
+pub(super) fn unsupported(what: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE TABLE"))
+}
+
+/// An error with the place of what it is about.
+pub(super) fn place(error: Error, source: &str, span: Span) -> Error {
+    match span_position(source, span) {
+        Some(position) if error.position().is_none() => error.at(position),
+        _ => error,
+    }
+}
+
+/// The ordinal of a visible column.
+pub(super) fn ordinal_of(table: &TableRef, name: &str) -> Result<usize> {
+    table.def.schema.visible_ordinal(name).ok_or_else(|| {
+        let message = format!("column \"{name}\" does not exist");
+        Error::new(Code::UndefinedColumn, message).about(&table.def.name, Some(name), None)
+    })
+}
+
+/// What CREATE INDEX refuses by name.
+pub(super) fn refused(what: &str) -> Error {
+    Error::new(Code::FeatureNotSupported, format!("{what} is not supported in CREATE INDEX"))
+}
+
+/// `base_suffix`, with a number when it is taken.
+pub(crate) fn free_name(base: &str, suffix: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+    let numbered = (1..).map(|number| format!("{base}_{suffix}{number}"));
+    let mut names = std::iter::once(format!("{base}_{suffix}")).chain(numbered);
+    names.find(|name| !is_taken(name)).expect("some number is free")
+}

@@ -1,0 +1,56 @@
+//! The SQL parser as it is used here, and its errors with their places.
+
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+use weft_format::{Code, Error, Result};
+
+use super::dialect::WeftDialect;
+use super::position;
+
+/// How deep expressions, queries and statements may nest.
+const NESTING_MAX: usize = 96;
+
+pub(super) fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
+    Parser::new(&WeftDialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
+}
+
+pub(super) fn expect_end(source: &str, parser: &Parser<'_>) -> Result<()> {
+    let next = parser.peek_token_ref();
+    if next.token == Token::EOF {
+        return Ok(());
+    }
+    let error = Error::new(Code::SyntaxError, format!("syntax error at or near \"{}\"", next.token));
+    Err(position::place(error, source, next.span))
+}
+
+pub(super) fn syntax_error(source: &str, parser: &Parser<'_>, error: ParserError) -> Error {
+    match error {
+        ParserError::RecursionLimitExceeded => {
+            Error::new(Code::StatementTooComplex, format!("the statement nests deeper than {NESTING_MAX} levels"))
+                .hint("split it into several statements")
+        }
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+            let (text, location) = position::split_location(&message);
+            let span = parser.peek_token_ref().span;
+            let error = Error::new(Code::SyntaxError, format!("syntax error: {text}"));
+            match location {
+                Some((line, column)) => match position::position_of(source, line, column) {
+                    Some(position) => error.at(position),
+                    None => error,
+                },
+                None if parser.peek_token_ref().token == Token::EOF => error.at(source.chars().count() + 1),
+                None => position::place(error, source, span),
+            }
+        }
+    }
+}
+
+/// Takes an unquoted word.
+pub(super) fn word(parser: &mut Parser<'_>, text: &str) -> bool {
+    let is_it = matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    if is_it {
+        parser.next_token();
+    }
+    is_it
+}
