@@ -36,6 +36,7 @@ mod session;
 mod settings;
 mod values;
 mod version;
+mod view_columns;
 pub mod views;
 
 pub use binding::{Attended, Binding, CancelToken, Tables};

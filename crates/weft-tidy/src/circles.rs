@@ -6,8 +6,7 @@
 //! ```
 //!
 //! 1. A circle is a largest set of at least two files each of which reaches each other one by [arrows](Arrows).
-//! 2. The list says how many files of a crate lie in circles. It may shrink, never grow; a crate that is not listed
-//!    has none.
+//! 2. No crate has one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -47,35 +46,23 @@ fn reach<'a>(next: &BTreeMap<&'a str, Vec<&'a str>>, from: &'a str) -> BTreeSet<
     reached
 }
 
-/// Circles beyond the list, and entries of the list that are too large. A line is `<crate> <files in circles>`.
-pub fn ratchet(crates: &BTreeMap<String, Arrows>, list: &str) -> Vec<String> {
-    let mut allowed: BTreeMap<&str, usize> = BTreeMap::new();
+/// A complaint for each crate with circles.
+pub fn complaints(crates: &BTreeMap<String, Arrows>) -> Vec<String> {
     let mut complaints = Vec::new();
-    for line in list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        match line.split_once(' ').and_then(|(name, count)| Some((name, count.trim().parse().ok()?))) {
-            Some((name, count)) if crates.contains_key(name) && count > 0 => _ = allowed.insert(name, count),
-            _ => complaints.push(format!("circles.txt: '{line}' is no crate with a number of files")),
-        }
-    }
     for (name, arrows) in crates {
         let circles = circles(arrows);
-        let count: usize = circles.iter().map(Vec::len).sum();
-        let allowed = allowed.get(name.as_str()).copied().unwrap_or(0);
-        if count > allowed {
-            let shown = circles.iter().map(|circle| shown(arrows, circle)).collect::<String>();
-            complaints.push(format!(
-                "{name}: {count} files lie in circles, {allowed} may; move what both need down, or pass it in:\n{shown}"
-            ));
-        } else if count < allowed {
-            complaints
-                .push(format!("{name}: {count} files lie in circles: write that in circles.txt instead of {allowed}"));
+        if !circles.is_empty() {
+            let count: usize = circles.iter().map(Vec::len).sum();
+            let shown: String = circles.iter().map(|circle| shown(arrows, circle)).collect();
+            let remedy = "move what both need down, or pass it in";
+            complaints.push(format!("{name}: {count} files lie in circles; {remedy}:\n{shown}"));
         }
     }
     complaints
 }
 
 /// A circle's arrows, one line each.
-pub fn shown(arrows: &Arrows, circle: &[String]) -> String {
+fn shown(arrows: &Arrows, circle: &[String]) -> String {
     let mut text = format!("  a circle of {}:\n", circle.len());
     let is_inside = |file: &String| circle.contains(file);
     for ((from, to), names) in arrows.iter().filter(|((from, to), _)| is_inside(from) && is_inside(to)) {
@@ -114,20 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn the_list_shrinks_only() {
+    fn each_circle_is_told_with_its_arrows() {
         let crates = BTreeMap::from([
             ("weft-env".to_owned(), arrows(&["ab", "ba", "ca"])),
             ("weft-expr".to_owned(), arrows(&["ab"])),
         ]);
-        let complaints = |list: &str| ratchet(&crates, list);
-        assert_eq!(complaints("# files in circles\nweft-env 2\n"), Vec::<String>::new());
-        let grown = complaints("");
-        assert!(grown.len() == 1 && grown[0].contains("    a -> b: X\n    b -> a: X\n"), "{grown:?}");
-        assert!(complaints("weft-env 3")[0].contains("write that in circles.txt"));
-        for bad in
-            ["weft-env 2\nweft-expr 1", "weft-env 2\nweft-ghost 1", "weft-env 2\nweft-expr", "weft-env 2\nweft-expr 0"]
-        {
-            assert_eq!(complaints(bad).len(), 1, "{bad}");
-        }
+        let told = complaints(&crates);
+        assert!(told.len() == 1 && told[0].starts_with("weft-env: 2 files"), "{told:?}");
+        assert!(told[0].contains("    a -> b: X\n    b -> a: X\n"), "{told:?}");
     }
 }

@@ -4,7 +4,7 @@
 //!   source    the files of the repository, and Rust text without comments, strings and test modules
 //!   layers    crates and the kernel's modules use only what lies below them
 //!   imports   which file uses what another one defines, re-exports followed
-//!   circles   files that import each other, with a list that may only shrink
+//!   circles   files that import each other
 //!   sizes     lines, functions, files: limits with a list of exceptions that may only shrink
 //!   words     names, words and paths that do not belong here
 //!   files     every .rs file is part of a crate and begins by saying what it is

@@ -11,13 +11,13 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::{Access, Acl, AclItem, Entry, Kind, PUBLIC_ROLE, Rights, Target};
 
 use super::catalog::{load, put_defaults, put_entry};
-use super::permit::number_of;
-use super::roles::{Who, denied};
+use super::numbers::number_of;
 use super::schema_oid;
+use super::who::{Who, denied};
 use crate::notice::Notice;
 use crate::parse::{Grant, On, RoleName, table_name};
 use crate::resolve::{self, Relation};
-use crate::session::view_columns;
+use crate::view_columns::view_columns;
 
 /// One object of a statement.
 struct Object {

@@ -10,7 +10,7 @@ use weft_kernel::{Object, ObjectKind, TableDef};
 use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::{Kind, Rights};
 
-use super::permit::number_of;
+use super::numbers::number_of;
 
 /// Columns that a right is needed on.
 #[derive(Clone, Debug, Default)]

@@ -21,12 +21,12 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
 
 use super::need::{Need, Needs};
-use super::permit::number_of;
+use super::numbers::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
 use crate::parse::{Parsed, conflict_parts, conflict_rows, fold, parse, table_name};
 use crate::resolve::{self, Relation};
-use crate::session::view_columns;
+use crate::view_columns::view_columns;
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;

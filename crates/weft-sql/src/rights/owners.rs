@@ -8,9 +8,10 @@ use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::{Access, Acl, Entry, Kind, OWNER, Rights, Target};
 
 use super::catalog::{drop_entry, load, put_entry};
-use super::permit::{Permit, number_of};
-use super::roles::{Who, denied, no_role, target_word};
+use super::numbers::number_of;
+use super::permit::Permit;
 use super::schema_oid;
+use super::who::{Who, denied, no_role, target_word};
 use crate::parse::{Owned, RoleName, table_name};
 use crate::resolve::{self, Relation};
 

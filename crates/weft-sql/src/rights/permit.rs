@@ -16,19 +16,11 @@ use weft_pgcatalog::rights::{Access, Kind, Rights, Target};
 use super::catalog::role_named;
 use super::need::{Columns, Need, Needs};
 use super::needs::needs_of;
+use super::numbers::number_of;
 use super::schema_oid;
 use crate::engine::SqlEngine;
 use crate::resolve::Relation;
 use crate::settings::Settings;
-
-/// The number of a column as users see it; 0 of the hidden row id.
-pub(crate) fn number_of(def: &TableDef, ordinal: usize) -> i64 {
-    match def.schema.row_id() {
-        Some(hidden) if hidden == ordinal => 0,
-        Some(hidden) if hidden < ordinal => ordinal as i64,
-        _ => ordinal as i64 + 1,
-    }
-}
 
 /// What is known of the rights of a session's role.
 #[derive(Default)]

@@ -7,18 +7,17 @@
 //!   SELECT nextval('s') FROM t             refused: it would be called for each row
 //! ```
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, VisitMut, VisitorMut};
 use weft_format::{Code, Error, Result, Value};
-use weft_kernel::{Object, ObjectKind, SequenceValue, Transaction};
+use weft_kernel::{Object, ObjectKind, SequenceValue};
 use weft_pgcatalog::rights::Rights;
 
 use super::client::Embedded;
+use super::execute::{Run, execute};
 use super::plan::plan;
-use super::run::{Run, execute};
-use super::transaction::Work;
+use super::work::Work;
 use crate::ddl::comment::{self, About};
 use crate::expr::{arguments, function_name, relation_argument, relation_name};
 use crate::parse::parse_expression;
@@ -27,44 +26,6 @@ use crate::settings::EngineChoice;
 
 const CALLS: &[&str] =
     &["nextval", "currval", "setval", "lastval", "current_schema", "obj_description", "col_description"];
-
-/// The numbers that a session took from sequences.
-#[derive(Default)]
-pub(super) struct Numbers {
-    by_id: HashMap<u32, i64>,
-    last: Option<u32>,
-}
-
-impl Numbers {
-    /// Notes what a transaction took.
-    pub(super) fn note(&mut self, txn: &Transaction) {
-        for (id, number) in txn.take_numbers() {
-            self.by_id.insert(id, number);
-            self.last = Some(id);
-        }
-    }
-
-    /// DISCARD SEQUENCES
-    pub(super) fn forget(&mut self) {
-        *self = Numbers::default();
-    }
-}
-
-/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may
-/// be long.
-pub(super) fn may_have_calls(source: &str) -> bool {
-    let bytes = source.as_bytes();
-    let follows = |at: usize, word: &str| {
-        bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    (0..bytes.len()).any(|at| match bytes[at] {
-        b'v' | b'V' => {
-            follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
-        }
-        b'_' => follows(at, "_schema") || follows(at, "_description"),
-        _ => false,
-    })
-}
 
 /// A statement with the values of its calls in their places.
 pub(super) fn substitute(

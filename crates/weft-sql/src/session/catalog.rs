@@ -10,27 +10,19 @@
 
 use std::collections::BTreeMap;
 
-use sqlparser::ast::Statement;
 use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{
-    CatalogQuery, Column, FIRST, ForeignKey, Index, Kind, PUBLIC, Sequence, Snapshot, Stop, Table, View, classify,
-};
+use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Stop, Table, View};
 
 use super::monitor;
-use super::transaction::Work;
+use super::work::Work;
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::row::predicate_text;
-use crate::session::views::columns_of;
 use crate::version::SERVER_VERSION;
-
-/// Whether a statement is a query of the catalog.
-pub(super) fn is_of_catalog(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Catalog)
-}
+use crate::view_columns::view_columns;
 
 /// Names and types of the columns.
 pub(super) fn columns(query: &CatalogQuery) -> Vec<OutputColumn> {
@@ -244,7 +236,7 @@ fn object_of(
         ObjectKind::View => {
             let query = object.property("query").unwrap_or_default().to_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();
-            shown.views.push(View { oid, schema, name, columns: columns_of(object), query, reads });
+            shown.views.push(View { oid, schema, name, columns: view_columns(object), query, reads });
         }
         ObjectKind::Sequence => {
             let options = SequenceOptions::of(object)?;

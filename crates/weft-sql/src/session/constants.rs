@@ -20,20 +20,15 @@ use sqlparser::ast::{
     Value as SqlValue, VisitMut, VisitorMut,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
-use weft_pgcatalog::{CatalogQuery, Kind, classify, is_computed_late, is_constant, is_of_session};
+use weft_pgcatalog::{CatalogQuery, is_computed_late, is_constant, is_of_session};
 
 use super::catalog::{self, Shown};
 use super::plan::plan;
-use super::transaction::Work;
+use super::work::Work;
 use crate::expr::function_name;
 use crate::parse::parse_expression;
 use crate::queries::names::column_name;
 use crate::settings::EngineChoice;
-
-/// Whether a statement is a query with constants of the catalog, and reads nothing of it.
-pub(super) fn has_constants(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Constants)
-}
 
 /// A statement with its constants in their places, or the error of one that the query may not come to.
 pub(super) fn substitute(work: &mut Work<'_>, statement: &Statement, source: &str) -> Result<Result<Statement>> {

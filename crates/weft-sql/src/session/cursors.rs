@@ -9,7 +9,6 @@
 //! 1. A cursor's query is run when it is declared: its rows are those of that moment, and count as memory of queries.
 //! 2. A cursor ends with its transaction, unless it was declared WITH HOLD and the transaction is committed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqlparser::ast::{
@@ -17,29 +16,19 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 
+use super::answers::unsupported;
 use super::client::Embedded;
+use super::cursor::{Cursor, Step};
 use super::{Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Parsed, fold};
-
-/// The open cursors of a session, by name.
-pub(super) type Cursors = HashMap<String, Cursor>;
-
-/// A cursor.
-pub(super) struct Cursor {
-    outcome: Outcome,
-    /// 0: before the first row; n + 1: behind the last of n.
-    position: usize,
-    holds: bool,
-    scrolls: bool,
-}
 
 /// DECLARE name CURSOR FOR query.
 pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Arc<str>) -> Result<Outcome> {
     let [Declare { names, declare_type: Some(DeclareType::Cursor), scroll, hold, for_query: Some(query), .. }] =
         statements
     else {
-        return Err(session.fail(super::utility::unsupported("DECLARE of anything but a cursor")));
+        return Err(session.fail(unsupported("DECLARE of anything but a cursor")));
     };
     let name = names.first().map(fold).unwrap_or_default();
     let holds = *hold == Some(true);
@@ -106,14 +95,6 @@ impl Session {
     }
 }
 
-/// Where a FETCH goes.
-enum Step {
-    /// So many rows onwards, or backwards; 0: the row where it stands.
-    Rows(i64),
-    /// To a row counted from 1, or from the end.
-    To(i64),
-}
-
 fn step(direction: &FetchDirection) -> Result<Step> {
     let number = |limit: &ValueWithSpan| match &limit.value {
         SqlValue::Number(digits, _) => {
@@ -135,47 +116,6 @@ fn step(direction: &FetchDirection) -> Result<Step> {
         FetchDirection::Backward { limit } => Step::Rows(-limit.as_ref().map_or(Ok(1), number)?),
         FetchDirection::BackwardAll => Step::Rows(-i64::MAX),
     })
-}
-
-impl Cursor {
-    /// Moves, and gives the rows that were passed, in that order.
-    fn take(&mut self, step: Step) -> Result<Vec<usize>> {
-        let count = self.outcome.rows.len();
-        if !self.scrolls && matches!(step, Step::To(_) | Step::Rows(i64::MIN..=-1)) {
-            let error = Error::new(Code::NotInPrerequisiteState, "cursor can only scan forward");
-            return Err(error.hint("declare it with SCROLL option to enable backward scan"));
-        }
-        let picked: Vec<usize> = match step {
-            Step::Rows(0) => {
-                (self.position >= 1 && self.position <= count).then(|| self.position - 1).into_iter().collect()
-            }
-            Step::Rows(rows) if rows > 0 => {
-                let from = self.position.min(count);
-                let to = count.min(from.saturating_add(usize::try_from(rows).unwrap_or(usize::MAX)));
-                let reached = rows.unsigned_abs() as usize <= to - from;
-                self.position = if reached { to } else { count + 1 };
-                (from..to).collect()
-            }
-            Step::Rows(rows) => {
-                let from = self.position.saturating_sub(1).min(count);
-                let wanted = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
-                let to = from.saturating_sub(wanted);
-                self.position = if wanted <= from { to + 1 } else { 0 };
-                (to..from).rev().collect()
-            }
-            Step::To(place) => {
-                let row = if place < 0 { count as i64 + place } else { place - 1 };
-                let found = usize::try_from(row).ok().filter(|&row| row < count);
-                self.position = match found {
-                    Some(row) => row + 1,
-                    None if place > 0 => count + 1,
-                    None => 0,
-                };
-                found.into_iter().collect()
-            }
-        };
-        Ok(picked)
-    }
 }
 
 fn no_cursor(name: &str) -> Error {

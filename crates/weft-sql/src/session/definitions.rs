@@ -10,9 +10,8 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
 
 use super::Session;
-use super::transaction::Work;
-use super::utility::with_context;
 use super::views::expand_views;
+use super::work::{Work, with_context};
 use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
 use crate::expr::EvalContext;

@@ -6,11 +6,12 @@ use sqlparser::ast::{Statement, UtilityOption};
 use weft_format::{DataType, Result};
 
 use super::Session;
+use super::answers::{text_rows, unsupported};
 use super::client::Embedded;
-use super::plan::{Action, Plan, plan};
-use super::run::{Run, execute};
-use super::transaction::Work;
-use super::utility::{text_rows, unsupported, with_context};
+use super::execute::{Run, execute};
+use super::plan::plan;
+use super::planned::{Action, Plan};
+use super::work::{Work, with_context};
 use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::settings::EngineChoice;
 

@@ -8,7 +8,7 @@ use weft_kernel::TableRef;
 use weft_pgcatalog::rights::Rights;
 
 use super::Session;
-use super::utility::unsupported;
+use super::answers::unsupported;
 use crate::ddl::{self, sequence};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};

@@ -16,41 +16,48 @@
 //! [`Session::execute`]: a text of several statements is no transaction by itself; put BEGIN and COMMIT around.
 //! [`Session::execute_script`], which the server uses: it is one, as in PostgreSQL.
 
+mod answers;
 mod append;
+mod asks;
 mod backup;
+mod block;
 mod calls;
 mod catalog;
 mod client;
 mod constants;
+mod cursor;
 mod cursors;
 mod definitions;
+mod execute;
 mod explain;
 mod maintenance;
 mod monitor;
+mod numbers;
 mod objects;
 mod plan;
+mod planned;
 mod rights;
 mod run;
 mod schemas;
 mod script;
 mod stars;
+mod state;
 mod statement;
 mod transaction;
 mod typed;
 mod utility;
 mod views;
 mod watched;
+mod work;
 
 pub use client::{Client, CopyFormat};
+pub use state::Session;
 pub use statement::Prepared;
-pub(crate) use views::columns_of as view_columns;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use weft_format::{Code, Error, Result, Value};
-use weft_kernel::PendingWatch;
 
 use crate::activity::{Activity, Origin};
 use crate::binding::CancelToken;
@@ -58,84 +65,17 @@ use crate::engine::SqlEngine;
 use crate::notice::Notice;
 use crate::outcome::Outcome;
 use crate::parse::{parse, scan_literals};
-use crate::rights::Permit;
 use crate::settings::Settings;
-use calls::Numbers;
 use client::Embedded;
-use cursors::Cursors;
-use transaction::Block;
 
-/// One user of a database. Statements run one at a time; several sessions run side by side.
-pub struct Session {
-    pub(self) db: Arc<SqlEngine>,
-    pub(self) settings: Arc<Settings>,
-    pub(self) defaults: Arc<Settings>,
-    pub(self) block: Option<Block>,
-    /// Held while the session reads speculatively.
-    pub(self) pending: Option<PendingWatch>,
-    pub(self) cancel: CancelToken,
-    /// PREPARE name AS ...
-    pub(self) named: HashMap<String, Arc<Prepared>>,
-    /// Names of statements that the client prepared by the protocol and keeps itself.
-    pub(self) of_client: OfClient,
-    /// Open cursors.
-    pub(self) cursors: Cursors,
-    /// What statements told since somebody took it.
-    pub(self) notices: Vec<Notice>,
-    /// The numbers taken from sequences.
-    pub(self) numbers: Numbers,
-    /// The rights of its role.
-    pub(self) permit: Permit,
-    /// What others see of it, and its number among them.
-    pub(self) activity: Arc<Activity>,
-    pub(self) place: u64,
-}
-
-/// Statements that are kept by who holds the session, and whether DEALLOCATE or DISCARD took any of them.
-#[derive(Default)]
-struct OfClient {
-    names: HashSet<String>,
-    changed: bool,
-}
-
-impl OfClient {
-    /// DEALLOCATE of one; false when there is none of that name.
-    fn remove(&mut self, name: &str) -> bool {
-        let found = self.names.remove(name);
-        self.changed |= found;
-        found
-    }
-
-    /// DEALLOCATE ALL.
-    fn clear(&mut self) {
-        self.changed |= !self.names.is_empty();
-        self.names.clear();
+impl SqlEngine {
+    /// A new session.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(Arc::clone(self))
     }
 }
 
 impl Session {
-    pub(crate) fn new(db: Arc<SqlEngine>) -> Session {
-        let settings = Arc::new(db.default_settings());
-        let cancel = CancelToken::new(db.kernel().env());
-        let (place, activity) = db.activities().enter(&cancel);
-        Session {
-            db,
-            defaults: Arc::clone(&settings),
-            settings,
-            block: None,
-            pending: None,
-            cancel,
-            named: HashMap::new(),
-            of_client: OfClient::default(),
-            cursors: Cursors::new(),
-            notices: Vec::new(),
-            numbers: Numbers::default(),
-            permit: Permit::default(),
-            activity,
-            place,
-        }
-    }
-
     /// What the statements so far told beside their answers, oldest first; they are forgotten here.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         let notices = std::mem::take(&mut self.notices);

@@ -7,7 +7,7 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::lock::LockName;
 use weft_pgcatalog::{CountsShown, FIRST, LockShown, Request, SessionShown, Snapshot};
 
-use super::transaction::Work;
+use super::work::Work;
 use crate::activity::{Activities, Shown, State};
 use crate::configuration::{Configuration, accepted, definition};
 use crate::rights::Permit;

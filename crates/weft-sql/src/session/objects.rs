@@ -7,7 +7,7 @@ use weft_format::{Code, DataType, Error, Result, TableId};
 use weft_kernel::{Object, ObjectKind, TableRef, Transaction};
 
 use super::Session;
-use super::transaction::Work;
+use super::work::Work;
 use crate::ddl::comment::{self, About};
 use crate::ddl::{dependents, sequence};
 use crate::expr::data_type_of;
@@ -303,7 +303,7 @@ pub(super) fn comment_on(
                     work.permit.check_owns_database(&work.settings.database)?;
                     About::Database
                 }
-                other => return Err(super::utility::unsupported(&format!("COMMENT ON {other}"))),
+                other => return Err(super::answers::unsupported(&format!("COMMENT ON {other}"))),
             };
         comment::set(work.txn, about, text)?;
         Ok(Outcome::done(Tag::Done("COMMENT")))

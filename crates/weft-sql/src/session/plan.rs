@@ -3,151 +3,19 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
-use weft_env::sync::{Mutex, RwLock};
-use weft_expr::{Local, Style};
+use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
-use weft_kernel::{SchemaId, TableRef, Transaction};
+use weft_kernel::{TableRef, Transaction};
 use weft_pgcatalog::CatalogQuery;
 
-use super::{catalog, constants};
+use super::asks::{has_constants, is_of_catalog};
+use super::catalog;
+use super::planned::{Action, Plan};
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
 use crate::expr::BindError;
-use crate::outcome::OutputColumn;
-use crate::queries::PreparedQuery;
-use crate::row::{self, RowPlan};
+use crate::row;
 use crate::settings::EngineChoice;
-
-/// How a statement is run.
-pub(super) struct Plan {
-    /// The catalog it was made for; none when the transaction had DDL of its own.
-    pub(super) version: Option<u64>,
-    /// Where names without a schema were looked for.
-    pub(super) path: Arc<[SchemaId]>,
-    /// The setting it was made under.
-    pub(super) engine: EngineChoice,
-    /// The style of sessions that it is good for; none: any.
-    pub(super) style: Option<Style>,
-    pub(super) columns: Arc<[OutputColumn]>,
-    pub(super) param_types: Vec<DataType>,
-    pub(super) action: Action,
-    /// The column engine's plan, for when an index finds too much; made when it is needed.
-    by_columns: Mutex<Option<Arc<Plan>>>,
-    /// Roles that have the rights that it needs, as of its version of the catalog.
-    permitted: RwLock<Vec<u32>>,
-}
-
-pub(super) enum Action {
-    Row(RowPlan),
-    Query(PreparedQuery),
-    Dml(PreparedWrite),
-    /// A query of the catalog.
-    Catalog(CatalogQuery),
-    /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column
-    /// engine reads, the row engine writes.
-    Upsert(PreparedQuery, RowPlan),
-}
-
-/// How many roles a plan remembers.
-const PERMITTED_MAX: usize = 64;
-
-/// What a plan is good for.
-type Key = (Option<u64>, Arc<[SchemaId]>, EngineChoice);
-
-impl Plan {
-    fn new(
-        (version, path, engine): Key,
-        columns: Arc<[OutputColumn]>,
-        param_types: Vec<DataType>,
-        action: Action,
-    ) -> Plan {
-        Plan {
-            version,
-            path,
-            engine,
-            style: None,
-            columns,
-            param_types,
-            action,
-            by_columns: Mutex::new(None),
-            permitted: RwLock::default(),
-        }
-    }
-
-    /// A plan that a session's texts may have part in: it may be good for one style only.
-    fn reading(mut self, style: &Style) -> Plan {
-        let reads = match &self.action {
-            Action::Query(query) => query.reads_session(),
-            Action::Upsert(query, row) => query.reads_session() || row.reads_session,
-            Action::Dml(write) => write.query().reads_session(),
-            Action::Row(row) => row.reads_session,
-            Action::Catalog(_) => false,
-        };
-        self.style = reads.then(|| style.clone());
-        self
-    }
-
-    /// Whether it is good for a session of a style.
-    pub(super) fn suits(&self, style: &Style) -> bool {
-        self.style.as_ref().is_none_or(|own| own == style)
-    }
-
-    /// Whether it may build on commits that are not durable yet.
-    pub(super) fn may_follow(&self) -> bool {
-        matches!(&self.action, Action::Row(row) if row.may_follow())
-    }
-
-    /// Whether a role was found to have the rights that the plan needs.
-    pub(super) fn permits(&self, role: u32) -> bool {
-        self.permitted.read().contains(&role)
-    }
-
-    /// Notes that a role has the rights that the plan needs.
-    pub(super) fn note_permitted(&self, role: u32) {
-        let mut permitted = self.permitted.write();
-        if permitted.len() >= PERMITTED_MAX {
-            permitted.clear();
-        }
-        permitted.push(role);
-    }
-
-    /// The plan of the same statement by the column engine.
-    pub(super) fn by_columns(
-        &self,
-        db: &SqlEngine,
-        statement: &Statement,
-        source: &str,
-        txn: &Transaction,
-        local: &Local,
-    ) -> Result<Arc<Plan>> {
-        if let Some(known) = self.by_columns.lock().as_ref().filter(|known| known.suits(&local.style)) {
-            return Ok(Arc::clone(known));
-        }
-        let made = Arc::new(plan(db, statement, source, txn, (EngineChoice::Column, local))?);
-        *self.by_columns.lock() = Some(Arc::clone(&made));
-        Ok(made)
-    }
-
-    /// The tables that it reads and writes.
-    pub(super) fn tables(&self) -> Vec<&TableRef> {
-        match &self.action {
-            Action::Row(plan) => plan.table().into_iter().collect(),
-            Action::Query(query) => query.scanned(),
-            Action::Dml(write) => write.query().scanned().into_iter().chain([write.table()]).collect(),
-            Action::Upsert(query, plan) => query.scanned().into_iter().chain(plan.table()).collect(),
-            Action::Catalog(_) => Vec::new(),
-        }
-    }
-
-    /// Whether it writes nothing.
-    pub(super) fn is_read_only(&self) -> bool {
-        match &self.action {
-            Action::Row(plan) => plan.is_read_only(),
-            Action::Query(_) | Action::Catalog(_) => true,
-            Action::Dml(_) | Action::Upsert(..) => false,
-        }
-    }
-}
 
 /// Plans a query, INSERT, UPDATE or DELETE for a session.
 pub(super) fn plan(
@@ -158,7 +26,7 @@ pub(super) fn plan(
     (engine, local): (EngineChoice, &Local),
 ) -> Result<Plan> {
     if let Statement::Query(query) = statement
-        && (catalog::is_of_catalog(statement) || constants::has_constants(statement))
+        && (is_of_catalog(statement) || has_constants(statement))
     {
         let query = CatalogQuery::new(query)?;
         let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);

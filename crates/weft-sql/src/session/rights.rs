@@ -12,7 +12,7 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 use weft_pgcatalog::rights::{OWNER, Rights};
 
-use super::transaction::Work;
+use super::work::Work;
 use super::{Session, objects, schemas};
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, RightsStatement, fold, parse};

@@ -9,7 +9,7 @@ use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::objects::{drop_object, drop_table};
-use super::transaction::Work;
+use super::work::Work;
 use crate::ddl::comment::{self, About};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};

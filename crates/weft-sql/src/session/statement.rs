@@ -6,7 +6,8 @@ use sqlparser::ast::{SetExpr, Statement};
 use weft_env::sync::RwLock;
 use weft_format::DataType;
 
-use super::plan::{Action, Plan};
+use super::asks::{has_constants, is_of_catalog, may_have_calls};
+use super::planned::{Action, Plan};
 use crate::activity::{HIDDEN, hides};
 use crate::outcome::OutputColumn;
 use crate::parse::Parsed;
@@ -26,11 +27,9 @@ pub struct Prepared {
 
 impl Prepared {
     pub(super) fn new(source: Arc<str>, parsed: Parsed) -> Prepared {
-        let is_of_catalog =
-            matches!(&parsed, Parsed::Sql { statement, .. } if super::catalog::is_of_catalog(statement));
-        let has_constants =
-            matches!(&parsed, Parsed::Sql { statement, .. } if super::constants::has_constants(statement));
-        let has_calls = has_constants || !is_of_catalog && super::calls::may_have_calls(&source);
+        let is_of_catalog = matches!(&parsed, Parsed::Sql { statement, .. } if is_of_catalog(statement));
+        let has_constants = matches!(&parsed, Parsed::Sql { statement, .. } if has_constants(statement));
+        let has_calls = has_constants || !is_of_catalog && may_have_calls(&source);
         let shown = if hides(&source) { HIDDEN.into() } else { Arc::clone(&source) };
         Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls, has_constants }
     }

@@ -5,17 +5,13 @@ use std::time::Duration;
 
 use weft_expr::Local;
 use weft_format::{Code, Error, Result};
-use weft_kernel::{IsolationLevel, Mark, Transaction};
+use weft_kernel::{IsolationLevel, Transaction};
 
 use super::Session;
-use super::calls::Numbers;
+use super::block::{Block, Savepoint};
 use super::schemas::set_search_path;
-use crate::activity::Activity;
-use crate::binding::CancelToken;
-use crate::engine::SqlEngine;
+use super::work::Work;
 use crate::notice::Notice;
-use crate::rights::{Permit, adopt};
-use crate::settings::Settings;
 
 /// How often a statement outside of BEGIN is run again after a conflict, and how long it waits: 2^n of these, at most
 /// 2^7.
@@ -23,33 +19,6 @@ const RETRIES_MAX: u32 = 20;
 /// How often a statement at READ COMMITTED is run again on a new snapshot.
 const RESTARTS_MAX: u32 = 10_000;
 const BACKOFF: Duration = Duration::from_micros(50);
-
-/// An open BEGIN.
-pub(super) struct Block {
-    /// None once it failed without a savepoint to go back to: then its locks and its snapshot are gone.
-    pub(super) txn: Option<Transaction>,
-    pub(super) failed: bool,
-    pub(super) read_only: bool,
-    /// Nobody said BEGIN: the statements of one text, or those up to the client's next Sync.
-    pub(super) implicit: bool,
-    /// A statement has run: the level and the snapshot of REPEATABLE READ and SERIALIZABLE stand.
-    pub(super) started: bool,
-    /// The time of the transaction: microseconds since 1970 UTC.
-    pub(super) now_micros: i64,
-    pub(super) savepoints: Vec<Savepoint>,
-    /// The settings when it began: those after a rollback.
-    pub(super) before: Arc<Settings>,
-    /// After SET LOCAL: the settings after the commit.
-    pub(super) after: Option<Arc<Settings>>,
-}
-
-/// A place to go back to, with the settings that held there.
-pub(super) struct Savepoint {
-    name: String,
-    mark: Mark,
-    settings: Arc<Settings>,
-    after: Option<Arc<Settings>>,
-}
 
 /// What BEGIN and SET TRANSACTION say.
 #[derive(Clone, Copy, Default)]
@@ -89,47 +58,6 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
                 result => return result,
             }
         }
-    }
-}
-
-/// What a statement's work is given.
-pub(super) struct Work<'a> {
-    pub(super) db: &'a SqlEngine,
-    pub(super) settings: &'a Arc<Settings>,
-    pub(super) cancel: &'a CancelToken,
-    pub(super) txn: &'a mut Transaction,
-    /// The session's zone and styles, and the transaction's time.
-    pub(super) local: Local,
-    pub(super) read_only: bool,
-    /// It has taken or given what cannot be taken or given again, so it is not run again after a conflict.
-    pub(super) is_final: bool,
-    /// What the statement tells beside its answer.
-    pub(super) notices: &'a mut Vec<Notice>,
-    /// The numbers that the session took from sequences.
-    pub(super) numbers: &'a mut Numbers,
-    /// The rights of the session's role.
-    pub(super) permit: &'a mut Permit,
-    /// What others see of the session.
-    pub(super) activity: &'a Activity,
-}
-
-impl Work<'_> {
-    /// What follows a statement: what it made has an owner, and its constraints hold.
-    fn finish(&mut self, ddl_before: usize) -> Result<()> {
-        if self.txn.ddl_count() > ddl_before {
-            let since = self.txn.ddl_since(ddl_before);
-            adopt(self.txn, self.permit, &since)?;
-        }
-        self.txn.check_constraints()
-    }
-
-    /// An error when the transaction is read-only.
-    pub(super) fn check_writable(&self, what: &str) -> Result<()> {
-        if !self.read_only {
-            return Ok(());
-        }
-        let message = format!("cannot execute {what} in a read-only transaction");
-        Err(Error::new(Code::ReadOnlyTransaction, message))
     }
 }
 

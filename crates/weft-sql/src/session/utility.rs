@@ -12,13 +12,14 @@ use weft_kernel::IsolationLevel;
 use weft_kernel::sched::SchedulerMode;
 use weft_pgcatalog::quoted;
 
+use super::answers::{text_rows, unsupported};
 use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
 use super::objects::Kind;
-use super::transaction::{Modes, Work, failed_transaction};
+use super::transaction::{Modes, failed_transaction};
+use super::work::{Work, with_context};
 use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
 use crate::configuration::{Changes, Definition, accepted, definition};
-use crate::context::StatementContext;
 use crate::copy;
 use crate::expr::data_type_of;
 use crate::notice::Notice;
@@ -470,31 +471,6 @@ fn show_tables(session: &mut Session) -> Result<Outcome> {
     Ok(text_rows(&["name"], names))
 }
 
-/// Rows of text; `values` are those of the rows, one after the other.
-pub(super) fn text_rows(names: &[&str], values: impl IntoIterator<Item = String>) -> Outcome {
-    let columns: Arc<[OutputColumn]> = names.iter().map(|name| OutputColumn::new(*name, DataType::Text)).collect();
-    let values = values.into_iter().map(|text| Value::Text(text.into())).collect();
-    let rows = Rows::from_values(columns.len(), values);
-    Outcome { tag: Tag::Select(rows.len() as u64), columns, rows }
-}
-
-pub(super) fn with_context<T>(
-    work: &mut Work<'_>,
-    run: impl FnOnce(&mut StatementContext<'_>) -> Result<T>,
-) -> Result<T> {
-    let engine = work.db.queries()?;
-    run(&mut StatementContext {
-        txn: work.txn,
-        engine: &*engine,
-        shapes: work.db.shapes(),
-        params: &[],
-        param_types: &[],
-        cancel: work.cancel,
-        local: &work.local,
-        settings: work.settings,
-    })
-}
-
 fn execute_named(
     session: &mut Session,
     name: &ObjectName,
@@ -556,10 +532,6 @@ pub(super) fn set_config_columns() -> Arc<[OutputColumn]> {
 
 fn no_prepared(name: &str) -> Error {
     Error::new(Code::UndefinedPrepared, format!("prepared statement \"{name}\" does not exist"))
-}
-
-pub(super) fn unsupported(what: &str) -> Error {
-    Error::new(Code::FeatureNotSupported, format!("{what} is not supported"))
 }
 
 fn unsupported_statement(statement: &Statement) -> Error {

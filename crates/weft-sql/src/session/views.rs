@@ -16,19 +16,17 @@ use sqlparser::ast::{
     CreateTableOptions, CreateView, Ident, ObjectName, Query, SqlOption, Statement, TableAlias, TableFactor,
     TableObject, VisitMut, VisitorMut,
 };
-use weft_format::{Code, DataType, Error, Result};
+use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 
-use super::transaction::Work;
+use super::answers::unsupported;
+use super::work::Work;
 use super::{Session, stars};
-use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, fold, parse, parse_expression, table_name};
+use crate::parse::{Parsed, fold, parse, table_name};
 use crate::resolve::{self, Relation};
-
-/// Between the names in a view's property.
-const SEPARATOR: char = '\u{1f}';
+use crate::view_columns::SEPARATOR;
 
 /// How deep views may lie within views.
 const NESTING_MAX: usize = 64;
@@ -176,16 +174,6 @@ impl Names<'_> {
     }
 }
 
-/// The columns of a view.
-pub(crate) fn columns_of(view: &Object) -> Vec<(String, DataType)> {
-    let list = |name: &str| view.property(name).unwrap_or_default().split(SEPARATOR).map(str::to_owned);
-    let data_type = |name: String| match parse_expression(&format!("CAST(NULL AS {name})")) {
-        Ok(sqlparser::ast::Expr::Cast { data_type, .. }) => data_type_of(&data_type).unwrap_or(DataType::Text),
-        _ => DataType::Text,
-    };
-    list("columns").zip(list("types").map(data_type)).collect()
-}
-
 fn alias_of(name: &str) -> TableAlias {
     TableAlias { explicit: true, name: Ident::with_quote('"', name), columns: Vec::new(), at: None }
 }
@@ -198,7 +186,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "this CREATE VIEW"),
     ];
     if let Some((_, what)) = refused.iter().find(|(found, _)| *found) {
-        return Err(session.fail(super::utility::unsupported(what)));
+        return Err(session.fail(unsupported(what)));
     }
     session.in_statement(|work| {
         check_options(&create.options)?;
@@ -301,11 +289,11 @@ fn check_options(options: &CreateTableOptions) -> Result<()> {
     let options = match options {
         CreateTableOptions::None => return Ok(()),
         CreateTableOptions::With(options) => options,
-        _ => return Err(super::utility::unsupported("this CREATE VIEW")),
+        _ => return Err(unsupported("this CREATE VIEW")),
     };
     for option in options {
         let SqlOption::KeyValue { key, value } = option else {
-            return Err(super::utility::unsupported(&format!("{option} of a view")));
+            return Err(unsupported(&format!("{option} of a view")));
         };
         let (name, value) = (fold(key), value.to_string().trim_matches('\'').to_lowercase());
         let remedy = match name.as_str() {
@@ -322,7 +310,7 @@ fn check_options(options: &CreateTableOptions) -> Result<()> {
                 return Err(Error::new(Code::InvalidParameterValue, message));
             }
         };
-        return Err(super::utility::unsupported(&format!("the option {name} of a view")).hint(remedy));
+        return Err(unsupported(&format!("the option {name} of a view")).hint(remedy));
     }
     Ok(())
 }

@@ -1,0 +1,30 @@
+//! What a statement asks for, seen from its text or its tree alone.
+
+use sqlparser::ast::Statement;
+use weft_pgcatalog::{Kind, classify};
+
+/// Whether a statement is a query of the catalog.
+pub(super) fn is_of_catalog(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Catalog)
+}
+
+/// Whether a statement is a query with constants of the catalog, and reads nothing of it.
+pub(super) fn has_constants(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Constants)
+}
+
+/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may
+/// be long.
+pub(super) fn may_have_calls(source: &str) -> bool {
+    let bytes = source.as_bytes();
+    let follows = |at: usize, word: &str| {
+        bytes.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    (0..bytes.len()).any(|at| match bytes[at] {
+        b'v' | b'V' => {
+            follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
+        }
+        b'_' => follows(at, "_schema") || follows(at, "_description"),
+        _ => false,
+    })
+}
