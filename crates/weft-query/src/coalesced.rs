@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   SortExec                 merges its batches, and looks at all of them for each batch that it gives
-//!     CoalesceExec           8,192 rows
+//!     CoalesceExec           8,192 rows, or a mebibyte
 //!       CrossJoinExec        a batch for each row of one side and each batch of the other: 44 rows
 //! ```
 //!
@@ -22,9 +22,13 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskCo
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
+use weft_sql::queries::shown_bytes;
 
 /// Operators whose batches are as small as one of their inputs.
-const SMALL: &[&str] = &["CrossJoinExec", "UnnestExec"];
+const SMALL: &[&str] = &["CrossJoinExec"];
+
+/// What is gathered at most, bytes: rows may be wide.
+const BYTES_MAX: usize = 1 << 20;
 
 /// The plan with a [`CoalesceExec`] above each operator that gives small batches.
 pub(super) fn coalesced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -85,7 +89,7 @@ impl ExecutionPlan for CoalesceExec {
         let rows = context.session_config().batch_size();
         let input = self.input.execute(partition, context)?;
         let coalescer = BatchCoalescer::new(input.schema(), rows).with_biggest_coalesce_batch_size(Some(rows / 2));
-        Ok(Box::pin(CoalesceStream { input: Some(input), coalescer }))
+        Ok(Box::pin(CoalesceStream { input: Some(input), coalescer, bytes: 0 }))
     }
 }
 
@@ -93,6 +97,8 @@ struct CoalesceStream {
     /// None when it has ended.
     input: Option<SendableRecordBatchStream>,
     coalescer: BatchCoalescer,
+    /// Of the batches that are gathered.
+    bytes: usize,
 }
 
 impl Stream for CoalesceStream {
@@ -101,11 +107,18 @@ impl Stream for CoalesceStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             if let Some(batch) = self.coalescer.next_completed_batch() {
+                self.bytes = 0;
                 return Poll::Ready(Some(Ok(batch)));
             }
             let Some(input) = &mut self.input else { return Poll::Ready(None) };
             match ready!(input.poll_next_unpin(cx)) {
-                Some(Ok(batch)) => self.coalescer.push_batch(batch)?,
+                Some(Ok(batch)) => {
+                    self.bytes += batch.columns().iter().map(|column| shown_bytes(column)).sum::<usize>();
+                    self.coalescer.push_batch(batch)?;
+                    if self.bytes >= BYTES_MAX {
+                        self.coalescer.finish_buffered_batch()?;
+                    }
+                }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
                     self.input = None;

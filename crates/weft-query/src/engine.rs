@@ -74,7 +74,7 @@ const PARAMETERS_MAX: usize = 65_535;
 const TEXT_BYTES_DEEP: usize = 1 << 10;
 
 /// DataFusion over the tables of one database.
-pub struct DataFusionEngine {
+pub(crate) struct DataFusionEngine {
     pub(super) state: Arc<SessionState>,
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
@@ -87,7 +87,7 @@ pub struct DataFusionEngine {
 
 impl DataFusionEngine {
     /// Sets up the engine and starts its worker threads.
-    pub fn new(kernel: &Engine, options: &QueryOptions) -> Result<DataFusionEngine> {
+    pub(crate) fn new(kernel: &Engine, options: &QueryOptions) -> Result<DataFusionEngine> {
         let env = kernel.env();
         let parallelism = if options.parallelism == 0 { env.spawn.parallelism() } else { options.parallelism };
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -222,7 +222,7 @@ impl DataFusionEngine {
         let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
         let plan = wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?;
-        counted(coalesced(stoppable(plan)?)?, spares_memory)
+        counted(stoppable(coalesced(plan)?)?, spares_memory)
     }
 
     /// Waits until the memory of queries that were stopped is given back: their tasks notice that at their next batch.

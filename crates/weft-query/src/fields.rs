@@ -48,7 +48,7 @@ impl Expander<'_> {
         Some(fields)
     }
 
-    /// Invariant 1.
+    /// Those of a join: joined ones first, each once, then the rest of the left side, then that of the right.
     fn joined_fields(&mut self, table: &TableWithJoins) -> Option<Vec<Field>> {
         let mut left = self.factor_fields(&table.relation)?;
         for join in &table.joins {

@@ -115,6 +115,7 @@ fn kind_of(node: &dyn ExecutionPlan) -> Option<OperatorKind> {
         "CoalescePartitionsExec"
         | "CoalesceBatchesExec"
         | "CoalesceExec"
+        | "PlainExec"
         | "CooperativeExec"
         | "StopExec"
         | "GlobalLimitExec"

@@ -9,7 +9,7 @@
 //! 1. A wake-up costs about as much as a batch of 8,192 integers. So it comes when much waits, when a worker has to
 //!    wait for room, with an error, and at the end.
 //! 2. What is too little for a wake-up is found by who looks without one:
-//!    [`QueryStream`](super::stream::QueryStream) does after 20 ms at the latest.
+//!    [`QueryStream`](super::stream::RunningQuery) does after 20 ms at the latest.
 //! 3. Batches come in any order, those of one partition in theirs. Errors do not overtake batches.
 //! 4. Dropping the stream stops the workers. A panic of a worker goes on in the thread that pulls; one that is stopped
 //!    otherwise is an error there.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, Result};
+use datafusion::common::{Column, DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::{Cast, Like, ScalarFunction};
 use datafusion::logical_expr::logical_plan::{Filter, Join};
-use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
@@ -45,73 +45,85 @@ impl OptimizerRule for SafeInference {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match plan {
-            LogicalPlan::Join(join) if !join.null_aware && may_infer_failing(&join, join.filter.as_ref()) => {
-                self.without_inference(LogicalPlan::Join(join), config)
-            }
-            LogicalPlan::Filter(filter) => match &*filter.input {
-                LogicalPlan::Join(join) if !join.null_aware => {
-                    if may_infer_failing(join, join.filter.as_ref()) {
-                        return self.without_inference(LogicalPlan::Filter(filter), config);
-                    }
-                    let conditions = split_conjunction_owned(filter.predicate.clone());
-                    let (failing, safe): (Vec<_>, Vec<_>) =
-                        conditions.into_iter().partition(|condition| may_infer_failing(join, Some(condition)));
-                    if failing.is_empty() {
-                        return self.0.rewrite(LogicalPlan::Filter(filter), config);
-                    }
-                    // From the safe ones it may infer; the others follow when they have gone down.
-                    let below = match conjunction(safe) {
-                        Some(safe) => self.0.rewrite(filtered(safe, filter.input)?, config)?.data,
-                        None => Arc::unwrap_or_clone(filter.input),
-                    };
-                    let failing = conjunction(failing).expect("there is one");
-                    let is_join = matches!(below, LogicalPlan::Join(_));
-                    let all = filtered(failing, Arc::new(below))?;
-                    if is_join { self.without_inference(all, config) } else { Ok(Transformed::yes(all)) }
-                }
-                _ => self.0.rewrite(LogicalPlan::Filter(filter), config),
-            },
-            other => self.0.rewrite(other, config),
+        let (conditions, below) = apart(plan);
+        match below {
+            LogicalPlan::Join(join) if !join.null_aware => self.on_join(conditions, join, config),
+            below => self.0.rewrite(filtered(conditions, below)?, config),
         }
     }
 }
 
 impl SafeInference {
-    /// What the rule makes of a join, or of a condition on one, without inferring (invariant 2).
-    fn without_inference(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let made = self.0.rewrite(marked(plan, true), config)?;
-        Ok(made.update_data(|plan| marked(plan, false)))
+    /// Invariant 1: from what is safe the rule may infer; what may fail follows when that has gone down.
+    fn on_join(
+        &self,
+        conditions: Vec<Expr>,
+        mut join: Join,
+        config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let own = join.filter.take().map(split_conjunction_owned).unwrap_or_default();
+        let keys = keys_of(&join);
+        let is_safe = |condition: &Expr| !(is_of(condition, &keys) && may_fail(condition, &join.schema));
+        let (safe, failing): (Vec<_>, Vec<_>) = conditions.into_iter().partition(is_safe);
+        let (safe_own, failing_own): (Vec<_>, Vec<_>) = own.into_iter().partition(is_safe);
+        join.filter = conjunction(safe_own);
+        if failing.is_empty() && failing_own.is_empty() {
+            return self.0.rewrite(filtered(safe, LogicalPlan::Join(join))?, config);
+        }
+        let made = self.0.rewrite(filtered(safe, LogicalPlan::Join(join))?, config)?;
+        let (kept, below) = apart(made.data);
+        let LogicalPlan::Join(mut join) = below else {
+            return internal_err!("a condition on a join has become {}", below.display());
+        };
+        join.filter = conjunction(join.filter.take().into_iter().chain(failing_own));
+        join.null_aware = true;
+        let all = filtered(kept.into_iter().chain(failing).collect(), LogicalPlan::Join(join))?;
+        Ok(Transformed::yes(unmarked(self.0.rewrite(all, config)?.data)))
     }
 }
 
-fn filtered(condition: Expr, input: Arc<LogicalPlan>) -> Result<LogicalPlan> {
-    Ok(LogicalPlan::Filter(Filter::try_new(condition, input)?))
+/// Conditions that lie one on the other, the lowest first, and what is below them.
+fn apart(mut plan: LogicalPlan) -> (Vec<Expr>, LogicalPlan) {
+    let mut conditions: Vec<Expr> = Vec::new();
+    while let LogicalPlan::Filter(filter) = plan {
+        let above = std::mem::replace(&mut conditions, split_conjunction_owned(filter.predicate));
+        for condition in above {
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+        plan = Arc::unwrap_or_clone(filter.input);
+    }
+    (conditions, plan)
 }
 
-/// The join, or that right below a condition, with or without the mark.
-fn marked(plan: LogicalPlan, null_aware: bool) -> LogicalPlan {
+fn filtered(conditions: Vec<Expr>, below: LogicalPlan) -> Result<LogicalPlan> {
+    match conjunction(conditions) {
+        Some(condition) => Ok(LogicalPlan::Filter(Filter::try_new(condition, Arc::new(below))?)),
+        None => Ok(below),
+    }
+}
+
+/// The join, or that right below a condition, without the mark (invariant 2).
+fn unmarked(plan: LogicalPlan) -> LogicalPlan {
     match plan {
-        LogicalPlan::Join(join) => LogicalPlan::Join(Join { null_aware, ..join }),
+        LogicalPlan::Join(join) => LogicalPlan::Join(Join { null_aware: false, ..join }),
         LogicalPlan::Filter(mut filter) => {
-            filter.input = Arc::new(match Arc::unwrap_or_clone(filter.input) {
-                LogicalPlan::Join(join) => LogicalPlan::Join(Join { null_aware, ..join }),
-                other => other,
-            });
+            filter.input = Arc::new(unmarked(Arc::unwrap_or_clone(filter.input)));
             LogicalPlan::Filter(filter)
         }
         other => other,
     }
 }
 
-/// Whether one of these conditions may fail and is of a key, so that another could be inferred from it.
-fn may_infer_failing(join: &Join, conditions: Option<&Expr>) -> bool {
-    let Some(conditions) = conditions else { return false };
+/// Columns that a join says are equal.
+fn keys_of(join: &Join) -> HashSet<Column> {
     let sides = join.on.iter().flat_map(|(left, right)| [left, right]);
-    let keys: HashSet<&Column> = sides.filter_map(|side| side.try_as_col()).collect();
-    split_conjunction(conditions).into_iter().any(|condition| {
-        condition.column_refs().iter().any(|column| keys.contains(column)) && may_fail(condition, &join.schema)
-    })
+    sides.filter_map(|side| side.try_as_col()).cloned().collect()
+}
+
+fn is_of(condition: &Expr, keys: &HashSet<Column>) -> bool {
+    condition.column_refs().into_iter().any(|column| keys.contains(column))
 }
 
 fn may_fail(condition: &Expr, schema: &DFSchema) -> bool {
@@ -129,6 +141,7 @@ fn is_total(expr: &Expr, schema: &DFSchema) -> bool {
         }
         Expr::Column(_)
         | Expr::Literal(..)
+        | Expr::Placeholder(_)
         | Expr::Alias(_)
         | Expr::Not(_)
         | Expr::IsNull(_)

@@ -96,7 +96,7 @@ use weft_format::Result;
 use weft_kernel::Engine;
 use weft_sql::queries::{QueryEngine, QueryOptions};
 
-pub use engine::DataFusionEngine;
+use engine::DataFusionEngine;
 
 /// The query engine of a database: [`weft_sql::queries::MakeQueryEngine`].
 pub fn query_engine(kernel: &Engine, options: &QueryOptions) -> Result<Arc<dyn QueryEngine>> {

@@ -41,7 +41,7 @@ use super::error::wrap;
 use super::extremes::{max, min};
 use super::functions::{Maybe, OneRow};
 use super::operands::operand_type;
-use super::routines::comparable;
+use super::routines::{cast_to, comparable};
 use super::types::field_type;
 
 /// Where an expression stands.
@@ -173,7 +173,7 @@ impl Rewriter<'_> {
         match (place, test.negated) {
             (Place::Conjunct, false) if test.op == Operator::Eq => {
                 check(&plan, Asked::Member)?;
-                let Test { left, subquery, .. } = test;
+                let Test { left, subquery, .. } = by_span(test)?;
                 Ok(Expr::InSubquery(InSubquery { expr: Box::new(left), subquery, negated: false }))
             }
             (Place::Conjunct, false) => self.exists(&self.filtered(&test, None)?, false, place),
@@ -202,7 +202,8 @@ impl Rewriter<'_> {
     fn none(&self, test: Test, correlated: bool) -> Result<Expr> {
         let plan = Arc::clone(&test.subquery.subquery);
         let once = test.left.is_volatile() || is_volatile(&plan);
-        let is_plain = matches!(test.left, Expr::Column(_)) && test.op == Operator::Eq && !correlated;
+        let is_interval = field_type(plan.schema().field(0)) == DataType::Interval;
+        let is_plain = matches!(test.left, Expr::Column(_)) && test.op == Operator::Eq && !correlated && !is_interval;
         if is_plain {
             check(&plan, Asked::Member)?;
             let Test { left, subquery, .. } = test;
@@ -307,13 +308,34 @@ impl Rewriter<'_> {
     }
 }
 
-/// A comparison; arrays are put in order by their bytes.
+/// A test of intervals as one of their spans: the engine's joins compare months, days and microseconds.
+fn by_span(test: Test) -> Result<Test> {
+    let plan = &test.subquery.subquery;
+    let field = plan.schema().field(0);
+    if field_type(field) != DataType::Interval {
+        return Ok(test);
+    }
+    let spans = vec![comparable(column_of(plan), DataType::Interval).alias(field.name())];
+    let spans = LogicalPlanBuilder::from(plan.as_ref().clone()).project(spans)?.build()?;
+    Ok(Test { left: span(test.left), subquery: subquery(spans), ..test })
+}
+
+/// A comparison: of intervals by their spans, arrays are put in order by their bytes.
 fn ordered(left: Expr, op: Operator, right: Expr, data_type: DataType) -> Expr {
     let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
-    if is_equality || !matches!(data_type, DataType::Array(_)) {
-        return binary_expr(left, op, right);
+    match data_type {
+        DataType::Interval => binary_expr(span(left), op, comparable(right, data_type)),
+        DataType::Array(_) if !is_equality => {
+            binary_expr(comparable(left, data_type), op, comparable(right, data_type))
+        }
+        _ => binary_expr(left, op, right),
     }
-    binary_expr(comparable(left, data_type), op, comparable(right, data_type))
+}
+
+/// The span of what is compared with intervals; a constant in quotes is one.
+fn span(expr: Expr) -> Expr {
+    let is_text = matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Null, _));
+    comparable(if is_text { cast_to(expr, DataType::Interval) } else { expr }, DataType::Interval)
 }
 
 fn has_grouping_sets(plan: &LogicalPlan) -> bool {

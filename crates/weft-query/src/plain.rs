@@ -20,6 +20,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::common::{DataFusionError, JoinType, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -79,9 +80,10 @@ impl PhysicalOptimizerRule for PlainInputs {
     }
 }
 
-/// Whether an expression that is no column is known to equal another.
+/// Whether an expression of columns, and not a column alone, is known to equal another.
 fn has_equal_expression(told: &EquivalenceProperties) -> bool {
-    told.eq_group().iter().any(|class| class.len() > 1 && class.iter().any(|member| !member.is::<Column>()))
+    let is_made = |member: &Arc<dyn PhysicalExpr>| !member.is::<Column>() && !collect_columns(member).is_empty();
+    told.eq_group().iter().any(|class| class.len() > 1 && class.iter().any(is_made))
 }
 
 /// Whether it groups by several sets of columns.

@@ -68,7 +68,10 @@ impl AnalyzerRule for PostgresTypes {
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Union(union) => unified_union(union),
             LogicalPlan::Join(join) => unified_sets(join),
-            other => other.recompute_schema().map(Transformed::no),
+            // Set operations below may have made the second argument wider.
+            other => rewrite_node(other.recompute_schema()?, |expr, schema| {
+                expr.transform_up(|expr| Ok(narrow_first(expr, schema)))
+            }),
         })?;
         let plan = plan.data;
         if is_recursive(&plan)? {
@@ -158,15 +161,23 @@ fn rewrite_plan(
         if is_values || matches!(plan, LogicalPlan::Limit(_) | LogicalPlan::TableScan(_)) {
             return Ok(Transformed::no(plan));
         }
-        let schema = merge_schema(&plan.inputs());
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
-        })?
-        .map_data(LogicalPlan::recompute_schema)
+        rewrite_node(plan, &rewrite)
     })?;
     Ok(rewritten.data)
+}
+
+/// A node with its expressions rewritten, under the names that they had.
+fn rewrite_node(
+    plan: LogicalPlan,
+    rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let schema = merge_schema(&plan.inputs());
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
+    })?
+    .map_data(LogicalPlan::recompute_schema)
 }
 
 /// Functions whose result has the type of their arguments, so that a constant among them is typed as PostgreSQL does.
@@ -521,11 +532,12 @@ pub(super) fn read_as(expr: Expr, other: &Expr, schema: &DFSchema) -> Expr {
 /// NULLIF in the type of its first argument before the inputs of set operations are brought to one type. Constants have
 /// theirs later, and so has what is made of them: those are bigint here.
 fn narrow_first(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    use ArrowType::{Date32, Float32, Int16, Int32, Timestamp};
     match expr {
         Expr::ScalarFunction(function) if function.func.name() == "nullif" => {
             let first = function.args.first().and_then(|first| first.get_type(schema).ok());
             match first {
-                Some(ArrowType::Int16 | ArrowType::Int32 | ArrowType::Float32) => as_first(function, schema),
+                Some(Int16 | Int32 | Float32 | Date32 | Timestamp(..)) => as_first(function, schema),
                 _ => Transformed::no(Expr::ScalarFunction(function)),
             }
         }

@@ -54,6 +54,7 @@ const REUSABLE: &[&str] = &[
     "CoalescePartitionsExec",
     "CoalesceBatchesExec",
     "CoalesceExec",
+    "PlainExec",
     "CooperativeExec",
     "RepartitionExec",
     "GlobalLimitExec",

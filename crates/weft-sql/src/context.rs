@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub struct StatementContext<'a> {
     /// The statement's transaction.
     pub txn: &'a mut Transaction,
-    /// The column engine.
+    /// The query engine.
     pub engine: &'a dyn QueryEngine,
     /// Bound defaults and checks of tables.
     pub shapes: &'a ShapeCache,

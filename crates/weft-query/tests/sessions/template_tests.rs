@@ -90,6 +90,8 @@ const OPEN: &[(&str, &[&str])] = &[
         ],
     ),
     ("SELECT count(*), sum(o.w) FROM t JOIN o ON t.i = o.i WHERE o.w > $1 AND t.k < $2", &["20|500", "1000|1", "0|90"]),
+    ("SELECT count(*), sum(o.w) FROM t JOIN o ON t.i = o.i WHERE t.i = $1", &["3", "0", "99", "~", "5"]),
+    ("SELECT i, count(*) FROM t WHERE k < $1 GROUP BY ROLLUP (i) ORDER BY i", &["50", "700", "~", "9"]),
     ("SELECT count(o.w), count(*) FROM t LEFT JOIN o ON t.i = o.i AND o.w > $1", &["20", "1000", "~", "-1"]),
     ("SELECT count(*) FROM t WHERE lower(x) = $1", &["x3", "x10", "none", "~"]),
     ("SELECT k, i - $1 FROM t WHERE k < $2 ORDER BY k", &["1|9", "100|4", "~|6"]),

@@ -62,7 +62,7 @@ pub fn has_views(data_type: &ArrowType) -> bool {
 }
 
 /// A copy of an array in buffers of its own, when those that it has are mostly others'.
-pub fn owned(array: &ArrayRef) -> Option<ArrayRef> {
+pub(super) fn owned(array: &ArrayRef) -> Option<ArrayRef> {
     let held = array.get_buffer_memory_size();
     if held <= SLACK_BYTES || held <= 2 * shown_bytes(array) + SLACK_BYTES {
         return None;

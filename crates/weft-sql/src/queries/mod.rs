@@ -27,7 +27,7 @@ use weft_kernel::{Engine, TableRef};
 use crate::binding::{Binding, Tables};
 use crate::outcome::OutputColumn;
 
-pub use array_bytes::{has_views, held_bytes, owned, shown_bytes, viewed_bytes, with_own_views};
+pub use array_bytes::{has_views, held_bytes, shown_bytes, viewed_bytes, with_own_views};
 pub use collected::{Collected, HeldMemory, Purpose, Reservation, batch_bytes, pieces};
 
 /// The name under which a statement that writes reads its own table, hidden row id included.
