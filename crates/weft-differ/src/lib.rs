@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   seed ─▶ generate ─▶ Case { tables, statement as a tree }
-//!                          ├─▶ Weft: by its router, by the column engine, with parameters, twice ─┐
+//!                          ├─▶ Weft: by its router, by the query engine, with parameters, twice ─┐
 //!                          └─▶ PostgreSQL ────────────────────────────────────────────────────────┴─▶ compare
 //!                                                                          differs ─▶ shrink ─▶ a script to read
 //! ```

@@ -8,7 +8,7 @@
 //!   WEFT_DIFFER_CASE=7:13 cargo test ... -- --nocapture            one of them, with all answers
 //! ```
 //!
-//! A seed gives tables and a hundred statements. Each is asked of Weft as text by its router, of the column engine, and
+//! A seed gives tables and a hundred statements. Each is asked of Weft as text by its router, of the query engine, and
 //! twice with parameters for its constants; every answer must be PostgreSQL's, a refusal (0A000, counted by reason),
 //! listed in `weft_differ::explained`, or of a class in `weft_differ::open`. What differs otherwise is shrunk and
 //! printed as a script. A run with WEFT_TEST_FULL=1 fails when it meets nothing of an open class: take it off the list.

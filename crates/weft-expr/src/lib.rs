@@ -1,4 +1,4 @@
-//! Expressions over the values of one row, and values as text: what DEFAULT, CHECK, the row engine and indexes on
+//! Expressions over the values of one row, and values as text: what DEFAULT, CHECK, the point engine and indexes on
 //! expressions evaluate.
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //!   style, zone                                            what a session's texts mean; time zones
 //! ```
 //!
-//! 1. Types follow PostgreSQL; numeric results have one precision and scale, the column engine's: `+ -` the larger
+//! 1. Types follow PostgreSQL; numeric results have one precision and scale, the query engine's: `+ -` the larger
 //!    scale, `*` the sum of the scales, rounded to 20 digits where it may be too long, `/` 16 digits after the point or
 //!    as many as the operands have, as far as there is room; rounded half away from zero.
 //! 2. Integer overflow, numeric overflow and division by zero are errors, never wrapped or infinite.

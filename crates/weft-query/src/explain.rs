@@ -1,7 +1,7 @@
-//! EXPLAIN of the column engine.
+//! EXPLAIN of the query engine.
 //!
 //! ```text
-//!   Column engine (warm: the physical plan is reused)
+//!   Query engine (warm: the physical plan is reused)
 //!   AggregateExec: mode=Final, gby=[], aggr=[sum(t.a)]
 //!     CoalescePartitionsExec
 //!       AggregateExec: mode=Partial, gby=[], aggr=[sum(t.a)]
@@ -27,7 +27,7 @@ impl DataFusionEngine {
         let runnable = self.runnable(query, &binding)?;
         let plan = Arc::clone(&runnable.plan);
         let warm = if query.is_warm() { "warm: the physical plan is reused" } else { "planned for each execution" };
-        let mut out = format!("Column engine ({warm})\n");
+        let mut out = format!("Query engine ({warm})\n");
         if !analyze {
             let _ = write!(out, "{}", DisplayableExecutionPlan::new(plan.as_ref()).indent(false));
             return Ok(out);

@@ -1,4 +1,4 @@
-//! What a physical plan is expected to cost, and what it did cost: the column engine's side of the scheduler of jobs.
+//! What a physical plan is expected to cost, and what it did cost: the query engine's side of the scheduler of jobs.
 //!
 //! ```text
 //!   AggregateExec mode=Final       1 partition   aggregate       2 rows           0 us / 1 core

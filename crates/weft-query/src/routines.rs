@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Values are taken from the arrays, computed one by one and put into an array again: slower than a kernel of the
-//! engine, and the same as the row engine's to the last bit.
+//! engine, and the same as the point engine's to the last bit.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each connection is a thread with blocking sockets: a statement runs where its message was read, so that a point
-//! query costs no change of threads, and a statement of the column engine hands its work to that engine's threads.
+//! query costs no change of threads, and a statement of the query engine hands its work to that engine's threads.
 
 #![allow(
     clippy::disallowed_methods,

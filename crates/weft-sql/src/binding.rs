@@ -41,7 +41,7 @@ impl Tables for weft_kernel::Transaction {
     }
 }
 
-/// One execution of a query of the column engine.
+/// One execution of a query of the query engine.
 #[derive(Clone)]
 pub struct Binding {
     /// What is visible of each table the plan reads.

@@ -56,7 +56,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// What expressions of the row engine are evaluated in.
+    /// What expressions of the point engine are evaluated in.
     pub fn eval_context(&self) -> EvalContext<'_> {
         EvalContext { params: self.params, local: self.local, rng: Some(&*self.txn.engine().env().rng) }
     }

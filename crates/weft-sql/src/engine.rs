@@ -40,7 +40,7 @@ impl SqlOptions {
 pub struct SqlEngine {
     kernel: Arc<Engine>,
     options: SqlOptions,
-    /// Made when the first statement needs it: a database that is used through the row engine never pays for it.
+    /// Made when the first statement needs it: a database that is used through the point engine never pays for it.
     queries: Mutex<Option<Arc<dyn QueryEngine>>>,
     shapes: ShapeCache,
     /// Roles and rights, for a version of the catalog.

@@ -1,11 +1,11 @@
-//! SQL: parsing, binding, the row engine, sessions, and what they ask of the query engine.
+//! SQL: parsing, binding, the point engine, sessions, and what they ask of the query engine.
 //!
 //! ```text
 //!   text ── parse ── router ──┬─ utility        BEGIN, SET, CREATE TABLE, COPY, ...      session/ ddl/ copy/
-//!                             ├─ row engine     one table by full primary key, INSERT VALUES     row/ expr/
+//!                             ├─ point engine     one table by full primary key, INSERT VALUES     row/ expr/
 //!                             └─ query engine   everything else: queries/ dml/, and the crate weft-query
 //!
-//!   SELECT a FROM t WHERE id = 7          row engine: one point read, no DataFusion in the path
+//!   SELECT a FROM t WHERE id = 7          point engine: one point read, no DataFusion in the path
 //!   SELECT sum(a) FROM t WHERE id > 7     query engine:  a cached plan, bound to this statement's snapshot
 //! ```
 //!

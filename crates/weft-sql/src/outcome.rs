@@ -5,7 +5,7 @@
 //!   tag INSERT 0 2    columns [id integer]    rows [[1], [2]]
 //! ```
 //!
-//! The row engine gives a flat vector of values, the column engine Arrow batches whose arrays have exactly
+//! The point engine gives a flat vector of values, the query engine Arrow batches whose arrays have exactly
 //! [`DataType::arrow`] of their column. [`Rows::value`] reads both.
 
 use std::fmt;

@@ -19,10 +19,10 @@ use crate::configuration::{
 pub enum EngineChoice {
     /// The router decides.
     Auto,
-    /// The row engine, or an error.
-    Row,
-    /// The column engine for queries, UPDATE and DELETE, or an error.
-    Column,
+    /// The point engine, or an error.
+    Point,
+    /// The query engine for queries, UPDATE and DELETE, or an error.
+    Query,
 }
 
 /// A session's settings. Shared by `Arc` with running statements.
@@ -56,7 +56,7 @@ pub struct Settings {
     pub client_min_messages: String,
     /// The schemas in which names without one are looked for, in this order.
     pub search_path: String,
-    /// The most memory queries of the column engine take together, bytes (read only here).
+    /// The most memory queries of the query engine take together, bytes (read only here).
     pub memory_limit_bytes: u64,
     /// Whose rights count: what `current_user` tells (read only here).
     pub user: String,
@@ -104,8 +104,8 @@ impl Settings {
             },
             "engine" => match self.engine {
                 EngineChoice::Auto => "auto".into(),
-                EngineChoice::Row => "row".into(),
-                EngineChoice::Column => "column".into(),
+                EngineChoice::Point => "point".into(),
+                EngineChoice::Query => "query".into(),
             },
             "idle_in_transaction_session_timeout" => print_ms(self.idle_in_transaction_session_timeout_ms),
             "idle_session_timeout" => print_ms(self.idle_session_timeout_ms),
@@ -172,8 +172,8 @@ impl Settings {
             "engine" => {
                 self.engine = match word.as_str() {
                     "auto" => EngineChoice::Auto,
-                    "row" => EngineChoice::Row,
-                    "column" => EngineChoice::Column,
+                    "point" => EngineChoice::Point,
+                    "query" => EngineChoice::Query,
                     _ => return Err(bad("auto, row, column")),
                 }
             }
@@ -365,7 +365,7 @@ mod tests {
         let mut s = settings();
         s.set("durability", "ASYNC").unwrap();
         s.set("statement_timeout", "90s").unwrap();
-        s.set("engine", "row").unwrap();
+        s.set("engine", "point").unwrap();
         s.set("speculative_reads", "on").unwrap();
         assert!(s.speculative_reads);
         assert_eq!(s.durability, Durability::Async);

@@ -29,14 +29,14 @@ pub struct Options {
     pub log_segment_bytes: u64,
     /// About how much log is kept at most before a checkpoint lets it go, bytes.
     pub checkpoint_log_bytes: u64,
-    /// The most memory that queries of the column engine and their results take together, bytes; above it they spill,
+    /// The most memory that queries of the query engine and their results take together, bytes; above it they spill,
     /// or fail with 53200.
     pub query_memory_bytes: usize,
     /// How long a statement waits for a lock before it fails with 55P03.
     pub lock_timeout: Duration,
     /// How many transactions may be open at once; further ones wait in order, and fail with 53300 in the end.
     pub transaction_slots: usize,
-    /// How many queries of the column engine may run at once; what is left of the transaction slots is for short ones.
+    /// How many queries of the query engine may run at once; what is left of the transaction slots is for short ones.
     pub query_slots: usize,
     /// How long a transaction or a query waits for its slot.
     pub admission_timeout: Duration,

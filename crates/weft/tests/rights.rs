@@ -268,7 +268,7 @@ fn queries_on_every_path() {
     // What the paths themselves need.
     bench.admin.execute("GRANT pg_write_server_files TO r; GRANT CREATE ON SCHEMA public TO r").unwrap();
     let mut proven = 0;
-    for engine in ["auto", "row", "column"] {
+    for engine in ["auto", "point", "query"] {
         for session in [&mut bench.admin, &mut bench.role] {
             session.execute(&format!("SET engine = {engine}")).unwrap();
         }
@@ -295,7 +295,7 @@ fn queries_on_every_path() {
 #[test]
 fn statements_that_change_something() {
     let mut bench = Bench::new();
-    for engine in ["auto", "row", "column"] {
+    for engine in ["auto", "point", "query"] {
         for session in [&mut bench.admin, &mut bench.role] {
             session.execute(&format!("SET engine = {engine}")).unwrap();
         }

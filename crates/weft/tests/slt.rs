@@ -1,7 +1,7 @@
 //! The SQL suite (`tests/slt/*.slt`) under several configurations.
 //!
 //! ```text
-//!   default   tiny (row tables of 4 KiB)   restart (after each statement)   row engine forced   column engine forced
+//!   default   tiny (row tables of 4 KiB)   restart (after each statement)   point engine forced   query engine forced
 //!   memory (a limit of 256 MiB)   memory beside 300 MB of other rows (WEFT_TEST_FULL=1: 1.2 GB), with the peak
 //!   layers (tables of the smallest sizes, jobs between statements: rows in every layer of a column table)
 //!   speculative (speculative_reads = on)
@@ -204,13 +204,13 @@ fn restart_after_each_statement() {
 }
 
 #[test]
-fn row_engine_forced() {
-    run(&Configuration { engine: Some("row"), ..configuration("row") });
+fn point_engine_forced() {
+    run(&Configuration { engine: Some("point"), ..configuration("point") });
 }
 
 #[test]
-fn column_engine_forced() {
-    run(&Configuration { engine: Some("column"), ..configuration("column") });
+fn query_engine_forced() {
+    run(&Configuration { engine: Some("query"), ..configuration("query") });
 }
 
 /// One database and the sessions of a file's connections.

@@ -157,7 +157,7 @@ impl Generator<'_> {
         Node::optional(parts)
     }
 
-    /// A query of a few rows: the row engine answers most of these.
+    /// A query of a few rows: the point engine answers most of these.
     pub(super) fn point(&mut self) -> Node {
         let place = self.random.below(self.tables.len());
         let table = &self.tables[place];

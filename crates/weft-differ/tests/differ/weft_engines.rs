@@ -13,9 +13,9 @@ use weft_sql::oids::oid_of;
 pub(crate) enum Way {
     /// As text; the router chooses.
     Text,
-    /// As text, of the column engine.
+    /// As text, of the query engine.
     ColumnEngine,
-    /// As text, of the row engine.
+    /// As text, of the point engine.
     RowEngine,
     /// Its constants are parameters.
     Parameters,
@@ -47,7 +47,7 @@ impl Weft {
         let mut ways = vec![Way::Text];
         let sql = case.statement.sql();
         if case.kind != Kind::Change && sql.matches("SELECT ").count() == 1 {
-            // Every other query is the column engine's in any case.
+            // Every other query is the query engine's in any case.
             ways.push(Way::ColumnEngine);
             ways.push(Way::RowEngine);
         }

@@ -167,7 +167,7 @@ fn an_index_on_an_expression_changes_no_answer() {
             ),
             13 if !session.in_transaction() => "BEGIN".into(),
             13 | 14 if session.in_transaction() => ["COMMIT", "ROLLBACK"][random.below(2) as usize].into(),
-            15 => format!("SET engine = {}", ["auto", "column", "auto"][random.below(3) as usize]),
+            15 => format!("SET engine = {}", ["auto", "query", "auto"][random.below(3) as usize]),
             _ => format!("SELECT * FROM @ WHERE {condition} ORDER BY id DESC"),
         };
         if sql.contains('@') {
@@ -183,7 +183,7 @@ fn an_index_on_an_expression_changes_no_answer() {
     assert_eq!(fixture.db.kernel().check().unwrap(), Vec::<String>::new());
 }
 
-/// EXPLAIN names the index and the expression; the column engine tells its scan.
+/// EXPLAIN names the index and the expression; the query engine tells its scan.
 #[test]
 fn plans_say_that_an_expression_is_looked_up() {
     let fixture = fixture();
@@ -207,9 +207,9 @@ fn plans_say_that_an_expression_is_looked_up() {
     // By the index the scan returns the row alone.
     let shown = explain("SELECT min(a) FROM z WHERE lower(b) = 'b4000'");
     assert!(shown.contains("output_rows=1, blocks=0"), "{shown}");
-    // The column engine knows all of them again.
+    // The query engine knows all of them again.
     session.execute("CREATE TABLE x (id int PRIMARY KEY, a int, b int, c text, d double precision)").unwrap();
-    session.execute("SET engine = column").unwrap();
+    session.execute("SET engine = query").unwrap();
     for expr in EXPRESSIONS {
         session.execute(&format!("CREATE INDEX ON x (({expr}))")).unwrap();
         let constant =
@@ -220,9 +220,9 @@ fn plans_say_that_an_expression_is_looked_up() {
     }
 }
 
-/// What an index finds too much of is run by the column engine, under the same prepared statement.
+/// What an index finds too much of is run by the query engine, under the same prepared statement.
 #[test]
-fn too_many_candidates_go_to_the_column_engine() {
+fn too_many_candidates_go_to_the_query_engine() {
     let fixture = fixture();
     let mut session = fixture.db.session();
     session.execute("CREATE TABLE t (id int PRIMARY KEY, a int, b int); CREATE INDEX ON t (a, b)").unwrap();
@@ -243,8 +243,8 @@ fn too_many_candidates_go_to_the_column_engine() {
     assert_eq!(tag(&mut session, "UPDATE t SET b = -b WHERE a = 1"), "UPDATE 10000");
     assert_eq!(tag(&mut session, "DELETE FROM t WHERE a = 1 AND b < -5"), "DELETE 9997");
     assert_eq!(rows(&mut session, "SELECT b FROM t WHERE a = 1 ORDER BY b"), "-5 -3 -1");
-    session.execute("SET engine = row").unwrap();
-    assert_eq!(session.settings().engine, EngineChoice::Row);
+    session.execute("SET engine = point").unwrap();
+    assert_eq!(session.settings().engine, EngineChoice::Point);
     assert_eq!(rows(&mut session, "SELECT count(*) FROM t WHERE a = 0"), "10000");
 }
 

@@ -14,9 +14,9 @@ use crate::fixture::{fixture, rows, show};
 use weft_sql::text::print;
 use weft_sql::{Prepared, Session};
 
-/// How often physical plans of the column engine were made for a statement, and whether one is kept.
+/// How often physical plans of the query engine were made for a statement, and whether one is kept.
 fn planned(prepared: &Prepared) -> (u64, bool) {
-    prepared.planning().unwrap_or_else(|| panic!("{} is not run by the column engine", prepared.source()))
+    prepared.planning().unwrap_or_else(|| panic!("{} is not run by the query engine", prepared.source()))
 }
 
 /// Parameters: `|` between them, `~` is NULL.
@@ -175,7 +175,7 @@ fn kept_plans_answer_as_fresh_ones() {
     let fixture = fixture();
     let mut session = fixture.db.session();
     fill(&mut session);
-    session.execute("SET engine = column").unwrap();
+    session.execute("SET engine = query").unwrap();
     let mut wrong = Vec::new();
     for (sql, sets) in OPEN {
         match compare(&mut session, sql, sets) {
@@ -195,7 +195,7 @@ fn a_kept_plan_reads_what_the_values_ask_for() {
     let mut session = fixture.db.session();
     fill(&mut session);
     session.execute("VACUUM").unwrap();
-    session.execute("SET engine = column").unwrap();
+    session.execute("SET engine = query").unwrap();
     let blocks = |session: &mut Session, sql: &str| {
         let shown = rows(session, sql);
         let (_, rest) = shown.rsplit_once("output_rows=").expect("a scan tells its rows");
@@ -262,7 +262,7 @@ fn a_query_that_fails_leaves_its_template() {
 fn kept_plans_end_with_what_they_were_made_for() {
     let fixture = fixture();
     let mut session = fixture.db.session();
-    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int); SET engine = column").unwrap();
+    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int); SET engine = query").unwrap();
     session.execute("INSERT INTO t SELECT g, g % 10 FROM generate_series(1, 100) AS s(g)").unwrap();
     let prepared = session.prepare("SELECT count(*), sum(i) FROM t WHERE i < $1").unwrap();
     let expect = |session: &mut Session, expected: &str| {
@@ -310,7 +310,7 @@ fn kept_plans_end_with_what_they_were_made_for() {
 fn kept_plans_read_the_present() {
     let fixture = fixture();
     let mut session = fixture.db.session();
-    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int); SET engine = column").unwrap();
+    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int); SET engine = query").unwrap();
     let prepared = session.prepare("SELECT count(*), sum(i + $2) FROM t WHERE k > $1").unwrap();
     let expect = |session: &mut Session, expected: &str| {
         assert_eq!(answer(session, &prepared, &values("0|1")), expected);
@@ -342,7 +342,7 @@ fn kept_plans_read_the_present() {
 fn statements_that_write_read_by_kept_plans() {
     let fixture = fixture();
     let mut session = fixture.db.session();
-    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int, x text); SET engine = column").unwrap();
+    session.execute("CREATE TABLE t (k int PRIMARY KEY, i int, x text); SET engine = query").unwrap();
     session.execute("INSERT INTO t SELECT g, g, 'a' FROM generate_series(1, 50) AS s(g)").unwrap();
     let update = session.prepare("UPDATE t SET i = i + $1, x = $2 WHERE k BETWEEN $3 AND $4").unwrap();
     for (set, count) in [("1|b|1|10", 10), ("2|c|5|6", 2), ("~|d|7|7", 1), ("5|~|8|9", 2), ("0|e|60|70", 0)] {
@@ -375,7 +375,7 @@ fn scans_tell_what_they_read_of_each_layer() {
     fill(&mut session);
     session.execute("VACUUM").unwrap();
     session.execute("INSERT INTO t (k, i) SELECT g, 1 FROM generate_series(10001, 10300) AS s(g); CHECKPOINT").unwrap();
-    session.execute("INSERT INTO t (k, i) VALUES (20001, 1); SET engine = column").unwrap();
+    session.execute("INSERT INTO t (k, i) VALUES (20001, 1); SET engine = query").unwrap();
     let layers = |session: &mut Session, sql: &str| -> Vec<(String, u64, u64)> {
         let shown = rows(session, sql);
         let (_, rest) = shown.split_once("layers=[").unwrap_or_else(|| panic!("{shown}"));

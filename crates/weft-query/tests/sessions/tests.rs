@@ -17,7 +17,7 @@ fn parameters_beside_numerics_keep_their_digits() {
     let mut s = fixture.db.session();
     s.execute("CREATE TABLE n (n numeric(10,2) PRIMARY KEY, m numeric); INSERT INTO n VALUES (0.02, 0.015), (1.5, 1)")
         .unwrap();
-    for engine in ["auto", "column"] {
+    for engine in ["auto", "query"] {
         tag(&mut s, &format!("SET engine = {engine}"));
         for (sql, expected) in [
             ("SELECT n FROM n WHERE n = $1", ""),
@@ -27,7 +27,7 @@ fn parameters_beside_numerics_keep_their_digits() {
             ("SELECT CAST($1 AS numeric(10,2))", "0.02"),
             ("SELECT v FROM (VALUES (1.5), ($1)) AS w (v) ORDER BY 1", "0.015 1.5"),
         ] {
-            if engine == "column" && !sql.contains("FROM") {
+            if engine == "query" && !sql.contains("FROM") {
                 continue;
             }
             let prepared = s.prepare(sql).unwrap();
@@ -63,7 +63,7 @@ fn rows_are_written_and_read_by_key() {
         "INSERT 0 2"
     );
     assert_eq!(tag(&mut s, "INSERT INTO t (name, id) VALUES ('abc    ', 3)"), "INSERT 0 1");
-    s.execute("SET engine = row").unwrap();
+    s.execute("SET engine = point").unwrap();
     assert_eq!(rows(&mut s, "SELECT * FROM t WHERE id = 1"), "1|a|2.00|2013-01-01 05:15:00");
     assert_eq!(rows(&mut s, "SELECT name, price * 2 AS p FROM t AS x WHERE x.id = 3"), "abc  |3.00");
     assert_eq!(rows(&mut s, "SELECT id FROM t WHERE id IN (3, 1, 3, 9) AND price < 2"), "3");
@@ -79,7 +79,7 @@ fn rows_are_written_and_read_by_key() {
     assert_eq!(code(&mut s, "UPDATE t SET price = 1"), Code::FeatureNotSupported);
     s.execute("RESET engine").unwrap();
     assert_eq!(rows(&mut s, "SELECT count(*), sum(price) FROM t"), "2|4.50");
-    s.execute("SET engine = column").unwrap();
+    s.execute("SET engine = query").unwrap();
     assert_eq!(rows(&mut s, "SELECT id, name FROM t WHERE id = 10"), "10|A");
     assert_eq!(tag(&mut s, "UPDATE t SET price = 7 WHERE id = 10"), "UPDATE 1");
     assert_eq!(rows(&mut s, "SELECT price FROM t ORDER BY id"), "1.50 7.00");
@@ -275,7 +275,7 @@ fn batches_are_appended_and_tested() {
     assert_eq!(rows(&mut s, "SELECT count(*) FROM t"), "30110");
 }
 
-/// What the row engine cannot show of new rows is planned by the column engine: with the literals, not their template.
+/// What the point engine cannot show of new rows is planned by the query engine: with the literals, not their template.
 #[test]
 fn literals_are_written_whatever_engine_shows_them() {
     let fixture = fixture();
@@ -332,10 +332,10 @@ fn explain_names_the_engine() {
     tag(&mut s, "CREATE TABLE t (id int PRIMARY KEY, n int)");
     assert_eq!(
         rows(&mut s, "EXPLAIN SELECT n FROM t WHERE id = 1 AND n > 2"),
-        "Row engine: point lookup on t by primary key   Key: id = 1   Filter: n > 2   Columns read: n"
+        "Point engine: point lookup on t by primary key   Key: id = 1   Filter: n > 2   Columns read: n"
     );
-    assert!(rows(&mut s, "EXPLAIN SELECT sum(n) FROM t").starts_with("Column engine"));
-    assert!(rows(&mut s, "EXPLAIN UPDATE t SET n = 1 WHERE n > 2").starts_with("Column engine"));
+    assert!(rows(&mut s, "EXPLAIN SELECT sum(n) FROM t").starts_with("Query engine"));
+    assert!(rows(&mut s, "EXPLAIN UPDATE t SET n = 1 WHERE n > 2").starts_with("Query engine"));
     assert!(rows(&mut s, "EXPLAIN ANALYZE INSERT INTO t VALUES (1, 1)").contains("Rows: 1"));
     assert_eq!(rows(&mut s, "SELECT n FROM t WHERE id = 1"), "1");
 }
@@ -414,7 +414,7 @@ fn short_statements_go_on_while_queries_wait() {
     assert_eq!(rows(&mut b, "SELECT v FROM t WHERE id = 1"), "1");
 }
 
-/// Statements of the column engine that wait for a row keep no slot that its holder's next query needs.
+/// Statements of the query engine that wait for a row keep no slot that its holder's next query needs.
 #[test]
 fn who_waits_for_a_row_holds_no_query_slot() {
     let fixture = fixture_with(EngineOptions {

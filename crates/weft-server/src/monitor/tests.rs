@@ -69,8 +69,8 @@ fn the_numbers_move_as_they_should() {
     session.execute("ROLLBACK").unwrap();
     let after = read();
     let grew = |name: &str| after[name] - before[name];
-    assert_eq!(grew("weft_statement_seconds_count{engine=\"row\"}"), 4.0);
-    assert_eq!(grew("weft_statement_seconds_count{engine=\"column\"}"), 1.0);
+    assert_eq!(grew("weft_statement_seconds_count{engine=\"point\"}"), 4.0);
+    assert_eq!(grew("weft_statement_seconds_count{engine=\"query\"}"), 1.0);
     assert_eq!(grew("weft_statement_seconds_count{engine=\"utility\"}"), 2.0);
     assert_eq!(grew("weft_transactions_total{outcome=\"committed\"}"), 4.0);
     assert_eq!(grew("weft_transactions_total{outcome=\"rolled_back\"}"), 2.0);

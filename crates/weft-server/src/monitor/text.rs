@@ -3,7 +3,7 @@
 //! ```text
 //!   # HELP weft_statements_total Statements that have ended.
 //!   # TYPE weft_statements_total counter
-//!   weft_statements_total{engine="row"} 17
+//!   weft_statements_total{engine="point"} 17
 //! ```
 
 use std::fmt::{Display, Write};

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What ran a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineUsed {
-    /// The row engine.
-    Row,
-    /// The column engine.
-    Column,
+    /// The point engine.
+    Point,
+    /// The query engine.
+    Query,
     /// Queries of the catalog.
     Catalog,
     /// Statements that no engine plans: BEGIN, SET, DDL, COPY, ...
@@ -17,13 +17,13 @@ pub enum EngineUsed {
 
 impl EngineUsed {
     /// All of them.
-    pub const ALL: [EngineUsed; 4] = [EngineUsed::Row, EngineUsed::Column, EngineUsed::Catalog, EngineUsed::Utility];
+    pub const ALL: [EngineUsed; 4] = [EngineUsed::Point, EngineUsed::Query, EngineUsed::Catalog, EngineUsed::Utility];
 
     /// As metrics and logs name it.
     pub fn name(self) -> &'static str {
         match self {
-            EngineUsed::Row => "row",
-            EngineUsed::Column => "column",
+            EngineUsed::Point => "point",
+            EngineUsed::Query => "query",
             EngineUsed::Catalog => "catalog",
             EngineUsed::Utility => "utility",
         }

@@ -40,7 +40,7 @@ fn counts_go_on_when_sessions_end() {
     activity.set_origin(7, Origin { user: "ann".into(), ..Origin::default() });
     activity.begin(&text, activities.now_nanos());
     assert_eq!(activities.all()[0].state, State::Active);
-    activity.uses(EngineUsed::Row);
+    activity.uses(EngineUsed::Point);
     activities.end(&activity, State::IdleInTransaction, Ok(3));
     let shown = &activities.all()[0];
     assert_eq!(
@@ -50,7 +50,7 @@ fn counts_go_on_when_sessions_end() {
     assert!(shown.transaction_nanos > 0);
     activity.note_transaction(true);
     let before = activities.counters();
-    assert_eq!((before.statements(EngineUsed::Row), before.rows, before.commits, before.sessions), (1, 3, 1, 1));
+    assert_eq!((before.statements(EngineUsed::Point), before.rows, before.commits, before.sessions), (1, 3, 1, 1));
     assert!(activities.cancel(7) && !activities.cancel(8) && !activities.cancel(0));
     activities.leave(number);
     assert_eq!(activities.counters(), before);

@@ -114,7 +114,7 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting(
         "engine",
-        Words(&["auto", "row", "column"]),
+        Words(&["auto", "point", "query"]),
         "auto",
         Session,
         "Which engine runs statements; a forced one that cannot is an error",
@@ -173,8 +173,8 @@ pub const SETTINGS: &[Definition] = &[
         "All memory: row_memory, cache_size and query_memory are parts of it",
     ),
     setting("metrics", Address, "", Start, "Where /metrics and /health are; empty = nowhere. Keep it on loopback"),
-    setting("query_memory", Bytes(1 << 20), "1GB", Start, "Memory of the column engine's queries; above it they spill"),
-    setting("query_slots", Count(1, COUNT_MAX), "64", Start, "How many queries of the column engine run at once"),
+    setting("query_memory", Bytes(1 << 20), "1GB", Start, "Memory of the query engine's queries; above it they spill"),
+    setting("query_slots", Count(1, COUNT_MAX), "64", Start, "How many queries of the query engine run at once"),
     setting("row_memory", Bytes(1 << 20), "256MB", Start, "Memory of row tables; writers wait before it is reached"),
     setting("row_table_size", Bytes(1), "4MB", Start, "How large a row table grows before it becomes column tables"),
     setting(

@@ -7,7 +7,7 @@
 //!   ON t (sum(a)), ((SELECT 1)), ($1)    42803, 0A000, 42P02, as PostgreSQL
 //! ```
 //!
-//! An expression is bound as the row engine binds those of statements, so that equal ones are found equal.
+//! An expression is bound as the point engine binds those of statements, so that equal ones are found equal.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -25,7 +25,7 @@ pub(super) fn prepare(
     local: &Local,
 ) -> Result<PreparedWrite> {
     if insert.on.is_some() {
-        return Err(unsupported("ON CONFLICT with a query that the row engine cannot run"));
+        return Err(unsupported("ON CONFLICT with a query that the point engine cannot run"));
     }
     let TableObject::TableName(name) = &insert.table else {
         return Err(unsupported("inserting into anything but a table"));
@@ -49,7 +49,7 @@ pub(super) fn prepare(
     given.iter().try_for_each(|&ordinal| check_generated(&table.def, ordinal, insert))?;
     let returns = returns(insert.returning.as_ref());
     if returns && !numbered.is_empty() {
-        return Err(Error::internal("the row engine writes what takes numbers and returns them"));
+        return Err(Error::internal("the point engine writes what takes numbers and returns them"));
     }
     let query = if returns {
         let mut outer: Vec<SelectItem> = Vec::new();

@@ -17,7 +17,7 @@ use crate::queries::{Purpose, QueryEngine};
 use crate::row::Load;
 
 impl PreparedWrite {
-    /// Plans an UPDATE, a DELETE, or an INSERT that the row engine does not run.
+    /// Plans an UPDATE, a DELETE, or an INSERT that the point engine does not run.
     pub(crate) fn prepare(
         engine: &dyn QueryEngine,
         tables: &dyn Tables,

@@ -25,7 +25,7 @@ use crate::text;
 /// Why an expression was not bound.
 #[derive(Clone, Debug)]
 pub enum BindError {
-    /// The row engine does not know this; the column engine may.
+    /// The point engine does not know this; the query engine may.
     Unsupported(String),
     /// The expression is wrong.
     Wrong(Error),
@@ -41,7 +41,7 @@ impl From<BindError> for Error {
     fn from(error: BindError) -> Error {
         match error {
             BindError::Unsupported(what) => {
-                Error::new(Code::FeatureNotSupported, format!("{what} is not supported by the row engine"))
+                Error::new(Code::FeatureNotSupported, format!("{what} is not supported by the point engine"))
             }
             BindError::Wrong(error) => error,
         }
@@ -697,7 +697,7 @@ pub(super) fn routine(signature: Signature, args: Vec<Expr>) -> Expr {
 }
 
 /// The type an untyped operand takes beside a typed one in arithmetic: the same. Text that is added to a date or meets
-/// a timestamp may be an interval, which the row engine does not know.
+/// a timestamp may be an interval, which the point engine does not know.
 fn other_operand(op: ArithmeticOp, typed: DataType) -> BindResult<DataType> {
     match typed {
         DataType::Date if op != ArithmeticOp::Subtract => {

@@ -109,7 +109,7 @@ impl Binder<'_> {
             bound.push(if self.is_untyped(arg) { None } else { Some(self.bind(arg, scope, None)?) });
         }
         let given: Vec<Option<DataType>> = bound.iter().map(|arg| arg.as_ref().map(|arg| arg.data_type)).collect();
-        // Of functions with many rows the routine gives an array, which the column engine takes apart.
+        // Of functions with many rows the routine gives an array, which the query engine takes apart.
         let is_set = name.contains("_array_elements") || name.ends_with("_object_keys");
         let Some(signature) = by_name(name, &given).filter(|_| !is_set) else {
             return unsupported(format!("the function {name}"));

@@ -7,8 +7,8 @@
 //!           100 is cast to numeric(12,2) for the comparison, the new price is cast to numeric(10,2)
 //! ```
 //!
-//! Binding says "not supported by the row engine" ([`BindError::Unsupported`]) to what it does not know (functions,
-//! subqueries, intervals, ...); the router then takes the column engine. It never guesses.
+//! Binding says "not supported by the point engine" ([`BindError::Unsupported`]) to what it does not know (functions,
+//! subqueries, intervals, ...); the router then takes the query engine. It never guesses.
 
 mod bind;
 mod bind_calls;

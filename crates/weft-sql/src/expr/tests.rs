@@ -145,7 +145,7 @@ fn errors_are_raised_not_wrapped() {
 }
 
 #[test]
-fn what_the_row_engine_does_not_know_is_left_to_the_other() {
+fn what_the_point_engine_does_not_know_is_left_to_the_other() {
     for sql in
         ["sqrt(f)", "count(*)", "(SELECT 1)", "i IN (SELECT 1)", "d + interval '1 day'", "i # 3", "sum(i) OVER ()"]
     {

@@ -95,7 +95,7 @@ impl dyn QueryEngine + '_ {
             other => {
                 let text = other.to_string();
                 let word = text.split_whitespace().next().unwrap_or_default();
-                let message = format!("the column engine runs queries only, not {word}");
+                let message = format!("the query engine runs queries only, not {word}");
                 Err(Error::new(Code::FeatureNotSupported, message))
             }
         }

@@ -86,7 +86,7 @@ impl PointDelete {
     }
 
     pub(super) fn explain(&self) -> Vec<String> {
-        let mut lines = vec![format!("Row engine: delete on {} by {}", self.shape.name(), self.key.by())];
+        let mut lines = vec![format!("Point engine: delete on {} by {}", self.shape.name(), self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         lines
     }

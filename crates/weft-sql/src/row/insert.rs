@@ -169,7 +169,7 @@ impl Insert {
         let rows = self.rows.len();
         let name = self.shape.name();
         let plural = if rows == 1 { "row" } else { "rows" };
-        let mut lines = vec![format!("Row engine: insert {rows} {plural} into {name}")];
+        let mut lines = vec![format!("Point engine: insert {rows} {plural} into {name}")];
         lines.extend(self.conflict.iter().map(|conflict| format!("  {}", conflict.explain(&self.shape))));
         lines
     }

@@ -1,4 +1,4 @@
-//! The row engine: statements on one table by its full primary key or an index, and INSERT ... VALUES.
+//! The point engine: statements on one table by its full primary key or an index, and INSERT ... VALUES.
 //!
 //! ```text
 //!   SELECT a, b FROM t WHERE id = $1 AND a > 0      get(key) → filter → project
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A plan is bound once and run many times; it holds no snapshot and no parameter. Whatever it cannot express is left
-//! to the column engine ([`BindError::Unsupported`](crate::expr::BindError)).
+//! to the query engine ([`BindError::Unsupported`](crate::expr::BindError)).
 //!
-//! An index that finds too much is no help: the statement is then run by the column engine ([`RowPlan::execute`] gives
+//! An index that finds too much is no help: the statement is then run by the query engine ([`RowPlan::execute`] gives
 //! none, having changed nothing).
 //!
 //! 1. A plan is used only in transactions that see the catalog version it was made for (the session's duty).

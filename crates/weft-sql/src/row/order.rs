@@ -1,4 +1,4 @@
-//! ORDER BY of a statement of the row engine: its few rows are sorted in memory.
+//! ORDER BY of a statement of the point engine: its few rows are sorted in memory.
 //!
 //! ```text
 //!   SELECT a, b + 1 AS c FROM t WHERE ... ORDER BY c DESC, 1, lower(d)

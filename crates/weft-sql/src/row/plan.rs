@@ -1,4 +1,4 @@
-//! From a statement to a plan of the row engine.
+//! From a statement to a plan of the point engine.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::expr::{BindError, BindResult};
 use crate::outcome::{Outcome, OutputColumn, Rows};
 use crate::queries::PreparedQuery;
 
-/// A bound statement of the row engine.
+/// A bound statement of the point engine.
 pub(crate) struct RowPlan {
     /// The columns it returns.
     pub(crate) columns: Arc<[OutputColumn]>,
@@ -37,7 +37,7 @@ enum Action {
     Delete(PointDelete),
 }
 
-/// Plans a statement, or says why the row engine cannot run it.
+/// Plans a statement, or says why the point engine cannot run it.
 pub(crate) fn plan(
     statement: &Statement,
     tables: &dyn Tables,
@@ -138,7 +138,7 @@ impl RowPlan {
     pub(crate) fn explain(&self) -> Vec<String> {
         match &self.action {
             Action::Select(select) => select.explain(),
-            Action::Constant(_) => vec!["Row engine: constant".into()],
+            Action::Constant(_) => vec!["Point engine: constant".into()],
             Action::Insert(insert) => insert.explain(),
             Action::Update(update) => update.explain(),
             Action::Delete(delete) => delete.explain(),

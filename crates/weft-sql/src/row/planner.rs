@@ -1,4 +1,4 @@
-//! What statements of the row engine are planned with, and what their plans run in.
+//! What statements of the point engine are planned with, and what their plans run in.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct RowContext<'a> {
     pub(crate) cancel: &'a CancelToken,
     /// The text and the tuples of an INSERT of literals, whose plan is that of its template.
     pub(crate) literals: Option<(&'a str, &'a Literals)>,
-    /// How many rows an index may offer before the column engine is the better choice.
+    /// How many rows an index may offer before the query engine is the better choice.
     pub(crate) candidates_max: usize,
 }
 

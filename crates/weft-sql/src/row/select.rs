@@ -288,7 +288,7 @@ impl PointSelect {
 
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
-        let mut lines = vec![format!("Row engine: point lookup on {name} by {}", self.key.by())];
+        let mut lines = vec![format!("Point engine: point lookup on {name} by {}", self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> = self.fetch.iter().map(|&ordinal| self.shape.columns()[ordinal].name.as_str()).collect();
         lines.extend(self.locking.iter().map(|locking| format!("  {}", locking.explain())));

@@ -266,7 +266,7 @@ pub(crate) fn table_scope(name: &str, schema: &Schema, before: Scope) -> Scope {
     before.with_some(name, row_columns(schema).len(), columns)
 }
 
-/// Binds a DEFAULT expression to its column; an error when the expression is more than the row engine knows.
+/// Binds a DEFAULT expression to its column; an error when the expression is more than the point engine knows.
 pub(crate) fn bind_default(source: &str, column: &Column) -> Result<Expr> {
     let tree = parse_expression(source)?;
     let mut binder = Binder { is_stored: true, ..Binder::new(source) };
@@ -349,7 +349,7 @@ fn only_constants(binder: &Binder<'_>, place: &str) -> Result<()> {
 
 fn not_in(place: &str, error: Error) -> Error {
     if error.code() == Code::FeatureNotSupported {
-        let message = error.message().replace("by the row engine", &format!("in {place}"));
+        let message = error.message().replace("by the point engine", &format!("in {place}"));
         return Error::new(Code::FeatureNotSupported, message);
     }
     error

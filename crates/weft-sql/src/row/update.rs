@@ -108,7 +108,7 @@ impl PointUpdate {
 
     pub(super) fn explain(&self) -> Vec<String> {
         let name = self.shape.name();
-        let mut lines = vec![format!("Row engine: update on {name} by {}", self.key.by())];
+        let mut lines = vec![format!("Point engine: update on {name} by {}", self.key.by())];
         lines.extend(self.key.explain.iter().map(|line| format!("  {line}")));
         let names: Vec<&str> =
             self.assignments.iter().map(|(ordinal, _)| self.shape.columns()[*ordinal].name.as_str()).collect();

@@ -47,8 +47,8 @@ pub(super) fn create_table(
             create_asked(work.txn, asked)?;
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         };
-        if engine == EngineChoice::Row {
-            return Err(Error::new(Code::FeatureNotSupported, "the row engine cannot run CREATE TABLE AS")
+        if engine == EngineChoice::Point {
+            return Err(Error::new(Code::FeatureNotSupported, "the point engine cannot run CREATE TABLE AS")
                 .hint("SET engine = auto"));
         }
         let queries = work.db.queries()?;

@@ -37,8 +37,8 @@ pub(super) struct Run<'a> {
 pub(super) enum Executed {
     /// It gave this.
     Done(Outcome),
-    /// Nothing was done: an INSERT of literals whose template the row engine does not run is to be planned as a whole,
-    /// for this engine; in the template's plan are NULLs, not the literals.
+    /// Nothing was done: an INSERT of literals whose template the point engine does not run is to be planned as a
+    /// whole, for this engine; in the template's plan are NULLs, not the literals.
     Whole(EngineChoice),
 }
 
@@ -64,13 +64,13 @@ pub(super) fn execute_literals(
     let params = bring_to_types(run.params, &plan.param_types, &work.local)?;
     let rng = Arc::clone(&work.db.kernel().env().rng);
     work.activity.uses(match &plan.action {
-        Action::Row(_) => EngineUsed::Row,
+        Action::Row(_) => EngineUsed::Point,
         Action::Catalog(_) => EngineUsed::Catalog,
-        _ => EngineUsed::Column,
+        _ => EngineUsed::Query,
     });
     if let Action::Row(row) = &plan.action {
         let eval = EvalContext { params: &params, local: &work.local, rng: Some(&*rng) };
-        let is_forced = plan.engine == EngineChoice::Row;
+        let is_forced = plan.engine == EngineChoice::Point;
         let candidates_max = if is_forced { usize::MAX } else { CANDIDATES_MAX };
         let literals = run.literals;
         let mut context = RowContext { txn: work.txn, eval, cancel: work.cancel, literals, candidates_max };
@@ -78,14 +78,14 @@ pub(super) fn execute_literals(
             return Ok(Executed::Done(outcome));
         }
         if is_forced {
-            let message = "the row engine cannot run this statement: its index is newer than the snapshot";
+            let message = "the point engine cannot run this statement: its index is newer than the snapshot";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
         }
         if run.literals.is_some() {
-            return Ok(Executed::Whole(EngineChoice::Column));
+            return Ok(Executed::Whole(EngineChoice::Query));
         }
         let expanded = expand_views(work.txn, run.statement)?;
-        let make = || make(work.db, expanded.as_ref(), run.source, work.txn, (EngineChoice::Column, &work.local));
+        let make = || make(work.db, expanded.as_ref(), run.source, work.txn, (EngineChoice::Query, &work.local));
         let other = plan.by_columns(&work.local.style, make)?;
         return execute_literals(&other, run, work, client);
     }
@@ -99,7 +99,7 @@ pub(super) fn execute_literals(
     outcome.map(Executed::Done)
 }
 
-/// Runs what the column engine reads; in a query slot, which statements that lock rows give back before they do.
+/// Runs what the query engine reads; in a query slot, which statements that lock rows give back before they do.
 fn execute_by_columns(
     plan: &Plan,
     params: &[Value],

@@ -66,7 +66,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
     let text = match &made.action {
         Action::Row(row) => {
             let mut lines = row.explain();
-            if made.engine == EngineChoice::Column {
+            if made.engine == EngineChoice::Query {
                 lines.push("  INSERT ... VALUES has this path only, whatever engine is forced".into());
             }
             if analyze {
@@ -95,7 +95,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
                 let binding = context.binding(query.tables());
                 context.engine.explain(query, binding, false)
             })?;
-            let mut text = format!("Column engine: the rows to write are read by\n{read}");
+            let mut text = format!("Query engine: the rows to write are read by\n{read}");
             if analyze {
                 text.push_str(&format!("\n{}", timed(made, run, work)?));
             }

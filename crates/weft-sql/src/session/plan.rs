@@ -36,15 +36,15 @@ pub(super) fn plan(
         crate::queries::names::check_order(query)?;
     }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
-    if engine != EngineChoice::Column || is_insert_values(statement) {
+    if engine != EngineChoice::Query || is_insert_values(statement) {
         match row::plan(statement, txn, db.shapes(), source, local) {
             Ok(plan) => {
                 let (columns, param_types) = (Arc::clone(&plan.columns), plan.param_types.clone());
                 return Ok(Plan::new(key(), columns, param_types, Action::Row(plan)).reading(&local.style));
             }
             Err(BindError::Wrong(error)) => return Err(error),
-            Err(BindError::Unsupported(what)) if engine == EngineChoice::Row => {
-                let message = format!("the row engine cannot run this statement: {what} is not supported by it");
+            Err(BindError::Unsupported(what)) if engine == EngineChoice::Point => {
+                let message = format!("the point engine cannot run this statement: {what} is not supported by it");
                 return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
             }
             Err(BindError::Unsupported(_)) => {}
@@ -73,7 +73,7 @@ pub(super) fn plan(
     })
 }
 
-/// Whether the rows of an INSERT from a query go through the row engine one by one: it looks for conflicts, and shows
+/// Whether the rows of an INSERT from a query go through the point engine one by one: it looks for conflicts, and shows
 /// what RETURNING names of a row after its numbers were taken.
 fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
     if insert.on.is_some() {

@@ -27,7 +27,7 @@ pub(super) struct Plan {
     pub(super) columns: Arc<[OutputColumn]>,
     pub(super) param_types: Vec<DataType>,
     pub(super) action: Action,
-    /// The column engine's plan, for when an index finds too much; made when it is needed.
+    /// The query engine's plan, for when an index finds too much; made when it is needed.
     by_columns: Mutex<Option<Arc<Plan>>>,
     /// Roles that have the rights that it needs, as of its version of the catalog.
     permitted: RwLock<Vec<u32>>,
@@ -40,7 +40,7 @@ pub(super) enum Action {
     /// A query of the catalog.
     Catalog(CatalogQuery),
     /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column
-    /// engine reads, the row engine writes.
+    /// engine reads, the point engine writes.
     Upsert(PreparedQuery, RowPlan),
 }
 

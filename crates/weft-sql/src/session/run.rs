@@ -110,8 +110,8 @@ fn run_called(
     execute(&plan, Run { statement: &called, source: prepared.source(), params, literals }, work, client)
 }
 
-/// Runs an INSERT of literals as any other statement: a plan that is not the row engine's has the NULLs of the template
-/// in it, not the literals.
+/// Runs an INSERT of literals as any other statement: a plan that is not the point engine's has the NULLs of the
+/// template in it, not the literals.
 fn run_whole(text: &str, engine: EngineChoice, work: &mut Work<'_>, client: &mut dyn Client) -> Result<Outcome> {
     let parsed = parse(text)?.pop().ok_or_else(|| Error::internal("an INSERT of literals is no statement"))?;
     let whole = Prepared::new(text.into(), parsed);
@@ -162,7 +162,7 @@ fn or_of_catalog(
     engine: EngineChoice,
 ) -> Result<Plan> {
     match made {
-        Err(error) if prepared.has_constants() && engine != EngineChoice::Row && constants::is_lacking(&error) => {
+        Err(error) if prepared.has_constants() && engine != EngineChoice::Point && constants::is_lacking(&error) => {
             plan(work.db, statement, prepared.source(), work.txn, (engine, &work.local)).map_err(|_| error)
         }
         made => made,

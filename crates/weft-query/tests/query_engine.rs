@@ -1,4 +1,4 @@
-//! The column engine, statements that write many rows, and COPY, against real tables in a directory of their own.
+//! The query engine, statements that write many rows, and COPY, against real tables in a directory of their own.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -29,7 +29,7 @@ impl Db {
 
     fn session(&self) -> Session {
         let mut session = self.sql.session();
-        session.set("engine", "column").expect("the setting exists");
+        session.set("engine", "query").expect("the setting exists");
         session
     }
 
@@ -390,7 +390,7 @@ fn explain_names_the_engine_and_what_the_scan_does() {
     let db = Db::new("explain");
     let mut session = filled(&db);
     let plan = answer(&mut session, "EXPLAIN SELECT sum(a) FROM t WHERE id > 1 AND b IN ('x', 'y') AND a + 1 > 2");
-    assert!(plan.starts_with("Column engine"), "{plan}");
+    assert!(plan.starts_with("Query engine"), "{plan}");
     assert!(plan.contains("table=t") && plan.contains("id > 1") && plan.contains("b IN ('x', 'y')"), "{plan}");
     let plan = answer(&mut session, "EXPLAIN ANALYZE SELECT sum(a) FROM t WHERE id > 1");
     assert!(plan.contains("parts=") && plan.contains("1 rows in"), "{plan}");
@@ -416,7 +416,7 @@ fn cancelled_queries_end() {
     assert_eq!(answer(&mut session, "SELECT count(*) FROM s"), "50000");
 }
 
-/// `cargo test --release -p weft-sql --test column_engine -- --ignored --nocapture warm_path`
+/// `cargo test --release -p weft-sql --test query_engine -- --ignored --nocapture warm_path`
 #[test]
 #[ignore = "a measurement; its numbers depend on the machine"]
 fn warm_path_measured() {
