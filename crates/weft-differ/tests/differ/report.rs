@@ -59,7 +59,7 @@ impl Report {
             Verdict::EqualError => self.errors += 1,
             Verdict::Slow => self.slow += 1,
             // A forced engine says so of what is not its own.
-            Verdict::Refused(_) if way == Way::RowEngine => self.answers -= 1,
+            Verdict::Refused(_) if way == Way::PointEngine => self.answers -= 1,
             Verdict::Refused(reason) => self.refused.entry(reason.clone()).or_insert((0, place)).0 += 1,
             // Where it belongs is seen later.
             Verdict::Differs(_) => {}

@@ -14,9 +14,9 @@ pub(crate) enum Way {
     /// As text; the router chooses.
     Text,
     /// As text, of the query engine.
-    ColumnEngine,
+    QueryEngine,
     /// As text, of the point engine.
-    RowEngine,
+    PointEngine,
     /// Its constants are parameters.
     Parameters,
     /// The same prepared statement again, by the plan that was kept.
@@ -48,8 +48,8 @@ impl Weft {
         let sql = case.statement.sql();
         if case.kind != Kind::Change && sql.matches("SELECT ").count() == 1 {
             // Every other query is the query engine's in any case.
-            ways.push(Way::ColumnEngine);
-            ways.push(Way::RowEngine);
+            ways.push(Way::QueryEngine);
+            ways.push(Way::PointEngine);
         }
         if !case.statement.with_parameters().parameters.is_empty() {
             ways.extend([Way::Parameters, Way::ParametersAgain]);
@@ -110,8 +110,8 @@ impl Weft {
     fn outcome(&mut self, case: &Case, way: Way) -> Result<Outcome, Error> {
         match way {
             Way::Text => self.text(&case.statement.sql()),
-            Way::ColumnEngine => self.forced("column", &case.statement.sql()),
-            Way::RowEngine => self.forced("row", &case.statement.sql()),
+            Way::QueryEngine => self.forced("query", &case.statement.sql()),
+            Way::PointEngine => self.forced("point", &case.statement.sql()),
             Way::Parameters | Way::ParametersAgain => {
                 let text = case.statement.with_parameters();
                 let values: Vec<Value> =
