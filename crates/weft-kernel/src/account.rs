@@ -85,7 +85,8 @@ impl Charge {
         if bytes >= before {
             sum.fetch_add(bytes - before, Ordering::Relaxed);
         } else {
-            sum.fetch_sub(before - bytes, Ordering::Relaxed);
+            let charged = sum.fetch_sub(before - bytes, Ordering::Relaxed);
+            assert!(charged >= before - bytes, "what is given back was charged (account 1)");
         }
     }
 }

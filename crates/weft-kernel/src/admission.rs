@@ -5,7 +5,7 @@
 //!   query slots 2              Q4 Q5                       waiting: Q6, Q7          "2 wait before this one"
 //! ```
 //!
-//! Whoever begins takes a transaction slot. A statement that reads much (the column engine's queries) takes a query
+//! Whoever begins takes a transaction slot. A statement that reads much (the query engine's queries) takes a query
 //! slot besides, of which there are fewer: the difference is the share that short transactions have to themselves, so a
 //! wall of analytic queries cannot starve them.
 //!

@@ -48,7 +48,10 @@ pub(crate) struct Wakes<'a> {
 
 impl Drop for Wakes<'_> {
     fn drop(&mut self) {
-        self.token.0.sleepers.lock().retain(|other| !Arc::ptr_eq(other, &self.sleeper));
+        let mut sleepers = self.token.0.sleepers.lock();
+        let before = sleepers.len();
+        sleepers.retain(|other| !Arc::ptr_eq(other, &self.sleeper));
+        debug_assert_eq!(sleepers.len() + 1, before, "a sleeper listens once at a time");
     }
 }
 

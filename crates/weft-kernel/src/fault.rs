@@ -61,7 +61,7 @@ kernel_faults! {
     FORGET_WAITER "A lock that becomes free is not handed to who waits for it.";
     OVERLOOK_DEADLOCK "Nobody looks for a circle of waiting transactions.";
     OVERLOOK_QUEUE "The search for circles of waiting transactions looks at holders only, not at queues.";
-    HOLD_SLOT_WHILE_WAITING "A statement of the column engine keeps its query slot while it waits for locks of rows.";
+    HOLD_SLOT_WHILE_WAITING "A statement of the query engine keeps its query slot while it waits for locks of rows.";
     FORGET_REBASE "Columns that another transaction wrote meanwhile are overwritten with what stood there before.";
     MISS_COLUMN_CONFLICT "A row changed since the snapshot is no conflict, whatever columns were changed.";
     INSTALL_UNORDERED "Writers of different columns of a row install in any order.";

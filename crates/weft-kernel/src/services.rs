@@ -77,6 +77,8 @@ impl Services {
     /// After an error the manifest is as before, unless it says that it stopped ([`Code::Poisoned`]).
     pub fn apply_edit(&self, edit: Edit) -> Result<Unfollowed<'_>> {
         let table = edit.table;
+        assert!(table != TableId(0), "the catalog's edits are those of the checkpoint alone");
+        assert!(edit.cut <= self.timeline.published(), "files have nothing that is not published");
         self.manifest.apply(edit)?;
         Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
     }

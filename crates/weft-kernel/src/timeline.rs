@@ -73,6 +73,11 @@ impl Registered {
             self.counts.retain(|&(_, count)| count > 0);
             self.empty = 0;
         }
+        debug_assert!(
+            self.counts.iter().filter(|(_, count)| *count == 0).count() == self.empty,
+            "each entry without a snapshot is counted as empty"
+        );
+        assert!(self.empty < self.counts.len().max(1), "the oldest entry is that of a registered snapshot (txn 1)");
     }
 }
 
@@ -100,8 +105,10 @@ impl Timeline {
     /// Below the oldest registered snapshot and below every future one.
     pub fn horizon(&self) -> Timestamp {
         let registered = self.registered.lock();
-        let oldest = registered.counts.front().map_or(u64::MAX, |&(ts, _)| ts);
-        Timestamp(oldest.min(self.published.load(Ordering::Acquire)))
+        let oldest = registered.counts.front().map(|&(ts, _)| ts);
+        let published = self.published.load(Ordering::Acquire);
+        assert!(oldest.is_none_or(|oldest| oldest <= published), "a snapshot is of what was published (txn 1)");
+        Timestamp(oldest.unwrap_or(published))
     }
 
     /// Takes the published timestamp and registers it, in one step (txn 1).
@@ -197,6 +204,7 @@ impl Timeline {
     }
 
     fn done(&self, publication: &mut Publication, ts: Timestamp) {
+        assert!(ts <= self.last_sequenced(), "what is published or void was handed out (txn 2)");
         let before = self.published.load(Ordering::Acquire);
         let mut published = before;
         if published + 1 == ts.0 {

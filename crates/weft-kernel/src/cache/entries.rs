@@ -176,7 +176,7 @@ impl Entries {
     fn put(&mut self, slot: Slot) {
         let (place, bytes, in_main) = (slot.place, slot.bytes, slot.in_main);
         let at = self.slots.fill(slot);
-        self.index.insert(place, at);
+        assert!(self.index.insert(place, at).is_none(), "a block is in the index once (entries 2)");
         let of_file = self.files.entry(OfFile(place.key.file)).or_insert(Chain::new(Kind::File));
         of_file.push(&mut self.slots, at);
         if in_main {
@@ -187,6 +187,7 @@ impl Entries {
         }
         self.bytes += bytes;
         assert!(self.bytes <= self.bytes_max, "a partition keeps to its share (entries 1)");
+        assert!(self.small_bytes <= self.bytes, "the small queue has a part of what is kept (entries 2)");
     }
 
     /// Gives up blocks until at most so many bytes are kept.
@@ -249,7 +250,7 @@ impl Entries {
             self.small.remove(&mut self.slots, at);
             self.small_bytes -= bytes;
         }
-        self.index.remove(&place);
+        assert!(self.index.remove(&place) == Some(at), "the index leads to each kept block (entries 2)");
         self.bytes -= bytes;
         self.slots.empty(at)
     }
@@ -293,6 +294,8 @@ impl Remembered {
         if self.hashes.insert(hash) {
             self.order.push_back(hash);
         }
+        assert!(self.order.len() <= count_max, "fewer hashes are remembered than there are slots (entries 4)");
+        assert!(self.hashes.len() <= self.order.len(), "each remembered hash has a turn to be forgotten (entries 4)");
     }
 
     /// Whether it is remembered; it is not from now on.

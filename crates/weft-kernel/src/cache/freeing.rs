@@ -79,7 +79,8 @@ impl Freeing {
 
     /// The job: frees until `stop`, looking around at least so often.
     pub(super) fn serve(&self, stop: impl Fn() -> bool, look_around: Duration) {
-        self.waiting.lock().served = true;
+        let was_served = std::mem::replace(&mut self.waiting.lock().served, true);
+        assert!(!was_served, "one job frees what waits: it counts the bytes of what it looks at");
         while !stop() {
             let mut waiting = self.waiting.lock();
             if !waiting.rung {
@@ -114,6 +115,7 @@ impl Freeing {
             held
         });
         let mut waiting = self.waiting.lock();
+        assert!(waiting.bytes >= freed_bytes, "the blocks that the job looks at count as waiting (freeing 1)");
         waiting.bytes -= freed_bytes;
         waiting.blocks.append(&mut blocks);
     }

@@ -230,6 +230,7 @@ impl CachePool {
 
     /// Hands slots that changed their owner from the old partition to the new one: blocks and share.
     fn move_slots(&self, taken: Taken, number: usize) {
+        assert!(taken.from < number, "of two partitions that of the lower number is locked first");
         let mut evicted = Vec::new();
         let mut old = self.partitions[taken.from].entries.write();
         let mut new = self.partitions[number].entries.write();
@@ -300,5 +301,6 @@ fn shares_of(ring: &Ring, count: usize, shared_bytes: usize) -> Vec<usize> {
 
 /// `slots` of `of_slots` parts of the bytes, rounded down.
 fn part(bytes: usize, slots: usize, of_slots: usize) -> usize {
+    assert!(slots <= of_slots, "a partition has no more than all slots, and gives up no more than it has");
     usize::try_from(bytes as u128 * slots as u128 / of_slots as u128).expect("a part is not more than the whole")
 }

@@ -69,6 +69,10 @@ impl Slot {
         Slot { place, block, bytes, reads: AtomicU8::new(0), in_main, in_queue: UNLINKED, of_file: UNLINKED }
     }
 
+    fn is_unlinked(&self) -> bool {
+        [self.in_queue, self.of_file].iter().all(|links| links.before == NONE && links.after == NONE)
+    }
+
     fn neighbours(&self, kind: Kind) -> Links {
         match kind {
             Kind::Queue => self.in_queue,
@@ -103,8 +107,10 @@ impl Slots {
 
     /// Fills a slot that stands in no chain yet.
     pub(super) fn fill(&mut self, slot: Slot) -> u32 {
+        assert!(slot.is_unlinked(), "a block stands in no chain before its slot is filled (slots 1)");
         match self.unused.pop() {
             Some(at) => {
+                assert!(self.slots[at as usize].is_none(), "an unused slot is empty (slots 1)");
                 self.slots[at as usize] = Some(slot);
                 at
             }
@@ -120,7 +126,9 @@ impl Slots {
     /// Empties a slot that stands in no chain any more.
     pub(super) fn empty(&mut self, at: u32) -> Slot {
         self.unused.push(at);
-        self.slots[at as usize].take().expect("full slots are emptied (slots 1)")
+        let slot = self.slots[at as usize].take().expect("full slots are emptied (slots 1)");
+        assert!(slot.is_unlinked(), "an emptied slot stands in no chain any more (slots 1)");
+        slot
     }
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct CatalogImage {
 
 /// Appends a definition.
 pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
+    assert_eq!(def.defaults.len(), def.schema.columns.len(), "each column has a default, or that it has none");
+    assert!(!def.schema.key.is_empty(), "a table has a key, if a hidden one");
     bytes.push(FORMAT_VERSION);
     put_u32(bytes, def.id.0);
     put_text(bytes, &def.name);
@@ -99,6 +101,9 @@ pub fn encode_def(def: &TableDef, bytes: &mut Vec<u8>) {
 }
 
 fn put_foreign_key(bytes: &mut Vec<u8>, foreign_key: &ForeignKey) {
+    let (columns, parent_columns) = (&foreign_key.columns, &foreign_key.parent_columns);
+    assert_eq!(columns.len(), parent_columns.len(), "each column of a foreign key refers to one of the parent");
+    assert_ne!(foreign_key.parent, ForeignKey::ITSELF, "a foreign key that is stored names its table by number");
     put_text(bytes, &foreign_key.name);
     put_u32(bytes, foreign_key.parent.0);
     put_count(bytes, foreign_key.columns.len());
@@ -133,6 +138,9 @@ pub fn decode_def(bytes: &mut &[u8]) -> Result<TableDef> {
 
 /// The bytes of a catalog edit's payload.
 pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
+    let has_number = |id: u32| (1..image.next_id).contains(&id);
+    assert!(image.tables.iter().all(|(_, def)| has_number(def.id.0)), "the next id is above every table's (catalog 3)");
+    assert!(image.objects.iter().all(|(_, object)| has_number(object.id)), "and above every object's (objects 2)");
     let mut bytes = vec![FORMAT_VERSION];
     put_u32(&mut bytes, image.next_id);
     put_count(&mut bytes, image.tables.len());

@@ -33,6 +33,7 @@ impl Life {
 
     /// A schema of this version is committed.
     pub(super) fn commit_schema(&self, version: u32) {
-        self.schema_version.store(version, Ordering::Release);
+        let before = self.schema_version.swap(version, Ordering::AcqRel);
+        assert!(before < version, "the versions of a schema ascend (catalog 5)");
     }
 }

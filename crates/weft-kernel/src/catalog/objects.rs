@@ -176,6 +176,8 @@ impl State {
         let Some(key) = self.by_id.remove(&id) else { return false };
         if let Some(versions) = self.by_key.get_mut(&key) {
             if let Some(last) = versions.last_mut() {
+                assert_eq!(last.object.id, id, "the newest version of a name is of who has it (objects 1)");
+                assert_eq!(last.to, Timestamp::MAX, "what is alive has no end (objects 1)");
                 last.to = ts;
             }
             // Put twice by one transaction.

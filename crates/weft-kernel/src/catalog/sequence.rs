@@ -129,6 +129,8 @@ impl SequenceOptions {
 
     /// The number after a value; none when the sequence has no more.
     pub fn next(&self, value: SequenceValue) -> Option<i64> {
+        debug_assert!(self.increment != 0, "a sequence goes up or down");
+        debug_assert!(self.min <= self.max, "a sequence has a number");
         if !value.is_called {
             return Some(value.last);
         }

@@ -237,6 +237,7 @@ impl TableShared {
             *referencing = all.into();
             self.is_referenced.store(true, Ordering::Release);
         }
+        self.check_links(&referencing);
     }
 
     /// And has none any more.
@@ -246,6 +247,14 @@ impl TableShared {
             *referencing = referencing.iter().filter(|&&other| other != child).copied().collect();
             self.is_referenced.store(!referencing.is_empty(), Ordering::Release);
         }
+        self.check_links(&referencing);
+    }
+
+    /// The caller holds the lock of `referencing` for writing.
+    fn check_links(&self, referencing: &[TableId]) {
+        debug_assert!(referencing.is_sorted_by(|a, b| a < b), "a table that refers to this one is listed once");
+        let is_told = self.is_referenced.load(Ordering::Relaxed) != referencing.is_empty();
+        debug_assert!(is_told, "who stages a row looks for children where there are some");
     }
 }
 

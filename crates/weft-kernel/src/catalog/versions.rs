@@ -127,12 +127,15 @@ impl Catalog {
     pub(crate) fn allocate_id(&self) -> TableId {
         let mut state = self.state.write();
         let id = state.next_id;
+        assert!(id > 0, "number 0 is the catalog's own");
+        assert!(!state.by_id.contains_key(&TableId(id)), "an id is never used again (catalog 3)");
         state.next_id = id.checked_add(1).expect("four billion tables were never created");
         TableId(id)
     }
 
     /// A relation becomes visible to snapshots from `ts` on.
     pub(crate) fn install_create(&self, ts: Timestamp, relation: Relation) {
+        assert!(relation.is_alive(), "what is made is alive from its commit on");
         if let Some(index) = relation.index() {
             index.index.set_ready(ts);
         }
@@ -195,7 +198,10 @@ impl Catalog {
         relation.life().commit_schema(def.schema.version);
         let entry = Entry { relation, create_ts: ts, end_ts: Timestamp::MAX };
         state.add_name(ts, &entry);
-        state.by_id.entry(def.id).or_default().push(entry);
+        let versions = state.by_id.entry(def.id).or_default();
+        versions.push(entry);
+        let is_next = |pair: &[Entry]| pair[0].end_ts == pair[1].create_ts;
+        debug_assert!(versions.windows(2).all(is_next), "definitions follow each other without a gap (catalog 5)");
         state.each_parent(&before, |parent| parent.shared.unlink(def.id));
         state.each_parent(&def, |parent| parent.shared.link(def.id));
         state.note_ddl(ts);
@@ -204,6 +210,7 @@ impl Catalog {
 
     /// An object is there, or is another, from `ts` on.
     pub(crate) fn install_object(&self, ts: Timestamp, object: Arc<Object>) {
+        assert!(object.id > 0, "an object has its number before it is put into the catalog (objects 2)");
         let mut state = self.state.write();
         state.next_id = state.next_id.max(object.id + 1);
         self.objects.install(ts, object);
@@ -275,6 +282,8 @@ impl Catalog {
             }
             state.retain_name(&entry, |version| !is_gone(version));
         }
+        let has_newest = |versions: &Vec<Entry>| versions.last().is_some_and(|last| last.end_ts == Timestamp::MAX);
+        debug_assert!(state.by_id.values().all(has_newest), "a relation has its newest definition until it is removed");
         drop(state);
         self.objects.prune(horizon);
     }
@@ -359,6 +368,8 @@ impl State {
     fn end_definition(&mut self, ts: Timestamp, id: TableId) -> Arc<TableDef> {
         let versions = self.by_id.get_mut(&id).expect("a table that is altered was created");
         let last = versions.last_mut().expect("a table has a definition");
+        assert_eq!(last.end_ts, Timestamp::MAX, "the newest definition has no end (catalog 5)");
+        assert!(last.relation.is_alive(), "a relation that was dropped is not altered (catalog 1)");
         last.end_ts = ts;
         let def = last.relation.def().clone();
         // Altered twice by one transaction.
@@ -401,5 +412,6 @@ impl State {
                 self.ddl.insert(at, ts);
             }
         }
+        debug_assert!(self.ddl.is_sorted_by(|a, b| a < b), "the timestamps of DDL ascend");
     }
 }

@@ -21,6 +21,7 @@ const GROWN_PART: u64 = 16;
 impl Core {
     /// Carries everything published so far to files and cuts the log.
     pub(super) fn checkpoint(&self) -> Result<()> {
+        assert!(!self.follows, "only who writes the directory carries something to files (follow 5)");
         let _urgent = self.services.load.urgent();
         let _one = self.checkpointing.lock();
         self.poison.check()?;
@@ -40,6 +41,7 @@ impl Core {
     }
 
     fn convert_up_to(&self, target: Timestamp) -> Result<Failed> {
+        assert!(target <= self.timeline.published(), "what is carried to files is published");
         let (mut tries, mut failed) = (0, Failed::default());
         while let Some(behind) = self.table_behind(target, &failed) {
             match self.runner.run_conversion(&mut failed)? {
@@ -80,6 +82,7 @@ impl Core {
 
     fn write_catalog_image(&self) -> Result<()> {
         let cut = self.timeline.published();
+        assert!(cut >= self.catalog.durable_cut(), "the catalog in the manifest does not go back (engine 2)");
         let payload = crate::catalog::encode_image(&self.catalog.image(cut));
         let edit = Edit { table: TableId(0), cut, added: Vec::new(), removed: Vec::new(), payload };
         self.manifest.apply(edit).map_err(|error| self.poison_if_stopped(error))?;
@@ -131,6 +134,7 @@ impl Core {
         // First: what is published is installed, so the tables' cuts that are read after it account for it.
         let mut cut = self.timeline.published();
         let catalog_cut = self.catalog.durable_cut();
+        assert!(catalog_cut <= cut, "the catalog in the manifest has nothing that is not published (engine 2)");
         if self.catalog.last_ddl() > catalog_cut {
             cut = cut.min(catalog_cut);
         }
@@ -150,6 +154,8 @@ impl Core {
         if cut > catalog_cut && self.log.can_truncate(cut) {
             self.write_catalog_image()?;
         }
+        // What kept the log a moment ago, a backup or a follower, may have gone since: no image was written then.
+        let cut = cut.min(self.catalog.durable_cut());
         self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error))?;
         reached(Step::CHECKPOINT_LOG_CUT);
         Ok(())
@@ -157,6 +163,7 @@ impl Core {
 
     /// What is due between jobs; true when there may be more jobs now.
     pub(super) fn keep_house(&self, ran: Ran) -> bool {
+        assert!(!self.follows, "who follows removes nothing in the directory of another engine (follow 5)");
         let Some(_one) = self.checkpointing.try_lock() else { return false };
         if self.poison.check().is_err() {
             return false;

@@ -86,6 +86,8 @@ impl Follower {
         while follow_record(&mut redo, &mut reader)?.is_some() {}
         redo.feed_behind(Some(announced))?;
         services.timeline.recover_to(reader.last_timestamp());
+        let (published, last) = (services.published(), services.last_sequenced());
+        assert_eq!(published, last, "who has joined shows all that it has read (follow 2)");
         redo.mode = Mode::Following;
         let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
         let core = Core { follows: true, ..ground.core(env, methods, log, options) };
@@ -114,6 +116,8 @@ impl Follower {
     }
 
     fn go_on(&mut self, announced: Lsn) -> Result<Option<Timestamp>> {
+        assert_eq!(self.redo.mode, Mode::Following, "who goes on has joined, and publishes what it has applied");
+        assert!(self.lost.is_none(), "what a follower has lost is not guessed (follow 4)");
         loop {
             while let Some(came) = follow_record(&mut self.redo, &mut self.reader)? {
                 let Came::Commit(ts) = came else { continue };

@@ -283,8 +283,11 @@ impl Core {
         if self.follows {
             return Ok(());
         }
+        assert!(self.closed.load(Ordering::Acquire), "after the last checkpoint no commit comes");
         self.poison.check()?;
         self.timeline.settle()?;
+        let (published, last) = (self.timeline.published(), self.timeline.last_sequenced());
+        assert_eq!(published, last, "after the close no timestamp is handed out");
         self.checkpoint()?;
         self.log.seal().map_err(|error| self.poison_if_stopped(error))?;
         self.name_log_end()

@@ -50,6 +50,8 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
     manifest.settle()?;
     services.timeline.recover_to(end.last_timestamp);
+    let (published, last) = (services.published(), services.last_sequenced());
+    assert_eq!(published, last, "what recovery has found is published, and nothing is on its way");
     reached(Step::RECOVERY_LOG_REPLAYED);
     let told_edit = end.told_edit;
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);
@@ -237,7 +239,8 @@ fn next_file(names: &[String], recovered: &RecoveredManifest) -> FileId {
 /// Tells the log that edits of the manifest are there of which it was told nothing (manifest told 1).
 fn tell_anew(log: &Log, told_edit: u64, manifest: &Manifest) -> Result<()> {
     let edit = manifest.edit_count().load(Ordering::Acquire);
-    // No more than there are: the ends were compared.
+    let are_compared = told_edit <= edit || active(Fault::SKIP_MANIFEST_END_CHECK);
+    assert!(are_compared, "the log was told of no more edits than there are (ends 2)");
     if told_edit < edit {
         log.append(&Record::Layout { edit, switch: &LayoutSwitch::encode_anew() })?;
     }

@@ -133,6 +133,9 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(Relation, FileId, Error)>> {
 
 /// Takes a part out of its table (quarantine 2).
 fn take_out(core: &Core, relation: &Relation, file: FileId, error: &Error) -> Result<Quarantined> {
+    assert!(core.options.repairing, "files are taken out of an engine that was opened for that");
+    assert_eq!(core.options.workers, 0, "no job runs while files are taken out (quarantine 1)");
+    assert!(relation.table().is_some(), "parts are taken out of tables; indexes are made again");
     let (id, def) = (relation.id(), relation.def());
     let name = file_name(id, file);
     let path = core.dir.join(&name);

@@ -88,6 +88,7 @@ impl Redo {
 
     /// Opens the tables of the catalog as the manifest has it.
     pub(super) fn open_catalog(&mut self) -> Result<()> {
+        assert!(self.mode != Mode::Following, "the catalog is opened once, before others read of it");
         let recovered = self.services.manifest.recovered(TableId(0));
         let Some(payload) = recovered.payloads.last() else { return Ok(()) };
         let image = decode_image(payload)?;
@@ -105,6 +106,7 @@ impl Redo {
 
     /// Applies the log; returns where it ends.
     pub(super) fn run(&mut self) -> Result<LogEnd> {
+        assert_eq!(self.mode, Mode::Recovery, "the whole log is read by who will write it on");
         let mut reader = read_log(&self.env, &self.services.dir)?;
         self.check_begin(reader.begins())?;
         while let Some(entry) = reader.next()? {
@@ -361,6 +363,7 @@ impl Redo {
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
     fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
+        assert_eq!(self.mode, Mode::Recovery, "only an opening goes on without a table; who follows fails (follow 4)");
         let Some(table) = self.catalog.table_by_id(id).filter(|table| table.table.unavailable().is_none()) else {
             return;
         };

@@ -90,7 +90,7 @@ pub struct SchedulerStatus {
     pub operators: PhiSet,
     /// By kind of job: how much longer jobs take than their prices say.
     pub jobs: Vec<(JobKind, Phi)>,
-    /// Queries of the column engine that run.
+    /// Queries of the query engine that run.
     pub query_count: usize,
     /// Jobs that run.
     pub job_count: usize,

@@ -22,6 +22,7 @@ const WAIT_MIN: Duration = Duration::from_millis(10);
 
 /// Starts the threads; none when the options say that jobs are run by hand.
 pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
+    assert!(!core.follows, "who follows changes no files, so it has no jobs (follow 5)");
     let mut handles = Vec::new();
     for number in 0..core.options.workers {
         let worker = core.clone();

@@ -95,7 +95,8 @@ impl FilePin {
             let mut pins = pins.0.lock();
             pins.next += 1;
             let number = pins.next;
-            pins.held.insert(number, Held::All);
+            let before = pins.held.insert(number, Held::All);
+            assert!(before.is_none(), "each pin has a number of its own");
             number
         };
         FilePin { env: env.clone(), dir: dir.to_owned(), pins: pins.clone(), number }
@@ -104,7 +105,8 @@ impl FilePin {
     /// Keeps only these from now on.
     pub(crate) fn narrow(&self, files: BTreeSet<FileId>) {
         self.change(|pins| {
-            pins.held.insert(self.number, Held::These(files));
+            let before = pins.held.insert(self.number, Held::These(files));
+            assert!(before.is_some(), "a pin holds files until it is dropped (pins 1)");
         });
     }
 

@@ -46,7 +46,8 @@ impl Removals {
 
     /// Removes what is queued until it is told to stop and nothing is left.
     pub(crate) fn serve(&self, stop: impl Fn() -> bool, remove: impl Fn(TableId, FileId), look_around: Duration) {
-        self.queue.lock().is_served = true;
+        let was_served = std::mem::replace(&mut self.queue.lock().is_served, true);
+        assert!(!was_served, "one thread takes from the queue, and empties it before it ends (removals 1)");
         let mut is_last = false;
         while !is_last {
             let files = {

@@ -63,6 +63,7 @@ impl Batch {
     #[inline]
     pub(crate) fn push_from(&mut self, other: &Batch, index: usize, ts: Timestamp) {
         let place = &other.places[index];
+        debug_assert!(place.value_len <= place.len, "a value is the beginning of its entry");
         let start = self.bytes.len();
         self.bytes.extend_from_slice(other.bytes_of(place));
         assert!(self.bytes.len() <= u32::MAX as usize, "a batch is smaller than 4 GiB");
@@ -108,6 +109,12 @@ impl Batch {
         let Batch { bytes, places } = self;
         let of = |place: &BatchPlace| &bytes[place.start as usize..(place.start + place.len) as usize];
         places.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| of(a).cmp(of(b))));
+        debug_assert!(self.is_sorted(), "heads are in the order of the entries that they are of");
+    }
+
+    /// Whether no entry is above the one behind it.
+    pub(super) fn is_sorted(&self) -> bool {
+        self.places.is_sorted_by(|a, b| self.bytes_of(a) <= self.bytes_of(b))
     }
 
     /// Copies an entry out.

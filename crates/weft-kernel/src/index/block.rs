@@ -78,6 +78,10 @@ impl BlockBuilder {
     /// Appends the block's bytes to `out` and empties the builder, which keeps [`BlockBuilder::last`].
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
         assert!(self.count > 0, "a block has entries");
+        assert!(self.bytes.len() <= u32::MAX as usize, "a whole entry's offset fits into four bytes");
+        assert_eq!(self.wholes[0] as usize, BASE_BYTES, "the first entry is whole (index block 2)");
+        let wholes = self.count.div_ceil(WHOLE_EVERY) as usize;
+        assert_eq!(self.wholes.len(), wholes, "every 16th entry is whole (index block 2)");
         out.extend_from_slice(&self.bytes);
         self.wholes.iter().for_each(|whole| out.extend_from_slice(&whole.to_le_bytes()));
         out.extend_from_slice(&(self.wholes.len() as u32).to_le_bytes());
@@ -143,6 +147,7 @@ impl BlockReader {
         fences: (&[u8], Option<&[u8]>),
         entry: &mut EntryBuffer,
     ) -> Result<bool> {
+        debug_assert!(self.wholes > 0, "a block that was opened has a whole entry");
         let (mut low, mut high) = (0, self.wholes);
         let mut probe = guess(target, fences, self.wholes);
         let mut step = 1;

@@ -245,6 +245,7 @@ impl Chunk {
 
     fn charge(&mut self) {
         let bytes = self.memory_bytes();
+        assert!(bytes >= self.charged, "entries only come, until all are given back at once (build 2)");
         self.budget.charge(bytes - self.charged);
         self.charged = bytes;
     }
@@ -263,6 +264,7 @@ impl Chunk {
             place.head = head(&entry(place)[shared..]);
         }
         places.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| entry(a).cmp(entry(b))));
+        debug_assert!(places.is_sorted_by(|a, b| entry(a) <= entry(b)), "heads are in the order of their entries");
     }
 
     fn clear(&mut self) {

@@ -40,6 +40,7 @@ impl EntryBuffer {
     }
 
     pub(crate) fn set(&mut self, bytes: &[u8], value_len: usize, ts: Timestamp) {
+        debug_assert!(value_len <= bytes.len(), "a value is the beginning of its entry");
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         self.value_len = value_len;
@@ -100,6 +101,7 @@ pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut after = prefix[..=last].to_vec();
     after[last] += 1;
+    debug_assert!(*after > *prefix && !after.starts_with(prefix), "the end lies behind all that begins so");
     Some(after)
 }
 

@@ -49,11 +49,12 @@ impl FilterShape {
 
     /// What a filter that claims too much is rebuilt as.
     pub(crate) fn rebuilt(self) -> FilterShape {
-        FilterShape { bits: (self.bits + FILTER_BITS_STEP).min(FILTER_BITS_MAX), seed: self.seed + 1 }
+        FilterShape { bits: (self.bits + FILTER_BITS_STEP).min(FILTER_BITS_MAX), seed: self.seed.wrapping_add(1) }
     }
 
     /// Appends the bytes of a segment of these hashes.
     pub(crate) fn write_segment(self, hashes: &[u64], out: &mut Vec<u8>) {
+        assert!((1..=FILTER_BITS_MAX).contains(&self.bits), "a filter takes 1 to 20 bits per value");
         let capacity = (hashes.len() as u64 * u64::from(self.bits)).div_ceil(BLOOM_BITS_PER_KEY as u64);
         let mut filter = BloomFilter::with_capacity(capacity as usize);
         hashes.iter().for_each(|&hash| filter.insert(hash));

@@ -101,7 +101,9 @@ impl Footer {
 
     /// The last block whose separator is at or below `target` (footer 2).
     pub(crate) fn block_of(&self, target: &[u8]) -> usize {
-        self.blocks_before(|separator| separator <= target).saturating_sub(1)
+        let block = self.blocks_before(|separator| separator <= target).saturating_sub(1);
+        debug_assert!(self.separator(block) <= target, "separator 0 is empty, and separators ascend (footer 1)");
+        block
     }
 
     /// What the entries of a block lie between: none is below the first, all are below the second.

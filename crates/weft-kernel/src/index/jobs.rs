@@ -137,6 +137,7 @@ impl IndexStore {
     }
 
     fn flush(&self, memory: &Arc<Memory>) -> Result<()> {
+        assert!(self.flushing.load(Ordering::Acquire), "one flush at a time (index store)");
         let mut scan = MemoryScan::new(memory.clone(), Arc::new(Span::default()), Direction::Forward);
         let mut writer = self.files.create(FilterShape::default())?;
         while scan.advance() {
@@ -197,6 +198,9 @@ impl IndexStore {
     }
 
     fn merge(&self, layout: &Layout, range: usize, inputs: &[Arc<Run>], pick: &MergePick) -> Result<()> {
+        assert!(!inputs.is_empty(), "a merge has inputs");
+        assert!(inputs.iter().all(|run| run.is_listed()), "only what is listed is merged (publish 2)");
+        debug_assert!(!pick.rebuilds_filter || inputs.len() == 1, "a filter is rebuilt for the run that has it");
         let Range { low, stale, .. } = &layout.ranges[range];
         let (noted, published) = (stale.noted(), self.context.services.published());
         let entries: u64 = inputs.iter().map(|run| run.footer.share(low, layout.range_end(range)).0).sum();
@@ -242,7 +246,8 @@ struct Flushing<'a>(&'a IndexStore);
 
 impl Drop for Flushing<'_> {
     fn drop(&mut self) {
-        self.0.flushing.store(false, Ordering::Release);
+        let was_set = self.0.flushing.swap(false, Ordering::AcqRel);
+        debug_assert!(was_set, "one flush at a time (index store)");
     }
 }
 
@@ -254,6 +259,7 @@ struct Claim<'a> {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.store.merging.lock().remove(&self.low);
+        let was_taken = self.store.merging.lock().remove(&self.low);
+        debug_assert!(was_taken, "a range is taken for a merge until that ends");
     }
 }

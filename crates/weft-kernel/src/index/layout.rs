@@ -63,7 +63,9 @@ impl Stale {
     /// A merge of the whole range, begun when `published` was, looked for `noted` and found `young` entries above the
     /// horizon.
     pub(crate) fn looked(&self, noted: u64, young: u64, published: Timestamp) {
-        self.noted.fetch_sub(noted.saturating_sub(young), Ordering::Relaxed);
+        let gone = noted.saturating_sub(young);
+        let before = self.noted.fetch_sub(gone, Ordering::Relaxed);
+        assert!(before >= gone, "one merge of a range at a time looks for what was noted");
         self.looked_at.store(published.0, Ordering::Relaxed);
     }
 }
@@ -86,6 +88,9 @@ impl Layout {
     pub(crate) fn new(active: Arc<Memory>, frozen: Vec<Arc<Memory>>, ranges: Vec<Range>) -> Layout {
         assert!(ranges.first().is_some_and(|first| first.low.is_empty()), "the first range begins at \"\" (layout 1)");
         assert!(ranges.is_sorted_by(|a, b| a.low < b.low), "borders ascend (index layout 1)");
+        let memories = frozen.iter().chain([&active]);
+        assert!(memories.is_sorted_by(|a, b| a.number < b.number), "memories are numbered as they begin");
+        assert!(frozen.iter().all(|memory| memory.entry_count() > 0), "a memory is frozen that has entries");
         Layout { active, frozen, ranges }
     }
 
@@ -117,6 +122,7 @@ pub(crate) fn runs_of(ranges: &[Range]) -> BTreeMap<FileId, Arc<Run>> {
 
 /// The range that an entry or border falls into.
 pub(crate) fn range_of(ranges: &[Range], bytes: &[u8]) -> usize {
+    debug_assert!(ranges.first().is_some_and(|first| first.low.is_empty()), "everything falls into a range (layout 1)");
     ranges.partition_point(|range| *range.low <= *bytes) - 1
 }
 
@@ -141,12 +147,13 @@ pub(crate) fn add_run(ranges: &mut [Range], run: &Arc<Run>) {
 
 /// Splits ranges at borders: both halves read the same runs, each those that reach into it.
 pub(crate) fn split(ranges: &mut Vec<Range>, borders: &[Arc<[u8]>]) {
+    debug_assert!(borders.is_sorted_by(|a, b| a < b), "borders ascend (index layout 1)");
     for border in borders {
         let at = range_of(ranges, border);
         if *ranges[at].low == **border {
             continue;
         }
-        let (mut left, mut right) = (Vec::new(), Vec::new());
+        let (mut left, mut right, before) = (Vec::new(), Vec::new(), ranges[at].runs.len());
         for run in ranges[at].runs.drain(..) {
             if run.footer.last.bytes[..] >= **border {
                 right.push(run.clone());
@@ -155,6 +162,7 @@ pub(crate) fn split(ranges: &mut Vec<Range>, borders: &[Arc<[u8]>]) {
                 left.push(run);
             }
         }
+        assert!(left.len() + right.len() >= before, "a half reads each run that was read before (index layout 2)");
         ranges[at].runs = left;
         ranges.insert(at + 1, Range::new(border.clone(), right));
     }

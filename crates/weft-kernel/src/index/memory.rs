@@ -176,41 +176,40 @@ impl Memory {
     /// Adds an entry.
     pub(crate) fn add(&self, value: &[u8], key: &[u8], ts: Timestamp) -> Added {
         let noted = self.note_values([value].into_iter());
-        let can_merge = {
-            let mut held = self.held.write();
-            if !noted && !self.note_values([value].into_iter()) {
-                self.make_filter(&held);
-                self.note_values([value].into_iter());
-            }
-            held.tail.push(value, key, ts);
-            held.end_tail() && held.mergeable().is_some()
-        };
-        self.charge(1, value.len() + key.len() + Batch::PLACE_BYTES, can_merge)
+        let mut held = self.held.write();
+        if !noted && !self.note_values([value].into_iter()) {
+            self.make_filter(&held);
+            self.note_values([value].into_iter());
+        }
+        held.tail.push(value, key, ts);
+        let grows = held.end_tail();
+        held.check();
+        self.charge(1, value.len() + key.len() + Batch::PLACE_BYTES, grows && held.mergeable().is_some())
     }
 
     /// Adds sorted entries.
     pub(crate) fn add_sorted(&self, entries: Batch) -> Added {
+        debug_assert!(entries.is_sorted(), "the entries of a commit come sorted, as a piece has them");
         let (count, size) = (entries.len(), entries.size());
         let values = || (0..count).map(|index| entries.value(index));
         let noted = self.note_values(values());
-        let can_merge = {
-            let mut held = self.held.write();
-            if !noted && !self.note_values(values()) {
-                self.make_filter(&held);
-                self.note_values(values());
-            }
-            let grows = if count >= PIECE_ENTRIES_MIN {
-                held.pieces.push(Arc::new(entries));
-                true
-            } else {
-                (0..count).for_each(|index| held.tail.push_from(&entries, index, entries.ts(index)));
-                held.end_tail()
-            };
-            grows && held.mergeable().is_some()
+        let mut held = self.held.write();
+        if !noted && !self.note_values(values()) {
+            self.make_filter(&held);
+            self.note_values(values());
+        }
+        let grows = if count >= PIECE_ENTRIES_MIN {
+            held.pieces.push(Arc::new(entries));
+            true
+        } else {
+            (0..count).for_each(|index| held.tail.push_from(&entries, index, entries.ts(index)));
+            held.end_tail()
         };
-        self.charge(count, size, can_merge)
+        held.check();
+        self.charge(count, size, grows && held.mergeable().is_some())
     }
 
+    /// Counts entries. The caller holds the lock still: who merges them away must not count them off before.
     fn charge(&self, count: usize, size: usize, can_merge: bool) -> Added {
         self.entries.fetch_add(count as u64, Ordering::Release);
         self.budget.charge(size as u64);
@@ -229,17 +228,22 @@ impl Memory {
             let batches: Vec<&Batch> = inputs.iter().map(|piece| &**piece).collect();
             let merged = Arc::new(merge(&batches));
             let before = inputs.iter().fold((0, 0), |sum, piece| (sum.0 + piece.len(), sum.1 + piece.size()));
+            assert!(merged.len() > 0 && merged.len() <= before.0, "a merge keeps each entry, and makes none");
+            assert!(merged.size() <= before.1, "a merge gives bytes back to the budget, it takes none (memory 3)");
             let (count, size) = (before.0 - merged.len(), before.1 - merged.size());
             // Pieces are freed outside of the lock.
             let _merged_ones: Vec<Arc<Batch>> = {
                 let mut held = self.held.write();
+                assert!(held.merging, "nobody else merges while one does (index memory 5)");
                 held.merging = false;
                 let places = first..first + inputs.len();
                 assert!(
                     held.pieces[places.clone()].iter().zip(&inputs).all(|(a, b)| Arc::ptr_eq(a, b)),
                     "one thread at a time merges (index memory 5)"
                 );
-                held.pieces.splice(places, [merged]).collect()
+                let merged_ones = held.pieces.splice(places, [merged]).collect();
+                held.check();
+                merged_ones
             };
             self.entries.fetch_sub(count as u64, Ordering::Release);
             self.bytes.fetch_sub(size as u64, Ordering::Relaxed);
@@ -271,6 +275,11 @@ impl Memory {
 }
 
 impl Held {
+    fn check(&self) {
+        debug_assert!(self.pieces.iter().all(|piece| piece.len() > 0), "a piece has entries");
+        debug_assert!(self.tail.len() < TAIL_ENTRIES, "the 64th entry makes the tail a piece");
+    }
+
     /// Makes the tail a piece, if it is large enough.
     fn end_tail(&mut self) -> bool {
         if self.tail.len() < TAIL_ENTRIES {
@@ -331,6 +340,7 @@ impl MemoryScan {
 
     /// Goes to the next entry; false at the end.
     pub(crate) fn advance(&mut self) -> bool {
+        debug_assert!(self.batch.len() <= self.count, "no more is copied than was asked for");
         if self.next == self.batch.len() {
             if self.batch.len() < self.count {
                 return false;
@@ -358,6 +368,7 @@ impl MemoryScan {
             }
             Direction::Backward => (&low[..], Some(&last[..])),
         };
+        debug_assert!(is_first || high.is_none_or(|high| low <= high), "a walk goes on within its stretch");
         self.memory.copy(low, high, self.direction, self.count, &mut self.batch);
         self.next = 0;
     }

@@ -6,7 +6,9 @@
 
 /// Small numbers for small distances of either sign.
 pub(crate) fn zigzag(distance: i64) -> u64 {
-    (distance << 1 ^ distance >> 63) as u64
+    let number = (distance << 1 ^ distance >> 63) as u64;
+    debug_assert_eq!(unzigzag(number), distance, "a distance comes back from its number");
+    number
 }
 
 /// Takes back [`zigzag`].

@@ -170,6 +170,7 @@ impl IndexedRows {
 
     /// Puts the value of a row; true when a part of it is NULL. An error when an expression fails (parts 2).
     pub(crate) fn put(&self, row: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        debug_assert_eq!(self.sources.len(), self.types.len(), "each part has a type");
         value.clear();
         let mut has_null = false;
         for (source, &data_type) in self.sources.iter().zip(&self.types) {

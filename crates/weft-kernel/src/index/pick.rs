@@ -67,6 +67,7 @@ pub(crate) fn pick_merge(runs: &[RunShape], stale: u64, options: &IndexOptions) 
 }
 
 fn small_ones(runs: &[RunShape]) -> Vec<usize> {
+    debug_assert!(runs.len() >= 2, "one run alone is not merged because it is small");
     let mut order: Vec<usize> = (0..runs.len()).collect();
     order.sort_by_key(|&at| (runs[at].bytes, at));
     let least = (runs.len() / 2).max(2);
@@ -79,6 +80,7 @@ fn small_ones(runs: &[RunShape]) -> Vec<usize> {
         sum += runs[at].bytes;
         inputs.push(at);
     }
+    debug_assert!(inputs.len() >= least, "at least half of the runs are merged (pick 1)");
     inputs.sort_unstable();
     inputs
 }
@@ -93,6 +95,7 @@ pub(crate) fn split_borders(low: &[u8], mut blocks: Vec<(&[u8], u64)>, bytes_max
     blocks.sort_unstable();
     let parts = total.div_ceil((bytes_max / 2).max(1));
     let mut borders: Vec<Arc<[u8]>> = Vec::new();
+    debug_assert!(parts > 1, "a range that splits has two parts at least (pick 2)");
     let mut sum = 0;
     for (separator, bytes) in blocks {
         let part = borders.len() as u64 + 1;

@@ -62,6 +62,8 @@ impl Outcome<'_> {
             range.runs.retain(|run| !inputs.contains(&run.file));
             assert_eq!(range.runs.len() + inputs.len(), before, "inputs vanish once (DESIGN invariant 2)");
         }
+        let is_new = |run: &Arc<Run>| ranges.iter().all(|range| is_without(range, run));
+        debug_assert!(self.outputs.iter().all(is_new), "nobody reads an output before it is put in");
         self.outputs.iter().for_each(|run| add_run(ranges, run));
     }
 }
@@ -74,6 +76,7 @@ impl IndexStore {
             outcome.outputs.iter().for_each(|run| run.set_obsolete());
             return Ok(());
         }
+        assert!(outcome.outputs.iter().all(|run| !run.is_listed()), "an output is named by no edit before its own");
         let plan = self.plan(outcome);
         let edit = Edit {
             table: self.context.id,
@@ -122,6 +125,9 @@ impl IndexStore {
             removed: old_runs.into_keys().filter(|file| !new_runs.contains_key(file)).collect(),
             ranges: changed.collect(),
         };
+        let is_input = |file| outcome.merged.is_some_and(|(_, inputs)| inputs.contains(file));
+        assert!(payload.removed.iter().all(is_input), "a listed file goes when it was merged, and only then");
+        assert!(payload.ranges.contains_key(&[][..]), "a payload names the lowest range");
         Plan { cut, payload, attached, borders }
     }
 
@@ -159,6 +165,8 @@ impl IndexStore {
             outcome.apply(&mut ranges);
             split(&mut ranges, borders);
             let written = outcome.memory.map(|memory| memory.number);
+            let is_behind = |memory: &Arc<Memory>| written.is_none_or(|written| written <= memory.number);
+            assert!(layout.frozen.iter().all(is_behind), "the oldest memory is written first (index store)");
             let frozen = layout.frozen.iter().filter(|memory| Some(memory.number) != written).cloned().collect();
             let next = Arc::new(Layout::new(layout.active.clone(), frozen, ranges));
             (std::mem::replace(&mut *layout, next.clone()), next)
@@ -168,6 +176,7 @@ impl IndexStore {
             let (misses, false_positives) = run.misses();
             self.retired[0].fetch_add(misses, Ordering::Relaxed);
             self.retired[1].fetch_add(false_positives, Ordering::Relaxed);
+            assert!(run.is_listed(), "what was not listed yet is not merged (publish 2)");
             run.set_obsolete();
         }
         if self.is_dropped() {
@@ -182,6 +191,10 @@ impl IndexStore {
         let _old = {
             let mut layout = self.layout.write();
             let mut ranges = layout.ranges.clone();
+            let is_new = |run: &Arc<Run>| ranges.iter().all(|range| is_without(range, run));
+            debug_assert!(attached.iter().all(is_new), "a file is attached once");
+            let has_commit = |run: &Arc<Run>| run.attached_at() > Timestamp(0);
+            assert!(attached.iter().all(has_commit), "what is not listed has the commit that attached it (run)");
             attached.iter().for_each(|run| add_run(&mut ranges, run));
             let next = Arc::new(Layout::new(layout.active.clone(), layout.frozen.clone(), ranges));
             std::mem::replace(&mut *layout, next)
@@ -190,6 +203,10 @@ impl IndexStore {
             attached.iter().for_each(|run| run.set_obsolete());
         }
     }
+}
+
+fn is_without(range: &Range, run: &Run) -> bool {
+    range.runs.iter().all(|other| other.file != run.file)
 }
 
 fn names(ranges: &[Range]) -> Ranges {

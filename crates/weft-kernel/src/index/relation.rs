@@ -351,7 +351,8 @@ impl Index {
     }
 
     pub(crate) fn set_ready(&self, ts: Timestamp) {
-        self.ready_ts.store(ts.0, Ordering::Release);
+        let before = self.ready_ts.swap(ts.0, Ordering::AcqRel);
+        assert_eq!(before, Timestamp::MAX.0, "one commit makes an index usable");
     }
 
     pub(crate) fn store(&self) -> &IndexStore {

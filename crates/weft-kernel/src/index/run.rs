@@ -227,7 +227,8 @@ impl Run {
     /// Sets when the file was attached: before the run enters a layout, or where it was [`Timestamp::MAX`] and the
     /// commit comes; what is published by then is before both.
     pub(crate) fn attach_at(&self, ts: Timestamp) {
-        self.attached_at.store(ts.0, Ordering::Release);
+        let before = self.attached_at.swap(ts.0, Ordering::AcqRel);
+        assert!(before == 0 || before == u64::MAX, "a file is attached by one commit (buildings 3)");
     }
 
     /// What a manifest payload says of the run.

@@ -92,6 +92,7 @@ pub(crate) struct RunWriter {
 impl RunWriter {
     /// Adds an entry above all others.
     pub(crate) fn push(&mut self, bytes: &[u8], value_len: usize, ts: Timestamp) -> Result<()> {
+        assert!(value_len <= bytes.len(), "a value is the beginning of its entry");
         if self.block.count == 0 {
             self.begin_block(bytes, value_len);
         }
@@ -110,7 +111,10 @@ impl RunWriter {
                 self.footer.first = EdgeEntry { bytes: bytes.to_vec(), value_len: value_len as u32 };
                 0
             }
-            _ => (shared_len(self.block.last(), bytes) + 1).min(bytes.len()),
+            _ => {
+                assert!(bytes > self.block.last(), "entries ascend from block to block (footer 1)");
+                (shared_len(self.block.last(), bytes) + 1).min(bytes.len())
+            }
         };
         self.footer.separators.extend_from_slice(&bytes[..separator]);
         self.footer.separator_ends.push(self.footer.separators.len() as u32);
@@ -144,6 +148,7 @@ impl RunWriter {
         self.block.finish(&mut self.gathered);
         let place = self.place(Piece::Block(number), start, entries);
         self.footer.blocks.push(place);
+        assert_eq!(self.footer.separator_ends.len(), number + 1, "each block has a separator");
         if self.footer.blocks.len().is_multiple_of(SEGMENT_BLOCKS) {
             self.end_segment();
         }
@@ -152,6 +157,7 @@ impl RunWriter {
 
     fn end_segment(&mut self) {
         let start = self.gathered.len();
+        assert!(!self.hashes.is_empty(), "a segment has the values of its blocks' entries (filter 1)");
         self.footer.filter.write_segment(&self.hashes, &mut self.gathered);
         self.hashes.clear();
         if let Some((_, hashed)) = &mut self.value {
@@ -159,10 +165,25 @@ impl RunWriter {
         }
         let place = self.place(Piece::Segment(self.footer.segments.len()), start, 0);
         self.footer.segments.push(place);
+        let segments = self.footer.blocks.len().div_ceil(SEGMENT_BLOCKS);
+        assert_eq!(self.footer.segments.len(), segments, "16 blocks, their segment, 16 blocks, ... (footer 3)");
+    }
+
+    /// What holds when all blocks and segments are there.
+    fn check(&self) {
+        let Footer { entry_count, value_count, ts_min, ts_max, blocks, segments, .. } = &self.footer;
+        assert!(*entry_count > 0, "a run has entries");
+        assert!((1..=*entry_count).contains(value_count), "each value of a run has an entry");
+        assert!(ts_min <= ts_max, "the timestamps of a run lie between the least and the greatest");
+        let counted: u64 = blocks.iter().map(|block| u64::from(block.entries)).sum();
+        assert_eq!(counted, *entry_count, "each entry of a run is in one block");
+        let end = segments.last().map_or(0, |last| last.offset + u64::from(last.bytes));
+        assert_eq!(end, self.written + self.gathered.len() as u64, "the footer follows the last segment (footer 3)");
     }
 
     fn place(&self, piece: Piece, start: usize, entries: u32) -> Place {
         let bytes = &self.gathered[start..];
+        assert!(bytes.len() <= u32::MAX as usize, "a block or segment is shorter than 4 GiB");
         let (offset, checksum) = (self.written + start as u64, piece.checksum(self.file, bytes));
         Place { offset, bytes: bytes.len() as u32, checksum, entries }
     }
@@ -190,6 +211,7 @@ impl RunWriter {
         if !self.footer.blocks.len().is_multiple_of(SEGMENT_BLOCKS) {
             self.end_segment();
         }
+        self.check();
         let footer = self.footer.encode();
         let trailer = Trailer {
             footer_offset: self.written + self.gathered.len() as u64,

@@ -106,6 +106,7 @@ impl IndexStore {
 
     /// Adds entries of a commit, sorted: as [`IndexStore::add`].
     pub(super) fn add_sorted(&self, entries: Batch, ts: Timestamp) {
+        debug_assert!((0..entries.len()).all(|at| entries.ts(at) == ts), "the entries of a commit have its timestamp");
         self.add_with(ts, |memory| memory.add_sorted(entries));
     }
 
@@ -202,6 +203,7 @@ impl IndexStore {
 
     /// The cut stays before a commit that is not published yet: the next open feeds the index from there on.
     pub(crate) fn hold_cut_before(&self, ts: Timestamp) {
+        assert!(ts > Timestamp(0), "commits are numbered from 1 on");
         self.cut_max.fetch_min(ts.0 - 1, Ordering::AcqRel);
     }
 

@@ -34,6 +34,7 @@ impl<'a> Walk<'a> {
 
     /// Adds the entries `from..to` of a batch, which is sorted.
     pub(crate) fn add(&mut self, batch: &'a Batch, from: usize, to: usize) {
+        debug_assert!(to <= batch.len(), "a stretch ends with its batch at the latest");
         if from < to {
             let mut stretch = Stretch { head: 0, from, to, batch };
             stretch.head = batch.head(stretch.next(self.direction));
@@ -91,6 +92,7 @@ impl Stretch<'_> {
 
     /// Leaves the next entry behind; false when it was the last.
     fn pass(&mut self, direction: Direction) -> bool {
+        debug_assert!(self.from < self.to, "a stretch goes when its last entry does");
         match direction {
             Direction::Forward => self.from += 1,
             Direction::Backward => self.to -= 1,
@@ -110,6 +112,8 @@ pub(crate) fn merge(inputs: &[&Batch]) -> Batch {
     let mut walk = Walk::new(Direction::Forward);
     inputs.iter().for_each(|input| walk.add(input, 0, input.len()));
     while let Some((batch, index, ts)) = walk.next() {
+        let is_above = |last: usize| merged.bytes(last) < batch.bytes(index);
+        debug_assert!(merged.len().checked_sub(1).is_none_or(is_above), "each entry comes once, in order");
         merged.push_from(batch, index, ts);
     }
     merged

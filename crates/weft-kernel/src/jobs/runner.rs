@@ -91,12 +91,18 @@ impl State {
         }
     }
 
+    fn check(&self) {
+        let count_ended = || self.by_kind.values().map(|total| total.count).sum::<u64>();
+        debug_assert_eq!(self.jobs_run + self.jobs_failed, count_ended(), "a job ended well or it did not");
+    }
+
     /// Notes that a job runs.
     fn start(&mut self, env: &Env, offer: &JobOffer, reason: String) -> Started {
         assert!(fits_beside(offer, &self.jobs()), "one job of a kind that frees memory per table (sched 1)");
         let begun_nanos = env.clock.monotonic_nanos();
         let taken = |seat: &u32| self.running.iter().any(|started| started.seat == *seat);
         let seat = (0..).find(|seat| !taken(seat)).expect("there are more numbers than jobs");
+        debug_assert!(seat as usize <= self.running.len(), "the lowest seat that is free is taken");
         let started = Started { job: Running::of(offer), begun_nanos, expected_us: self.expected_us(offer), seat };
         self.running.push(started);
         self.waiting.remove(&(offer.table, offer.kind));
@@ -404,7 +410,8 @@ impl Drop for Ending<'_> {
         let mut state = self.runner.state.lock();
         let job = self.started.job;
         let at = state.running.iter().position(|started| started.job == job);
-        state.running.swap_remove(at.expect("a job is running until it ends"));
+        let gone = state.running.swap_remove(at.expect("a job is running until it ends"));
+        debug_assert_eq!(gone.seat, self.started.seat, "a job has one seat from its start to its end");
         let now_nanos = self.runner.env.clock.monotonic_nanos();
         let nanos = now_nanos.saturating_sub(self.started.begun_nanos);
         let spent = self.meter.spent(&*self.runner.env.clock);
@@ -432,6 +439,7 @@ impl Drop for Ending<'_> {
                 self.runner.services.poison.set(&format!("job {kind:?} #{number} of table {table} was torn off"));
             }
         }
+        state.check();
         drop(state);
         self.runner.ended.notify_all();
     }
@@ -456,6 +464,7 @@ impl Failed {
     }
 
     fn add(&mut self, offer: &JobOffer, error: Error) {
+        debug_assert!(!self.has(offer), "a job that failed is left out from then on");
         self.jobs.push(Running::of(offer));
         self.error.get_or_insert(error);
     }

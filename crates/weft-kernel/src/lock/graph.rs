@@ -48,7 +48,8 @@ impl Graph {
     }
 
     pub(super) fn remove(&self, txn: TxnId) {
-        self.shard(txn).lock().remove(&txn);
+        let before = self.shard(txn).lock().remove(&txn);
+        assert!(before.is_some(), "who stops waiting has waited");
     }
 
     fn place(&self, txn: TxnId) -> Option<LockName> {
@@ -92,6 +93,7 @@ fn path(start: TxnId, gone_to: &HashMap<TxnId, Member>) -> Vec<Member> {
         && last.txn != start
     {
         members.push(gone_to[&last.txn]);
+        assert!(members.len() <= gone_to.len(), "a way back comes to each once (lock graph 1)");
     }
     members.reverse();
     members

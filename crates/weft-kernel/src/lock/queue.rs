@@ -143,6 +143,7 @@ impl Lock {
             self.others.insert(at, Holder::new(txn, mode));
             self.writer_count += usize::from(!mode.writes.is_empty());
         }
+        self.check();
         if mode.writes.is_empty() || self.writer_count == 1 {
             return;
         }
@@ -155,6 +156,7 @@ impl Lock {
 
     /// Somebody comes to the end of the queue, or to its front with an upgrade.
     pub(super) fn enqueue(&mut self, waiter: Waiter, upgrade: bool) {
+        debug_assert_eq!(upgrade, self.held_by(waiter.txn).is_some(), "an upgrade is of a held lock (lock 2)");
         let Some(queue) = &mut self.queue else {
             let (least, waiters) = (waiter.mode, VecDeque::from([waiter]));
             self.queue = Some(Box::new(Queue { waiters, least }));
@@ -166,6 +168,19 @@ impl Lock {
         } else {
             queue.waiters.push_back(waiter);
         }
+        self.check();
+    }
+
+    fn check(&self) {
+        debug_assert!(self.others.is_sorted_by(|a, b| a.txn < b.txn), "holders are ordered (lock queue 1)");
+        let is_other = |holder: &Holder| holder.txn != self.first.txn;
+        debug_assert!(self.others.iter().all(is_other), "a transaction holds a lock once");
+        let count_writers = || self.holders().filter(|holder| holder.writes()).count();
+        debug_assert_eq!(self.writer_count, count_writers(), "the holders that write are counted (lock queue 2)");
+        let Some(queue) = &self.queue else { return };
+        debug_assert!(!queue.waiters.is_empty(), "a queue has waiters, or there is none");
+        let is_within = |waiter: &Waiter| waiter.mode.covers(queue.least);
+        debug_assert!(queue.waiters.iter().all(is_within), "the least is within what each wants (lock queue 3)");
     }
 
     /// Somebody gives up; false when it was granted the lock already.
@@ -203,6 +218,7 @@ impl Lock {
                 return false;
             }
         }
+        self.check();
         self.grant(mixed_count);
         true
     }

@@ -293,6 +293,7 @@ impl LockTable {
         let _verdict = self.verdict.lock();
         loop {
             let circle = self.circle(txn)?;
+            debug_assert_eq!(circle[0].txn, txn, "a circle begins with who looks for it, who leaves it");
             let waits: Option<Vec<u64>> = circle.iter().map(|member| self.wait_of(*member)).collect();
             // Whoever is not in its place any more has broken the circle, and perhaps closed another.
             let Some(waits) = waits.filter(|waits| self.has_edges(&circle, waits)) else { continue };

@@ -62,6 +62,7 @@ impl Batch {
 
     /// Empties the batch for its next use. A buffer that a huge transaction blew up is not kept.
     pub(crate) fn reset(&mut self, number: u64, bytes_kept_max: usize) {
+        assert!(number > self.number, "a batch is used again for a later block only (writer 1)");
         if self.bytes.capacity() > bytes_kept_max {
             self.bytes = Vec::new();
         }
@@ -120,6 +121,10 @@ impl Batch {
     /// that do not build on one which is not kept. `payload_bytes` is where the records of `failed` end.
     pub(crate) fn take_over(&mut self, failed: &Batch, payload_bytes: usize, error: &Error) {
         assert!(failed.number < self.number, "records move to a later batch (writer 3)");
+        assert!(
+            BLOCK_HEADER_BYTES + payload_bytes <= failed.bytes.len(),
+            "the records of a batch end before its padding does"
+        );
         failed
             .entries
             .iter()
@@ -143,6 +148,8 @@ impl Batch {
     fn add_entries(&mut self, from: &Batch, end: usize) {
         for (i, entry) in from.entries.iter().enumerate() {
             if !entry.has_failed() {
+                let before = self.entries.last();
+                assert!(before.is_none_or(|last| last.number < entry.number), "what moves keeps its order (writer 1)");
                 let end = from.entries.get(i + 1).map_or(end, |next| next.start);
                 self.entries.push(Entry { start: self.bytes.len(), ..entry.clone() });
                 self.bytes.extend_from_slice(&from.bytes[entry.start..end]);

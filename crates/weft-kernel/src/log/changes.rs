@@ -216,6 +216,7 @@ impl ChangeEncoder {
 
     /// Files become parts of a table.
     pub fn attach(&mut self, table: TableId, schema_version: u32, files: &[FileId], payload: &[u8]) {
+        assert!(u32::try_from(files.len()).is_ok(), "the count of attached files has four bytes");
         self.begin(table, schema_version, ATTACH);
         self.bytes.extend_from_slice(&(files.len() as u32).to_le_bytes());
         for file in files {
@@ -273,6 +274,8 @@ impl ChangeEncoder {
         match change {
             Change::Insert { key, row } => self.insert(table, version, key, row),
             Change::Update { key, values } => {
+                let ascend = values.is_sorted_by(|(a, _), (b, _)| a < b);
+                assert!(ascend, "the columns of an update ascend, or it could not be decoded (changes 1)");
                 self.update(table, version, key, values.len());
                 for (column, value) in values {
                     self.value(*column, value.as_ref());

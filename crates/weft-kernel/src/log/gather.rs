@@ -40,6 +40,7 @@ impl Gather {
             self.pause -= 1;
             return None;
         }
+        assert!(self.target == 0, "one writer at a time waits for committers (writer 1)");
         self.target = self.expected;
         Some((self.write_ns / 2).min(PATIENCE_NS_MAX))
     }
@@ -51,6 +52,7 @@ impl Gather {
 
     /// The wait is over.
     pub(crate) fn end(&mut self, waiters: u32) {
+        assert!(self.target > 0, "a wait for committers that ends has begun");
         if self.is_complete(waiters) {
             self.vain = self.vain.saturating_sub(1);
         } else {

@@ -265,6 +265,7 @@ impl LogReader {
             self.end.told_edit = edit;
         }
         self.records.start += count;
+        assert!(self.records.start <= self.records.end, "a record ends in the block that it begins in (reader 1)");
         self.end.segments.note(&Noted::from(&record));
         Ok(Some(Entry { lsn, epoch: self.header.epoch, number, record }))
     }
@@ -321,6 +322,8 @@ impl LogReader {
         self.records = payload..payload + block.payload_bytes as usize;
         self.block = self.next_block;
         self.next_block += size;
+        assert!(self.records.end <= self.next_block, "the records of a block lie before the next one");
+        assert!(self.next_block <= self.bytes.len(), "a block is delivered when it was read to its end (reader 1)");
         self.end.next_lsn = end;
         self.end.manifest_edits = self.end.manifest_edits.max(block.edits);
         Ok(true)

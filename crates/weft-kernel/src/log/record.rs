@@ -103,6 +103,8 @@ impl<'a> Record<'a> {
             Record::Abort { txn } => (ABORT, txn.0, None),
             Record::Layout { edit, switch } => (LAYOUT, edit, Some(switch)),
         };
+        let (start, size) = (out.len(), self.encoded_bytes());
+        assert!(size <= RECORD_BYTES_MAX, "a record that is too long is refused before it has a number");
         out.push(kind);
         out.extend_from_slice(&number.0.to_le_bytes());
         out.extend_from_slice(&id.to_le_bytes());
@@ -113,6 +115,7 @@ impl<'a> Record<'a> {
             out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
             out.extend_from_slice(bytes);
         }
+        assert!(out.len() - start == size, "a record takes as many bytes as its reader passes over");
     }
 
     /// Fails when the record is too long to be written.

@@ -42,6 +42,7 @@ impl Segments {
         }
         assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
         self.kept.push_back(Segment { start, needed_until: Timestamp(0) });
+        self.check();
     }
 
     /// A new epoch begins: what was undecided before is void.
@@ -84,13 +85,25 @@ impl Segments {
     /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
     pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Segment> {
         self.unneeded(cut)?;
-        self.kept.pop_front()
+        let popped = self.kept.pop_front();
+        self.check();
+        popped
     }
 
     /// Takes back what [`Segments::pop_before`] gave last: its file is still there.
     pub(crate) fn put_back(&mut self, segment: Segment) {
         assert!(self.first().is_none_or(|first| segment.start < first), "segments go from the oldest (invariant 1)");
         self.kept.push_front(segment);
+        self.check();
+    }
+
+    fn check(&self) {
+        assert!(!self.kept.is_empty(), "the last segment never goes (segments 2)");
+        debug_assert!(self.kept.iter().is_sorted_by(|a, b| a.start < b.start), "segments are in the log's order");
+        debug_assert!(
+            self.undecided.values().all(|start| self.kept.iter().any(|segment| segment.start == *start)),
+            "a segment with a chunk of an undecided transaction is kept"
+        );
     }
 
     /// The start of the oldest kept segment.

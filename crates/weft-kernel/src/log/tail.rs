@@ -144,6 +144,7 @@ impl Tail {
             self.begin_segment()?;
         }
         let open = self.open.as_mut().expect("begin_segment opens one");
+        assert!(self.next >= open.header.start, "the log ends at or behind the start of its last segment");
         let header = BlockHeader {
             lsn: self.next,
             edits: self.edits.load(Ordering::Acquire),
@@ -152,6 +153,7 @@ impl Tail {
         };
         header.encode(open.header.salt, &mut batch.bytes);
         let offset = SEGMENT_HEADER_BYTES as u64 + (self.next.0 - open.header.start.0);
+        assert!(open.written >= offset, "what lies before a block in its file was written (tail 2)");
         if let Err(error) = open.file.write_at(&batch.bytes, offset) {
             return Err(open.take_back(offset, error));
         }
@@ -173,9 +175,18 @@ impl Tail {
         self.next > open.header.start && used + block_bytes > self.options.segment_bytes
     }
 
+    fn is_behind_open(&self, start: Lsn) -> bool {
+        self.open.as_ref().is_none_or(|open| open.header.start < start)
+    }
+
     /// Starts a segment at the present end. Its predecessor is durable to its last byte.
     pub(crate) fn begin_segment(&mut self) -> Result<(), Failure> {
         let start = self.next;
+        assert!(
+            self.segments.last().is_none_or(|last| last <= start),
+            "a segment begins where the log ends, and replaces none that has blocks (segments 1)"
+        );
+        assert!(self.is_behind_open(start), "a segment that is written has a block before the next begins");
         let path = self.dir.join(segment_name(start));
         let temporary = self.dir.join(format!("{}{TEMPORARY_SUFFIX}", segment_name(start)));
         let salt = self.env.rng.next_u64() as u32;

@@ -347,6 +347,7 @@ impl Log {
     }
 
     fn wait_batch<'a>(&'a self, mut state: MutexGuard<'a, State>, number: u64) -> Result<Lsn> {
+        assert!(number <= state.filling.number, "a batch that is waited for has begun to fill");
         loop {
             if state.done >= number {
                 return state.outcome(number).map(|()| self.durable_lsn());
@@ -375,15 +376,19 @@ impl Log {
         let begin = self.env.clock.monotonic_nanos();
         let mut tail = self.tail.lock();
         let result = tail.write(&mut batch);
+        assert!(tail.next_lsn() >= self.durable_lsn(), "what is durable stays durable (log 1)");
         self.durable.store(tail.next_lsn().0, Ordering::Release);
         drop(tail);
         let elapsed = self.env.clock.monotonic_nanos().saturating_sub(begin);
 
         let mut state = self.state.lock();
+        assert!(state.writing, "nobody else ends the batch that this thread writes (invariant 1)");
+        assert!(state.filling.number == batch.number + 1, "records go into the batch behind the one being written");
         let present = state.writing_waiters + state.filling.waiters;
         state.gather.learn(present, elapsed);
         state.writing = false;
         if state.poisoned.is_none() {
+            assert!(state.done + 1 == batch.number, "batches end in their order (invariant 1)");
             state.done = batch.number;
         }
         match result {
@@ -479,6 +484,7 @@ impl Log {
             reached(Step::LOG_SEGMENT_REMOVED);
             let mut tail = self.tail.lock();
             let first = tail.segments().first().expect("the last segment never goes");
+            assert!(first > segment.start, "segments go from the oldest, so the log begins later than before");
             self.first.store(first.0, Ordering::Release);
         }
         Ok(removed)

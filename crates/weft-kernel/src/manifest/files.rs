@@ -73,6 +73,11 @@ pub(super) fn image(salt: u32, number: u64, known: Known<'_>) -> (FileHeader, Ve
     let Known { tables, log, edits } = known;
     let mut bytes = vec![0; FILE_HEADER_BYTES];
     for (id, table) in &tables.by_id {
+        assert!(*id <= tables.table_max, "the header says the highest table, or its number would be given again");
+        assert!(
+            table.files.last().is_none_or(|file| *file <= tables.file_max),
+            "the header says the highest file, or its number would be given again"
+        );
         let mut edit =
             Edit { table: *id, cut: table.cut, added: table.files.iter().copied().collect(), ..Edit::default() };
         let mut payloads = table.payloads.iter();

@@ -165,10 +165,13 @@ pub(crate) struct Before {
 /// Appends a record to `out`, whose first byte lies at file offset `base`.
 pub(crate) fn push_record(out: &mut Vec<u8>, base: u64, before: Before, salt: u32, kind: u32, payload: &[u8]) {
     let start = out.len();
+    let offset = base + start as u64;
+    assert!(offset.is_multiple_of(RECORD_ALIGN as u64), "records begin at multiples of 8, where they are looked for");
+    assert!(before.durable <= offset, "a record vouches for nothing that lies behind its own start");
     let payload_bytes = u32::try_from(payload.len()).expect("the caller bounds payloads");
     out.extend_from_slice(&RECORD_MAGIC);
     out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&(base + start as u64).to_le_bytes());
+    out.extend_from_slice(&offset.to_le_bytes());
     out.extend_from_slice(&before.durable.to_le_bytes());
     out.extend_from_slice(&payload_bytes.to_le_bytes());
     out.extend_from_slice(&kind.to_le_bytes());

@@ -238,6 +238,10 @@ impl Manifest {
     }
 
     fn settle_tail(&self, state: &State, unsettled: &Unsettled) -> Result<()> {
+        assert!(
+            state.durable + unsettled.tail.len() as u64 == state.end,
+            "nothing was written since the opening read the file (store 1)"
+        );
         let settled = || {
             if unsettled.is_torn {
                 state.file.set_len(state.end)?;
@@ -450,6 +454,7 @@ impl Manifest {
 
     /// Writes a new file with these tables, which mean what the present ones do, and makes CURRENT name it.
     fn rewrite(&self, state: &mut State, tables: Tables) -> Result<()> {
+        assert!(state.poisoned.is_none(), "a manifest that has stopped is not followed by another file");
         let number = state.header.number + 1;
         let known = Known { tables: &tables, log: state.log, edits: self.edits.load(Ordering::Acquire) };
         match write_and_name(&self.env, &self.dir, number, known) {
@@ -474,6 +479,8 @@ impl Manifest {
 impl State {
     /// Appends a record and makes it durable. The log is durable up to `log`.
     fn append(&mut self, kind: u32, payload: &[u8], log: Lsn) -> Result<()> {
+        assert!(self.unsettled.is_none(), "nothing is written before what was read is settled (store 1)");
+        assert!(self.poisoned.is_none(), "a manifest that has stopped is not written to");
         let log = self.log.max(log);
         let mut bytes = Vec::with_capacity(record_bytes(payload.len()));
         push_record(&mut bytes, self.end, Before { durable: self.durable, log }, self.header.salt, kind, payload);
@@ -502,7 +509,15 @@ impl State {
         if self.file.write_at(&bytes, self.end).is_ok() {
             self.end += bytes.len() as u64;
         }
+        self.check();
         Ok(())
+    }
+
+    fn check(&self) {
+        let snapshot_end = self.header.snapshot_end;
+        assert!(snapshot_end <= self.durable, "the snapshot was durable before CURRENT named its file (manifest 3)");
+        assert!(self.durable <= self.end, "what is durable was written");
+        assert!(self.end - self.durable <= record_bytes(0) as u64, "just the last mark may be lost");
     }
 
     fn poison(&mut self, cause: &Error) -> Error {

@@ -72,11 +72,14 @@ impl Tables {
         self.table_max = self.table_max.max(edit.table);
         self.file_max = edit.added.iter().fold(self.file_max, |max, file| max.max(*file));
         let table = self.by_id.entry(edit.table).or_default();
+        assert!(edit.cut >= table.cut, "the cut of a table never goes back (tables 1)");
         table.cut = edit.cut;
-        edit.removed.iter().for_each(|file| {
-            table.files.remove(file);
-        });
-        table.files.extend(edit.added);
+        for file in &edit.removed {
+            assert!(table.files.remove(file), "file {file} leaves the table that has it");
+        }
+        for file in edit.added {
+            assert!(table.files.insert(file), "file {file} is added at most once (tables 2)");
+        }
         if !edit.payload.is_empty() {
             table.payloads.push(edit.payload);
         }

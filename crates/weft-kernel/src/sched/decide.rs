@@ -147,7 +147,24 @@ pub fn decide(situation: &Situation<'_>) -> Decision {
     if situation.mode == SchedulerMode::Cost && decision.again_us.is_none() {
         start_first(&mut decision, offers, &occupied);
     }
+    if cfg!(debug_assertions) {
+        check(situation, &decision);
+    }
     decision
+}
+
+fn check(situation: &Situation<'_>, decision: &Decision) {
+    let is_waiting = |choice: &Choice| decision.wait.iter().any(|wait| wait.index == choice.index);
+    debug_assert!(!decision.start.iter().any(is_waiting), "an offer starts or waits");
+    let mut beside: Vec<Running> = situation.running.iter().map(|running| running.job).collect();
+    let fits = |choice: &Choice| {
+        let offer = situation.offers[choice.index].offer;
+        let fits = fits_beside(offer, &beside);
+        beside.push(Running::of(offer));
+        fits
+    };
+    debug_assert!(decision.start.iter().all(fits), "what starts can run beside the rest (sched 1)");
+    debug_assert!(decision.again_us.is_none_or(|at_us| at_us > 0.0), "room that is foreseen is still to come");
 }
 
 /// Starts the first that waits and need not: there is no room for anything, now or later (decide 4).

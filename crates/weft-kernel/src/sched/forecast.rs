@@ -18,7 +18,7 @@
 //! 3. Queries that are not here yet: those that began in the last half second are taken together as at least as many
 //!    busy cores as queries of a tenth of a second had lately ([`Load`](super::Load) measures it), now and later. Its
 //!    running mean remembers a query for about so long, which is not to be counted twice.
-//! 4. What else the process does, statements of the row engine and its clients, is expected to go on as it was lately.
+//! 4. What else the process does, statements of the point engine and its clients, is expected to go on as it was lately.
 //! 5. No more cores are busy than there are.
 //!
 //! Source: SynchroStore section 3.3, figure 5 and formula 5. Invariants 3 and 4 are ours: the paper's monitor only sees
@@ -174,6 +174,7 @@ pub fn forecast(running: &[RunningPlan<'_>], lately: Lately, phis: &PhiSet, core
             _ => steps.push((at_us, busy)),
         }
     }
+    debug_assert!(steps.is_sorted_by(|one, other| one.0 < other.0), "the steps of a forecast are in order");
     steps.dedup_by(|next, last| (next.1 - last.1).abs() < 1e-9);
     Forecast { cores, steps }
 }
@@ -211,6 +212,7 @@ impl Forecast {
 
     /// The mean of the busy cores between two moments, microseconds from now.
     pub fn busy_mean(&self, from_us: f64, until_us: f64) -> f64 {
+        debug_assert!(from_us >= 0.0, "a forecast begins now");
         if until_us <= from_us {
             let at = self.steps.partition_point(|step| step.0 <= from_us);
             return self.steps[at.saturating_sub(1)].1;
@@ -220,7 +222,9 @@ impl Forecast {
         let used = |(&(begun_us, busy), ended_us): (&(f64, f64), f64)| {
             busy * (ended_us.min(until_us) - begun_us.max(from_us)).max(0.0)
         };
-        spans.map(used).sum::<f64>() / (until_us - from_us)
+        let mean = spans.map(used).sum::<f64>() / (until_us - from_us);
+        debug_assert!((-1e-6..=self.cores + 1e-6).contains(&mean), "no more cores are busy than there are (5)");
+        mean
     }
 
     /// The mean of the idle cores between two moments, microseconds from now.

@@ -110,6 +110,11 @@ pub(crate) struct History {
 impl History {
     /// A job starts.
     pub(crate) fn start(&mut self, offer: &JobOffer, reason: String, wall_micros: i64, now_nanos: u64) {
+        let is_same = |(job, _): &(JobRecord, u64)| {
+            job.state == JobState::Running
+                && (job.table, job.kind, job.number) == (offer.table, offer.kind, offer.number)
+        };
+        debug_assert!(!self.jobs.iter().any(is_same), "a job runs once at a time");
         if self.jobs.len() == HISTORY_COUNT {
             // One that still runs is forgotten only when all are older than it.
             let oldest = self.jobs.iter().position(|(job, _)| job.state != JobState::Running).unwrap_or(0);
@@ -128,6 +133,7 @@ impl History {
             trouble: None,
         };
         self.jobs.push_back((record, now_nanos));
+        debug_assert!(self.jobs.len() <= HISTORY_COUNT, "so many jobs are remembered at most");
     }
 
     /// A running job ended.

@@ -12,7 +12,7 @@
 //!
 //! 1. A query counts while its client waits for its next batch. How far it has come is the sum of these times.
 //! 2. A query without a plan ([`Load::query`]) counts as one that uses every core.
-//! 3. Only queries of the column engine come here: statements of the row engine take microseconds. What these take
+//! 3. Only queries of the query engine come here: statements of the point engine take microseconds. What these take
 //!    together is measured.
 //!
 //! Concurrency: one short lock around the list of running queries; counters. Crash: nothing here survives.
@@ -292,14 +292,16 @@ impl Load {
         let others = f64::from(self.other_permille.load(Ordering::Relaxed)) / 1000.0;
         let busy = self.busy_now();
         let missing = (busy + seat as usize + 1) as f64 + others - self.cores as f64;
-        // Beside statements of the row engine alone jobs go on: these are short, and slower when memory is short.
+        // Beside statements of the point engine alone jobs go on: these are short, and slower when memory is short.
         if busy == 0 || missing <= 0.0 {
             return 0.0;
         }
         let quarter = self.row_budget.limit_bytes() as f64 / 4.0;
         let in_debt = (self.row_budget.used_bytes() as f64 - quarter) / quarter;
         let by_debt = f64::from(self.pause_permille.load(Ordering::Relaxed)) / 1000.0;
-        missing.min(1.0) * (1.0 - in_debt).clamp(0.0, 1.0).min(by_debt)
+        let share = missing.min(1.0) * (1.0 - in_debt).clamp(0.0, 1.0).min(by_debt);
+        debug_assert!((0.0..=1.0).contains(&share), "a job makes a part of its pauses");
+        share
     }
 
     /// For how much longer the query that ends first is expected to run, microseconds; none when no client waits.
@@ -355,6 +357,7 @@ impl Load {
             comparison.count += 1;
             comparison.idle_expected = cores - comparison.expected_busy;
             comparison.idle_found = cores - busy;
+            debug_assert!((0.0..=cores).contains(&comparison.idle_found), "no more cores are idle than there are");
             let error = (comparison.idle_expected - comparison.idle_found).abs();
             comparison.error += (error - comparison.error) / comparison.count.min(64) as f64;
             comparison.young_cores += ((young_us / span_us).min(cores) - comparison.young_cores) * YOUNG_WEIGHT;
@@ -437,6 +440,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let (load, query) = (&self.load, &self.query);
         let since_nanos = query.waits_since_nanos.swap(0, Ordering::Relaxed);
+        debug_assert!(since_nanos > 0, "a client waits for one batch at a time (load 1)");
         let waited_nanos = load.clock.monotonic_nanos().saturating_sub(since_nanos);
         query.waited_nanos.fetch_add(waited_nanos, Ordering::Relaxed);
         load.note_end((query.plan.parallelism_max() as usize).min(load.cores));
@@ -448,7 +452,8 @@ impl Drop for Counted<'_> {
         if let Some(load) = self.ended {
             load.note_end(load.cores);
         }
-        self.counter.fetch_sub(1, Ordering::Relaxed);
+        let before = self.counter.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "what is counted was counted until now");
     }
 }
 

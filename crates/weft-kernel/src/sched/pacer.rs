@@ -139,6 +139,8 @@ impl Pacer {
             self.load.patience.spend(slept_nanos);
             now_nanos += slept_nanos;
         }
+        debug_assert!(pace.slice_nanos >= 0.0, "work is not taken back");
+        debug_assert!(pace.due_nanos.abs() <= PATIENCE_NANOS, "pauses are saved up to the patience for short queries");
         pace.resumed_nanos = work_clock(&**clock);
         pace.paused_nanos += now_nanos - begun_nanos;
         PACE.set(pace);

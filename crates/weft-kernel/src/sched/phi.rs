@@ -125,6 +125,8 @@ impl Phi {
         let off = ratio - self.mean;
         self.mean = if self.count == 1 { ratio } else { self.mean + off * weight };
         self.variance = if self.count == 1 { 0.0 } else { (1.0 - weight) * (self.variance + off * off * weight) };
+        debug_assert!((1.0 / RATIO_MAX..=RATIO_MAX).contains(&self.mean), "a mean lies between its ratios (phi 2)");
+        debug_assert!(self.variance >= 0.0, "a variance is of squares");
         self.estimated_us += cost_us;
         self.actual_us += actual_us;
         self.error_uncorrected += (relative_error(cost_us, actual_us) - self.error_uncorrected) * weight;

@@ -116,6 +116,8 @@ impl Rests {
             self.jobs.retain(|other, rest| (other.table, other.kind) != (job.table, job.kind) || !rest.is_shared());
         }
         self.jobs.insert(job, rest(before + 1, error, offer.price, now_nanos));
+        let shared = self.of(job.table, job.kind).filter(|(_, rest)| rest.is_shared());
+        debug_assert!(shared.count() <= 1, "a table and kind have one failure that keeps all from running (rest 1)");
     }
 
     /// Forgets what a job that ended well disproves (rest 2).

@@ -31,6 +31,7 @@ impl Wake {
     /// Waits until it rings for the time after `heard`, at most `timeout`; returns how often it rang.
     pub(crate) fn wait(&self, heard: u64, timeout: Duration) -> u64 {
         let mut rings = self.0.rings.lock();
+        debug_assert!(*rings >= heard, "nobody hears a bell before it rings");
         if *rings == heard {
             self.0.rang.wait_timeout(&mut rings, timeout);
         }

@@ -26,7 +26,10 @@ pub(crate) fn apply_ddl(catalog: &Catalog, ts: Timestamp, ddl: &OwnDdl) {
             catalog.buildings.leave(made.id());
         }
         OwnDdl::Drop(dropped) => catalog.install_drop(ts, dropped.id()),
-        OwnDdl::Alter(_, altered) => {
+        OwnDdl::Alter(before, altered) => {
+            assert_eq!(before.id(), altered.id(), "a relation keeps its id under another definition");
+            let (old, new) = (before.def().schema.version, altered.def().schema.version);
+            assert!(new > old, "each definition of a relation has a higher version than the one before it");
             altered.upkeep().evolve(altered.def());
             catalog.install_alter(ts, altered.clone());
         }

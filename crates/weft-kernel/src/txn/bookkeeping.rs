@@ -32,7 +32,8 @@ impl Bookkeeping {
 
     pub(crate) fn release(&self, bytes: u64) {
         if bytes > 0 {
-            self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            let before = self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            assert!(before >= bytes, "memory of serializable transactions is given back once");
             self.budget.release(bytes);
         }
     }

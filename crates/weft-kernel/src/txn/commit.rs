@@ -63,6 +63,7 @@ impl Transaction {
         self.check_at_commit()?;
         self.check_usable()?;
         self.charge(1)?;
+        self.check();
         let engine = self.engine.clone();
         let core = &engine.core;
         let mut encoder = ChangeEncoder::new();
@@ -151,6 +152,7 @@ impl Transaction {
                         commit.ts
                     )));
                 }
+                assert!(commit.ts > last, "commits are validated in their order, each once (recent 3)");
                 last = commit.ts;
             }
         }
@@ -169,6 +171,9 @@ impl Transaction {
             self.validate(core, validated)?;
         }
         let ts = core.timeline.last_sequenced().next();
+        assert!(ts > validated, "what is validated against is before the commit in the log (txn 2)");
+        let is_behind = self.followed.iter().all(|followed| followed.ts < ts);
+        assert!(is_behind, "who follows is behind the commits that it builds on (follow 2)");
         let record = Record::Commit { txn: self.id, ts, changes: encoder.bytes() };
         let ticket = match self.durability {
             Durability::Full => Some(core.log.append_behind(&record, &self.followed_fates())?),
@@ -275,6 +280,10 @@ impl Transaction {
             encoder.attach(id, version, &attachment.files, &attachment.payload);
         }
         for (key, staged) in &state.writes.rows {
+            debug_assert!(
+                staged.columns.iter().all(|&column| column < codec.column_count()),
+                "the log gets values of columns that the table has"
+            );
             match (&staged.base, &staged.row) {
                 (Base::Free, Some(row)) => encoder.insert(id, version, key, row),
                 (Base::Version(..), Some(row)) => {
@@ -310,6 +319,12 @@ impl Transaction {
     /// Makes all staged writes part of their tables (txn 3).
     fn install(&mut self, ts: Timestamp) -> Result<()> {
         assert!(ts > self.read_ts, "a commit is behind the snapshot that it was made from (txn 2)");
+        let published = self.core().timeline.published();
+        assert!(ts > published, "nobody sees a commit before all its writes are installed (txn 3)");
+        let is_ready = self.followed.iter().all(|followed| followed.ts <= published);
+        assert!(is_ready, "a commit is installed after those that it builds on were published (follow 2)");
+        let is_locked = self.journal.tables.iter().all(|state| state.writes.is_empty() || state.locked);
+        assert!(is_locked, "what is installed was written under the lock of its table");
         let catalog = &self.engine.core.catalog;
         let there = self.ddl.iter().filter(|ddl| !ddl.is_never_there(&self.ddl));
         there.for_each(|ddl| apply_ddl(catalog, ts, ddl));
@@ -379,6 +394,7 @@ struct Pending<'a> {
 
 impl Pending<'_> {
     fn void(mut self) {
+        assert!(self.ts > self.core.timeline.published(), "what failed in the log was never seen (txn 4)");
         self.settled = true;
         self.core.recent.void(self.ts);
         self.core.timeline.void(self.ts);

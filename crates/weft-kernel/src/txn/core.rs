@@ -178,6 +178,7 @@ impl Core {
     /// A transaction gives up what it made: jobs leave it, its memory is free, its files go. Of an index under
     /// construction the manifest may know some; then they go when it has forgotten them (buildings 2).
     pub(crate) fn give_up(&self, relation: &Relation) {
+        assert!(relation.is_alive(), "what is given up was never in the catalog, so nobody has dropped it");
         let id = relation.id();
         let was_building = self.catalog.buildings.give_up(id);
         relation.upkeep().drop_files();

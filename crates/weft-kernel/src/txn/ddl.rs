@@ -11,7 +11,7 @@ use std::sync::Arc;
 use weft_contract::RecoveredTable;
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
-use super::journal::Step;
+use super::journal::{Step, TableState};
 use super::own_ddl::OwnDdl;
 use super::transaction::{Transaction, undefined_table};
 use crate::catalog::{ForeignKey, IndexRef, NewTable, ObjectKind, Relation, SchemaId, TableDef, TableRef};
@@ -31,6 +31,7 @@ impl Transaction {
         self.lock_free_name(new.namespace, &new.name)?;
         self.check_foreign_keys(&new)?;
         let def = Arc::new(new.into_def(self.core().catalog.allocate_id()));
+        debug_assert!(OwnDdl::by_id(&self.ddl, def.id).is_none(), "an id is given once");
         let core = self.core();
         let context = TableContext { def: def.clone(), env: core.env.clone(), services: core.services.clone() };
         let table = TableRef::new(def, method.open(context, RecoveredTable::default())?);
@@ -68,6 +69,9 @@ impl Transaction {
     }
 
     fn push_alter(&mut self, t: &TableRef, altered: &TableRef) {
+        let has_replaced = |state: &TableState| state.writes.attachments.iter().any(|files| files.replaced.is_some());
+        let is_apart = !self.journal.find(t.id()).is_some_and(has_replaced);
+        assert!(is_apart, "files of a large update are taken apart before their table is altered");
         self.ddl.push(OwnDdl::Alter(t.clone().into(), altered.clone().into()));
         self.journal.note(|| Step::Ddl);
         self.journal.redefine(altered);
@@ -126,6 +130,7 @@ impl Transaction {
             key.parent = ForeignKey::ITSELF;
         });
         let made = self.create_table(made)?;
+        assert!(made.id() != t.id(), "a table that is stored anew has an id of its own");
         made.go_on_with_row_ids_of(t);
         let mut done = Vec::new();
         for (child, _) in children {

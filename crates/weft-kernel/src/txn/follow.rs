@@ -103,6 +103,7 @@ impl Transaction {
             self.core().timeline.wait_published(commit.ts)?;
             return Ok(None);
         };
+        assert!(commit.ts > self.read_ts, "what is followed is not published, so no snapshot shows it (follow 1)");
         // Where it was before is as good a hint as any to where it will be.
         let newest = Newest { insert_ts: commit.ts, location: *location };
         self.last_read = Some(LastRead { table: t.def.id, key: key.into(), mode, newest, row: row.clone() });
@@ -145,6 +146,7 @@ impl Transaction {
         if self.may_be_behind() || !self.ddl.is_empty() || self.locks.count() > LOCKS_MAX || has_files() {
             return;
         }
+        assert!(ts > core.timeline.published(), "locks are handed on before the commit is seen (follow 2)");
         let writes = self.journal.tables.iter().map(|state| (state.table.def.id, state.writes.clone())).collect();
         let handed: Handed = Arc::new(HandedOn { ts, fate: ticket.fate().clone(), writes });
         core.locks.hand_on(self.id, &self.locks, &handed);

@@ -50,6 +50,7 @@ impl Transaction {
         let context =
             TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
         let index = Index::open(context, &RecoveredTable::default(), &t.as_indexed())?;
+        assert!(!self.has_files(t), "the rows of a table that gets an index are committed, or staged one by one");
         let relation = IndexRef::new(def, index.clone());
         // It begins at what is published: what was before comes by the snapshot.
         index.store().freeze();

@@ -147,6 +147,7 @@ impl Journal {
     /// Takes files out again: their rows are staged one by one next.
     pub(super) fn unbuild(&mut self, table: &TableRef, at: usize) -> Attachment {
         let attachment = Arc::make_mut(&mut self.state(table).writes).attachments.remove(at);
+        assert!(attachment.replaced.is_some(), "only files whose rows replace others are taken apart");
         self.unbuilt.push((table.clone(), attachment.clone()));
         self.note(|| Step::Unbuild { table: table.def.id, at, attachment: attachment.clone() });
         attachment
@@ -166,10 +167,11 @@ impl Journal {
             match step {
                 Step::Row { table, key, before } => {
                     let writes = self.writes_mut(table);
-                    match before {
+                    let undone = match before {
                         Some(before) => writes.rows.insert(key, before),
                         None => writes.rows.remove(&key),
                     };
+                    assert!(undone.is_some(), "a key stays staged until the step that staged it is taken back");
                 }
                 Step::Attach { table } => {
                     let attachment = self.writes_mut(table).attachments.pop().expect("a step was noted for it");
@@ -181,7 +183,9 @@ impl Journal {
                     index.index.discard(&files);
                 }
                 Step::Unbuild { table, at, attachment } => {
+                    let before = self.unbuilt.len();
                     self.unbuilt.retain(|(_, unbuilt)| unbuilt.files != attachment.files);
+                    assert!(self.unbuilt.len() < before, "files that come back go with the transaction no more");
                     self.writes_mut(table).attachments.insert(at, attachment);
                 }
                 Step::Moved { .. } => {}

@@ -100,6 +100,7 @@ impl Transaction {
             Some(before) => self.lock_object(before)?,
             None => object.id = self.core().catalog.allocate_id().0,
         }
+        assert!(object.id != 0, "an object that was put has a number");
         let object = Arc::new(object);
         self.ddl.push(OwnDdl::Object(before, Some(object.clone())));
         self.journal.note(|| Step::Ddl);

@@ -80,6 +80,7 @@ impl ReadSet {
 
     /// Whether a commit behind the snapshot changed something that was read; the table's name then.
     pub(super) fn changed_by(&self, commit: &CommittedWrites, read_ts: Timestamp) -> Result<Option<String>> {
+        assert!(commit.ts > read_ts, "what the snapshot shows was no change beside it");
         let tables = self.tables.lock();
         for TableCommit { table, writes, has_files } in &commit.tables {
             let Some(reads) = tables.get(&table.def.id) else { continue };
@@ -117,8 +118,22 @@ impl Drop for ReadSet {
 }
 
 impl TableReads {
+    fn check(&self) {
+        assert!(
+            !self.whole || self.keys.is_empty(),
+            "of a table that counts as read whole no keys are noted (reads 2)"
+        );
+        assert!(!self.whole || self.bytes == 0, "a table that counts as read whole takes no memory (reads 2)");
+        let is_all = |scan: &ScanRead| scan.predicates.is_empty() && scan.columns == ColumnSet::ALL;
+        assert!(
+            !self.whole || self.scans.iter().any(is_all),
+            "a table that counts as read whole has a scan of all its rows (reads 2)"
+        );
+    }
+
     /// Takes memory for a read more; false when the table counts as read whole, from now on at the latest (reads 2).
     fn take(&mut self, bookkeeping: &Bookkeeping, bytes: u64) -> bool {
+        self.check();
         if self.whole {
             return false;
         }

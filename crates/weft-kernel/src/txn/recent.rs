@@ -122,6 +122,8 @@ impl RecentCommits {
         }
         let mut state = self.state.lock();
         let read_ts = timeline.register();
+        let left_out = self.left_out.load(Ordering::SeqCst);
+        assert!(read_ts.0 >= left_out, "a serializable snapshot shows every commit that was left out (recent 2)");
         *state.snapshots.entry(read_ts).or_default() += 1;
         Ok(read_ts)
     }
@@ -158,7 +160,8 @@ impl RecentCommits {
 
     /// Ends a watch.
     pub(super) fn unwatch(&self, timeline: &Timeline) {
-        self.active.fetch_sub(1, Ordering::SeqCst);
+        let active = self.active.fetch_sub(1, Ordering::SeqCst);
+        assert!(active > 0, "a watch ends once");
         let gone = self.state.lock().prune(timeline.published());
         self.let_go(gone);
     }
@@ -167,6 +170,7 @@ impl RecentCommits {
     pub(super) fn void(&self, ts: Timestamp) {
         let state = self.state.lock();
         if let Ok(at) = state.commits.binary_search_by_key(&ts, |commit| commit.ts) {
+            assert!(!state.commits[at].is_void(), "a commit fails in the log once");
             state.commits[at].void.store(true, Ordering::SeqCst);
         }
     }
@@ -179,7 +183,8 @@ impl RecentCommits {
         if *count == 0 {
             state.snapshots.remove(&read_ts);
         }
-        self.active.fetch_sub(1, Ordering::SeqCst);
+        let active = self.active.fetch_sub(1, Ordering::SeqCst);
+        assert!(active > 0, "who has a serializable snapshot is counted, so that commits are kept for it (recent 1)");
         let gone = state.prune(timeline.published());
         drop(state);
         self.let_go(gone);
@@ -188,11 +193,14 @@ impl RecentCommits {
 
     /// Adds a commit; the caller holds the sequencing latch.
     pub(super) fn push(&self, ts: Timestamp, timeline: &Timeline, commit: impl FnOnce() -> CommittedWrites) {
+        let left_out = self.left_out.load(Ordering::SeqCst);
+        assert!(ts.0 > left_out, "commits come in order, those that are left out too (recent 1)");
         if self.active.load(Ordering::SeqCst) == 0 {
             self.left_out.store(ts.0, Ordering::SeqCst);
             return;
         }
         let commit = commit();
+        assert!(commit.ts == ts, "a commit is remembered under its own timestamp");
         self.bookkeeping.charge(commit.bytes);
         let mut state = self.state.lock();
         let mut gone = if state.snapshots.is_empty() { state.prune(timeline.published()) } else { Vec::new() };
@@ -204,10 +212,13 @@ impl RecentCommits {
         {
             excess = excess.saturating_sub(oldest.bytes);
             for written in &oldest.tables {
-                state.forgotten.insert(written.table.id(), (oldest.ts, written.table.def.clone()));
+                let before = state.forgotten.insert(written.table.id(), (oldest.ts, written.table.def.clone()));
+                let is_later = before.is_none_or(|(before, _)| before < oldest.ts);
+                assert!(is_later, "of a table the last commit is known that was forgotten (recent 4)");
             }
             gone.push(oldest);
         }
+        debug_assert!(state.forgets_oldest_first(), "who is told of what is kept misses nothing between (recent 4)");
         drop(state);
         self.let_go(gone);
     }
@@ -247,6 +258,12 @@ fn bytes_of(commits: &[Arc<CommittedWrites>]) -> u64 {
 }
 
 impl Recent {
+    /// Whether everything that was forgotten is behind everything that is kept.
+    fn forgets_oldest_first(&self) -> bool {
+        let first = self.commits.front().map(|commit| commit.ts);
+        first.is_none_or(|first| self.forgotten.values().all(|(last, _)| *last < first))
+    }
+
     /// The plain commits right behind a timestamp, oldest first, without those that are void.
     fn plain_after(&self, ts: Timestamp) -> Vec<Arc<CommittedWrites>> {
         let from = self.commits.partition_point(|commit| commit.ts <= ts);

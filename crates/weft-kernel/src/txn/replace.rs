@@ -91,6 +91,8 @@ impl Transaction {
         t.bulk_replace()?;
         let keys = keys_of(t, batches)?;
         assert_eq!(keys.len(), places.len(), "each row has a place");
+        let keeps_key = !columns.iter().any(|column| t.def.schema.key.contains(column));
+        assert!(keeps_key, "no key changes in a large update (replace 2)");
         if keys.is_empty() {
             return Ok(0);
         }
@@ -143,6 +145,7 @@ impl Transaction {
         places: &[Option<Location>],
     ) -> Result<Vec<Option<Location>>> {
         let still_there = t.bulk_replace()?.still_there(places);
+        assert_eq!(still_there.len(), places.len(), "of each place the table says whether its version is there");
         let mut newest = Vec::with_capacity(places.len());
         for (n, (place, still_there)) in places.iter().zip(still_there).enumerate() {
             newest.push(match place {

@@ -30,6 +30,7 @@ impl Transaction {
         let shared = self.sequence_state(sequence, &options);
         let mut state = shared.lock();
         let next = options.next(state.value).ok_or_else(|| exhausted(sequence, &options))?;
+        assert!(state.reserved <= LOGGED_AHEAD, "no more numbers are given than were logged ahead");
         let value = SequenceValue { last: next, is_called: true };
         if state.reserved == 0 {
             let core = self.core();

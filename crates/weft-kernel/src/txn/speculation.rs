@@ -73,9 +73,19 @@ impl Speculation {
 
     /// What a snapshot shows beside what is published.
     pub(super) fn show(&mut self, commits: Vec<Arc<CommittedWrites>>) {
+        assert!(self.shown.is_empty(), "what was noted at one snapshot is kept before the next one shows its own");
+        debug_assert!(
+            commits.is_sorted_by(|before, after| before.ts < after.ts),
+            "pending commits are shown in timestamp order (speculation 1)"
+        );
         let tables = commits.iter().flat_map(|commit| &commit.tables);
         self.merged = tables.map(|written| (written.table.id(), OnceLock::new())).collect();
         self.shown = commits.into_iter().map(|commit| Shown { commit, noted: AtomicBool::new(false) }).collect();
+    }
+
+    /// Whether a snapshot shows something beside what is published.
+    pub(super) fn shows_pending(&self) -> bool {
+        !self.shown.is_empty()
     }
 
     /// Ends a snapshot; what was noted must still be validated. Returns the last commit noted at it.
@@ -121,6 +131,7 @@ impl Speculation {
 
     /// What was noted at earlier snapshots is published: nothing is to be validated any more.
     pub(super) fn settled(&mut self) {
+        assert!(self.shown.is_empty(), "nothing is noted any more of a snapshot that was validated (speculation 3)");
         self.earlier.clear();
     }
 

@@ -49,6 +49,8 @@ impl Transaction {
         loop {
             let (read_ts, pending) = core.recent.register_pending(level, &core.timeline, &core.sequencer)?;
             let Some(speculation) = self.speculation.as_mut().filter(|_| speculates) else { return Ok(read_ts) };
+            let is_behind = pending.first().is_none_or(|commit| commit.ts > read_ts);
+            assert!(is_behind, "what is shown beside a snapshot is right behind it (speculation 1)");
             // What an earlier statement has seen is seen by the next one, too.
             let last = pending.last().map_or(read_ts, |commit| commit.ts);
             match speculation.last_earlier().filter(|&earlier| earlier > last) {
@@ -74,6 +76,7 @@ impl Transaction {
             speculation.check_void()?;
             speculation.settled();
         }
+        assert!(last.is_none_or(|last| last > self.read_ts), "what was noted is behind the snapshot (speculation 1)");
         // Still registered as what it was, which keeps what is visible from there on.
         self.read_ts = last.unwrap_or(self.read_ts);
         Ok(())

@@ -264,6 +264,8 @@ impl Transaction {
         match (files, of_indexes) {
             (Ok(files), Ok(of_indexes)) => {
                 let rows = files.rows;
+                let given: usize = batches.iter().map(RecordBatch::num_rows).sum();
+                assert!(rows == given as u64, "each row that was given is in the files that were built of them");
                 of_indexes.into_iter().for_each(|(index, files)| self.journal.attach_entries(&index, files));
                 self.journal.attach(t, Attachment { replaced, ..files });
                 Ok(rows)
@@ -520,6 +522,10 @@ impl Transaction {
     }
 
     fn stage(&mut self, t: &TableRef, key: &[u8], staged: Staged) -> Result<()> {
+        assert!(self.locks.count() > 0, "nothing is staged without a lock, so nobody speculates (speculation 4)");
+        if cfg!(debug_assertions) {
+            self.check_staged(t, key, &staged);
+        }
         self.check_drains(t)?;
         self.check_unique_indexes(t, key, &staged)?;
         if !t.def.foreign_keys.is_empty() || t.is_referenced() {
@@ -529,9 +535,21 @@ impl Transaction {
         self.charge(CHARGE_BYTES)
     }
 
+    /// What holds of a row that is about to be staged.
+    fn check_staged(&self, t: &TableRef, key: &[u8], staged: &Staged) {
+        let is_locked = self.journal.find(t.id()).is_some_and(|state| state.locked);
+        debug_assert!(is_locked, "who stages a row keeps others from altering and dropping its table");
+        debug_assert!(staged.columns.is_sorted(), "the columns that differ from the base ascend");
+        let has_columns = staged.columns.last().is_none_or(|&last| last < t.codec.column_count());
+        debug_assert!(has_columns, "the columns that differ from the base are columns of the table");
+        let has_key = staged.row.as_ref().is_none_or(|row| *t.keys.of_row(&t.codec, row) == *key);
+        debug_assert!(has_key, "a row is staged under its own key");
+    }
+
     /// Charges staged bytes to the row budget once `step_bytes` have come together, and waits when memory is short.
     pub(super) fn charge(&mut self, step_bytes: u64) -> Result<()> {
         let Journal { staged_bytes, .. } = self.journal;
+        assert!(staged_bytes >= self.charged_bytes, "staged bytes are charged once and given back at the end only");
         let new_bytes = staged_bytes - self.charged_bytes;
         if new_bytes < step_bytes || active(Fault::FORGET_CHARGE) {
             return Ok(());

@@ -232,13 +232,34 @@ impl Transaction {
             Some(_) => self.register_speculative(level)?,
             None => register(self.core(), level)?,
         };
+        assert!(fresh >= self.read_ts, "a new snapshot shows all that the one before it showed");
         let (old_level, old_ts) = (self.level, self.registered_ts);
         (self.level, self.read_ts, self.registered_ts) = (level, fresh, fresh);
         let core = &self.engine.core;
         core.recent.release_of(old_level, old_ts, &core.timeline);
         self.reads = read_set(core, level);
         self.last_read = None;
+        self.check();
         Ok(())
+    }
+
+    /// What holds of a transaction between its steps.
+    pub(super) fn check(&self) {
+        assert!(self.registered_ts <= self.read_ts, "the snapshot that is read is registered, or one before it is");
+        let notes_reads = self.level == IsolationLevel::Serializable;
+        assert!(
+            self.reads.is_some() == notes_reads,
+            "who is validated at commit, and nobody else, notes what it reads"
+        );
+        assert!(self.charged_bytes <= self.journal.staged_bytes, "what is charged was staged, and is never taken back");
+        assert!(
+            self.checked_steps <= self.journal.step_count(),
+            "steps that were tested and taken back are not counted"
+        );
+        let shows_pending = self.speculation.as_ref().is_some_and(Speculation::shows_pending);
+        assert!(!shows_pending || self.locks.count() == 0, "who has a lock sees no pending commits (speculation 4)");
+        assert!(!shows_pending || self.is_read_only(), "own writes and pending ones never meet (speculation 4)");
+        assert!(!self.ended, "a transaction that has ended does nothing more");
     }
 
     fn release_snapshot(&mut self) {
@@ -427,8 +448,10 @@ impl Transaction {
         let timeline = &self.core().timeline;
         timeline.settle()?;
         // The own snapshot, which is registered, is at or before it.
+        let newest = timeline.published();
+        assert!(newest >= self.registered_ts, "the own snapshot is at or before what is published");
         let own = self.journal.find(t.def.id).map(|state| &state.writes).filter(|writes| !writes.is_empty());
-        Ok(ReadView { read_ts: timeline.published(), own: own.cloned(), reads: None })
+        Ok(ReadView { read_ts: newest, own: own.cloned(), reads: None })
     }
 
     /// A hidden row id that no row had; numbers of transactions that roll back are left out.
@@ -454,13 +477,16 @@ impl Transaction {
         self.checked_steps = self.checked_steps.min(mark.step_count);
         let (core, ddl) = (&self.engine.core, &mut self.ddl);
         let mut redefined = Vec::new();
-        self.journal.rollback_to(mark, || match ddl.pop() {
-            Some(OwnDdl::Create(made)) => core.give_up(&made),
-            Some(OwnDdl::Alter(Relation::Table(before), _)) => redefined.push(before),
-            _ => {}
+        self.journal.rollback_to(mark, || {
+            match ddl.pop().expect("each step of DDL in the journal has its definition") {
+                OwnDdl::Create(made) => core.give_up(&made),
+                OwnDdl::Alter(Relation::Table(before), _) => redefined.push(before),
+                _ => {}
+            }
         });
         redefined.iter().for_each(|table| self.journal.redefine(table));
         self.last_read = None;
+        self.check();
     }
 
     /// Undoes everything.
@@ -485,6 +511,7 @@ impl Transaction {
 
     /// Lets go of locks, snapshot and memory.
     pub(super) fn finish(&mut self) {
+        assert!(!self.ended, "a transaction lets go of its snapshot and its locks once");
         self.ended = true;
         self.release_snapshot();
         let core = &self.engine.core;

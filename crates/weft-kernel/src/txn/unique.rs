@@ -83,6 +83,7 @@ impl Transaction {
         row: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        assert!(index.is_unique(), "only of a unique index a value is one row's alone");
         let lock = LockName::key(index.id(), value);
         if !active(Fault::SKIP_VALUE_LOCK) {
             let what = || format!("a value of index {:?}", index.name());

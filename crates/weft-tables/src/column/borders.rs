@@ -100,8 +100,10 @@ impl Borders {
 /// Where to split a bucket whose baseline has more than `bytes_max` (formula 4: G − T): at file borders in about the
 /// middle by bytes, until no piece has more. Files are lowest key and bytes, by key.
 pub(crate) fn split_keys(files: &[(&[u8], u64)], bytes_max: u64) -> Vec<Key> {
+    debug_assert!(files.is_sorted_by(|a, b| a.0 <= b.0), "a bucket is split by the order of its files' keys");
     let mut keys = Vec::new();
     split_between(files, bytes_max, &mut keys);
+    assert!(keys.len() < files.len().max(1), "a border goes between two files, never through one");
     keys
 }
 

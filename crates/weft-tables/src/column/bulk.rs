@@ -64,6 +64,7 @@ impl Load {
 
     fn write(&self, file: usize) -> Result<Part> {
         let start = file * self.file_rows;
+        assert!(start < self.rows.count, "each file of a load has rows");
         let filled = (file == 0).then(|| self.first.lock().take()).flatten();
         let builder = match filled {
             Some(builder) => builder,
@@ -73,6 +74,8 @@ impl Load {
                 builder
             }
         };
+        let rows = self.file_rows.min(self.rows.count - start);
+        assert!(builder.row_count() as usize == rows, "each row that is loaded goes into one file");
         let part = self.writer.write(builder, Some(Timestamp::MAX), &mut || ())?;
         if file + 1 < self.file_count {
             part.set_full();
@@ -189,6 +192,7 @@ impl Store {
     fn write_files(&self, rows: Rows) -> Result<Attachment> {
         let shape = self.shape();
         let (file_rows, first) = self.file_rows(&shape, &rows)?;
+        assert!(file_rows > 0, "a file takes a row, however small it is to be");
         let row_count = rows.count as u64;
         let file_count = rows.count.div_ceil(file_rows);
         let (next, built) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(file_count)));
@@ -250,6 +254,7 @@ impl Rows {
     }
 
     fn place(&self, row: usize) -> (usize, usize) {
+        debug_assert!(row < self.count, "a place is asked for of rows that were taken");
         let batch = self.firsts.partition_point(|&first| first <= row) - 1;
         (batch, row - self.firsts[batch])
     }
@@ -269,6 +274,7 @@ impl Rows {
                 end = start + len;
                 columns = self.batches[batch].columns().iter().map(|column| column.slice(row, len)).collect();
             }
+            assert!(end > start && end <= range.end, "rows are added in pieces that end with the file");
             builder.push_batch(&columns, InsertTimestamps::Same(Timestamp(0)))?;
             start = end;
         }

@@ -104,6 +104,8 @@ impl Chunk {
 
     /// Ends a version; false when it had ended already, at the same timestamp.
     pub(crate) fn end(&self, slot: u32, ts: Timestamp) -> bool {
+        assert!((slot as usize) < self.len(), "a version is there before it ends (chunk 1)");
+        assert!(ts != Timestamp::MAX, "a version that is alive has not ended at a timestamp");
         let cell = &self.delete_ts[slot as usize];
         let known = cell.load(Ordering::Relaxed);
         if known != Timestamp::MAX.0 {
@@ -120,6 +122,7 @@ impl Chunk {
         if self.dead.load(Ordering::Acquire) == 0 && self.insert_ts_max.load(Ordering::Relaxed) <= read_ts.0 {
             return None;
         }
+        debug_assert!(len <= self.len(), "a reader looks at slots below the length alone (chunk 1)");
         let mut words = vec![0u64; len.div_ceil(64)];
         for (index, (inserted, deleted)) in self.insert_ts[..len].iter().zip(&self.delete_ts[..len]).enumerate() {
             let visible = inserted.load(Ordering::Relaxed) <= read_ts.0 && deleted.load(Ordering::Acquire) > read_ts.0;

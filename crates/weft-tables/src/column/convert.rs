@@ -157,7 +157,10 @@ impl Rows<'_> {
             }
             // Every reader is behind the limit: it need not be told when the row came in.
             let inserted = if inserted <= self.limit { Timestamp(0) } else { inserted };
-            self.places[(place.chunk.first + place.slot) as usize] = self.count;
+            let to = &mut self.places[(place.chunk.first + place.slot) as usize];
+            assert!(*to == DROPPED, "a version leaves its row table once");
+            assert!(self.count < DROPPED, "an output row has another number than what is dropped");
+            *to = self.count;
             if deleted != Timestamp::MAX {
                 self.marks.push((self.count, deleted));
             }

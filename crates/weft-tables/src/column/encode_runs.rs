@@ -16,6 +16,7 @@ impl Chunk {
     pub(crate) fn encode_runs(&self, schema: &Schema, codec: &RowCodec) -> Result<(u64, u64)> {
         let mut runs: Vec<Arc<Run>> = self.runs.get().to_vec();
         let covered = runs.last().map_or(0, |run| run.end());
+        assert!(covered <= self.len(), "runs cover slots that are in use (runs 1)");
         // A transaction that adds a column and rows puts the rows in before the table has the column (runs 3).
         let is_known = |slot: &usize| columns_of(self.row(*slot as u32)) <= schema.columns.len();
         let len = covered + (covered..self.len()).take_while(is_known).count();
@@ -29,6 +30,10 @@ impl Chunk {
             merged.push(last);
         }
         merged.reverse();
+        debug_assert!(
+            merged.iter().map(|run| run.len).sum::<usize>() == covered - start,
+            "what is encoded again are all rows from the first of the runs that go (runs 1)"
+        );
         let run = encode(self, start, &merged, covered..len, schema, codec)?;
         let freed = merged.iter().map(|run| run.memory_bytes()).sum();
         let taken = run.memory_bytes();

@@ -45,6 +45,7 @@ impl FileWriter {
         attached_at: Option<Timestamp>,
         pause: &mut dyn FnMut(),
     ) -> Result<Part> {
+        assert!(builder.row_count() > 0, "a file has rows, and so a lowest and a highest key");
         let services = &self.context.services;
         let file = services.allocate_file();
         let image = builder.finish(self.context.def.id, file)?;

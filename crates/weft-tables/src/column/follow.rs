@@ -106,6 +106,10 @@ impl Store {
             return Ok((part, entry.layer));
         }
         let dead = payload.marks.get(&entry.file).into_iter().flatten();
+        if let Some(position) = dead.clone().find(|position| **position >= entry.row_count) {
+            let file = entry.file;
+            return Err(Error::corrupt(format!("the log marks row {position} of file {file}, which has it not")));
+        }
         part.marks.load(dead.map(|&position| (position, cut)));
         if entry.full {
             part.set_full();

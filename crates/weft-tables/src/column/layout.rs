@@ -70,7 +70,9 @@ impl Layout {
         for pair in tables.windows(2) {
             let to = pair[0].frozen_at().expect("only the last row table is active (layout 2)");
             assert!(to < pair[1].from, "row tables cover disjoint timestamps (layout 2)");
+            assert!(pair[0].number < pair[1].number, "a row table is found again by its number");
         }
+        assert!(active.frozen_at().is_none(), "the last row table is active (layout 2)");
         Layout { number, active, frozen, columns, floor: Timestamp(0) }
     }
 

@@ -92,8 +92,10 @@ impl Marks {
         if let Some(carry) = &mut inner.carry {
             carry.push((position, ts));
         }
+        inner.check();
         self.charge.set(inner.memory_bytes());
-        self.count.fetch_add(1, Ordering::Release);
+        let before = self.count.fetch_add(1, Ordering::Release);
+        assert!((before as usize) < self.row_count, "a part has no more marks than rows (marks 1)");
         true
     }
 
@@ -119,8 +121,10 @@ impl Marks {
         if let Some(carry) = &mut inner.carry {
             carry.extend(positions.iter().map(|&position| (position, ts)));
         }
+        inner.check();
         self.charge.set(inner.memory_bytes());
-        self.count.fetch_add(positions.len() as u32, Ordering::Release);
+        let before = self.count.fetch_add(positions.len() as u32, Ordering::Release);
+        assert!(before as usize + positions.len() <= self.row_count, "a part has no more marks than rows (marks 1)");
     }
 
     /// Sets many marks on a part that nobody else can reach yet.
@@ -188,6 +192,7 @@ impl Marks {
         }
         let inner = self.inner.read();
         let tail = &inner.young[inner.up_to(ts)..];
+        assert!(tail.len() <= self.count() as usize, "young marks are among all marks (marks 2)");
         if tail.len() == self.count() as usize {
             return None;
         }
@@ -241,6 +246,7 @@ impl Marks {
             inner.young.shrink_to(2 * inner.young.len());
             inner.young_at.shrink_to(2 * inner.young_at.len());
         }
+        inner.check();
         self.charge.set(inner.memory_bytes());
     }
 
@@ -248,7 +254,8 @@ impl Marks {
     pub(crate) fn begin_carry(&self) -> Vec<Mark> {
         let mut guard = self.inner.write();
         let inner = &mut *guard;
-        inner.carry = Some(Vec::new());
+        let before = inner.carry.replace(Vec::new());
+        assert!(before.is_none(), "a part is in one job at a time (merge 3)");
         let mut marks = Vec::with_capacity(self.count() as usize);
         for (index, &word) in inner.dead.iter().enumerate() {
             let mut rest = word;
@@ -258,6 +265,7 @@ impl Marks {
                 marks.push((position, inner.young_at.get(&position).copied().unwrap_or_default()));
             }
         }
+        assert!(marks.len() == self.count() as usize, "a job takes every mark that was set before its list (marks 3)");
         marks
     }
 
@@ -273,6 +281,15 @@ impl Marks {
 }
 
 impl Inner {
+    fn check(&self) {
+        assert!(self.young.len() == self.young_at.len(), "young marks are listed by timestamp and by position");
+        assert!(
+            self.young.first().is_none_or(|(ts, _)| *ts > self.forgotten),
+            "what is forgotten is no longer among the young marks (marks 2)"
+        );
+        assert!(self.young.last().is_none_or(|(ts, _)| *ts <= self.latest), "no mark is later than the latest");
+    }
+
     fn memory_bytes(&self) -> u64 {
         let young = self.young.capacity() * size_of::<(Timestamp, u32)>();
         // A hash map has a byte for each place, and an eighth of them stays free.

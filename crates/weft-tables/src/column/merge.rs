@@ -51,11 +51,13 @@ impl Window {
     fn slide(&mut self, first: usize, last: usize, decode: impl Fn(usize) -> Result<Vec<ArrayRef>>) -> Result<()> {
         let (first, last) = (first / BLOCK_ROWS, last / BLOCK_ROWS);
         assert!(first >= self.first, "rows leave an input in the order of its positions (merge 4)");
+        assert!(first <= last, "the first of some rows of an input lies before the last (merge 4)");
         self.blocks.drain(..(first - self.first).min(self.blocks.len()));
         self.first = first;
         for block in first + self.blocks.len()..=last {
             self.blocks.push(decode(block)?);
         }
+        assert!(self.blocks.len() == last - first + 1, "the blocks of the rows are decoded, and no others (merge 4)");
         Ok(())
     }
 }
@@ -161,6 +163,7 @@ impl Store {
         cuts: &[Key],
         places: &mut [Vec<u32>],
     ) -> Result<Written> {
+        debug_assert!(cuts.is_sorted(), "files are cut at keys in the order of the rows");
         let parts = &task.claimed;
         let horizon = self.context.services.horizon();
         let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
@@ -176,8 +179,12 @@ impl Store {
                 output.end_file()?;
             }
             for (n, source) in (row_count..).zip(&batch) {
-                places[source.input as usize][source.position as usize] = n;
+                let place = &mut places[source.input as usize][source.position as usize];
+                debug_assert!(*place == DROPPED, "a row leaves its input once (merge 4)");
+                *place = n;
             }
+            let numbers_left = (DROPPED - row_count) as usize;
+            assert!(batch.len() < numbers_left, "an output row has another number than what is dropped");
             row_count += batch.len() as u32;
             for ((part, window), span) in parts.iter().zip(&mut windows).zip(spans(&batch, parts.len())) {
                 let Some((first, last)) = span else {
@@ -243,6 +250,7 @@ impl Pieces<'_> {
             last.clear();
             last.extend_from_slice(key);
         }
+        assert!(!piece.batch.is_empty(), "a piece has rows as long as the order has a key");
         Ok(Some(piece))
     }
 }
@@ -274,7 +282,9 @@ fn gather(windows: &[Window], rows: &[Source], column_count: usize, mut pause: i
 fn spans(rows: &[Source], input_count: usize) -> Vec<Option<(u32, u32)>> {
     let mut spans: Vec<Option<(u32, u32)>> = vec![None; input_count];
     for row in rows {
-        spans[row.input as usize].get_or_insert((row.position, row.position)).1 = row.position;
+        let span = spans[row.input as usize].get_or_insert((row.position, row.position));
+        debug_assert!(span.1 <= row.position, "rows leave an input in the order of its positions (merge 4)");
+        span.1 = row.position;
     }
     spans
 }

@@ -67,6 +67,7 @@ impl Input {
         while self.dead.pop_if(|dead| *dead == position).is_some() {
             position += 1;
         }
+        assert!(self.dead.last().is_none_or(|dead| *dead > position), "dead rows are passed in their order (order 1)");
         if position >= self.part.row_count() {
             return Ok(false);
         }
@@ -94,9 +95,11 @@ impl<'a> MergeOrder<'a> {
         limit: Timestamp,
         read_keys: &'a mut ReadKeys<'a>,
     ) -> Result<MergeOrder<'a>> {
+        assert!(parts.len() == marks.len(), "each input has its marks as of the begin of the job");
         let mut inputs = Vec::with_capacity(parts.len());
         let mut heap = Vec::with_capacity(parts.len());
         for (number, (part, marks)) in parts.iter().zip(marks).enumerate() {
+            debug_assert!(marks.is_sorted_by(|a, b| a.0 < b.0), "the marks of an input ascend by position");
             let dead = marks.iter().rev().filter(|&&(_, ts)| ts <= limit).map(|&(position, _)| position).collect();
             let (block, keys) = (usize::MAX, KeyRows::default());
             let deaths = marks.iter().rev().filter(|&&(_, ts)| ts > limit).copied().collect();

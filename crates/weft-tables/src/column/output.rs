@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 use weft_contract::JobKind;
 use weft_format::table::{ColumnTableBuilder, InsertTimestamps};
 use weft_format::{BLOCK_ROWS, Result, Timestamp};
@@ -78,6 +78,7 @@ impl Output {
             insert_ts.len() <= BLOCK_ROWS,
             "batches are at most a block, or files would grow far beyond their size"
         );
+        debug_assert!(columns.iter().all(|column| column.len() == insert_ts.len()), "each row has all its columns");
         self.builder.push_batch(columns, InsertTimestamps::Each(insert_ts))?;
         if may_end && self.is_large() { self.cut(true) } else { Ok(()) }
     }

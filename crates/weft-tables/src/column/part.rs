@@ -96,6 +96,7 @@ impl Part {
 
     /// The commit of the statement that built the file; before the part enters a layout.
     pub(crate) fn attach_at(&self, ts: Timestamp) {
+        assert!(ts > Timestamp(0) && ts < Timestamp::MAX, "a file is attached at the timestamp of a commit");
         let before = self.attached_at.swap(ts.0, Ordering::AcqRel);
         assert_eq!(before, Timestamp::MAX.0, "a file that was built is attached once");
     }

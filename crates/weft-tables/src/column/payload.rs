@@ -117,6 +117,7 @@ impl Payload {
         }
         out.push(self.borders.is_some().into());
         if let Some(borders) = &self.borders {
+            assert!(borders.is_sorted_by(|a, b| a < b), "borders ascend, or the payload could not be read (layout 5)");
             put_count(&mut out, borders.len());
             for border in borders {
                 put_bytes(&mut out, border);

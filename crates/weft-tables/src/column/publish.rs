@@ -26,7 +26,7 @@ use weft_kernel::fault::active;
 use weft_kernel::manifest::Edit;
 
 use super::borders::{Borders, Key, split_keys};
-use super::columns::{Columns, Placed};
+use super::columns::{Columns, Placed, fault_of};
 use super::faults;
 use super::layout::Layout;
 use super::options::Compaction;
@@ -76,6 +76,32 @@ struct Placing {
     removed: HashSet<FileId>,
 }
 
+/// The parts after a job, in their layers.
+fn placed_after(columns: &Columns, placing: &Placing) -> Vec<Placed> {
+    let stays = columns.placed().filter(|(part, _)| !placing.removed.contains(&part.file));
+    let mut placed: Vec<Placed> =
+        stays.map(|(part, layer)| (part.clone(), placing.moved.get(&part.file).copied().unwrap_or(layer))).collect();
+    placed.extend(placing.outputs.iter().cloned());
+    placed
+}
+
+/// What a job relies on between its choice and its edit; the caller holds the edit lock.
+fn check_outcome(layout: &Layout, outcome: &Outcome<'_>) {
+    for part in outcome.inputs {
+        assert!(layout.part(part.file).is_some(), "an input stays until the switch of its own job (claim 2)");
+        assert!(part.is_listed(), "a job has only files that a durable edit names (merge 1)");
+        assert!(part.is_claimed(), "a part is in one job at a time (merge 3)");
+    }
+    for part in outcome.outputs {
+        assert!(layout.part(part.file).is_none(), "nobody else knows an output before the switch (DESIGN invariant 2)");
+        assert!(!part.is_listed(), "a file is listed when a durable edit names it (DESIGN invariant 7)");
+    }
+    if let Some(table) = outcome.row_table {
+        let oldest = layout.frozen.first();
+        assert!(oldest.is_some_and(|oldest| Arc::ptr_eq(oldest, table)), "row tables go oldest first (convert 3)");
+    }
+}
+
 impl Store {
     /// Publishes a job's outcome. On an error the layout is as before.
     pub(crate) fn publish(&self, outcome: &Outcome<'_>) -> Result<()> {
@@ -91,7 +117,10 @@ impl Store {
             (outcome.carry)();
         }
         let layout = self.layout();
+        check_outcome(&layout, outcome);
         let placing = self.place(&layout.columns, outcome);
+        let fault = fault_of(&placed_after(&layout.columns, &placing), &placing.borders);
+        assert!(fault.is_none(), "an edit is durable only when the switch to it can be made (publish 5): {fault:?}");
         let (edit, attached) = self.edit(&layout, &placing, old_cut, cut);
         let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
@@ -117,14 +146,9 @@ impl Store {
         }
         job_reached(outcome.kind, JobStep::MarksCarried);
         let layout = self.layout();
-        let stays = |part: &Arc<Part>| !placing.removed.contains(&part.file);
-        let after = |(part, layer): (&Arc<Part>, Layer)| {
-            (part.clone(), placing.moved.get(&part.file).copied().unwrap_or(layer))
-        };
-        let mut placed: Vec<Placed> = layout.columns.placed().filter(|(part, _)| stays(part)).map(after).collect();
-        let vanished = layout.parts().len() - placed.len();
+        let placed = placed_after(&layout.columns, placing);
+        let vanished = layout.parts().len() + placing.outputs.len() - placed.len();
         assert_eq!(vanished, outcome.inputs.len(), "inputs vanish once (DESIGN invariant 2)");
-        placed.extend(placing.outputs.iter().cloned());
         let gone = outcome.row_table.map(|table| table.number);
         let frozen = layout.frozen.iter().filter(|table| Some(table.number) != gone).cloned().collect();
         let columns = Columns::new(placed, placing.borders.clone());

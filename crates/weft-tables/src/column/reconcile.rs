@@ -154,6 +154,7 @@ fn replaced<'a>(layout: &Layout, writes: &'a [VersionKey]) -> Result<Vec<Replace
 /// The row that the first of some blind writes of one key behind it has replaced in a column table.
 fn replaced_in(part: &Part, writes: &[VersionKey]) -> Result<Option<(u32, Timestamp)>> {
     let key = writes[0].key();
+    debug_assert!(writes.iter().all(|write| write.key() == key), "what one row may be replaced by has one key");
     if !part.table.may_contain_key(hash_bytes(key)) {
         return Ok(None);
     }

@@ -112,6 +112,8 @@ impl Store {
         if active(faults::FORGET_REPLACED) {
             return Ok(());
         }
+        let are_new = attached.iter().all(|part| layout.part(part.file).is_none());
+        assert!(are_new, "the layout that is asked for old versions is without the files (replace 1)");
         for part in attached {
             for block in 0..part.table.block_count() {
                 let keys = self.keys_of_block(part, block)?;
@@ -169,6 +171,7 @@ impl Run<'_> {
 
     fn end(&mut self) {
         let positions = std::mem::take(&mut self.positions);
+        assert!(positions.is_empty() || self.part.is_some(), "positions are ended in the part that they were taken of");
         if let Some(part) = self.part
             && !positions.is_empty()
         {

@@ -117,6 +117,7 @@ impl RowTable {
 
     /// Fixes F; under the mark lock.
     pub(crate) fn freeze(&self, to: Timestamp) {
+        assert!(to >= self.from && to < Timestamp::MAX, "F is a timestamp of the row table's own (row table 1)");
         let before = self.to.swap(to.0, Ordering::AcqRel);
         assert_eq!(before, Timestamp::MAX.0, "a row table is frozen once (row table 1)");
     }
@@ -234,7 +235,9 @@ impl RowTable {
 
     /// From here on deletes are listed for the job (row table 4); the caller holds the mark lock.
     pub(crate) fn begin_carry(&self) {
-        *self.carry.lock() = Some(Vec::new());
+        assert!(self.frozen_at().is_some(), "a row table is converted when no version comes in any more (convert 1)");
+        let before = self.carry.lock().replace(Vec::new());
+        assert!(before.is_none(), "one conversion at a time reads a row table (row table 4)");
     }
 
     /// The deletes since [`RowTable::begin_carry`] or the last call: ordinal of the slot and timestamp.
@@ -282,7 +285,8 @@ impl RowTable {
         for chunk in chunks.iter().rev().take_while(|chunk| !is_whole(chunk)) {
             let (taken, freed) = chunk.encode_runs(schema, codec)?;
             self.charge_cached(taken);
-            self.cached_bytes.fetch_sub(freed, Ordering::Relaxed);
+            let before = self.cached_bytes.fetch_sub(freed, Ordering::Relaxed);
+            assert!(before >= freed, "the bytes of runs that go were charged when they came");
             self.budget.release(freed);
         }
         Ok(())
@@ -348,7 +352,8 @@ impl Filling<'_> {
         }
         let place = Place { chunk: chunk.clone(), slot };
         let entry = table.index.compare_insert(VersionKey::new(key, ts), place.clone(), |_| false);
-        assert!(entry.value().slot == slot, "a version is put in once (row table 5)");
+        let Place { chunk: found, slot: at } = entry.value();
+        assert!(*at == slot && Arc::ptr_eq(found, &chunk), "a version is put in once (row table 5)");
         self.chunk = Some(chunk);
         place
     }

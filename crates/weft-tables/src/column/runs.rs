@@ -61,6 +61,8 @@ impl Runs {
 
     /// Other runs from now on (runs 2).
     pub(super) fn replace(&self, runs: Vec<Arc<Run>>) {
+        debug_assert!(runs.first().is_none_or(|run| run.start == 0), "runs begin with the first slot (runs 1)");
+        debug_assert!(runs.is_sorted_by(|a, b| a.end() == b.start), "there is no gap between runs (runs 1)");
         *self.0.write() = runs.into();
     }
 }

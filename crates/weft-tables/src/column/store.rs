@@ -248,6 +248,7 @@ impl Store {
         floor: Timestamp,
     ) {
         assert!(floor >= before.floor, "the floor never goes back (layout 7)");
+        assert!(active.number >= before.active.number, "a frozen row table never becomes active again (layout 2)");
         let next = Layout::new(before.number + 1, active, frozen, columns).with_floor(floor);
         *self.layout.write() = Arc::new(next);
     }
@@ -288,6 +289,7 @@ impl Store {
         if to < layout.active.from {
             return;
         }
+        assert!(to >= self.last_change(), "F is at or above what was put in before (DESIGN invariant 5)");
         layout.active.freeze(to);
         let next = RowTable::new(
             layout.active.number + 1,

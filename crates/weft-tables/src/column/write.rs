@@ -167,6 +167,8 @@ impl Store {
 
     /// Puts parts into the layout; the caller holds the mark lock.
     pub(crate) fn attach(&self, attached: &[Arc<Part>]) {
+        let has_commit = |part: &Arc<Part>| part.attached_at().is_some_and(|at| at < Timestamp::MAX);
+        assert!(attached.iter().all(has_commit), "a part enters the layout with the timestamp of its commit");
         let before = self.layout();
         let columns = before.columns.with(attached);
         self.switch(before.active.clone(), before.frozen.clone(), Arc::new(columns));

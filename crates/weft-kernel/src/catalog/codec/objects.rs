@@ -34,6 +34,9 @@ pub(super) fn put_rest(bytes: &mut Vec<u8>, def: &TableDef) {
     put_u32(bytes, def.namespace.0);
     put_pairs(bytes, def.properties.iter());
     let Evolution { dropped, first_columns, missing } = &def.schema.evolution;
+    assert!(dropped.is_sorted_by(|a, b| a < b), "dropped columns ascend");
+    assert!(dropped.iter().all(|ordinal| !def.schema.key.contains(ordinal)), "no column of the key is dropped");
+    assert!(*first_columns <= def.schema.columns.len(), "columns are never fewer than at first");
     put_count(bytes, dropped.len());
     dropped.iter().for_each(|&ordinal| put_count(bytes, ordinal));
     put_count(bytes, *first_columns);

@@ -72,6 +72,8 @@ impl Backup {
         let (begun, timestamp) = (self.begun_micros, self.timestamp.0);
         let _ = writeln!(text, "backup {number} of {parent} at {begun} holds {timestamp}");
         for Entry { name, stored, bytes, checksum } in &self.entries {
+            let has_blank = |word: &str| word.contains([' ', '\n']);
+            debug_assert!(!has_blank(name) && !has_blank(stored), "blanks and ends of lines divide what a list says");
             let _ = writeln!(text, "file {name} {stored} {bytes} {checksum:08x}");
         }
         let _ = write!(text, "end {}", self.entries.len());

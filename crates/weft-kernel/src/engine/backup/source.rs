@@ -30,6 +30,7 @@ pub(super) struct Wanted {
 
 /// A segment of the log up to `end`: it is known by its start, its random salt and its length.
 pub(super) fn segment(env: &Env, dir: &Path, start: Lsn, end: Lsn) -> Result<Wanted> {
+    assert!(start <= end, "segments of the log lie one behind the other");
     let name = segment_name(start);
     let path = dir.join(&name);
     let mut header = [0; SEGMENT_HEADER_BYTES];

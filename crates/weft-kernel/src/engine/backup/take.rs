@@ -168,7 +168,12 @@ impl Taking<'_> {
     /// Makes the backup count, last of all (backup 2).
     fn finish(&mut self, mut backup: Backup) -> Result<BackupSummary> {
         let (env, dir) = (&self.core.env, &self.destination.dir);
+        let newest = self.destination.newest.as_ref();
+        let is_next = newest.is_none_or(|newest| newest.number < backup.number);
+        assert!(is_next, "a backup is numbered behind those that are there");
         backup.entries = std::mem::take(&mut self.entries);
+        assert!(!backup.entries.is_empty(), "a backup has a manifest at least");
+        debug_assert!(has_each_once(&backup.entries), "a backup has each file of the database once");
         let (path, temporary) = {
             let name = list_name(backup.number);
             (dir.join(&name), dir.join(format!("{name}{TEMPORARY_SUFFIX}")))
@@ -194,4 +199,9 @@ impl Taking<'_> {
             reused_bytes: self.reused_bytes,
         })
     }
+}
+
+fn has_each_once(entries: &[Entry]) -> bool {
+    let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    names.len() == entries.len()
 }

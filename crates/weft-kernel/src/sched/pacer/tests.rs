@@ -245,7 +245,7 @@ fn a_missing_part_of_a_core_makes_that_part_of_a_pause() {
         }
     };
     busy(190);
-    assert_eq!(pause_after(&clock, &mut job(&load, 0), MS), 0, "clients of the row engine alone");
+    assert_eq!(pause_after(&clock, &mut job(&load, 0), MS), 0, "clients of the point engine alone");
     busy(50);
     let mut pacer = job(&load, 0);
     assert_eq!(pause_after(&clock, &mut pacer, MS), 0, "1.5 cores are idle");

@@ -114,6 +114,7 @@ impl Transaction {
             let at = |column: &usize| foreign_key.columns.iter().position(|known| known == column);
             let ordered: Vec<Value> =
                 index.columns()[..count].iter().filter_map(at).map(|at| values[at].clone()).collect();
+            assert_eq!(ordered.len(), count, "the first columns of the index are those of the foreign key");
             let Some(prefix) = index.prefix(&ordered) else { continue };
             let mut seen = HashSet::new();
             let mut cursor =

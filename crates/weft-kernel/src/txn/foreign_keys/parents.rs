@@ -253,6 +253,7 @@ fn way_to(txn: &Transaction, parent: &TableRef, fk: &ForeignKey) -> Result<Way> 
 fn key_of(parent: &TableRef, fk: &ForeignKey, values: &[Value]) -> Option<Vec<u8>> {
     let schema = &parent.def.schema;
     let values = in_order_of(&schema.key, fk, values);
+    assert_eq!(values.len(), schema.key.len(), "a row is looked up by its whole key");
     let types = schema.key.iter().map(|&column| schema.columns[column].data_type);
     if !types.zip(&values).all(|(data_type, value)| fits(data_type, value)) {
         return None;
@@ -263,6 +264,7 @@ fn key_of(parent: &TableRef, fk: &ForeignKey, values: &[Value]) -> Option<Vec<u8
 
 fn index_value(parent: &TableRef, fk: &ForeignKey, index: &Index, values: &[Value]) -> Option<Vec<u8>> {
     let values = in_order_of(index.columns(), fk, values);
+    assert_eq!(values.len(), index.columns().len(), "a row is looked up by all columns of a unique index");
     let types = index.columns().iter().map(|&column| parent.def.schema.columns[column].data_type);
     if !types.zip(&values).all(|(data_type, value)| fits(data_type, value)) {
         return None;

@@ -45,6 +45,7 @@ impl Transaction {
     /// too; what is deferred is tested then only.
     pub fn check_constraints(&mut self) -> Result<()> {
         let from = self.checked_steps;
+        assert!(from <= self.journal.step_count(), "steps that were tested and taken back are tested again");
         if from == self.journal.step_count() {
             return Ok(());
         }
@@ -55,6 +56,7 @@ impl Transaction {
                 for touched in self.touched(done, end) {
                     self.act(&touched)?;
                 }
+                assert!(self.journal.step_count() >= end, "actions stage more, and take nothing back");
                 done = end;
             }
             self.test(from, |modes, child, foreign_key| !modes.defers(child, foreign_key))?;
@@ -281,6 +283,7 @@ impl Transaction {
     pub(in crate::txn) fn at_newest<T>(&self, read: impl FnOnce(Timestamp) -> Result<T>) -> Result<T> {
         let timeline = &self.core().timeline;
         let newest = timeline.register();
+        assert!(newest >= self.read_ts, "what is published has what the snapshot shows (foreign keys 3)");
         let result = read(newest);
         timeline.release(newest);
         result

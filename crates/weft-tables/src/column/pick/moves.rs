@@ -53,8 +53,14 @@ pub(super) fn pick(view: &mut View<'_>, is_due: bool) -> Option<Pick> {
         return None;
     }
     inputs.extend(moved.iter().map(|&(at, _)| at).chain(dropped.iter().copied()));
+    debug_assert!(
+        moved.iter().all(|(at, _)| !dropped.contains(at)),
+        "a table without a living row is forgotten and not moved"
+    );
     inputs.sort_unstable();
     inputs.dedup();
+    let is_claimed = |at: &usize| view.shapes[*at].standing == Standing::Claimed;
+    assert!(!inputs.iter().any(is_claimed), "a move takes no table that another job has (claim 2)");
     inputs.iter().for_each(|&at| view.taken[at] = true);
     let reason = format!(
         "{} tables move, {} have no living row, {} borders more, {} fewer",

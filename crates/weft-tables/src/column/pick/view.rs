@@ -98,6 +98,7 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// Sorts the tables, which come by lowest key, into layers and buckets.
     pub(super) fn new(shapes: &'a [Shape<'a>], borders: &'a Borders, options: &'a Options) -> View<'a> {
+        debug_assert!(shapes.is_sorted_by(|a, b| a.key_min <= b.key_min), "tables come by lowest key");
         let mut buckets = vec![Bucket::default(); borders.bucket_count()];
         let mut incremental = Vec::new();
         let (keys, mut next) = (borders.keys(), 0);
@@ -156,6 +157,9 @@ impl<'a> View<'a> {
     pub(super) fn merge(&mut self, kind: JobKind, mut inputs: Vec<usize>, layer: Layer, reason: String) -> Pick {
         inputs.sort_unstable();
         inputs.dedup();
+        assert!(!inputs.is_empty(), "a merge has inputs: its number is the file of the first");
+        let is_claimed = |at: &usize| self.shapes[*at].standing == Standing::Claimed;
+        assert!(!inputs.iter().any(is_claimed), "a job takes no table that another has (claim 2)");
         inputs.iter().for_each(|&at| self.taken[at] = true);
         Pick { kind, inputs, work: Work::Merge(layer), reason }
     }

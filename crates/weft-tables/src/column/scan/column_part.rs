@@ -86,6 +86,7 @@ impl Plan {
     pub(super) fn read_selected(&self, selected: &mut Selected) -> Result<Option<RecordBatch>> {
         let scan = &self.parts[selected.place];
         let (block, block_rows) = (selected.block, selected.left.end);
+        assert!(selected.step > 0, "a piece has rows, or the reading of a block would not end");
         while !selected.left.is_empty() {
             let from = selected.left.start;
             let rows = from..block_rows.min(from + selected.step);

@@ -17,6 +17,7 @@ pub(super) fn locations(file: FileId, block: usize, mask: Option<&Mask>, selecte
         Some(mask) => mask.positions().into_iter().map(|row| first + i64::from(row)).collect(),
         None => (first..first + selected as i64).collect(),
     };
+    assert!(places.len() == selected, "each selected row has its place");
     Arc::new(places)
 }
 

@@ -47,6 +47,7 @@ impl StorePartition {
         }
         self.held.push(batch);
         self.held_rows += rows;
+        assert!(self.held_rows <= most, "what is held is given out before it is more than a batch");
         // A large batch is not worth a copy.
         if self.held.len() >= self.together || rows * 4 >= most {
             self.give()?;
@@ -70,6 +71,7 @@ impl StorePartition {
             several => concat_batches(&self.plan.arrow, several)
                 .map_err(|error| Error::internal(format!("a scan's batches do not fit each other: {error}")))?,
         };
+        assert!(batch.num_rows() == self.held_rows, "no row is lost when batches become one (scan 2)");
         self.held.clear();
         self.held_rows = 0;
         self.together = (self.together * 2).min(UNITS_MAX);

@@ -136,6 +136,7 @@ impl Plan {
 
     /// Whether it has to be read.
     fn add_part(&mut self, part: Arc<Part>, own: bool, hidden: Hidden) -> bool {
+        debug_assert!(hidden.is_sorted(), "hidden rows of a part ascend: a block's are looked for by bisection");
         let stored = part.table.column_count();
         let (missing, predicates): (Vec<_>, Vec<_>) =
             self.request.predicates.iter().cloned().partition(|predicate| predicate.column() >= stored);
@@ -151,6 +152,7 @@ impl Plan {
     }
 
     fn add_row_table(&mut self, table: &Arc<RowTable>, published: Timestamp, hidden: &Arc<Hidden>) {
+        debug_assert!(hidden.is_sorted(), "hidden slots ascend: a chunk's are looked for by bisection");
         // F is looked at before the lengths: once it is published no length changes (row table 2).
         let complete = table.frozen_at().is_some_and(|to| to <= published);
         for chunk in table.chunks() {
@@ -161,6 +163,7 @@ impl Plan {
             if len > 0 {
                 let place = self.chunks.len();
                 let from = runs.last().map_or(0, |run| run.start + run.len);
+                assert!(from <= len, "runs that were looked at first do not reach beyond the length (runs 1)");
                 self.units.extend(runs.iter().map(|run| Unit::Run(place, run.clone())));
                 if from < len {
                     self.units.push(Unit::Chunk(place));

@@ -69,7 +69,10 @@ impl Plan {
             return None;
         }
         match scan.chunk.column(ordinal) {
-            Some(array) => Some(array.clone()),
+            Some(array) => {
+                assert!(array.len() == scan.len, "a kept column covers the slots that a scan looks at (chunk 2)");
+                Some(array.clone())
+            }
             None if wanted * KEEP_ONE_IN >= scan.len => Some(self.keep_column(scan, ordinal)),
             None => None,
         }

@@ -16,6 +16,7 @@ impl Plan {
     /// The visible rows of a run that satisfy the predicates.
     pub(super) fn read_run(&self, scan: &ChunkScan, run: &Run) -> Result<Option<RecordBatch>> {
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        assert!(run.start + run.len <= scan.len, "a run covers slots that the scan looks at (runs 1)");
         let visible = scan.chunk.visible_at(self.read_ts(), run.start + run.len);
         let mut mask = visible.map(|words| part_of(&Mask::from_words(words, run.start + run.len), run));
         let first = scan.chunk.first + run.start as u32;
