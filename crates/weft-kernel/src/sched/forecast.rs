@@ -18,7 +18,7 @@
 //! 3. Queries that are not here yet: those that began in the last half second are taken together as at least as many
 //!    busy cores as queries of a tenth of a second had lately ([`Load`](super::Load) measures it), now and later. Its
 //!    running mean remembers a query for about so long, which is not to be counted twice.
-//! 4. What else the process does, statements of the point engine and its clients, is expected to go on as it was lately.
+//! 4. What else the process does, statements of the point engine and its clients, is expected to go on as lately.
 //! 5. No more cores are busy than there are.
 //!
 //! Source: SynchroStore section 3.3, figure 5 and formula 5. Invariants 3 and 4 are ours: the paper's monitor only sees
