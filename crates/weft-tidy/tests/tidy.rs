@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use weft_tidy::source::{SourceFile, repository};
-use weft_tidy::{circles, differences, files, imports, layers, markdown, sizes, words};
+use weft_tidy::{assertions, circles, differences, files, imports, layers, markdown, sizes, words};
 
 /// What is larger than its limit today.
 const EXCEPTIONS: &str = include_str!("../exceptions.txt");
@@ -35,6 +35,11 @@ fn kernel_modules_use_lower_modules_only() {
 #[test]
 fn files_import_each_other_in_no_circle() {
     none(circles::complaints(&imports::arrows(&sources())));
+}
+
+#[test]
+fn the_kernel_and_the_methods_test_what_they_rely_on() {
+    none(assertions::few(&sources()));
 }
 
 #[test]
