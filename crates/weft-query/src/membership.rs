@@ -178,7 +178,7 @@ impl Rewriter<'_> {
             }
             (Place::Conjunct, false) => self.exists(&self.filtered(&test, None)?, false, place),
             (Place::Conjunct, true) => self.none(test, correlated),
-            _ => self.three_valued(&test, place),
+            _ => self.three_valued(&by_span(test)?, place),
         }
     }
 

@@ -176,6 +176,9 @@ fn read_def(input: &mut ByteReader<'_>) -> Result<TableDef> {
     let version = read_version(input)?;
     let id = TableId(input.u32()?);
     let name = read_text(input)?;
+    if matches!(id.0, 0 | u32::MAX) {
+        return Err(damaged(format!("table {name} has the number {}", id.0)));
+    }
     let method = read_text(input)?;
     let schema = read_schema(input)?;
     let options = read_pairs(input)?.into_iter().collect::<BTreeMap<_, _>>();
