@@ -116,7 +116,7 @@ impl RowPlan {
         }
     }
 
-    /// Whether it may build on commits that are not durable yet ([`Transaction::begin_statement`]).
+    /// Whether it may build on commits that are not durable yet ([`weft_kernel::Transaction::begin_statement`]).
     pub(crate) fn may_follow(&self) -> bool {
         match &self.action {
             Action::Insert(insert) => insert.may_follow(),
