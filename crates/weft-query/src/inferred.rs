@@ -1,13 +1,15 @@
-//! Conditions that may fail are not asked of a relation that does not have them.
+//! Conditions are not asked of rows that they were not written for.
 //!
 //! ```text
 //!   FROM a JOIN b ON a.x = b.y WHERE a.x = 5              b.y = 5 is known, too: fewer rows of b
 //!   FROM a JOIN b ON a.x = b.y WHERE 100 / a.x < 3        100 / b.y < 3 is not asked: a 0 may join nothing
+//!   FROM (SELECT -1 AS c FROM t GROUP BY CUBE (x)) WHERE c = 2       -1 = 2 stays above: () has a row of no rows
 //! ```
 //!
 //! 1. The engine's rule infers conditions from keys of joins that are equal. What it infers here never fails.
 //! 2. It is kept from it by a join that tells NULLs in its keys apart, which looks at nothing else; the mark is taken
 //!    off again before anyone sees it.
+//! 3. A condition without columns is not asked below grouping sets: of no rows they make one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::{Cast, Like, ScalarFunction};
-use datafusion::logical_expr::logical_plan::{Filter, Join};
+use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -48,6 +50,13 @@ impl OptimizerRule for SafeInference {
         let (conditions, below) = apart(plan);
         match below {
             LogicalPlan::Join(join) if !join.null_aware => self.on_join(conditions, join, config),
+            LogicalPlan::Aggregate(aggregate) if makes_rows(&aggregate) => {
+                let (of_columns, constant): (Vec<_>, Vec<_>) =
+                    conditions.into_iter().partition(|condition| !condition.column_refs().is_empty());
+                let below = self.0.rewrite(filtered(of_columns, LogicalPlan::Aggregate(aggregate))?, config)?;
+                let is_changed = below.transformed || !constant.is_empty();
+                Ok(Transformed::new_transformed(filtered(constant, below.data)?, is_changed))
+            }
             below => self.0.rewrite(filtered(conditions, below)?, config),
         }
     }
@@ -114,6 +123,11 @@ fn unmarked(plan: LogicalPlan) -> LogicalPlan {
         }
         other => other,
     }
+}
+
+/// Whether there is a row of no rows (invariant 3).
+fn makes_rows(aggregate: &Aggregate) -> bool {
+    aggregate.group_expr.is_empty() || aggregate.group_expr.iter().any(|of| matches!(of, Expr::GroupingSet(_)))
 }
 
 /// Columns that a join says are equal.
