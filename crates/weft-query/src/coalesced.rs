@@ -8,7 +8,6 @@
 //!
 //! 4.3 million rows of a cross join of small tables are 91,000 batches, which took 97 s to sort.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -16,13 +15,14 @@ use std::task::{Context, Poll, ready};
 use arrow::array::RecordBatch;
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::{Stream, StreamExt};
 use weft_sql::queries::shown_bytes;
+
+use super::pass::{Pass, PassExec};
 
 /// Operators whose batches are as small as one of their inputs.
 const SMALL: &[&str] = &["CrossJoinExec"];
@@ -30,64 +30,33 @@ const SMALL: &[&str] = &["CrossJoinExec"];
 /// What is gathered at most, bytes: rows may be wide.
 const BYTES_MAX: usize = 1 << 20;
 
-/// The plan with a [`CoalesceExec`] above each operator that gives small batches.
+/// The plan with a `CoalesceExec` above each operator that gives small batches.
 pub(super) fn coalesced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let is_small = |node: &Arc<dyn ExecutionPlan>| SMALL.contains(&node.name()) && !node.schema().fields().is_empty();
     if !plan.exists(|node| Ok(is_small(node)))? {
         return Ok(plan);
     }
     plan.transform_up(|node| match is_small(&node) {
-        true => Ok(Transformed::yes(Arc::new(CoalesceExec { input: node }) as Arc<dyn ExecutionPlan>)),
+        true => Ok(Transformed::yes(PassExec::above(node, Coalesce))),
         false => Ok(Transformed::no(node)),
     })
     .data()
 }
 
 /// Gives batches of the session's size; those that are large already as they are.
-#[derive(Debug)]
-struct CoalesceExec {
-    input: Arc<dyn ExecutionPlan>,
-}
+#[derive(Clone, Copy, Debug)]
+struct Coalesce;
 
-impl DisplayAs for CoalesceExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CoalesceExec")
-    }
-}
+impl Pass for Coalesce {
+    const NAME: &'static str = "CoalesceExec";
 
-impl ExecutionPlan for CoalesceExec {
-    fn name(&self) -> &str {
-        "CoalesceExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn stream(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.into_iter().next();
-        let input = input.ok_or_else(|| DataFusionError::Internal("CoalesceExec has one child".into()))?;
-        Ok(Arc::new(CoalesceExec { input }))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        input: SendableRecordBatchStream,
+        _: usize,
+        context: &TaskContext,
+    ) -> Result<SendableRecordBatchStream> {
         let rows = context.session_config().batch_size();
-        let input = self.input.execute(partition, context)?;
         let coalescer = BatchCoalescer::new(input.schema(), rows).with_biggest_coalesce_batch_size(Some(rows / 2));
         Ok(Box::pin(CoalesceStream { input: Some(input), coalescer, bytes: 0 }))
     }

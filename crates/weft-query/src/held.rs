@@ -15,25 +15,25 @@
 //! 1. Texts are copied out of the buffers that they share with other batches: each byte counts where it is held.
 //! 2. What was counted is given back when the stream ends or is dropped: then the window's output was taken.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
 use weft_sql::queries::{has_views, viewed_bytes, with_own_views};
+
+use super::pass::{Pass, PassExec};
 
 /// The same batch, with texts, bytes and arrays of its own.
 pub(super) fn with_own_texts(batch: &RecordBatch) -> RecordBatch {
@@ -42,7 +42,7 @@ pub(super) fn with_own_texts(batch: &RecordBatch) -> RecordBatch {
     RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).expect("lengths and types stay")
 }
 
-/// The plan with a [`HoldExec`] below each window; that of a query that spares memory has one above each sort, too.
+/// The plan with a `HoldExec` below each window; that of a query that spares memory has one above each sort, too.
 pub(super) fn counted(plan: Arc<dyn ExecutionPlan>, spares_memory: bool) -> Result<Arc<dyn ExecutionPlan>> {
     let is_sort = |node: &Arc<dyn ExecutionPlan>| spares_memory && node.is::<SortExec>() && has_texts(node);
     if !plan.exists(|node| Ok(held_by(node).is_some() || is_sort(node)))? {
@@ -50,10 +50,10 @@ pub(super) fn counted(plan: Arc<dyn ExecutionPlan>, spares_memory: bool) -> Resu
     }
     plan.transform_up(|node| {
         if is_sort(&node) {
-            return Ok(Transformed::yes(HoldExec::above(&node, Held::Nothing)));
+            return Ok(Transformed::yes(PassExec::above(node, Held::Nothing)));
         }
         let Some(held) = held_by(&node) else { return Ok(Transformed::no(node)) };
-        let inputs = node.children().into_iter().map(|input| HoldExec::above(input, held)).collect();
+        let inputs = node.children().into_iter().map(|input| PassExec::above(Arc::clone(input), held)).collect();
         Ok(Transformed::yes(replace_children_if_necessary(node, inputs)?))
     })
     .data()
@@ -80,57 +80,21 @@ fn held_by(node: &Arc<dyn ExecutionPlan>) -> Option<Held> {
 }
 
 /// Hands batches on and counts what of them stays.
-#[derive(Debug)]
-struct HoldExec {
-    input: Arc<dyn ExecutionPlan>,
-    held: Held,
-}
+impl Pass for Held {
+    const NAME: &'static str = "HoldExec";
 
-impl HoldExec {
-    fn above(input: &Arc<dyn ExecutionPlan>, held: Held) -> Arc<dyn ExecutionPlan> {
-        Arc::new(HoldExec { input: Arc::clone(input), held })
-    }
-}
-
-impl DisplayAs for HoldExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HoldExec: {:?}", self.held)
-    }
-}
-
-impl ExecutionPlan for HoldExec {
-    fn name(&self) -> &str {
-        "HoldExec"
+    fn shown(&self) -> String {
+        format!("HoldExec: {self:?}")
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn stream(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.into_iter().next();
-        let input = input.ok_or_else(|| DataFusionError::Internal("HoldExec has one child".into()))?;
-        Ok(Arc::new(HoldExec { input, held: self.held }))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        input: SendableRecordBatchStream,
+        partition: usize,
+        context: &TaskContext,
+    ) -> Result<SendableRecordBatchStream> {
         let held = MemoryConsumer::new(format!("Window[{partition}]")).register(context.memory_pool());
-        Ok(Box::pin(HoldStream { input: self.input.execute(partition, context)?, kind: self.held, held }))
+        Ok(Box::pin(HoldStream { input, kind: *self, held }))
     }
 }
 

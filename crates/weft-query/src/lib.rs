@@ -50,6 +50,7 @@ mod open_filters;
 mod operands;
 mod operators;
 mod output;
+mod pass;
 mod plain;
 mod planned;
 mod planning;

@@ -126,7 +126,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     let mut physical = PhysicalOptimizer::new().rules;
     // Conditions are moved in the logical plan; this rule finds columns by name, and takes the first of several.
     physical.retain(|rule| !rule.name().starts_with("FilterPushdown"));
-    // It takes `ORDER BY c LIMIT 2` for that of a group's key by the name alone, below windows and computed columns too.
+    // It takes ORDER BY for that of a group's key by the name alone, below windows and computed columns, too.
     physical.retain(|rule| rule.name() != TopKAggregation::new().name());
     physical.insert(0, Arc::new(PlainInputs));
     let physical = physical.into_iter().flat_map(|rule| before(&rule).into_iter().chain([rule])).collect();

@@ -8,9 +8,9 @@
 //!         WeftScanExec b               read once each: asking there is not enough
 //! ```
 //!
-//! 1. Whatever multiplies rows, and windows, which may read a frame for each row, has a [`StopExec`] above it; a filter
+//! 1. Whatever multiplies rows, and windows, which may read a frame for each row, has a `StopExec` above it; a filter
 //!    inside it is a [`StopExpr`], and what computes a frame asks [`check_running`].
-//! 2. A template holds no token: [`StopExec`] takes it from the execution, filters are bound per execution.
+//! 2. A template holds no token: `StopExec` takes it from the execution, filters are bound per execution.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -21,18 +21,19 @@ use std::task::{Context, Poll};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType as ArrowType, Schema as ArrowSchema, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{NestedLoopJoinExec, NestedLoopJoinExecBuilder};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 use weft_sql::CancelToken;
 
 use super::error::wrap;
+use super::pass::{Pass, PassExec};
 use super::scan::Execution;
 
 /// Operators that give more rows than they take, or read rows more than once.
@@ -60,7 +61,7 @@ pub(super) fn check_running() -> Result<()> {
     })
 }
 
-/// The plan with a [`StopExec`] above each operator that multiplies rows.
+/// The plan with a `StopExec` above each operator that multiplies rows.
 pub(super) fn stoppable(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     if !plan.exists(|node| Ok(MULTIPLY.contains(&node.name())))? {
         return Ok(plan);
@@ -69,7 +70,7 @@ pub(super) fn stoppable(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executio
         if !MULTIPLY.contains(&node.name()) {
             return Ok(Transformed::no(node));
         }
-        Ok(Transformed::yes(Arc::new(StopExec { input: node }) as Arc<dyn ExecutionPlan>))
+        Ok(Transformed::yes(PassExec::above(node, Stop)))
     })
     .data()
 }
@@ -95,53 +96,22 @@ pub(super) fn bind_filters(plan: Arc<dyn ExecutionPlan>, cancel: &CancelToken) -
 }
 
 /// Hands batches on while the statement may run.
-#[derive(Debug)]
-pub(super) struct StopExec {
-    input: Arc<dyn ExecutionPlan>,
-}
+#[derive(Clone, Copy, Debug)]
+struct Stop;
 
-impl DisplayAs for StopExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StopExec")
-    }
-}
+impl Pass for Stop {
+    const NAME: &'static str = "StopExec";
 
-impl ExecutionPlan for StopExec {
-    fn name(&self) -> &str {
-        "StopExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn stream(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.into_iter().next();
-        let input = input.ok_or_else(|| DataFusionError::Internal("StopExec has one child".into()))?;
-        Ok(Arc::new(StopExec { input }))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        input: SendableRecordBatchStream,
+        _: usize,
+        context: &TaskContext,
+    ) -> Result<SendableRecordBatchStream> {
         let execution = context
             .session_config()
             .get_extension::<Execution>()
             .ok_or_else(|| DataFusionError::Internal("a join ran outside an execution".into()))?;
-        let input = self.input.execute(partition, context)?;
         Ok(Box::pin(StopStream { input, execution }))
     }
 }

@@ -13,7 +13,7 @@ use crate::configuration::{Changes, Configured, SETTINGS, Source, definition};
 use crate::queries::{MakeQueryEngine, QueryEngine, QueryOptions};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
-use crate::session::Prepared;
+use crate::session::statement::Prepared;
 use crate::settings::{EngineChoice, SEARCH_PATH, Settings, USER};
 
 /// How many statements are kept, and the longest text that is.

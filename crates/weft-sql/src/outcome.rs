@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use weft_format::{DataType, Value, ValueRef};
 
-use crate::queries::{Collected, HeldMemory};
+use crate::queries::collected::{Collected, HeldMemory};
 use crate::values::{value_at, value_ref_at};
 
 /// One column of a result.

@@ -42,7 +42,7 @@ mod schemas;
 mod script;
 mod stars;
 mod state;
-mod statement;
+pub(crate) mod statement;
 mod transaction;
 mod typed;
 mod utility;

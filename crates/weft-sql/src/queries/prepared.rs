@@ -1,0 +1,91 @@
+//! A planned query.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use weft_format::{DataType, TableId};
+use weft_kernel::TableRef;
+
+use crate::outcome::OutputColumn;
+
+/// What the engine keeps of a query.
+pub trait Plan: Any + Send + Sync {
+    /// The ids of the tables that it reads.
+    fn scanned(&self) -> Vec<TableId>;
+
+    /// Whether executions reuse what was planned.
+    fn is_warm(&self) -> bool;
+
+    /// How often it was planned.
+    fn planned_count(&self) -> u64;
+}
+
+/// A planned query. Good for any snapshot of the same catalog version.
+pub struct PreparedQuery {
+    columns: Arc<[OutputColumn]>,
+    params: Vec<Option<DataType>>,
+    tables: Vec<TableRef>,
+    /// Whether plans are good for sessions of one style only.
+    reads_session: bool,
+    plan: Box<dyn Plan>,
+}
+
+impl PreparedQuery {
+    /// What the engine planned: the columns of the result, the types of parameters, the tables that were named, and
+    /// whether it is good for sessions of one style only.
+    pub fn new(
+        columns: Arc<[OutputColumn]>,
+        params: Vec<Option<DataType>>,
+        tables: Vec<TableRef>,
+        reads_session: bool,
+        plan: Box<dyn Plan>,
+    ) -> PreparedQuery {
+        PreparedQuery { columns, params, tables, reads_session, plan }
+    }
+
+    /// The columns of the result.
+    pub fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.columns
+    }
+
+    /// The types of `$1`, `$2`, ...; none where nothing around the parameter says it.
+    pub fn param_types(&self) -> &[Option<DataType>] {
+        &self.params
+    }
+
+    /// The tables a binding needs views of.
+    pub fn tables(&self) -> &[TableRef] {
+        &self.tables
+    }
+
+    /// Those of them that the plan reads; a name may also be that of a WITH query.
+    pub fn scanned(&self) -> Vec<&TableRef> {
+        let ids = self.plan.scanned();
+        self.tables.iter().filter(|table| ids.contains(&table.def.id)).collect()
+    }
+
+    /// Whether it is good for sessions of the style only that it was prepared for.
+    pub fn reads_session(&self) -> bool {
+        self.reads_session
+    }
+
+    /// Whether executions reuse a physical plan.
+    pub fn is_warm(&self) -> bool {
+        self.plan.is_warm()
+    }
+
+    /// How often a physical plan was made.
+    pub fn planned_count(&self) -> u64 {
+        self.plan.planned_count()
+    }
+
+    /// The ids of the tables.
+    pub fn table_ids(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.tables.iter().map(|table| table.def.id)
+    }
+
+    /// What the engine keeps of it.
+    pub fn plan(&self) -> &dyn Plan {
+        &*self.plan
+    }
+}
