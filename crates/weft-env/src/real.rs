@@ -43,7 +43,17 @@ struct RealFs;
 
 struct RealFile(OsFile);
 
+/// A locked file. The system's lock belongs to the open file, not to this process' number for it: a process that is
+/// being started has a number for it too, until its program runs.
 struct RealLock(OsFile);
+
+impl Drop for RealLock {
+    fn drop(&mut self) {
+        // SAFETY: flock only needs a file descriptor that is open during the call; `self` owns it.
+        let failed = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) } != 0;
+        debug_assert!(!failed, "a file that is open can be unlocked");
+    }
+}
 
 impl DirLock for RealLock {
     fn describe(&self, owner: &str) -> io::Result<()> {

@@ -1,3 +1,4 @@
+use std::os::fd::FromRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
@@ -95,6 +96,22 @@ fn slices_are_asked_for_and_given_back() {
     assert!([own_nanos, 50_000_000].contains(&asked_nanos), "{asked_nanos}, where the system knows them");
     spawn.ask_for_slices(None);
     assert_eq!(nice_and_slice().unwrap(), (nice, own_nanos));
+}
+
+#[test]
+fn a_lock_that_was_let_go_is_free_whoever_has_the_file_open() {
+    let scratch = Scratch::new();
+    let fs = Env::real().fs;
+    let path = scratch.0.join("LOCK");
+    let held = fs.lock(&path, "first").unwrap();
+    // As in a process that another thread starts just now: one more number for the same open file.
+    let is_lock = |fd: &i32| std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok_and(|found| found == path);
+    let fd = (0..1 << 12).find(is_lock).expect("the lock is an open file");
+    // SAFETY: dup takes any number; what it returns is this test's own.
+    let other = unsafe { std::os::fd::OwnedFd::from_raw_fd(libc::dup(fd)) };
+    drop(held);
+    drop(fs.lock(&path, "second").unwrap());
+    drop(other);
 }
 
 #[test]
