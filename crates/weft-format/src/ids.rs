@@ -51,3 +51,9 @@ impl Timestamp {
     /// Later than every commit: the delete timestamp of a row that is alive.
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 }
+
+/// How a data file is called in the directory of a database and in what is told of it: `t` table `-` file `.data`,
+/// numbers in decimal.
+pub fn file_name(owner: TableId, file: FileId) -> String {
+    format!("t{owner}-{file}.data")
+}

@@ -45,7 +45,7 @@ pub use array::ArrayValue;
 pub use bloom::BloomFilter;
 pub use encoding::{BLOCK_ROWS, Block};
 pub use error::{Code, Error, ErrorKind, Result};
-pub use ids::{FileId, Lsn, RecordNo, TableId, Timestamp, TxnId};
+pub use ids::{FileId, Lsn, RecordNo, TableId, Timestamp, TxnId, file_name};
 pub use interval::Interval;
 pub use key::KeyCodec;
 pub use key_rows::KeyRows;

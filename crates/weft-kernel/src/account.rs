@@ -2,7 +2,7 @@
 //! which goes when there is no room.
 //!
 //! ```text
-//!   t12-345.col, 131,072 rows    files       170 KB   first keys, statistics of blocks, the filter of its keys
+//!   t12-345.data, 131,072 rows    files       170 KB   first keys, statistics of blocks, the filter of its keys
 //!                                marks        17 KB   a bitmap, and 24 young marks with their timestamps
 //!   MANIFEST-3                   manifest      4 KB   payloads since it was last rewritten
 //!   of a cache of 32 MB and an account of 2 MB          the cache keeps 30 MB

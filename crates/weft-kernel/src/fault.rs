@@ -51,6 +51,7 @@ kernel_faults! {
     ACK_BEFORE_DURABLE "A commit is acknowledged before its block is written.";
     SKIP_CHECKSUM "Log blocks are read without testing their checksums.";
     PUBLISH_OUT_OF_ORDER "A timestamp is published while a lower one is still being installed.";
+    REMOVE_AFTER_CLOSE "A file is removed although the directory may be another's.";
     SKIP_DIR_SYNC "Directory entries are not synced.";
     SKIP_MANIFEST_SYNC "A manifest edit is not synced before it counts.";
     FORGET_KEY_LOCK "A key lock is released before publication.";

@@ -30,7 +30,7 @@ pub mod cache;
 pub mod catalog;
 pub mod engine;
 pub mod fault;
-mod files;
+pub mod files;
 pub mod index;
 mod jobs;
 pub mod lock;

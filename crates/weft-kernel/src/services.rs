@@ -1,21 +1,17 @@
-//! What the kernel offers to table methods: paths, the manifest, the cache pool, timestamps, the row-memory budget.
+//! What the kernel offers to table methods: files, the manifest, the cache pool, timestamps, the row-memory budget.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use weft_env::{Fs, Handles};
 #[cfg(doc)]
 use weft_format::Code;
 use weft_format::table::BlockCache;
-use weft_format::{FileId, Result, TableId, Timestamp};
+use weft_format::{Result, TableId, Timestamp};
 
 use crate::account::Account;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
 use crate::fault::{Fault, active};
-pub use crate::files::file_name;
-use crate::files::{FilePins, Removals};
+use crate::files::Files;
 use crate::manifest::{Edit, Manifest};
 use crate::options::EngineOptions;
 use crate::poison::Poison;
@@ -24,16 +20,14 @@ use crate::timeline::Timeline;
 
 /// Shared by all tables of one engine.
 pub struct Services {
-    /// The database directory.
-    pub(crate) dir: PathBuf,
     /// The manifest.
     pub(crate) manifest: Arc<Manifest>,
     /// The cache pool.
     pub(crate) cache: Arc<dyn BlockCache>,
     /// The same cache, to drop blocks from.
     pub(crate) block_cache: Arc<CachePool>,
-    /// Open data files.
-    pub(crate) handles: Arc<Handles>,
+    /// The data files.
+    pub(crate) files: Files,
     /// How the engine was opened.
     pub(crate) options: EngineOptions,
     /// Timestamps handed out, published, registered.
@@ -42,34 +36,18 @@ pub struct Services {
     pub(crate) row_budget: Arc<RowBudget>,
     /// Memory of what is known of files.
     pub(crate) account: Arc<Account>,
-    /// The next file number.
-    pub(crate) next_file: AtomicU64,
     /// Wakes the job runner.
     pub(crate) wake: Wake,
     /// Who needs the cores.
     pub(crate) load: Arc<Load>,
     /// Why no more writes are taken.
     pub(crate) poison: Arc<Poison>,
-    /// Which files stay although no table has them any more.
-    pub(crate) pins: Arc<FilePins>,
-    /// Which wait for the thread that removes them.
-    pub(crate) removals: Removals,
 }
 
 impl Services {
-    /// A file number that was never used.
-    pub fn allocate_file(&self) -> FileId {
-        FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// Where a data file lies.
-    pub fn file_path(&self, table: TableId, file: FileId) -> PathBuf {
-        self.dir.join(file_name(table, file))
-    }
-
-    /// The database directory (to be synced after a file was created in it).
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// The data files.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Makes a change of a table's files durable. On return a crash finds the change; before, it finds none of it.
@@ -81,27 +59,6 @@ impl Services {
         assert!(edit.cut <= self.timeline.published(), "files have nothing that is not published");
         self.manifest.apply(edit)?;
         Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
-    }
-
-    /// Removes a file that no table has any more, once nobody copies it; in the background where there are threads.
-    pub fn remove_file(&self, fs: &dyn Fs, table: TableId, file: FileId) {
-        if !self.removals.take(table, file) {
-            self.remove_file_now(fs, table, file);
-        }
-    }
-
-    /// The same in this thread.
-    pub(crate) fn remove_file_now(&self, fs: &dyn Fs, table: TableId, file: FileId) {
-        if self.pins.may_remove(table, file) {
-            // A file that cannot be removed now is an orphan, which the next open removes.
-            let _ = fs.remove(&self.file_path(table, file));
-        }
-        self.block_cache.forget_file(file);
-    }
-
-    /// Open data files, at most so many: who reads a data file opens it here.
-    pub fn handles(&self) -> &Arc<Handles> {
-        &self.handles
     }
 
     /// The cache pool.

@@ -243,6 +243,6 @@ fn kept_in_vain(env: &Env, engine: &Arc<Engine>) -> String {
         let owner = name[1..].split_once('-').and_then(|(id, _)| id.parse().ok());
         owner.is_some_and(|id| ids.contains(&id))
     };
-    let orphan = names.iter().filter(|name| name.ends_with(".col")).find(|name| !is_owned(name));
+    let orphan = names.iter().filter(|name| name.ends_with(".data")).find(|name| !is_owned(name));
     orphan.map(|name| format!("{name} belongs to none of {ids:?}")).unwrap_or_default()
 }

@@ -52,7 +52,7 @@ impl Damaged {
         match self {
             Damaged::Log => name.starts_with("log-") && !name.ends_with(".tmp"),
             Damaged::Manifest => name.starts_with("MANIFEST-") || name == "CURRENT",
-            Damaged::DataFile => name.ends_with(".col"),
+            Damaged::DataFile => name.ends_with(".data"),
         }
     }
 
@@ -68,7 +68,7 @@ impl Damaged {
 /// Whether an error is about damaged bytes and names the file.
 pub fn names_the_damage(error: &Error) -> bool {
     let message = error.message();
-    let file = [".col", "file ", "log-", "MANIFEST", "CURRENT"].iter().any(|part| message.contains(part));
+    let file = [".data", "file ", "log-", "MANIFEST", "CURRENT"].iter().any(|part| message.contains(part));
     error.code() == Code::DataCorrupted && file
 }
 

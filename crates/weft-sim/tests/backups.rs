@@ -133,7 +133,7 @@ fn bits_that_flip_while_it_is_read_never_become_a_backup() {
             verify(&engine, &history, &mut random);
             let state = read_everything(&engine, &mut random).unwrap();
             engine.checkpoint().unwrap();
-            for file in [".col", "log-", "db/"] {
+            for file in [".data", "log-", "db/"] {
                 simulation.faults().flip_bits(file, 1 + random.below(3));
                 let error = back_up_with_faults(&env, &engine, &state, || simulation.faults().clear());
                 *count.lock().unwrap() += u64::from(error.is_some());

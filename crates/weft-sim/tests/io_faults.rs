@@ -213,7 +213,7 @@ fn flipped_bits_in_data_files_never_become_answers() {
             let engine = open_engine(&env, &scenario).expect("it opens");
             let state = read_everything(&engine, &mut random).expect("it reads");
             for _ in 0..10 {
-                simulation.faults().flip_bits(".col", 1 + random.below(3));
+                simulation.faults().flip_bits(".data", 1 + random.below(3));
                 let mut results = results.lock().unwrap();
                 match read_everything(&engine, &mut random) {
                     Ok(found) => {
@@ -227,7 +227,7 @@ fn flipped_bits_in_data_files_never_become_answers() {
                 }
                 drop(results);
                 simulation.faults().clear();
-                simulation.faults().flip_bits(".col", 1);
+                simulation.faults().flip_bits(".data", 1);
                 match engine.check() {
                     Ok(lines) => assert!(!lines.is_empty(), "violation: check found nothing"),
                     Err(error) => assert!(names_the_damage(&error), "violation: {error}"),
@@ -278,9 +278,9 @@ fn jobs_in_trouble_stop_nobody() {
         machine.run_finished(move |simulation| {
             let faults = simulation.faults();
             match seed % 4 {
-                0 => (1..40).for_each(|nth| faults.fill_at_sync(".col", nth)),
-                1 => (1..40).for_each(|nth| faults.fail_sync(".col", nth)),
-                2 => faults.refuse_removals(".col"),
+                0 => (1..40).for_each(|nth| faults.fill_at_sync(".data", nth)),
+                1 => (1..40).for_each(|nth| faults.fail_sync(".data", nth)),
+                2 => faults.refuse_removals(".data"),
                 _ => faults.set_open_files_max(Some(faults.open_files().0.max(12))),
             }
         });
@@ -319,9 +319,9 @@ fn reads_that_fail_beside_clients_and_jobs_stop_nobody() {
                 let faults = simulation.faults();
                 faults.clear();
                 if seed % 2 == 0 {
-                    faults.flip_bits(".col", reads)
+                    faults.flip_bits(".data", reads)
                 } else {
-                    faults.fail_reads(".col", reads)
+                    faults.fail_reads(".data", reads)
                 }
                 env.clock.sleep(Duration::from_micros(pause_micros));
             }

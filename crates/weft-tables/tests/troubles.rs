@@ -21,6 +21,8 @@ use weft_tables::column_method;
 mod files_back;
 #[path = "troubles/handles.rs"]
 mod handles;
+#[path = "troubles/let_go.rs"]
+mod let_go;
 #[path = "troubles/quarantine.rs"]
 mod quarantine;
 
@@ -131,7 +133,7 @@ fn files(env: &Env, engine: &Arc<Engine>, name: &str) -> Vec<PathBuf> {
     let prefix = format!("t{id}-");
     let mut names = env.fs.list(Path::new(DIR)).unwrap();
     names.retain(|name| name.starts_with(&prefix));
-    names.sort_by_key(|name| name[prefix.len()..name.len() - 4].parse::<u64>().unwrap());
+    names.sort_by_key(|name| name[prefix.len()..].strip_suffix(".data").unwrap().parse::<u64>().unwrap());
     names.iter().map(|name| Path::new(DIR).join(name)).collect()
 }
 
@@ -245,7 +247,7 @@ fn files_that_cannot_be_read_for_a_while() {
 fn files_that_cannot_be_removed_stop_nothing() {
     let simulation = machine(7);
     run(&simulation, by_hand(), |simulation, _, engine| {
-        simulation.faults().refuse_removals(".col");
+        simulation.faults().refuse_removals(".data");
         simulation.faults().refuse_removals("log-");
         filled(&engine);
         engine.run_jobs().unwrap();
@@ -502,6 +504,7 @@ fn planted_faults_are_caught() {
         ("QUARANTINE_AT_ONCE", "quarantine::files_that_cannot_be_read_for_a_moment_stay"),
         ("HOUSE_STOPS_AT_ERROR", "memory_is_given_back_while_the_log_cannot_be_cut"),
         ("KEEP_IDLE_HANDLES", "handles::handles_that_others_have_stop_no_commit"),
+        ("REMOVE_AFTER_CLOSE", "let_go::a_reader_that_outlives_the_engine_removes_no_file_of_the_next"),
         ("SWITCH_UNGUARDED", "panics::a_panic_between_the_edit_and_the_switch_stops_the_engine"),
     ];
     for (fault, test) in cases {

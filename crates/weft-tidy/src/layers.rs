@@ -41,8 +41,8 @@ const UNPUBLISHED: &[&str] = &["weft-sim", "weft-differ", "weft-tidy"];
 /// the tables and indexes that there are.
 pub const KERNEL: &[&[&str]] = &[
     // Words that all share; counters and switches.
-    &["table", "fault", "step", "cancel", "budget", "poison", "files"],
-    &["account", "sleeper", "read_again", "log", "sched"],
+    &["table", "fault", "step", "cancel", "budget", "poison"],
+    &["account", "sleeper", "read_again", "files", "log", "sched"],
     &["admission", "cache", "lock", "timeline", "manifest", "options"],
     // What table methods are given, and what they are.
     &["services"],
@@ -54,6 +54,34 @@ pub const KERNEL: &[&[&str]] = &[
     &["engine"],
     &["testing"],
 ];
+
+/// What stores tables and indexes.
+const METHODS: &[&str] =
+    &["crates/weft-tables/src/column/", "crates/weft-tables/src/testing/in_place/", "crates/weft-kernel/src/index/"];
+
+/// Calls by which code comes to a file by its path.
+const PATHS: &[&str] = &["std::path", "Path::new", ".fs.", ".fs;"];
+
+/// Paths in what stores tables and indexes: files are known by number, so that something else than a directory can
+/// have them.
+pub fn paths_in_methods(files: &[SourceFile]) -> Vec<String> {
+    let is_method = |path: &str| {
+        METHODS.iter().any(|dir| path.starts_with(dir))
+            && !path[..path.len() - 3].ends_with("tests")
+            && !path.contains("/tests/")
+    };
+    let mut complaints = Vec::new();
+    for file in files.iter().filter(|file| file.is_rust() && is_method(&file.path)) {
+        for (number, line) in file.text.lines().enumerate() {
+            if let Some(call) = PATHS.iter().find(|call| line.contains(**call)) {
+                let place = format!("{}:{}", file.path, number + 1);
+                complaints
+                    .push(format!("{place}: \"{call}\"; a method knows its files by number: use Services::files"));
+            }
+        }
+    }
+    complaints
+}
 
 /// Dependencies of the crates' manifests that point up, or at DataFusion from anywhere but weft-query.
 pub fn crates(files: &[SourceFile]) -> Vec<String> {
@@ -142,6 +170,17 @@ mod tests {
             assert_eq!(crates(&[bad]).len(), 1);
         }
         assert_eq!(crates(&[SourceFile::new("crates/weft-core/Cargo.toml", "")]).len(), 1);
+    }
+
+    #[test]
+    fn paths_in_methods_are_found() {
+        let complaints = |path: &str, code: &str| paths_in_methods(&[SourceFile::new(path, code)]).len();
+        let opening = "let handle = context.env.fs.open(&path, OpenMode::Read);\n";
+        assert_eq!(complaints("crates/weft-tables/src/column/part.rs", opening), 1);
+        assert_eq!(complaints("crates/weft-kernel/src/index/run.rs", "use std::path::PathBuf;"), 1);
+        assert_eq!(complaints("crates/weft-tables/src/column/part.rs", "let now = context.env.clock.now();"), 0);
+        assert_eq!(complaints("crates/weft-kernel/src/index/tests/files.rs", opening), 0, "a test may look at files");
+        assert_eq!(complaints("crates/weft-kernel/src/engine/open.rs", opening), 0, "no method");
     }
 
     #[test]

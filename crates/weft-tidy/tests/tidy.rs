@@ -33,6 +33,11 @@ fn kernel_modules_use_lower_modules_only() {
 }
 
 #[test]
+fn methods_know_files_by_number() {
+    none(layers::paths_in_methods(&sources()));
+}
+
+#[test]
 fn files_import_each_other_in_no_circle() {
     none(circles::complaints(&imports::arrows(&sources())));
 }

@@ -15,6 +15,7 @@ use crate::bloom::{BloomFilter, hash_bytes, hash_value};
 use crate::encoding::slices::rows_of_slice;
 use crate::encoding::{BLOCK_ROWS, Block, Kind, SymbolTable};
 use crate::error::{Code, Error, Result};
+use crate::file_name;
 use crate::ids::{FileId, TableId, Timestamp};
 use crate::key::{self, KeyCodec, head};
 use crate::mask::Mask;
@@ -97,7 +98,7 @@ impl fmt::Debug for ColumnTable {
 
 /// Says which file an error is about, by the name it has in a database directory.
 pub(crate) fn in_file(table: TableId, file: FileId, error: Error) -> Error {
-    let named = Error::new(error.code(), format!("column table file t{table}-{file}.col: {}", error.message()));
+    let named = Error::new(error.code(), format!("column table file {}: {}", file_name(table, file), error.message()));
     match error.hint_text() {
         Some(hint) => named.hint(hint),
         None if error.code() == Code::DataCorrupted => {
@@ -122,7 +123,7 @@ impl ColumnTable {
         read(&*file, &mut header_bytes, 0)?;
         let header = Header::parse(&header_bytes)?;
         if (header.table, header.file) != (table, id) {
-            let what = format!("its header says it is t{}-{}.col", header.table, header.file);
+            let what = format!("its header says it is {}", file_name(header.table, header.file));
             return Err(Error::corrupt(what));
         }
         let types: Vec<DataType> = schema.columns.iter().map(|column| column.data_type).collect();

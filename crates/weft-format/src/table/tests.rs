@@ -407,7 +407,7 @@ fn every_flipped_byte_and_every_cut_is_found() {
         bad[at] ^= 1 << random.below(8);
         let error = read_all(&bad, &schema).expect_err(&format!("byte {at} was flipped"));
         assert_eq!(error.kind(), ErrorKind::Corrupt, "byte {at}: {error}");
-        assert!(error.message().contains("file t3-77.col"), "{error}");
+        assert!(error.message().contains("file t3-77.data"), "{error}");
     }
     for len in 0..image.bytes.len() {
         let error = read_all(&image.bytes[..len], &schema).expect_err(&format!("cut to {len} bytes"));

@@ -107,8 +107,8 @@ impl Behind {
             return Ok(());
         }
         let mut reader = match announced {
-            None => read_log(env, &services.dir)?,
-            Some(announced) => read_live_log(env, &services.dir, announced)?,
+            None => read_log(env, services.files.dir())?,
+            Some(announced) => read_live_log(env, services.files.dir(), announced)?,
         };
         let from = missed.values().map(|made| made.from).min().unwrap_or_default();
         if announced.is_some()

@@ -35,7 +35,7 @@ use weft_format::{Code, Error, Lsn, Result, TableId, Timestamp};
 
 use super::open::{Ground, read_manifest, with_handles};
 use super::redo::{Mode, Redo};
-use crate::files::FilePins;
+use crate::files::Files;
 use crate::log::{Log, LogReader, Record, read_live_log};
 use crate::manifest::{LayoutSwitch, Manifest, RecoveredManifest};
 use crate::method::{Method, Methods};
@@ -76,7 +76,7 @@ impl Follower {
         options.check()?;
         let (env, handles) = with_handles(env, &options);
         let Joined { manifest, recovered, mut reader, announced } = begin(&env, dir, &options, announced)?;
-        let ground = Ground::new(&env, dir, (handles, manifest), &options, FilePins::of_follower());
+        let ground = Ground::new(&env, manifest, &options, |forget| Files::of_another(&env, dir, handles, forget));
         let Ground { services, catalog, .. } = &ground;
         services.timeline.recover_to(recovered.cut_max);
         catalog.raise_next_id(recovered.table_max.0 + 1);

@@ -139,8 +139,7 @@ impl Engine {
     /// Keeps the log and every data file until what this returns is dropped, for followers in this process: without it
     /// one that is slow finds that they are gone, and joins anew.
     pub fn keep_for_followers(&self) -> Kept {
-        let Core { env, dir, services, log, .. } = &*self.core;
-        Kept { _log: log.keep(), _files: FilePin::all(env, dir, &services.pins) }
+        Kept { _log: self.core.log.keep(), _files: self.core.services.files.pin() }
     }
 
     /// What others are told who try to open the directory: who has it, and on a second line what to do.
@@ -162,6 +161,7 @@ impl Engine {
         }
         self.stop_threads();
         let result = self.core.last_checkpoint();
+        self.core.services.files.let_go();
         self.core.dir_lock.lock().take();
         result
     }

@@ -17,7 +17,7 @@ use crate::budget::RowBudget;
 use crate::cache::{CachePool, Lending};
 use crate::catalog::{Catalog, Relation, TableRef};
 use crate::fault::{Fault, active};
-use crate::files::{FilePins, Removals, parse_file_name};
+use crate::files::{Files, Forget};
 use crate::jobs::Runner;
 use crate::lock::LockTable;
 use crate::log::{Log, LogEnd, Record, read_log};
@@ -41,11 +41,11 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let dir_lock = lock_dir(&env, dir, &options)?;
     let (env, handles) = with_handles(env, &options);
     let (manifest, recovered) = read_manifest(&env, dir, &options)?;
-    let names = list(&env, dir)?;
-    let ground = Ground::new(&env, dir, (handles, manifest.clone()), &options, FilePins::default());
+    let ground = Ground::new(&env, manifest.clone(), &options, |forget| Files::new(&env, dir, handles, forget));
     let Ground { services, catalog, .. } = &ground;
     services.timeline.recover_to(recovered.cut_max);
-    services.next_file.store(next_file(&names, &recovered).0, Ordering::Relaxed);
+    services.files.rename_former()?;
+    services.files.number_behind(recovered.file_max)?;
     catalog.raise_next_id(recovered.table_max.0 + 1);
     let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
     manifest.settle()?;
@@ -58,7 +58,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     reached(Step::RECOVERY_LOG_CONTINUED);
     tell_anew(&log, told_edit, &manifest)?;
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
-    clean_up((&env, dir, &names), &manifest, catalog, &attached)?;
+    clean_up(services, catalog, attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
     Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, options) })
 }
@@ -74,29 +74,26 @@ impl Ground {
     /// Nothing is recovered yet.
     pub(super) fn new(
         env: &Env,
-        dir: &Path,
-        (handles, manifest): (Arc<Handles>, Arc<Manifest>),
+        manifest: Arc<Manifest>,
         options: &EngineOptions,
-        pins: FilePins,
+        files: impl FnOnce(Forget) -> Files,
     ) -> Ground {
         let cache = Arc::new(CachePool::new(options.cache_bytes));
+        let cached = cache.clone();
+        let files = files(Box::new(move |file| cached.forget_file(file)));
         let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
         let services = Services {
-            dir: dir.to_owned(),
+            files,
             manifest,
             cache: cache.clone(),
             block_cache: cache.clone(),
-            handles,
             options: options.clone(),
             timeline: Arc::new(Timeline::new(Timestamp(0))),
             load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(env, options), options.scheduler)),
             row_budget,
             account: Arc::default(),
-            next_file: AtomicU64::new(1),
             wake: Wake::default(),
             poison: Arc::new(Poison::default()),
-            pins: Arc::new(pins),
-            removals: Removals::default(),
         };
         Ground { services: Arc::new(services), catalog: Arc::new(Catalog::new()), cache }
     }
@@ -108,7 +105,7 @@ impl Ground {
         let runner = Runner::new(&env, &services, &catalog, &log);
         Core {
             env,
-            dir: services.dir.clone(),
+            dir: services.files.dir().to_owned(),
             transaction_slots: Pool::new("transaction", "transaction_slots", options.transaction_slots),
             query_slots: Pool::new("query", "query_slots", options.query_slots),
             options,
@@ -182,7 +179,8 @@ struct Recovered {
     lost: Vec<LostFile>,
 }
 
-/// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed.
+/// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed;
+/// only files of an earlier release have got their new names.
 fn recover(
     env: &Env,
     methods: &Arc<Methods>,
@@ -192,7 +190,7 @@ fn recover(
 ) -> Result<Recovered> {
     let named = Named::from(manifest);
     let recovered = redo(env, methods, services, catalog)
-        .map_err(|error| incomplete(env, &services.dir, &named).unwrap_or(error))?;
+        .map_err(|error| incomplete(env, services.files.dir(), &named).unwrap_or(error))?;
     named.check(&recovered.end)?;
     Ok(recovered)
 }
@@ -224,16 +222,6 @@ fn lock_dir(env: &Env, dir: &Path, options: &EngineOptions) -> Result<Box<dyn Di
         let message = format!("the directory {} is in use by {owner}", dir.display());
         Error::new(Code::CannotConnectNow, message).hint(way)
     })
-}
-
-fn list(env: &Env, dir: &Path) -> Result<Vec<String>> {
-    env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))
-}
-
-/// Above every file number that the manifest or the directory names.
-fn next_file(names: &[String], recovered: &RecoveredManifest) -> FileId {
-    let found = names.iter().filter_map(|name| parse_file_name(name)).map(|(_, file)| file);
-    found.fold(recovered.file_max, FileId::max).next()
 }
 
 /// Tells the log that edits of the manifest are there of which it was told nothing (manifest told 1).
@@ -280,14 +268,11 @@ fn hooks(log: &Arc<Log>, methods: &Arc<Methods>, catalog: &Arc<Catalog>, is_repa
 }
 
 /// Removes what nobody has any more.
-fn clean_up(
-    (env, dir, names): (&Env, &Path, &[String]),
-    manifest: &Manifest,
-    catalog: &Catalog,
-    attached: &Attached,
-) -> Result<()> {
-    forget_dropped(manifest, catalog)?;
-    remove_orphans(env, dir, names, manifest, attached)?;
+fn clean_up(services: &Services, catalog: &Catalog, attached: Attached) -> Result<()> {
+    forget_dropped(&services.manifest, catalog)?;
+    let mut named = attached;
+    named.extend(services.manifest.files().into_iter().map(|(_, file)| file));
+    services.files.remove_orphans(&named)?;
     reached(Step::RECOVERY_ORPHANS_REMOVED);
     Ok(())
 }
@@ -301,19 +286,6 @@ fn forget_dropped(manifest: &Manifest, catalog: &Catalog) -> Result<()> {
             // On a full disk the files stay until the next open.
             Err(error) if error.code() != Code::DiskFull => return Err(error),
             _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Removes data files that nothing names: of jobs that did not end and of bulk statements that did not commit.
-fn remove_orphans(env: &Env, dir: &Path, names: &[String], manifest: &Manifest, attached: &Attached) -> Result<()> {
-    let named: Attached = manifest.files().into_iter().map(|(_, file)| file).collect();
-    for name in names {
-        let Some((_, file)) = parse_file_name(name) else { continue };
-        if !named.contains(&file) && !attached.contains(&file) {
-            let path = dir.join(name);
-            env.fs.remove(&path).map_err(|error| Error::io(format!("removing {}", path.display()), &error))?;
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Going on without files that cannot be read: parts are taken out of their tables, indexes are made again.
 //!
 //! ```text
-//!   open ─ test every data file ─ t12-7.col: block 4 fails its checksum
-//!     rename t12-7.col → quarantine/t12-7.col, directories synced                 kept for whoever can read more of it
+//!   open ─ test every data file ─ t12-7.data: block 4 fails its checksum
+//!     rename t12-7.data → quarantine/t12-7.data, directories synced               kept for whoever can read more of it
 //!     manifest edit {table 12, removed [7]}                                       the table is what the others say
 //!   a file that only the log names: redo goes on without it, and the checkpoint leaves that part of the log behind
 //!   open again: redo finds the rows of other parts; what changed lost rows has nothing to change
@@ -26,11 +26,10 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_expr::text;
-use weft_format::{Error, FileId, Result, TableId, Value};
+use weft_format::{Error, FileId, Result, TableId, Value, file_name};
 
 use super::tested::test_again;
 use crate::catalog::{Relation, TableDef};
-use crate::files::file_name;
 use crate::manifest::Edit;
 use crate::method::{Method, method};
 use crate::options::EngineOptions;
@@ -115,8 +114,8 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(Relation, FileId, Error)>> {
     let mut found = Vec::new();
     for (id, file) in core.manifest.files() {
         let Some(relation) = relations.get(&id) else { continue };
-        let path = core.services.file_path(id, file);
-        let Err(error) = test_again((&core.env, &core.services, &core.methods), relation, &path, file) else {
+        let path = core.services.files.path(id, file);
+        let Err(error) = test_again((&core.env, &core.methods), relation, &path, file) else {
             continue;
         };
         if !concerns_files(&error) {

@@ -107,7 +107,7 @@ impl Redo {
     /// Applies the log; returns where it ends.
     pub(super) fn run(&mut self) -> Result<LogEnd> {
         assert_eq!(self.mode, Mode::Recovery, "the whole log is read by who will write it on");
-        let mut reader = read_log(&self.env, &self.services.dir)?;
+        let mut reader = read_log(&self.env, self.services.files.dir())?;
         self.check_begin(reader.begins())?;
         while let Some(entry) = reader.next()? {
             self.record(&entry)?;
@@ -345,8 +345,8 @@ impl Redo {
         let id = relation.id();
         let mut readable = Vec::new();
         for file in files {
-            let path = self.services.file_path(id, file);
-            match test_again((&self.env, &self.services, &self.methods), relation, &path, file) {
+            let path = self.services.files.path(id, file);
+            match test_again((&self.env, &self.methods), relation, &path, file) {
                 Ok(()) => readable.push(file),
                 Err(error) if concerns_files(&error) => self.lost.push(LostFile { relation: id, file, error }),
                 Err(error) => return Err(error),

@@ -144,7 +144,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         jobs_failed,
         jobs_resting: core.runner.resting_count() as u64 + u64::from(core.runner.house_trouble().is_some()),
         damaged_files: damaged_files(core).len() as u64,
-        handles: core.services.handles.counters(),
+        handles: core.services.files.counters(),
         jobs_by_kind: core.runner.by_kind(),
         jobs_worked_nanos: core.services.load.worked_nanos(),
         last_sequenced: core.timeline.last_sequenced(),

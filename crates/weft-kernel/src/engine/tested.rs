@@ -2,32 +2,25 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 
 use weft_env::{Env, OpenMode, is_out_of_handles};
 use weft_format::{Code, Error, FileId, Result};
 
 use crate::catalog::Relation;
 use crate::fault::{Fault, active};
-use crate::index::Run;
+use crate::index::verify_run;
 use crate::method::{Methods, method};
 use crate::read_again::read_again;
-use crate::services::Services;
 
 /// Tests a data file; one that cannot be read is tried for half a second, for its rows are lost by the answer.
-pub(super) fn test_again(
-    (env, services, methods): (&Env, &Arc<Services>, &Methods),
-    owner: &Relation,
-    path: &Path,
-    file: FileId,
-) -> Result<()> {
-    let test = || test_data_file((env, services, methods), owner, path, file);
+pub(super) fn test_again((env, methods): (&Env, &Methods), owner: &Relation, path: &Path, file: FileId) -> Result<()> {
+    let test = || test_data_file((env, methods), owner, path, file);
     if active(Fault::QUARANTINE_AT_ONCE) { test() } else { read_again(&*env.clock, test) }
 }
 
 /// Tests every checksum of a data file, or of a copy of it.
 pub(super) fn test_data_file(
-    (env, services, methods): (&Env, &Arc<Services>, &Methods),
+    (env, methods): (&Env, &Methods),
     owner: &Relation,
     path: &Path,
     file: FileId,
@@ -35,7 +28,7 @@ pub(super) fn test_data_file(
     let opened = env.fs.open(path, OpenMode::Read);
     let handle = opened.map_err(|error| unopened(path, &error))?;
     if owner.index().is_some() {
-        return Run::from_handle(env, services, owner.id(), file, handle)?.verify_checksums();
+        return verify_run(owner.id(), file, &*handle);
     }
     let def = owner.def();
     method(methods, &def.method)?.test_file(def, file, handle)

@@ -77,7 +77,7 @@ fn a_checkpoint_leaves_nothing_to_redo_and_cuts_the_log() {
     assert!(before > 200_000 && after < 70_000, "{before} bytes of log became {after}");
     assert!(engine.status().jobs_run >= 2);
     let files = std::fs::read_dir(scratch.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
-    let files: Vec<String> = files.filter(|name| name.ends_with(".col")).collect();
+    let files: Vec<String> = files.filter(|name| name.ends_with(".data")).collect();
     assert_eq!(files.len(), 2, "{files:?}");
     put(&engine, "t", 7, 1000).unwrap();
     engine.close().unwrap();
@@ -127,7 +127,7 @@ fn batch(keys: std::ops::Range<i64>) -> RecordBatch {
 
 fn data_files(scratch: &Scratch) -> usize {
     let names = std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    names.filter(|name| name.to_str().unwrap().ends_with(".col")).count()
+    names.filter(|name| name.to_str().unwrap().ends_with(".data")).count()
 }
 
 #[test]
@@ -178,12 +178,40 @@ fn a_bulk_statement_commits_whole_or_leaves_nothing() {
 fn files_that_nothing_names_are_removed_at_open() {
     let scratch = Scratch::new("orphans");
     drop(open(&scratch));
-    std::fs::write(scratch.path().join("t1-17.col"), b"half a file").unwrap();
+    std::fs::write(scratch.path().join("t1-17.data"), b"half a file").unwrap();
     std::fs::write(scratch.path().join("notes.txt"), b"not ours").unwrap();
     let engine = open(&scratch);
     assert_eq!(data_files(&scratch), 0);
     assert!(scratch.path().join("notes.txt").exists());
-    assert_eq!(engine.core.services.allocate_file().0, 18, "numbers are not used again");
+    assert_eq!(engine.core.services.files.create(TableId(1)).unwrap().number().0, 18, "numbers are not used again");
+}
+
+/// Data files of an earlier release have other names; a crash may have come while they were renamed.
+#[test]
+fn files_with_the_names_of_an_earlier_release_get_new_ones() {
+    let scratch = Scratch::new("former-names");
+    let engine = open(&scratch);
+    create(&engine, &["t", "u"]).unwrap();
+    for name in ["t", "u"] {
+        put(&engine, name, 1, 11).unwrap();
+    }
+    engine.checkpoint().unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    assert_eq!(data_files(&scratch), 2);
+    for name in ["t1-1", "t2-2"] {
+        let (now, before) = (scratch.path().join(format!("{name}.data")), scratch.path().join(format!("{name}.col")));
+        std::fs::rename(now, before).unwrap();
+        let engine = open(&scratch);
+        assert_eq!(data_files(&scratch), 2);
+        let txn = engine.begin().unwrap();
+        for name in ["t", "u"] {
+            assert_eq!(get(&txn, &txn.table(name).unwrap(), 1), Some(11));
+        }
+    }
+    std::fs::write(scratch.path().join("t1-17.col"), b"half a file").unwrap();
+    drop(open(&scratch));
+    assert_eq!(data_files(&scratch), 2, "what nothing names goes under both names");
 }
 
 #[test]

@@ -39,9 +39,7 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
         })?);
         let remover = core.clone();
         handles.push(spawn(core, "weft-file-remove", move || {
-            let Core { services, env, .. } = &*remover;
-            let remove = |table, file| services.remove_file_now(&*env.fs, table, file);
-            services.removals.serve(|| remover.stop.load(Ordering::Acquire), remove, LOOK_AROUND);
+            remover.services.files.serve_removals(|| remover.stop.load(Ordering::Acquire), LOOK_AROUND)
         })?);
     }
     Ok(handles)

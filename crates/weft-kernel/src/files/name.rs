@@ -1,17 +1,22 @@
-//! Names of data files.
+//! Names of data files, read.
 
-use weft_format::{FileId, TableId};
-
-/// The name of a data file: `t` table `-` file `.col`, numbers in decimal.
-pub fn file_name(table: TableId, file: FileId) -> String {
-    format!("t{table}-{file}.col")
-}
+use weft_format::{FileId, TableId, file_name};
 
 /// The table and file of a data file's name; none when it is no data file.
 pub(crate) fn parse_file_name(name: &str) -> Option<(TableId, FileId)> {
-    let (table, file) = name.strip_prefix('t')?.strip_suffix(".col")?.split_once('-')?;
-    let ids = (TableId(table.parse().ok()?), FileId(file.parse().ok()?));
+    let ids = parse_with(name, ".data")?;
     (file_name(ids.0, ids.1) == name).then_some(ids)
+}
+
+/// The same of the names that files had by an earlier release: `t12-345.col`.
+pub(crate) fn parse_former_name(name: &str) -> Option<(TableId, FileId)> {
+    let ids = parse_with(name, ".col")?;
+    (format!("t{}-{}.col", ids.0, ids.1) == name).then_some(ids)
+}
+
+fn parse_with(name: &str, suffix: &str) -> Option<(TableId, FileId)> {
+    let (table, file) = name.strip_prefix('t')?.strip_suffix(suffix)?.split_once('-')?;
+    Some((TableId(table.parse().ok()?), FileId(file.parse().ok()?)))
 }
 
 #[cfg(test)]
@@ -20,9 +25,13 @@ mod tests {
 
     #[test]
     fn file_names_read_back() {
-        assert_eq!(parse_file_name("t12-345.col"), Some((TableId(12), FileId(345))));
-        for other in ["t12-345.col.tmp", "t12.col", "t012-3.col", "LOCK", "t-1.col", "t1-+2.col"] {
+        let ids = Some((TableId(12), FileId(345)));
+        assert_eq!((parse_file_name("t12-345.data"), parse_former_name("t12-345.col")), (ids, ids));
+        for other in ["t12-345.data.tmp", "t12.data", "t012-3.data", "LOCK", "t-1.data", "t1-+2.data", "t12-345.col"] {
             assert_eq!(parse_file_name(other), None, "{other}");
+        }
+        for other in ["t12-345.data", "t012-3.col", "t1-2.col.tmp"] {
+            assert_eq!(parse_former_name(other), None, "{other}");
         }
     }
 }

@@ -9,43 +9,38 @@
 //! Crash: pins are in memory. What waited is an orphan, which the next open removes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use weft_env::Env;
 use weft_env::sync::Mutex;
 use weft_format::{FileId, TableId};
 
-use super::name::file_name;
-
 /// Which files stay.
 #[derive(Default)]
-pub(crate) struct FilePins(Mutex<Pins>);
+pub(super) struct Pins(pub(super) Mutex<Held>);
 
+/// The pins, and what they keep.
 #[derive(Default)]
-struct Pins {
-    /// The files are another engine's, which is followed.
-    of_another: bool,
-    next: u64,
-    held: BTreeMap<u64, Held>,
+pub(super) struct Held {
+    pub(super) next: u64,
+    pub(super) pins: BTreeMap<u64, Wanted>,
     waiting: BTreeMap<FileId, TableId>,
 }
 
-enum Held {
+/// What one pin keeps.
+pub(super) enum Wanted {
     All,
     These(BTreeSet<FileId>),
 }
 
-impl Pins {
+impl Held {
     fn holds(&self, file: FileId) -> bool {
-        self.held.values().any(|held| match held {
-            Held::All => true,
-            Held::These(files) => files.contains(&file),
+        self.pins.values().any(|wanted| match wanted {
+            Wanted::All => true,
+            Wanted::These(files) => files.contains(&file),
         })
     }
 
     /// Takes out what waits and is not held any more.
-    fn free(&mut self) -> Vec<(TableId, FileId)> {
+    pub(super) fn free(&mut self) -> Vec<(TableId, FileId)> {
         let free: Vec<_> = self.waiting.iter().filter(|(file, _)| !self.holds(**file)).map(|(f, t)| (*t, *f)).collect();
         free.iter().for_each(|(_, file)| {
             self.waiting.remove(file);
@@ -54,91 +49,20 @@ impl Pins {
     }
 }
 
-impl FilePins {
-    /// Those of an engine that follows another, whose files these are: it removes none.
-    pub(crate) fn of_follower() -> FilePins {
-        FilePins(Mutex::new(Pins { of_another: true, ..Pins::default() }))
-    }
-
+impl Pins {
     /// Whether the file may be removed now; if not, it is when it is let go.
-    pub(crate) fn may_remove(&self, table: TableId, file: FileId) -> bool {
-        let mut pins = self.0.lock();
-        if pins.of_another {
-            return false;
+    pub(super) fn may_remove(&self, table: TableId, file: FileId) -> bool {
+        let mut held = self.0.lock();
+        let is_held = held.holds(file);
+        if is_held {
+            held.waiting.insert(file, table);
         }
-        let held = pins.holds(file);
-        if held {
-            pins.waiting.insert(file, table);
-        }
-        !held
+        !is_held
     }
 
     /// How many files wait for their removal.
     #[cfg(test)]
-    pub(crate) fn waiting_count(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.0.lock().waiting.len()
-    }
-}
-
-/// Keeps files until it is dropped.
-pub(crate) struct FilePin {
-    env: Env,
-    dir: PathBuf,
-    pins: Arc<FilePins>,
-    number: u64,
-}
-
-impl FilePin {
-    /// Keeps every file of a database's directory.
-    pub(crate) fn all(env: &Env, dir: &Path, pins: &Arc<FilePins>) -> FilePin {
-        let number = {
-            let mut pins = pins.0.lock();
-            pins.next += 1;
-            let number = pins.next;
-            let before = pins.held.insert(number, Held::All);
-            assert!(before.is_none(), "each pin has a number of its own");
-            number
-        };
-        FilePin { env: env.clone(), dir: dir.to_owned(), pins: pins.clone(), number }
-    }
-
-    /// Keeps only these from now on.
-    pub(crate) fn narrow(&self, files: BTreeSet<FileId>) {
-        self.change(|pins| {
-            let before = pins.held.insert(self.number, Held::These(files));
-            assert!(before.is_some(), "a pin holds files until it is dropped (pins 1)");
-        });
-    }
-
-    /// Lets one go.
-    pub(crate) fn let_go(&self, file: FileId) {
-        self.change(|pins| {
-            if let Some(Held::These(files)) = pins.held.get_mut(&self.number) {
-                files.remove(&file);
-            }
-        });
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Pins)) {
-        let free = {
-            let mut pins = self.pins.0.lock();
-            change(&mut pins);
-            pins.free()
-        };
-        for (table, file) in free {
-            // A file that cannot be removed now is an orphan, which the next open removes.
-            let _ = self.env.fs.remove(&self.dir.join(file_name(table, file)));
-        }
-    }
-}
-
-impl Drop for FilePin {
-    fn drop(&mut self) {
-        // While a thread unwinds the disk may be gone (a simulated crash); open removes what is left.
-        if !std::thread::panicking() {
-            self.change(|pins| {
-                pins.held.remove(&self.number);
-            });
-        }
     }
 }

@@ -18,7 +18,7 @@ use weft_format::{FileId, TableId};
 
 /// The queue.
 #[derive(Default)]
-pub(crate) struct Removals {
+pub(super) struct Removals {
     queue: Mutex<Queue>,
     rung: Condvar,
 }
@@ -34,7 +34,7 @@ struct Queue {
 
 impl Removals {
     /// Queues a file; false when nobody would take it.
-    pub(crate) fn take(&self, table: TableId, file: FileId) -> bool {
+    pub(super) fn take(&self, table: TableId, file: FileId) -> bool {
         let mut queue = self.queue.lock();
         if queue.is_served {
             queue.files.push((table, file));
@@ -45,7 +45,7 @@ impl Removals {
     }
 
     /// Removes what is queued until it is told to stop and nothing is left.
-    pub(crate) fn serve(&self, stop: impl Fn() -> bool, remove: impl Fn(TableId, FileId), look_around: Duration) {
+    pub(super) fn serve(&self, stop: impl Fn() -> bool, remove: impl Fn(TableId, FileId), look_around: Duration) {
         let was_served = std::mem::replace(&mut self.queue.lock().is_served, true);
         assert!(!was_served, "one thread takes from the queue, and empties it before it ends (removals 1)");
         let mut is_last = false;
@@ -66,7 +66,7 @@ impl Removals {
     }
 
     /// Makes who serves look up.
-    pub(crate) fn wake(&self) {
+    pub(super) fn wake(&self) {
         self.queue.lock().is_rung = true;
         self.rung.notify_all();
     }

@@ -65,7 +65,7 @@ struct Runs(Vec<Arc<Run>>);
 
 impl Drop for Runs {
     fn drop(&mut self) {
-        self.0.iter().for_each(|run| run.set_obsolete());
+        self.0.iter().for_each(|run| run.retire());
     }
 }
 
@@ -121,7 +121,7 @@ impl IndexStore {
         for file in &files.files {
             let run = self.built.lock().remove(file);
             if let Some(run) = run {
-                run.set_obsolete();
+                run.retire();
             }
         }
     }
@@ -158,9 +158,9 @@ impl IndexBuild<'_> {
         if !self.runs.0.windows(2).all(ascend) {
             self.runs = self.merge()?;
         }
-        self.runs.0.iter().try_for_each(|run| run.sync())?;
+        self.runs.0.iter().try_for_each(|run| run.seal())?;
         if !self.runs.0.is_empty() {
-            self.store.files.sync_dir()?;
+            self.store.context.services.files.sync_names()?;
         }
         reached(Step::INDEX_BUILD_FILES_SYNCED);
         let runs = std::mem::take(&mut self.runs.0);
@@ -215,8 +215,8 @@ impl<'a> Cut<'a> {
         if let Some(writer) = self.writer.take() {
             let run = Arc::new(writer.finish()?);
             self.runs.0.push(run.clone());
-            // Here and not at the end: a run that is not durable keeps a handle of its own (run 3).
-            run.sync()?;
+            // Here and not at the end: a run that is not durable keeps a handle of its own (data file 2).
+            run.seal()?;
         }
         Ok(())
     }

@@ -154,8 +154,8 @@ impl IndexStore {
         let run = writer.map(RunWriter::finish).transpose()?.map(Arc::new);
         job.reached(JobStep::FilesWritten);
         if let Some(run) = &run {
-            let synced = run.sync().and_then(|()| self.files.sync_dir());
-            synced.inspect_err(|_| run.set_obsolete())?;
+            let synced = run.seal().and_then(|()| self.context.services.files.sync_names());
+            synced.inspect_err(|_| run.retire())?;
         }
         job.reached(JobStep::FilesSynced);
         Ok(run)

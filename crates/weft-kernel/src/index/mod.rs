@@ -74,7 +74,7 @@ pub use store::IndexStore;
 
 pub(crate) use indexed::{Feeder, Indexed};
 pub(crate) use relation::{attachment, fold, table_of};
-pub(crate) use run::Run;
+pub(crate) use run::verify_run;
 pub(crate) use scan_rows::for_each_row;
 
 #[cfg(test)]

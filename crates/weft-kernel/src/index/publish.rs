@@ -73,7 +73,7 @@ impl IndexStore {
     pub(super) fn publish(&self, outcome: &Outcome<'_>) -> Result<()> {
         let _editing = self.editing.lock();
         if self.is_dropped() {
-            outcome.outputs.iter().for_each(|run| run.set_obsolete());
+            outcome.outputs.iter().for_each(|run| run.retire());
             return Ok(());
         }
         assert!(outcome.outputs.iter().all(|run| !run.is_listed()), "an output is named by no edit before its own");
@@ -87,7 +87,7 @@ impl IndexStore {
         };
         let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
-                outcome.outputs.iter().for_each(|run| run.set_obsolete());
+                outcome.outputs.iter().for_each(|run| run.retire());
             }
         })?;
         outcome.job.reached(JobStep::EditDurable);
@@ -177,10 +177,10 @@ impl IndexStore {
             self.retired[0].fetch_add(misses, Ordering::Relaxed);
             self.retired[1].fetch_add(false_positives, Ordering::Relaxed);
             assert!(run.is_listed(), "what was not listed yet is not merged (publish 2)");
-            run.set_obsolete();
+            run.retire();
         }
         if self.is_dropped() {
-            outcome.outputs.iter().for_each(|run| run.set_obsolete());
+            outcome.outputs.iter().for_each(|run| run.retire());
         }
     }
 }
@@ -200,7 +200,7 @@ impl IndexStore {
             std::mem::replace(&mut *layout, next)
         };
         if self.is_dropped() {
-            attached.iter().for_each(|run| run.set_obsolete());
+            attached.iter().for_each(|run| run.retire());
         }
     }
 }

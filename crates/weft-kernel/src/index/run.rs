@@ -5,29 +5,26 @@
 //!   run t31-9   built by CREATE INDEX, attached at 44: no entry is older than 44   not listed yet
 //! ```
 //!
-//! 1. The file is removed when the last reference goes, and only after a durable manifest edit forgot it, or when none
-//!    ever named it (DESIGN invariant 7).
+//! 1. The file is retired only after a durable manifest edit forgot it, or when none ever named it (DESIGN invariant
+//!    7); it goes with the last reference.
 //! 2. Every block and segment is tested by checksum when it is read from the file.
-//!
-//! 3. A run that was written keeps its own handle until it is synced; from then on the cache of handles has it.
 //!
 //! Concurrency: all but the flags and counters is immutable.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::Mutex;
 use weft_env::{Env, File};
 use weft_format::bloom::may_contain_in;
 use weft_format::table::BlockKey;
-use weft_format::{Error, FileId, Result, TableId, Timestamp};
+use weft_format::{Error, FileId, Result, TableId, Timestamp, file_name};
 
 use super::filter::SEGMENT_BLOCKS;
 use super::footer::{Footer, HEADER_BYTES, Piece, Place, TRAILER_BYTES, Trailer, test_header};
 use super::payload::FileEntry;
 use crate::account::{Charge, Kept};
-use crate::fault::{Fault, active};
+use crate::files::DataFile;
 use crate::sched::Setback;
 use crate::services::Services;
 
@@ -37,19 +34,14 @@ pub(crate) struct Run {
     pub(crate) footer: Footer,
     pub(crate) file_bytes: u64,
     index: TableId,
-    /// Of a run that is being made: as it was written (run 3).
-    written: Mutex<Option<Arc<dyn File>>>,
-    /// Of a durable run.
-    handle: OnceLock<Arc<dyn File>>,
+    data: DataFile,
+    reader: Arc<dyn File>,
     services: Arc<Services>,
     env: Env,
-    path: PathBuf,
     /// 0: entries have their own timestamps; MAX: built, its commit is still to come.
     attached_at: AtomicU64,
     /// Named by a durable manifest edit.
     listed: AtomicBool,
-    /// To be removed with the last reference.
-    obsolete: AtomicBool,
     /// Lookups of values that are not here.
     misses: AtomicU64,
     /// It could not be read.
@@ -61,38 +53,10 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Opens a run file.
-    pub(crate) fn open(env: &Env, services: &Arc<Services>, index: TableId, file: FileId) -> Result<Run> {
-        let path = services.file_path(index, file);
-        let opened = services.handles.open(&path).map_err(|error| {
-            Error::io(format_args!("opening {} of index {index}", path.display()), &error)
-                .hint("restore the file from a backup, or drop and create the index")
-        })?;
-        Run::from_handle(env, services, index, file, opened)
-    }
-
-    /// A run that was written and is not synced.
-    pub(crate) fn from_written(
-        env: &Env,
-        services: &Arc<Services>,
-        index: TableId,
-        file: FileId,
-        written: Arc<dyn File>,
-    ) -> Result<Run> {
-        let mut run = Run::from_handle(env, services, index, file, written)?;
-        *run.written.get_mut() = run.handle.take();
-        Ok(run)
-    }
-
-    /// A run of an open file.
-    pub(crate) fn from_handle(
-        env: &Env,
-        services: &Arc<Services>,
-        index: TableId,
-        file: FileId,
-        handle: Arc<dyn File>,
-    ) -> Result<Run> {
-        let (footer, file_bytes) = read_footer(&*handle, index, file).map_err(|error| in_run(index, file, &error))?;
+    /// The run that a file is: one that is there, or one that was written and is still to be made durable.
+    pub(crate) fn new(env: &Env, services: &Arc<Services>, index: TableId, data: DataFile) -> Result<Run> {
+        let (file, reader) = (data.number(), data.reader());
+        let (footer, file_bytes) = read_footer(&*reader, index, file).map_err(|error| in_run(index, file, &error))?;
         let memory_bytes = (size_of::<Run>() + footer.memory_bytes()) as u64;
         Ok(Run {
             _charge: services.account.charge(Kept::Files, memory_bytes),
@@ -100,14 +64,12 @@ impl Run {
             footer,
             file_bytes,
             index,
-            written: Mutex::default(),
-            handle: OnceLock::from(handle),
+            data,
+            reader,
             services: services.clone(),
             env: env.clone(),
-            path: services.file_path(index, file),
             attached_at: AtomicU64::new(0),
             listed: AtomicBool::new(false),
-            obsolete: AtomicBool::new(false),
             misses: AtomicU64::new(0),
             setback: Setback::default(),
             failed: Mutex::default(),
@@ -153,40 +115,13 @@ impl Run {
     }
 
     fn try_load(&self, piece: Piece, place: Place) -> Result<Arc<[u8]>> {
-        let mut bytes = vec![0; place.bytes as usize];
-        let read = match self.handle.get() {
-            Some(handle) => handle.read_exact_at(&mut bytes, place.offset),
-            None => self.written_handle().read_exact_at(&mut bytes, place.offset),
-        };
-        read.map_err(|error| Error::io(format_args!("reading {}", self.path.display()), &error))?;
-        if piece.checksum(self.file, &bytes) != place.checksum {
-            return Err(self.named(&Error::corrupt(format!("{piece:?} at {} fails its checksum", place.offset))));
-        }
-        Ok(bytes.into())
+        read_piece(&*self.reader, (self.index, self.file), piece, place)
     }
 
-    /// Reads everything, past the cache, and tests its checksums.
-    pub(crate) fn verify_checksums(&self) -> Result<()> {
-        (0..self.footer.blocks.len()).try_for_each(|block| self.block(block, false).map(|_| ()))?;
-        (0..self.footer.segments.len()).try_for_each(|segment| self.segment(segment, false).map(|_| ()))
-    }
-
-    /// Makes the file's bytes durable; its directory entry is the caller's to sync.
-    pub(crate) fn sync(&self) -> Result<()> {
-        let Some(written) = self.written.lock().clone() else { return Ok(()) };
-        if !active(Fault::SKIP_FILE_SYNC) {
-            let failed = |error| Error::io(format_args!("syncing {}", self.path.display()), &error);
-            written.sync_data().map_err(failed)?;
-        }
-        self.handle.get_or_init(|| self.services.handles.adopt(&self.path, written));
-        *self.written.lock() = None;
-        Ok(())
-    }
-
-    /// The handle of a run that is not durable yet, or just became so.
-    fn written_handle(&self) -> Arc<dyn File> {
-        let written = self.written.lock().clone();
-        written.or_else(|| self.handle.get().cloned()).expect("a run is being written or is durable (run 3)")
+    /// Makes the file's bytes durable; its name is the caller's to make so.
+    pub(crate) fn seal(&self) -> Result<()> {
+        let failed = |error| Error::io(format_args!("syncing {}", file_name(self.index, self.file)), &error);
+        self.data.seal().map_err(failed)
     }
 
     /// An error, with the run's name.
@@ -245,18 +180,28 @@ impl Run {
     }
 
     /// The file goes with the last reference.
-    pub(crate) fn set_obsolete(&self) {
-        self.obsolete.store(true, Ordering::Release);
+    pub(crate) fn retire(&self) {
+        self.data.retire();
     }
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        // While a thread unwinds the disk may be gone (a simulated crash); open removes what is left.
-        if self.obsolete.load(Ordering::Acquire) && !std::thread::panicking() {
-            self.services.remove_file(&*self.env.fs, self.index, self.file);
-        }
+/// Tests every checksum of a run, wherever it lies.
+pub(crate) fn verify_run(index: TableId, file: FileId, handle: &dyn File) -> Result<()> {
+    let (footer, _) = read_footer(handle, index, file).map_err(|error| in_run(index, file, &error))?;
+    let blocks = footer.blocks.iter().enumerate().map(|(at, place)| (Piece::Block(at), *place));
+    let segments = footer.segments.iter().enumerate().map(|(at, place)| (Piece::Segment(at), *place));
+    blocks.chain(segments).try_for_each(|(piece, place)| read_piece(handle, (index, file), piece, place).map(|_| ()))
+}
+
+fn read_piece(handle: &dyn File, (index, file): (TableId, FileId), piece: Piece, place: Place) -> Result<Arc<[u8]>> {
+    let mut bytes = vec![0; place.bytes as usize];
+    let read = handle.read_exact_at(&mut bytes, place.offset);
+    read.map_err(|error| Error::io(format_args!("reading {}", file_name(index, file)), &error))?;
+    if piece.checksum(file, &bytes) != place.checksum {
+        let error = Error::corrupt(format!("{piece:?} at {} fails its checksum", place.offset));
+        return Err(in_run(index, file, &error));
     }
+    Ok(bytes.into())
 }
 
 fn read_footer(handle: &dyn File, index: TableId, file: FileId) -> Result<(Footer, u64)> {

@@ -6,13 +6,12 @@
 //! ```
 //!
 //! 1. Memory is bounded by a group of blocks and what is gathered, not by the run.
-//! 2. A run that is not finished leaves no file; one that is finished and not kept is its owner's to remove.
+//! 2. A run that is not finished leaves no file; one that is finished and not kept is its owner's to retire.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use weft_env::{Env, File, OpenMode};
-use weft_format::{Error, FileId, Result, TableId, Timestamp};
+use weft_env::Env;
+use weft_format::{Error, FileId, Result, TableId, Timestamp, file_name};
 
 use super::block::BlockBuilder;
 use super::entry::shared_len;
@@ -20,6 +19,7 @@ use super::filter::{FilterShape, SEGMENT_BLOCKS, value_hash};
 use super::footer::{EdgeEntry, Footer, Piece, Place, Trailer, header_bytes};
 use super::run::Run;
 use crate::fault::{Fault, active};
+use crate::files::NewFile;
 use crate::services::Services;
 
 /// Bytes that are written at once.
@@ -37,17 +37,11 @@ pub(crate) struct RunFiles {
 impl RunFiles {
     /// Starts a run.
     pub(crate) fn create(&self, filter: FilterShape) -> Result<RunWriter> {
-        let file = self.services.allocate_file();
-        let path = self.services.file_path(self.index, file);
-        let handle = self.env.fs.open(&path, OpenMode::CreateNew);
-        let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
+        let file = self.services.files.create(self.index)?;
         Ok(RunWriter {
             files: self.clone(),
+            gathered: header_bytes(self.index, file.number()).to_vec(),
             file,
-            path,
-            handle: Some(handle),
-            gathered: header_bytes(self.index, file).to_vec(),
-            written: 0,
             block: BlockBuilder::default(),
             hashes: Vec::new(),
             value: None,
@@ -57,30 +51,18 @@ impl RunFiles {
 
     /// Opens a run that the manifest or the log names.
     pub(crate) fn open(&self, file: FileId) -> Result<Run> {
-        Run::open(&self.env, &self.services, self.index, file)
-    }
-
-    /// Makes the entries of new files durable.
-    pub(crate) fn sync_dir(&self) -> Result<()> {
-        if active(Fault::SKIP_DIR_SYNC) {
-            return Ok(());
-        }
-        let dir = self.services.dir();
-        let failed = |error| Error::io(format_args!("syncing directory {}", dir.display()), &error);
-        self.env.fs.sync_dir(dir).map_err(failed)
+        let hint = "restore the file from a backup, or drop and create the index";
+        let data = self.services.files.open(self.index, file).map_err(|error| error.hint(hint))?;
+        Run::new(&self.env, &self.services, self.index, data)
     }
 }
 
 /// A run being written.
 pub(crate) struct RunWriter {
     files: RunFiles,
-    file: FileId,
-    path: PathBuf,
-    /// None once finished.
-    handle: Option<Arc<dyn File>>,
+    file: NewFile,
     /// Bytes not written yet.
     gathered: Vec<u8>,
-    written: u64,
     block: BlockBuilder,
     /// Hashes of the group's values.
     hashes: Vec<u64>,
@@ -178,28 +160,31 @@ impl RunWriter {
         let counted: u64 = blocks.iter().map(|block| u64::from(block.entries)).sum();
         assert_eq!(counted, *entry_count, "each entry of a run is in one block");
         let end = segments.last().map_or(0, |last| last.offset + u64::from(last.bytes));
-        assert_eq!(end, self.written + self.gathered.len() as u64, "the footer follows the last segment (footer 3)");
+        assert_eq!(
+            end,
+            self.file.bytes() + self.gathered.len() as u64,
+            "the footer follows the last segment (footer 3)"
+        );
     }
 
     fn place(&self, piece: Piece, start: usize, entries: u32) -> Place {
         let bytes = &self.gathered[start..];
         assert!(bytes.len() <= u32::MAX as usize, "a block or segment is shorter than 4 GiB");
-        let (offset, checksum) = (self.written + start as u64, piece.checksum(self.file, bytes));
+        let (offset, checksum) = (self.file.bytes() + start as u64, piece.checksum(self.file.number(), bytes));
         Place { offset, bytes: bytes.len() as u32, checksum, entries }
     }
 
     fn write_gathered(&mut self) -> Result<()> {
-        let handle = self.handle.as_ref().expect("a run is written until it is finished");
-        let written = handle.write_at(&self.gathered, self.written);
-        written.map_err(|error| Error::io(format_args!("writing {}", self.path.display()), &error))?;
-        self.written += self.gathered.len() as u64;
+        let written = self.file.append(&self.gathered);
+        let name = || file_name(self.files.index, self.file.number());
+        written.map_err(|error| Error::io(format_args!("writing {}", name()), &error))?;
         self.gathered.clear();
         Ok(())
     }
 
     /// Bytes so far, about.
     pub(crate) fn bytes(&self) -> u64 {
-        self.written + (self.gathered.len() + self.block.bytes()) as u64
+        self.file.bytes() + (self.gathered.len() + self.block.bytes()) as u64
     }
 
     /// Writes what is left; the caller syncs. There is at least one entry.
@@ -214,26 +199,14 @@ impl RunWriter {
         self.check();
         let footer = self.footer.encode();
         let trailer = Trailer {
-            footer_offset: self.written + self.gathered.len() as u64,
+            footer_offset: self.file.bytes() + self.gathered.len() as u64,
             footer_bytes: u32::try_from(footer.len()).expect("a footer is shorter than 4 GiB"),
-            footer_checksum: Piece::Footer.checksum(self.file, &footer),
+            footer_checksum: Piece::Footer.checksum(self.file.number(), &footer),
         };
         self.gathered.extend_from_slice(&footer);
-        self.gathered.extend_from_slice(&trailer.encode(self.file));
+        self.gathered.extend_from_slice(&trailer.encode(self.file.number()));
         self.write_gathered()?;
-        let RunFiles { index, env, services, .. } = &self.files;
-        let handle = self.handle.clone().expect("a run is finished once");
-        let run = Run::from_written(env, services, *index, self.file, handle)?;
-        self.handle = None;
-        Ok(run)
-    }
-}
-
-impl Drop for RunWriter {
-    fn drop(&mut self) {
-        if self.handle.take().is_some() && !std::thread::panicking() {
-            // What cannot be removed now is an orphan, which the next open removes.
-            let _ = self.files.env.fs.remove(&self.path);
-        }
+        let RunWriter { files: RunFiles { index, env, services, .. }, file, .. } = self;
+        Run::new(&env, &services, index, file.finish())
     }
 }

@@ -227,8 +227,8 @@ impl IndexStore {
     /// Marks the index dropped: nothing new is offered, its files go when the last reader lets go.
     pub fn drop_files(&self) {
         self.dropped.store(true, Ordering::Release);
-        self.layout().runs().values().for_each(|run| run.set_obsolete());
-        std::mem::take(&mut *self.built.lock()).values().for_each(|run| run.set_obsolete());
+        self.layout().runs().values().for_each(|run| run.retire());
+        std::mem::take(&mut *self.built.lock()).values().for_each(|run| run.retire());
     }
 
     /// The runs that could not be read when they were needed last.

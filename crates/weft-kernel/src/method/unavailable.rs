@@ -2,8 +2,8 @@
 //! fails and says so; other tables know nothing of it.
 //!
 //! ```text
-//!   open    t12-7.col: footer fails its checksum    ─▶ t12 stands in the catalog, and answers "... t12-7.col ..."
-//!   redo    update k@41 needs block 3 of t12-7.col  ─▶ the same, from this change on
+//!   open    t12-7.data: footer fails its checksum    ─▶ t12 stands in the catalog, and answers "... t12-7.data ..."
+//!   redo    update k@41 needs block 3 of t12-7.data  ─▶ the same, from this change on
 //!   next open, with the file restored or taken out by `weft check --quarantine`: redo from the same cut
 //! ```
 //!
@@ -155,8 +155,8 @@ impl Upkeep for Unavailable {
     fn evolve(&self, _: &Arc<TableDef>) {}
 
     fn drop_files(&self) {
-        let TableContext { env, services, def } = &self.context;
-        self.files.iter().for_each(|file| services.remove_file(&*env.fs, def.id, *file));
+        let TableContext { services, def, .. } = &self.context;
+        self.files.iter().for_each(|file| services.files.remove(def.id, *file));
     }
 
     fn check(&self) -> Result<Vec<String>> {

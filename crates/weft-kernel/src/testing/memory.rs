@@ -11,8 +11,8 @@ use weft_contract::{
     Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
     TableStatistics, TableWrites, Upkeep, VisitRow, Write,
 };
+use weft_env::File;
 use weft_env::sync::{Mutex, RwLock};
-use weft_env::{File, OpenMode};
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, Result, Schema, Timestamp, Value, ValueRef};
 
@@ -150,31 +150,22 @@ impl MemoryTable {
 
     /// A file is a list of (timestamp u64, length u32, row).
     fn write_file(&self, rows: &[(Timestamp, Arc<[u8]>)]) -> Result<FileId> {
-        let file = self.context.services.allocate_file();
-        let path = self.context.services.file_path(self.def().id, file);
         let mut bytes = Vec::new();
         for (ts, row) in rows {
             bytes.extend(ts.0.to_le_bytes());
             bytes.extend((row.len() as u32).to_le_bytes());
             bytes.extend(&row[..]);
         }
-        let fs = &self.context.env.fs;
-        let written = (|| {
-            let handle = fs.open(&path, OpenMode::CreateNew)?;
-            handle.write_at(&bytes, 0)?;
-            handle.sync_data()?;
-            fs.sync_dir(self.context.services.dir())
-        })();
-        written.map_err(|error| {
-            let _ = fs.remove(&path);
-            Error::io("writing a file", &error)
-        })?;
-        Ok(file)
+        let files = self.context.services.files();
+        let mut file = files.create(self.def().id)?;
+        file.append(&bytes).map_err(|error| Error::io("writing a file", &error))?;
+        let sealed = file.seal().map_err(|error| Error::io("writing a file", &error))?;
+        files.sync_names().inspect_err(|_| sealed.retire())?;
+        Ok(sealed.number())
     }
 
     fn read_file(&self, file: FileId) -> Result<Vec<(Timestamp, Arc<[u8]>)>> {
-        let path = self.context.services.file_path(self.def().id, file);
-        let handle = self.context.env.fs.open(&path, OpenMode::Read).map_err(|e| Error::io("opening a file", &e))?;
+        let handle = self.context.services.files().open(self.def().id, file)?.reader();
         let mut bytes = vec![0; handle.len().unwrap() as usize];
         handle.read_exact_at(&mut bytes, 0).unwrap();
         let mut rows = Vec::new();
@@ -204,7 +195,7 @@ impl MemoryTable {
     }
 
     fn remove(&self, file: FileId) {
-        self.context.services.remove_file(&*self.context.env.fs, self.def().id, file);
+        self.context.services.files().remove(self.def().id, file);
     }
 }
 

@@ -34,7 +34,7 @@ impl Engine {
         self.core.monitor_bell.notify();
         self.core.async_commits.wake();
         self.core.cache.wake();
-        self.core.services.removals.wake();
+        self.core.services.files.wake_removals();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             if let Err(panic) = thread.join() {
@@ -55,5 +55,6 @@ impl Drop for Engine {
             // Asynchronous commits; nobody is left to be told of an error.
             let _ = self.core.log.flush();
         }
+        self.core.services.files.let_go();
     }
 }

@@ -9,9 +9,9 @@
 //!   ----
 //!   10 rows at 2                                                       what they print, up to an empty line
 //!   convert t1 #0: memory first; of 1 offers the best: ...
-//!   create t1-1.col
-//!   write t1-1.col 0 1480
-//!   sync_data t1-1.col
+//!   create t1-1.data
+//!   write t1-1.data 0 1480
+//!   sync_data t1-1.data
 //!   ...
 //! ```
 //!

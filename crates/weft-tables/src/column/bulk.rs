@@ -98,7 +98,7 @@ impl Bulk for Store {
         built.retain(|part| {
             let taken_back = attachment.files.contains(&part.file);
             if taken_back {
-                part.set_obsolete();
+                part.retire();
             }
             !taken_back
         });
@@ -221,8 +221,8 @@ impl Store {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        if let Err(error) = failure.map_or_else(|| shape.writer.sync_dir(), Err) {
-            parts.iter().for_each(|part| part.set_obsolete());
+        if let Err(error) = failure.map_or_else(|| shape.writer.sync_names(), Err) {
+            parts.iter().for_each(|part| part.retire());
             return Err(error);
         }
         reached(BUILD_FILES_SYNCED);

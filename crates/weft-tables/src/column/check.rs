@@ -25,8 +25,7 @@ impl Store {
             if part.marks.count() > part.row_count() {
                 wrong.push(format!("file {file} has more marks than rows"));
             }
-            let path = self.context.services.file_path(self.context.def.id, file);
-            if !self.context.env.fs.exists(&path).unwrap_or(false) {
+            if !part.data.exists() {
                 wrong.push(format!("file {file} is listed but not in the directory"));
             }
             if part.insert_ts_max() > self.cut() && part.is_listed() {

@@ -1,11 +1,7 @@
-//! Writes the files of one table: one file at a time, durable with its directory entry.
+//! Writes the files of one table, one at a time.
 
-use std::path::Path;
-
-use weft_env::OpenMode;
-use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableImage, ColumnTableOptions};
+use weft_format::table::{ColumnTable, ColumnTableBuilder, ColumnTableOptions};
 use weft_format::{Error, Result, Timestamp};
-use weft_kernel::fault::{Fault, active};
 use weft_kernel::method::TableContext;
 
 use super::part::Part;
@@ -37,7 +33,7 @@ impl FileWriter {
         builder
     }
 
-    /// Writes and syncs one file, with a `pause` after each piece of it; its directory entry is the caller's to sync.
+    /// Writes and seals one file, with a `pause` after each piece of it; its name is the caller's to make durable.
     /// Leaves nothing behind when it fails.
     pub(crate) fn write(
         &self,
@@ -46,48 +42,25 @@ impl FileWriter {
         pause: &mut dyn FnMut(),
     ) -> Result<Part> {
         assert!(builder.row_count() > 0, "a file has rows, and so a lowest and a highest key");
-        let services = &self.context.services;
-        let file = services.allocate_file();
-        let image = builder.finish(self.context.def.id, file)?;
-        let path = services.file_path(self.context.def.id, file);
-        self.write_image(&path, &image, attached_at, pause).inspect_err(|_| {
-            // What cannot be removed now is an orphan, which the next open removes.
-            let _ = self.context.env.fs.remove(&path);
-        })
-    }
-
-    fn write_image(
-        &self,
-        path: &Path,
-        image: &ColumnTableImage,
-        attached_at: Option<Timestamp>,
-        pause: &mut dyn FnMut(),
-    ) -> Result<Part> {
+        let TableContext { def, services, .. } = &self.context;
+        let mut file = services.files().create(def.id)?;
+        let number = file.number();
+        let bytes = builder.finish(def.id, number)?.bytes;
         let failed = |error: std::io::Error| {
-            let (file, name) = (image.file, &self.context.def.name);
-            Error::io(format_args!("writing file {file} of table \"{name}\" ({} bytes)", image.bytes.len()), &error)
+            Error::io(format_args!("writing file {number} of table \"{}\" ({} bytes)", def.name, bytes.len()), &error)
         };
-        let env = &self.context.env;
-        let opened = env.fs.open(path, OpenMode::CreateNew).map_err(failed)?;
-        for (number, piece) in image.bytes.chunks(WRITE_BYTES).enumerate() {
-            opened.write_at(piece, (number * WRITE_BYTES) as u64).map_err(failed)?;
+        for piece in bytes.chunks(WRITE_BYTES) {
+            file.append(piece).map_err(failed)?;
             pause();
         }
-        if !active(Fault::SKIP_FILE_SYNC) {
-            opened.sync_data().map_err(failed)?;
-        }
-        let opened = self.context.services.handles().adopt(path, opened);
-        let table = ColumnTable::open(opened, self.context.def.id, image.file, &self.context.def.schema)?;
-        Ok(Part::new(table, attached_at, &self.context))
+        let file = file.finish();
+        let table = ColumnTable::open(file.reader(), def.id, number, &def.schema)?;
+        file.seal().map_err(failed)?;
+        Ok(Part::new(table, file, attached_at, &self.context))
     }
 
-    /// Makes the entries of new files durable.
-    pub(crate) fn sync_dir(&self) -> Result<()> {
-        if active(Fault::SKIP_DIR_SYNC) {
-            return Ok(());
-        }
-        let dir = self.context.services.dir();
-        let failed = |error| Error::io(format_args!("syncing directory {}", dir.display()), &error);
-        self.context.env.fs.sync_dir(dir).map_err(failed)
+    /// Makes the names of the files that were written durable.
+    pub(crate) fn sync_names(&self) -> Result<()> {
+        self.context.services.files().sync_names()
     }
 }

@@ -76,7 +76,7 @@ impl Store {
         self.set_cut(switch.cut);
         added.iter().for_each(|(part, _)| part.set_listed());
         // A follower removes no files: with the last reader the cached blocks go.
-        payload.removed.iter().filter_map(|file| before.part(*file)).for_each(|part| part.set_obsolete());
+        payload.removed.iter().filter_map(|file| before.part(*file)).for_each(|part| part.retire());
         let limit = self.droppable(switch.cut);
         self.layout().parts().iter().for_each(|part| part.marks.forget(limit));
         Ok(())

@@ -1,7 +1,7 @@
 //! A table that was given up: a file of it could not be read when a commit was installed.
 //!
 //! ```text
-//!   published 40   commit 41 ends k1, looks for k2 in t12-9.col: EIO, and again for half a second
+//!   published 40   commit 41 ends k1, looks for k2 in t12-9.data: EIO, and again for half a second
 //!                  given up from 41 on   readers as of 40: whole; as of 41, and writers: "table ... cannot be used"
 //!                  commit 42             published, and in the log only
 //!   next open      redo from the cut: 41 and 42 are there

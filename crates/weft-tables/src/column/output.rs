@@ -110,7 +110,7 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<Written> {
         self.cut(false)?;
         if !self.parts.is_empty() {
-            self.shape.writer.sync_dir()?;
+            self.shape.writer.sync_names()?;
         }
         job_reached(self.kind, JobStep::FilesSynced);
         self.finished = true;
@@ -128,7 +128,7 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.finished {
-            self.parts.iter().for_each(|part| part.set_obsolete());
+            self.parts.iter().for_each(|part| part.retire());
         }
     }
 }

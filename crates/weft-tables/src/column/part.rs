@@ -6,8 +6,8 @@
 //! ```
 //!
 //! 1. Rows are ordered by key, versions of a key oldest first; at most one version of a key is unmarked.
-//! 2. The file is removed when the last reference goes, and only after a durable manifest edit forgot it, or when none
-//!    ever named it (DESIGN invariant 7).
+//! 2. The file is retired only after a durable manifest edit forgot it, or when none ever named it (DESIGN invariant
+//!    7); it goes with the last reference.
 //! 3. Insert timestamps are tested by readers unless the greatest is at or below theirs (DESIGN invariant 9).
 //! 4. A part that a job could not read is left out of jobs for a while, and then tried again.
 //!
@@ -20,6 +20,7 @@ use weft_env::Env;
 use weft_format::table::{BlockCache, ColumnTable};
 use weft_format::{Code, FileId, Result, Timestamp};
 use weft_kernel::account::{Charge, Kept};
+use weft_kernel::files::DataFile;
 use weft_kernel::method::TableContext;
 use weft_kernel::sched::Setback;
 use weft_kernel::services::Services;
@@ -31,6 +32,7 @@ use super::payload::{Layer, PartEntry};
 /// One column table of a table.
 pub(crate) struct Part {
     pub(crate) file: FileId,
+    pub(crate) data: DataFile,
     pub(crate) table: ColumnTable,
     pub(crate) marks: Marks,
     /// 0: the file has its own insert timestamps; MAX: built, its commit is still to come.
@@ -41,8 +43,6 @@ pub(crate) struct Part {
     busy: AtomicBool,
     /// Cut for its size: however few bytes it came to, merging would not make it larger.
     full: AtomicBool,
-    /// To be removed with the last reference.
-    obsolete: AtomicBool,
     /// It could not be read by a job.
     setback: Setback,
     services: Arc<Services>,
@@ -52,18 +52,24 @@ pub(crate) struct Part {
 
 impl Part {
     /// Wraps an open file. `attached_at`: all its rows were inserted then.
-    pub(crate) fn new(table: ColumnTable, attached_at: Option<Timestamp>, context: &TableContext) -> Part {
+    pub(crate) fn new(
+        table: ColumnTable,
+        data: DataFile,
+        attached_at: Option<Timestamp>,
+        context: &TableContext,
+    ) -> Part {
+        assert_eq!(table.file_id(), data.number(), "a part is of the file that it reads");
         let account = context.services.account();
         Part {
             _charge: account.charge(Kept::Files, (size_of::<Part>() + table.memory_bytes()) as u64),
-            file: table.file_id(),
+            file: data.number(),
+            data,
             marks: Marks::new(table.row_count() as usize, account),
             table,
             attached_at: AtomicU64::new(attached_at.unwrap_or_default().0),
             listed: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             full: AtomicBool::new(false),
-            obsolete: AtomicBool::new(false),
             setback: Setback::default(),
             services: context.services.clone(),
             env: context.env.clone(),
@@ -188,16 +194,7 @@ impl Part {
     }
 
     /// The file goes with the last reference.
-    pub(crate) fn set_obsolete(&self) {
-        self.obsolete.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // While a thread unwinds the disk may be gone (a simulated crash); open removes what is left.
-        if self.obsolete.load(Ordering::Acquire) && !std::thread::panicking() {
-            self.services.remove_file(&*self.env.fs, self.table.table_id(), self.file);
-        }
+    pub(crate) fn retire(&self) {
+        self.data.retire();
     }
 }

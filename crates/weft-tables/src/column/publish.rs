@@ -107,7 +107,7 @@ impl Store {
     pub(crate) fn publish(&self, outcome: &Outcome<'_>) -> Result<()> {
         let _editing = self.editing.lock();
         if self.is_dropped() {
-            outcome.outputs.iter().for_each(|part| part.set_obsolete());
+            outcome.outputs.iter().for_each(|part| part.retire());
             return Ok(());
         }
         let old_cut = self.cut();
@@ -124,7 +124,7 @@ impl Store {
         let (edit, attached) = self.edit(&layout, &placing, old_cut, cut);
         let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
-                outcome.outputs.iter().for_each(|part| part.set_obsolete());
+                outcome.outputs.iter().for_each(|part| part.retire());
             }
         })?;
         job_reached(outcome.kind, JobStep::EditDurable);
@@ -133,7 +133,7 @@ impl Store {
         self.switch_to(outcome, &placing);
         durable.followed();
         job_reached(outcome.kind, JobStep::Switched);
-        outcome.inputs.iter().for_each(|part| part.set_obsolete());
+        outcome.inputs.iter().for_each(|part| part.retire());
         let limit = self.droppable(cut);
         self.layout().parts().iter().for_each(|part| part.marks.forget(limit));
         Ok(())
@@ -154,7 +154,7 @@ impl Store {
         let columns = Columns::new(placed, placing.borders.clone());
         self.switch(layout.active.clone(), frozen, Arc::new(columns));
         if self.is_dropped() {
-            outcome.outputs.iter().for_each(|part| part.set_obsolete());
+            outcome.outputs.iter().for_each(|part| part.retire());
         }
     }
 

@@ -202,14 +202,10 @@ impl Store {
 
     /// Opens a file of this table.
     pub(crate) fn open_part(&self, file: FileId, attached_at: Option<Timestamp>) -> Result<Part> {
-        let services = &self.context.services;
-        let path = services.file_path(self.context.def.id, file);
-        let opened = services.handles().open(&path).map_err(|error| {
-            Error::io(format_args!("opening {} of table \"{}\"", path.display(), self.context.def.name), &error)
-                .hint("restore the file from a backup")
-        })?;
-        let table = ColumnTable::open(opened, self.context.def.id, file, &self.schema())?;
-        Ok(Part::new(table, attached_at, &self.context))
+        let TableContext { def, services, .. } = &self.context;
+        let data = services.files().open(def.id, file)?;
+        let table = ColumnTable::open(data.reader(), def.id, file, &self.schema())?;
+        Ok(Part::new(table, data, attached_at, &self.context))
     }
 
     /// Pins the present layout (invariant 1: the caller's timestamp is registered already).
@@ -321,7 +317,7 @@ impl Store {
     pub(crate) fn mark_dropped(&self) {
         let _marking = self.marking.lock();
         self.dropped.store(true, Ordering::Release);
-        self.layout().parts().iter().for_each(|part| part.set_obsolete());
+        self.layout().parts().iter().for_each(|part| part.retire());
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

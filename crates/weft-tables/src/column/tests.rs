@@ -249,7 +249,7 @@ fn a_full_disk_fails_the_conversion_cleanly_and_space_lets_it_resume() {
         engine.run_jobs().unwrap();
         assert_eq!(table.table.durable_cut(), Timestamp::MAX);
         assert_eq!(count(&engine, &table), 500);
-        let files = env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".col")).count();
+        let files = env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".data")).count();
         assert_eq!(
             files as u64,
             table.table.layers().iter().map(|layer| layer.parts).sum::<u64>() - 1,
@@ -302,13 +302,14 @@ fn a_crash_between_the_pieces_of_a_file_loses_nothing() {
             let table = engine.begin().unwrap().table("t").unwrap();
             assert_eq!(count(&engine, &table), WIDE_ROWS);
             assert_eq!(engine.check().unwrap(), Vec::<String>::new());
-            let files = env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".col")).count();
+            let files =
+                env.fs.list(Path::new("db")).unwrap().into_iter().filter(|name| name.ends_with(".data")).count();
             assert_eq!(files, table.table.parts().len(), "what was not finished is gone");
         });
         assert_eq!(look, RunEnd::Finished, "after {end:?}");
         match end {
             RunEnd::Crashed { operation, .. } => {
-                writes += u64::from(operation.starts_with("write") && operation.contains(".col"));
+                writes += u64::from(operation.starts_with("write") && operation.contains(".data"));
             }
             end => {
                 assert_eq!(end, RunEnd::Finished);
@@ -326,7 +327,7 @@ fn check_names_the_damaged_file_and_reads_of_it_are_errors() {
     let end = simulation.run(move |env| {
         let (engine, table) = small_engine(&env);
         engine.run_jobs().unwrap();
-        let name = env.fs.list(Path::new("db")).unwrap().into_iter().find(|name| name.ends_with(".col")).unwrap();
+        let name = env.fs.list(Path::new("db")).unwrap().into_iter().find(|name| name.ends_with(".data")).unwrap();
         machine.faults().damage(&Path::new("db").join(&name), 8 * 200).unwrap();
         let wrong = engine.check().unwrap();
         assert!(wrong.iter().any(|line| line.contains("column table file")), "{wrong:?}");

@@ -76,7 +76,7 @@ fn quarantine_takes_out_a_file_that_only_the_log_names() {
             let prefix = format!("t{index}-");
             let mut runs = env.fs.list(Path::new(DIR)).unwrap();
             runs.retain(|name| name.starts_with(&prefix));
-            runs.sort_by_key(|name| name[prefix.len()..name.len() - 4].parse::<u64>().unwrap());
+            runs.sort_by_key(|name| name[prefix.len()..].strip_suffix(".data").unwrap().parse::<u64>().unwrap());
             let run = Path::new(DIR).join(runs.pop().unwrap());
             drop(engine);
             let file = if how == 2 { &run } else { &lost };

@@ -286,7 +286,7 @@ fn select(dir: &Path, selector: &str) -> Vec<PathBuf> {
         all.retain(|name| name.starts_with("log-") && !name.ends_with(".tmp"));
     } else {
         let number = table_number(kind);
-        all.retain(|name| name.starts_with(&format!("t{number}-")) && name.ends_with(".col"));
+        all.retain(|name| name.starts_with(&format!("t{number}-")) && name.ends_with(".data"));
     }
     if index == "*" {
         return all.iter().map(|name| dir.join(name)).collect();

@@ -129,7 +129,7 @@ fn is_unfinished_list(name: &str) -> bool {
     name.strip_suffix(TEMPORARY_SUFFIX).is_some_and(|name| list_number(name).is_some())
 }
 
-/// Whether a backup may have given this name: `log-0000000000000000-5e0a21bc-512`, `t5-12-4194304-5e0a21bc.col`,
+/// Whether a backup may have given this name: `log-0000000000000000-5e0a21bc-512`, `t5-12-4194304-5e0a21bc.data`,
 /// `manifest-3`.
 fn is_stored_name(name: &str) -> bool {
     let decimal = |word: &str| word.parse::<u64>().is_ok();
@@ -141,7 +141,9 @@ fn is_stored_name(name: &str) -> bool {
         let words: Vec<&str> = words.split('-').collect();
         return matches!(words[..], [start, salt, bytes] if hex(start, 16) && hex(salt, 8) && decimal(bytes));
     }
-    let Some(words) = name.strip_prefix('t').and_then(|rest| rest.strip_suffix(".col")) else { return false };
+    // `.col`: as an earlier release called them.
+    let Some(words) = name.strip_prefix('t') else { return false };
+    let Some(words) = words.strip_suffix(".data").or_else(|| words.strip_suffix(".col")) else { return false };
     let words: Vec<&str> = words.split('-').collect();
     matches!(words[..], [table, file, bytes, mark] if decimal(table) && decimal(file) && decimal(bytes) && hex(mark, 8))
 }
@@ -152,10 +154,12 @@ mod tests {
 
     #[test]
     fn only_names_of_backups_are_known() {
-        for name in ["manifest-3", "log-0000000000000000-5e0a21bc-512", "t5-12-4194304-5e0a21bc.col"] {
+        for name in
+            ["manifest-3", "log-0000000000000000-5e0a21bc-512", "t5-12-4194304-5e0a21bc.data", "t5-12-4-5e0a21bc.col"]
+        {
             assert!(is_stored_name(name), "{name}");
         }
-        for name in ["manifest-", "log-0000000000000000", "t5-12.col", "t5-12-4-5e0a21bc", "notes", "MANIFEST-3"] {
+        for name in ["manifest-", "log-0000000000000000", "t5-12.data", "t5-12-4-5e0a21bc", "notes", "MANIFEST-3"] {
             assert!(!is_stored_name(name), "{name}");
         }
     }

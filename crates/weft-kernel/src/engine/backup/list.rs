@@ -3,7 +3,7 @@
 //! ```text
 //!   weft backup 1
 //!   backup 2 of 1 at 1781000000000000 holds 4711
-//!   file t5-12.col t5-12-4194304-5e0a21bc.col 4194304 9c01f2aa
+//!   file t5-12.data t5-12-4194304-5e0a21bc.data 4194304 9c01f2aa
 //!   file MANIFEST-1 manifest-2 812 77aa0102
 //!   end 2 b17e55ed
 //! ```

@@ -3,8 +3,8 @@
 //! ```text
 //!   database             destination, after two backups              restore
 //!   MANIFEST-7   ──▶     backup-1    manifest-1  ─┐                   MANIFEST-1, CURRENT
-//!   t5-12.col    ──▶     t5-12-4194304-5e0a21bc.col │ shared by both   t5-12.col
-//!   t5-19.col    ──▶     backup-2    manifest-2  ─┤                   t5-19.col
+//!   t5-12.data    ──▶     t5-12-4194304-5e0a21bc.data │ shared by both   t5-12.data
+//!   t5-19.data    ──▶     backup-2    manifest-2  ─┤                   t5-19.data
 //!   log-0, -ff8  ──▶     log-...0-9c01f2aa-16777216 ┘                  log-0, log-ff8
 //! ```
 //!

@@ -10,7 +10,7 @@ use super::copy::{checksum_of, copy, sync_dir, write};
 use super::destination::{LOCK_FILE, list, read_backup, read_backups};
 use super::list::{Backup, Entry};
 use crate::engine::directory::create_dir;
-use crate::files::parse_file_name;
+use crate::files::{parse_file_name, parse_former_name};
 use crate::log::segment_start;
 use crate::manifest::{ManifestSnapshot, manifest_number};
 use crate::step::BackupStep;
@@ -63,7 +63,8 @@ pub fn restore(env: &Env, dest: &Path, dir: &Path, number: Option<u64>) -> Resul
 
 fn fill(env: &Env, dest: &Path, dir: &Path, backup: &Backup, written: &mut Vec<PathBuf>) -> Result<()> {
     for Entry { name, stored, bytes, checksum } in &backup.entries {
-        let known = parse_file_name(name).is_some() || segment_start(name).is_some() || manifest_number(name).is_some();
+        let is_data = parse_file_name(name).is_some() || parse_former_name(name).is_some();
+        let known = is_data || segment_start(name).is_some() || manifest_number(name).is_some();
         if !known {
             let what = format!("backup {} names {name:?}, which is no file of a database", backup.number);
             return Err(Error::corrupt(what).hint("use another backup"));

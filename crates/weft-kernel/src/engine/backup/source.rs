@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_env::{Env, OpenMode};
-use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
+use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId, file_name};
 
 use crate::catalog::decode_image;
-use crate::files::file_name;
 use crate::log::{
     Change, ChangeDecoder, LogReader, LoggedChange, Record, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
 };
@@ -50,7 +49,7 @@ pub(super) fn data_file(env: &Env, path: &Path, table: TableId, file: FileId) ->
     });
     let (bytes, end) = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
     let mark = crc32c::crc32c(&end);
-    Ok(Wanted { name: file_name(table, file), stored: format!("t{table}-{file}-{bytes}-{mark:08x}.col"), bytes })
+    Ok(Wanted { name: file_name(table, file), stored: format!("t{table}-{file}-{bytes}-{mark:08x}.data"), bytes })
 }
 
 /// What a copy of the log says.
@@ -118,5 +117,5 @@ fn files_of(changes: &[u8], files: &mut Vec<(TableId, FileId)>) -> Result<()> {
 
 /// The path of a data file of the database.
 pub(super) fn path_of(core: &Arc<Core>, table: TableId, file: FileId) -> PathBuf {
-    core.services.file_path(table, file)
+    core.services.files.path(table, file)
 }

@@ -13,7 +13,6 @@ use super::source::{self, LogContent, Wanted};
 use crate::CancelToken;
 use crate::catalog::Relation;
 use crate::engine::tested::test_data_file;
-use crate::files::FilePin;
 use crate::manifest::ManifestSnapshot;
 use crate::step::BackupStep;
 use crate::txn::Core;
@@ -74,7 +73,7 @@ impl Taking<'_> {
         // First the pins, then the manifest, then the log: what the manifest names is there, and the log goes on where
         // its cuts are (backup 1, 3).
         let log = self.core.log.keep();
-        let pin = FilePin::all(&self.core.env, &self.core.dir, &self.core.services.pins);
+        let pin = self.core.services.files.pin();
         let mut manifest = self.core.manifest.snapshot()?;
         let extent = self.core.log.extent().map_err(|error| self.core.poison_if_stopped(error))?;
         // The log names edits that came after the manifest's moment: the copy goes without them, as a crash before them
@@ -125,10 +124,8 @@ impl Taking<'_> {
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
             // One of a table that is not there any more has the checksum of the copy only.
-            let Core { env, services, methods, .. } = &**self.core;
-            self.relations
-                .get(&table)
-                .map_or(Ok(()), |owner| test_data_file((env, services, methods), owner, &copied, file))?;
+            let Core { env, methods, .. } = &**self.core;
+            self.relations.get(&table).map_or(Ok(()), |owner| test_data_file((env, methods), owner, &copied, file))?;
         }
         Ok(())
     }

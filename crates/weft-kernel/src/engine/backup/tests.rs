@@ -114,7 +114,7 @@ fn what_an_unfinished_backup_left_is_not_taken_for_one_and_goes() {
     let engine = filled(&place);
     engine.backup(&place.at("copies"), None).unwrap();
     let good = place.names("copies");
-    for name in ["backup-2.tmp", "manifest-2", "t1-900-17-0badcafe.col", "log-0000000000000000-0badcafe-700"] {
+    for name in ["backup-2.tmp", "manifest-2", "t1-900-17-0badcafe.data", "log-0000000000000000-0badcafe-700"] {
         std::fs::write(place.at("copies").join(name), b"half").unwrap();
     }
     let env = Env::real();
@@ -130,17 +130,17 @@ fn what_an_unfinished_backup_left_is_not_taken_for_one_and_goes() {
 fn files_wait_for_the_end_of_a_backup_that_needs_them() {
     let place = Place::new("backup-pins");
     let engine = filled(&place);
-    let pin = crate::files::FilePin::all(&engine.core.env, &engine.core.dir, &engine.core.services.pins);
-    let count = |place: &Place| place.names("db").iter().filter(|name| name.ends_with(".col")).count();
+    let pin = engine.core.services.files.pin();
+    let count = |place: &Place| place.names("db").iter().filter(|name| name.ends_with(".data")).count();
     let before = count(&place);
     for round in 0..3 {
         put(&engine, "t", 1, round).unwrap();
         engine.checkpoint().unwrap();
     }
-    let waiting = engine.core.services.pins.waiting_count();
+    let waiting = engine.core.services.files.waiting_count();
     assert!(waiting > 0 && count(&place) > before);
     drop(pin);
-    assert_eq!(engine.core.services.pins.waiting_count(), 0);
+    assert_eq!(engine.core.services.files.waiting_count(), 0);
     assert_eq!(count(&place), engine.core.manifest.files().len());
 }
 

@@ -52,7 +52,8 @@ fn write(env: &Env, services: &Arc<Services>, count: u64, block_bytes: usize) ->
         writer.push(&[&value[..], key].concat(), value.len(), Timestamp(10 + n as u64 % 5)).unwrap();
     }
     let run = writer.finish().unwrap();
-    let file = env.fs.open(&services.file_path(INDEX, run.file), OpenMode::Read).unwrap();
+    let file = services.files.path(INDEX, run.file);
+    let file = env.fs.open(&file, OpenMode::Read).unwrap();
     let mut bytes = vec![0; run.file_bytes as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     (run.file, bytes)
@@ -60,7 +61,8 @@ fn write(env: &Env, services: &Arc<Services>, count: u64, block_bytes: usize) ->
 
 /// Reads everything that a run has.
 fn read(env: &Env, services: &Arc<Services>, file: FileId, bytes: Vec<u8>) -> Result<u64> {
-    let run = Arc::new(Run::from_handle(env, services, INDEX, file, Arc::new(Bytes(bytes)))?);
+    let data = services.files.of_bytes(INDEX, file, Arc::new(Bytes(bytes)));
+    let run = Arc::new(Run::new(env, services, INDEX, data)?);
     for segment in 0..run.footer.segments.len() {
         run.segment(segment, false)?;
     }
@@ -121,7 +123,7 @@ fn check_names_damage_and_reads_of_it_are_errors() {
         world.commit(|store, ts| (0..100).for_each(|n| store.add(&value(n), &key(n), ts)));
         world.store.freeze();
         world.run_jobs();
-        let name = env.fs.list(Path::new("/db")).unwrap().into_iter().find(|name| name.ends_with(".col")).unwrap();
+        let name = env.fs.list(Path::new("/db")).unwrap().into_iter().find(|name| name.ends_with(".data")).unwrap();
         machine.faults().damage(&Path::new("/db").join(&name), 8 * 100).unwrap();
         let wrong = world.store.check().unwrap();
         assert!(wrong.len() == 1 && wrong[0].contains("fails its checksum"), "{wrong:?}");

@@ -23,7 +23,7 @@ use super::*;
 use crate::EngineOptions;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
-use crate::files::parse_file_name;
+use crate::files::Files;
 use crate::manifest::{Hooks, Manifest};
 use crate::sched::{Load, SchedulerMode, Wake};
 use crate::services::Services;
@@ -116,26 +116,22 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         fold: Box::new(|_, payloads| fold_payloads(payloads)),
     });
     let cache = Arc::new(CachePool::new(cache_bytes));
-    let names = env.fs.list(dir).unwrap();
-    let files = names.iter().filter_map(|name| parse_file_name(name)).map(|(_, file)| file);
-    let next_file = files.fold(recovered.file_max, FileId::max).next();
+    let (handles, cached) = (weft_env::Handles::new(env.fs.clone(), 16), cache.clone());
+    let files = Files::new(env, dir, handles, Box::new(move |file| cached.forget_file(file)));
+    files.number_behind(recovered.file_max).unwrap();
     let row_budget = Arc::new(RowBudget::new(1 << 30));
     let services = Services {
         account: Arc::default(),
-        dir: dir.to_owned(),
+        files,
         manifest,
         cache: cache.clone(),
         block_cache: cache,
-        handles: weft_env::Handles::new(env.fs.clone(), 16),
         options: EngineOptions::default(),
         timeline: Arc::new(Timeline::new(recovered.cut_max)),
         load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), 2, SchedulerMode::Cost)),
         row_budget,
-        next_file: AtomicU64::new(next_file.0),
         wake: Wake::default(),
         poison: Default::default(),
-        pins: Arc::default(),
-        removals: Default::default(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())
 }
@@ -170,11 +166,7 @@ fn open(env: &Env, dir: &Path, options: IndexOptions, model: &Arc<Mutex<Model>>)
         }
     }
     services.timeline.recover_to(last);
-    for name in env.fs.list(dir).unwrap() {
-        if parse_file_name(&name).is_some_and(|(_, file)| !named.contains(&file)) {
-            env.fs.remove(&dir.join(name)).unwrap();
-        }
-    }
+    services.files.remove_orphans(&named).unwrap();
     World { services, store: Arc::new(store) }
 }
 

@@ -167,7 +167,7 @@ fn a_cursor_keeps_what_it_pinned_and_files_go_after_it() {
             let flush = world.store.jobs().into_iter().find(|offer| offer.kind.frees_memory()).unwrap();
             world.store.run(&flush).unwrap();
         }
-        let files = || env.fs.list(Path::new("/db")).unwrap().iter().filter(|name| name.ends_with(".col")).count();
+        let files = || env.fs.list(Path::new("/db")).unwrap().iter().filter(|name| name.ends_with(".data")).count();
         let mut cursor = world.store.scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward).unwrap();
         assert!(cursor.next().unwrap().is_some());
         let before = files();

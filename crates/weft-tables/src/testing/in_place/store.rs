@@ -2,7 +2,7 @@
 //!
 //! Concurrency: one lock for all of it. A job copies the pages that it writes and lets go of the lock meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use weft_contract::{
     PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableStatistics, TableWrites,
     Upkeep, Write, scan_schema,
 };
-use weft_env::OpenMode;
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 use weft_kernel::TableDef;
+use weft_kernel::files::DataFile;
 use weft_kernel::manifest::Edit;
 use weft_kernel::method::TableContext;
 
@@ -30,6 +30,8 @@ struct State {
     /// By lowest key; the first one begins at "".
     pages: BTreeMap<Vec<u8>, Page>,
     places: Places,
+    /// What each page holds of the file that it was written to last.
+    files: BTreeMap<u64, DataFile>,
     next_page: u64,
     cut: Timestamp,
     /// The last change.
@@ -81,45 +83,39 @@ impl State {
 impl InPlaceTable {
     pub(super) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<InPlaceTable> {
         let places = Places::from_payloads(&recovered.payloads)?;
-        let mut pages = BTreeMap::new();
-        for file in places.files() {
-            let path = context.services.file_path(context.def.id, file);
-            let handle = context.services.handles().open(&path);
-            let handle = handle.map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
-            for page in read_pages(&*handle)? {
-                if let Some((low, _)) = places.0.get(&page.number).filter(|(_, place)| *place == file) {
+        let (mut pages, mut files, mut opened) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for number in places.files() {
+            let file = context.services.files().open(context.def.id, number)?;
+            for page in read_pages(&*file.reader())? {
+                if let Some((low, _)) = places.0.get(&page.number).filter(|(_, place)| *place == number) {
+                    files.insert(page.number, file.share());
                     pages.insert(low.clone(), page);
                 }
             }
+            opened.push(file);
         }
         if pages.len() != places.0.len() {
             return Err(Error::corrupt(format!("table {:?} lacks pages that its payloads name", context.def.name)));
         }
+        // From here on each page has its own hold on a file.
+        opened.iter().for_each(DataFile::retire);
         let next_page = places.0.keys().next_back().map_or(1, |last| last + 1);
         pages.entry(Vec::new()).or_default();
         let cut = recovered.cut;
-        let state = State { pages, places, next_page, cut, last: cut, frozen: None, is_dropped: false, charged: 0 };
+        let state =
+            State { pages, places, files, next_page, cut, last: cut, frozen: None, is_dropped: false, charged: 0 };
         Ok(InPlaceTable { context, state: Mutex::new(state) })
     }
 
     /// Writes pages into a new file, durable with its name.
-    fn write_file(&self, bytes: &[u8]) -> Result<FileId> {
-        let TableContext { services, env, def } = &self.context;
-        let file = services.allocate_file();
-        let path = services.file_path(def.id, file);
-        let written = env.fs.open(&path, OpenMode::CreateNew).and_then(|handle| {
-            handle.write_at(bytes, 0)?;
-            handle.sync_data()?;
-            env.fs.sync_dir(services.dir())
-        });
-        written.map(|()| file).map_err(|error| {
-            let _ = env.fs.remove(&path);
-            Error::io(format!("writing {}", path.display()), &error)
-        })
-    }
-
-    fn remove(&self, file: FileId) {
-        self.context.services.remove_file(&*self.context.env.fs, self.context.def.id, file);
+    fn write_file(&self, bytes: &[u8]) -> Result<DataFile> {
+        let files = self.context.services.files();
+        let mut file = files.create(self.context.def.id)?;
+        let failed = |error| Error::io("writing a file of method in_place", &error);
+        file.append(bytes).map_err(failed)?;
+        let file = file.seal().map_err(failed)?;
+        files.sync_names().inspect_err(|_| file.retire())?;
+        Ok(file)
     }
 }
 
@@ -128,8 +124,7 @@ impl Drop for InPlaceTable {
         let state = self.state.get_mut();
         self.context.services.row_budget().release(state.charged);
         if state.is_dropped {
-            let files: BTreeSet<FileId> = state.places.files();
-            files.into_iter().for_each(|file| self.remove(file));
+            state.files.values().for_each(DataFile::retire);
         }
     }
 }
@@ -264,18 +259,24 @@ impl Upkeep for InPlaceTable {
         };
         let file = self.write_file(&pages_as_of(written.values(), cut))?;
         let before = places.files();
-        let pages = written.iter().map(|(low, page)| (page.number, (low.clone(), file)));
+        let pages = written.iter().map(|(low, page)| (page.number, (low.clone(), file.number())));
         let payload = Places(pages.collect());
         places.0.extend(payload.0.clone());
         let removed: Vec<FileId> = before.difference(&places.files()).copied().collect();
         let (table, payload) = (self.context.def.id, payload.encode());
-        let edit = Edit { table, cut, added: vec![file], removed: removed.clone(), payload };
+        let edit = Edit { table, cut, added: vec![file.number()], removed, payload };
         let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
-                self.remove(file);
+                file.retire();
             }
         })?;
         let mut state = self.state.lock();
+        for page in written.values() {
+            if let Some(before) = state.files.insert(page.number, file.share()) {
+                before.retire();
+            }
+        }
+        file.retire();
         (state.cut, state.frozen, state.places) = (cut, None, places);
         let limit = self.context.services.horizon().min(cut);
         let is_behind = state.last > cut;
@@ -287,7 +288,6 @@ impl Upkeep for InPlaceTable {
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         drop(state);
         durable.followed();
-        removed.into_iter().for_each(|file| self.remove(file));
         Ok(())
     }
 
@@ -318,10 +318,9 @@ impl Upkeep for InPlaceTable {
             wrong.push("keys are out of order".to_owned());
         }
         for file in state.places.files() {
-            let path = self.context.services.file_path(self.context.def.id, file);
-            let opened = self.context.services.handles().open(&path);
-            let opened = opened.map_err(|error| Error::io(format!("opening {}", path.display()), &error));
-            wrong.extend(opened.and_then(|handle| read_pages(&*handle)).err().map(|error| error.to_string()));
+            let opened = self.context.services.files().open(self.context.def.id, file);
+            let read = opened.and_then(|file| read_pages(&*file.reader()));
+            wrong.extend(read.err().map(|error| error.to_string()));
         }
         Ok(wrong)
     }

@@ -1,0 +1,166 @@
+//! One directory with the data files in it: where they are, and when they go.
+//!
+//! Concurrency: from any thread. `is_ours` is held for reading while a file is made or removed, so that the directory
+//! is not let go in the middle. No lock is taken while pins are locked.
+//!
+//! Crash: a file that no edit names is an orphan, which the next opening removes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_env::sync::RwLock;
+use weft_env::{Env, File, HandleCounters, Handles, OpenMode};
+use weft_format::{Code, Error, FileId, Result, TableId, file_name};
+
+use super::name::{parse_file_name, parse_former_name};
+use super::pins::Pins;
+use super::removals::Removals;
+use crate::fault::{Fault, active};
+
+/// Who is told that a file is gone: it may have blocks of it.
+pub(crate) type Forget = Box<dyn Fn(FileId) + Send + Sync>;
+
+/// A directory.
+pub(super) struct Directory {
+    env: Env,
+    path: PathBuf,
+    handles: Arc<Handles>,
+    pub(super) pins: Pins,
+    removals: Removals,
+    /// Files may be made and removed in it.
+    is_ours: RwLock<bool>,
+    forget: Forget,
+}
+
+impl Directory {
+    pub(super) fn new(env: &Env, path: &Path, handles: Arc<Handles>, forget: Forget, is_ours: bool) -> Directory {
+        Directory {
+            env: env.clone(),
+            path: path.to_owned(),
+            handles,
+            pins: Pins::default(),
+            removals: Removals::default(),
+            is_ours: RwLock::new(is_ours),
+            forget,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn path_of(&self, owner: TableId, number: FileId) -> PathBuf {
+        self.path.join(file_name(owner, number))
+    }
+
+    /// Makes a file, for writing.
+    pub(super) fn create(&self, owner: TableId, number: impl FnOnce() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
+        let is_ours = self.is_ours.read();
+        if !*is_ours {
+            return Err(Error::new(Code::ShuttingDown, "the database was closed"));
+        }
+        let number = number();
+        let path = self.path_of(owner, number);
+        let handle = self.env.fs.open(&path, OpenMode::CreateNew);
+        let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
+        Ok((number, handle))
+    }
+
+    /// Opens a file for reading, one of a bounded number.
+    pub(super) fn open(&self, owner: TableId, number: FileId) -> Result<Arc<dyn File>> {
+        let path = self.path_of(owner, number);
+        self.handles.open(&path).map_err(|error| {
+            Error::io(format_args!("opening {}", path.display()), &error).hint("restore the file from a backup")
+        })
+    }
+
+    /// From here on a file that was written and synced is read through the cache of handles.
+    pub(super) fn adopt(&self, owner: TableId, number: FileId, handle: Arc<dyn File>) -> Arc<dyn File> {
+        self.handles.adopt(&self.path_of(owner, number), handle)
+    }
+
+    pub(super) fn counters(&self) -> HandleCounters {
+        self.handles.counters()
+    }
+
+    pub(super) fn exists(&self, owner: TableId, number: FileId) -> io::Result<bool> {
+        self.env.fs.exists(&self.path_of(owner, number))
+    }
+
+    /// All data files.
+    pub(super) fn list(&self) -> Result<Vec<(TableId, FileId)>> {
+        let names = self.env.fs.list(&self.path);
+        let names = names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))?;
+        Ok(names.iter().filter_map(|name| parse_file_name(name)).collect())
+    }
+
+    /// Gives files the names of this release that have those of an earlier one. Whatever a crash leaves of it, the
+    /// next opening goes on with.
+    pub(super) fn rename_former(&self) -> Result<()> {
+        let names = self.env.fs.list(&self.path);
+        let names = names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))?;
+        let former = names.iter().filter_map(|name| Some((self.path.join(name), parse_former_name(name)?)));
+        let mut renamed = former.map(|(path, (owner, number))| {
+            let moved = self.env.fs.rename(&path, &self.path_of(owner, number));
+            moved.map_err(|error| Error::io(format_args!("renaming {}", path.display()), &error))
+        });
+        match renamed.next() {
+            None => Ok(()),
+            Some(first) => first.and_then(|()| renamed.collect()).and_then(|()| self.sync()),
+        }
+    }
+
+    /// Makes names durable.
+    pub(super) fn sync(&self) -> Result<()> {
+        if active(Fault::SKIP_DIR_SYNC) {
+            return Ok(());
+        }
+        let failed = |error| Error::io(format_args!("syncing directory {}", self.path.display()), &error);
+        self.env.fs.sync_dir(&self.path).map_err(failed)
+    }
+
+    /// Removes a file that nobody has any more, once nobody copies it; in the background where there are threads.
+    pub(super) fn remove(&self, owner: TableId, number: FileId) {
+        if !self.removals.take(owner, number) {
+            self.remove_now(owner, number);
+        }
+    }
+
+    fn remove_now(&self, owner: TableId, number: FileId) {
+        if self.pins.may_remove(owner, number) {
+            self.unlink(owner, number);
+        }
+        (self.forget)(number);
+    }
+
+    /// Takes a file's name out of the directory (files 3). One that cannot be removed now is an orphan.
+    pub(super) fn unlink(&self, owner: TableId, number: FileId) {
+        let is_ours = self.is_ours.read();
+        if *is_ours || active(Fault::REMOVE_AFTER_CLOSE) {
+            let _ = self.env.fs.remove(&self.path_of(owner, number));
+        }
+    }
+
+    /// Removes a file that nothing names.
+    pub(super) fn remove_orphan(&self, owner: TableId, number: FileId) -> Result<()> {
+        let path = self.path_of(owner, number);
+        let removed = self.env.fs.remove(&path);
+        removed.map_err(|error| Error::io(format_args!("removing {}", path.display()), &error))
+    }
+
+    /// Removes in this thread what others let go of, until it is told to stop.
+    pub(super) fn serve_removals(&self, stop: impl Fn() -> bool, look_around: Duration) {
+        self.removals.serve(stop, |owner, number| self.remove_now(owner, number), look_around);
+    }
+
+    pub(super) fn wake_removals(&self) {
+        self.removals.wake();
+    }
+
+    /// Nothing is made or removed in it any more.
+    pub(super) fn let_go(&self) {
+        *self.is_ours.write() = false;
+    }
+}

@@ -1,0 +1,134 @@
+//! The service itself.
+//!
+//! Concurrency: all of it from any thread.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use weft_env::{Env, HandleCounters, Handles};
+use weft_format::{FileId, Result, TableId};
+
+use super::data_file::DataFile;
+use super::directory::{Directory, Forget};
+use super::pin::FilePin;
+use super::writing::NewFile;
+
+/// The data files of one database.
+pub struct Files {
+    directory: Arc<Directory>,
+    /// The next number.
+    next: AtomicU64,
+}
+
+impl Files {
+    /// The files of a directory that this engine has locked. Numbers begin at 1 until it is told otherwise.
+    pub(crate) fn new(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
+        Files::of(Directory::new(env, dir, handles, forget, true))
+    }
+
+    /// The files of a directory that another engine has, which is followed: none is made or removed.
+    pub(crate) fn of_another(env: &Env, dir: &Path, handles: Arc<Handles>, forget: Forget) -> Files {
+        Files::of(Directory::new(env, dir, handles, forget, false))
+    }
+
+    fn of(directory: Directory) -> Files {
+        Files { directory: Arc::new(directory), next: AtomicU64::new(1) }
+    }
+
+    /// A new file of a table or index, empty, under a number that was never used (files 1).
+    pub fn create(&self, owner: TableId) -> Result<NewFile> {
+        let next = || FileId(self.next.fetch_add(1, Ordering::Relaxed));
+        let (number, handle) = self.directory.create(owner, next)?;
+        Ok(NewFile::new(DataFile::written(&self.directory, owner, number, handle)))
+    }
+
+    /// A file that is there, sealed.
+    pub fn open(&self, owner: TableId, number: FileId) -> Result<DataFile> {
+        Ok(DataFile::sealed(&self.directory, owner, number, self.directory.open(owner, number)?))
+    }
+
+    /// Bytes that stand for a file.
+    #[cfg(test)]
+    pub(crate) fn of_bytes(&self, owner: TableId, number: FileId, bytes: Arc<dyn weft_env::File>) -> DataFile {
+        DataFile::sealed(&self.directory, owner, number, bytes)
+    }
+
+    /// Makes the names of the files that were sealed durable: before that no edit may name them.
+    pub fn sync_names(&self) -> Result<()> {
+        self.directory.sync()
+    }
+
+    /// All files that are there.
+    pub fn list(&self) -> Result<Vec<(TableId, FileId)>> {
+        self.directory.list()
+    }
+
+    /// Removes a file that no part lies in any more, once nobody copies it; in the background where there are threads.
+    /// Who has it open [retires](DataFile::retire) it instead.
+    pub fn remove(&self, owner: TableId, number: FileId) {
+        self.directory.remove(owner, number);
+    }
+
+    /// Open files, and what was done to keep them so few.
+    pub fn counters(&self) -> HandleCounters {
+        self.directory.counters()
+    }
+
+    /// Numbers go on behind this one, and behind all files that are there (files 1).
+    pub(crate) fn number_behind(&self, last: FileId) -> Result<()> {
+        let last = self.list()?.into_iter().fold(last, |last, (_, file)| last.max(file));
+        let before = self.next.fetch_max(last.next().0, Ordering::Relaxed);
+        assert!(before <= last.next().0, "no number was given before it was known which are taken");
+        Ok(())
+    }
+
+    /// Gives files the names of this release that have those of an earlier one.
+    pub(crate) fn rename_former(&self) -> Result<()> {
+        self.directory.rename_former()
+    }
+
+    /// Removes what nobody names: files of jobs that did not end and of bulk statements that did not commit.
+    pub(crate) fn remove_orphans(&self, named: &BTreeSet<FileId>) -> Result<()> {
+        let files = self.list()?.into_iter().filter(|(_, number)| !named.contains(number));
+        files.map(|(owner, number)| self.directory.remove_orphan(owner, number)).collect()
+    }
+
+    /// Keeps every file until what this returns is dropped, or told of fewer.
+    pub(crate) fn pin(&self) -> FilePin {
+        FilePin::all(&self.directory)
+    }
+
+    /// How many files wait until nobody copies them.
+    #[cfg(test)]
+    pub(crate) fn waiting_count(&self) -> usize {
+        self.directory.pins.waiting_count()
+    }
+
+    /// The directory, which has the log and the manifest, too.
+    pub(crate) fn dir(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Where a file lies: for who copies files, or moves them away.
+    pub(crate) fn path(&self, owner: TableId, number: FileId) -> PathBuf {
+        self.directory.path_of(owner, number)
+    }
+
+    /// Removes in this thread what others let go of, until it is told to stop.
+    pub(crate) fn serve_removals(&self, stop: impl Fn() -> bool, look_around: Duration) {
+        self.directory.serve_removals(stop, look_around);
+    }
+
+    /// Makes who removes look up.
+    pub(crate) fn wake_removals(&self) {
+        self.directory.wake_removals();
+    }
+
+    /// The directory may be another's from now on: nothing is made or removed in it any more, whoever still reads.
+    pub(crate) fn let_go(&self) {
+        self.directory.let_go();
+    }
+}
