@@ -91,6 +91,8 @@ kernel_faults! {
     CONSTANT_FORECAST "The forecast says the same of every moment, whatever runs.";
     SKIP_LOG_END_CHECK "An opening does not compare the end of the log with what the manifest depends on.";
     SKIP_MANIFEST_END_CHECK "An opening does not compare the end of the manifest with the edits that the log names.";
+    RECYCLE_UNSYNCED "A log segment becomes another one before it is durable that it has lost its name.";
+    READ_RECYCLED "Who follows does not notice that the log segment it reads has become another one.";
     CUT_LOG_UNNAMED "The log is cut before it names the edit of the manifest that allows it.";
     FORGET_CHUNKED_FAILURE "The chunks of a transaction that failed among them are not voided.";
     GIVE_NUMBER_TWICE "Two records of the log get the same number.";

@@ -29,8 +29,9 @@ const ISOLATION_SEEDS: u64 = 100;
 /// How many seeds of the isolation plan with speculative reads: a crash must come between a read and its durability.
 const SPECULATIVE_SEEDS: u64 = 600;
 
-/// The tests of the kernel's index module catch those of its storage, those of its engine a storm of freezes and a
-/// value that was tested too early, weft-tables' of the account and of troubles those of these.
+/// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
+/// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
+/// and of troubles those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     let of_troubles = [
         Fault::POISON_ON_JOB_ERROR,
@@ -44,6 +45,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::FORGET_UNOPENED,
         Fault::QUARANTINE_AT_ONCE,
         Fault::KEEP_IDLE_HANDLES,
+        Fault::REMOVE_AFTER_CLOSE,
         Fault::HOUSE_STOPS_AT_ERROR,
     ];
     fault.name().starts_with("INDEX_")
@@ -51,6 +53,8 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
             fault,
             Fault::FORGET_FOOTER_CHARGE
                 | Fault::FREEZE_AGAIN
+                | Fault::RECYCLE_UNSYNCED
+                | Fault::READ_RECYCLED
                 | Fault::UNIQUE_BEFORE_FOLLOWED
                 | Fault::FOLLOW_WITHOUT_FLOOR
         )

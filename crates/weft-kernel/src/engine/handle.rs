@@ -161,6 +161,7 @@ impl Engine {
         }
         self.stop_threads();
         let result = self.core.last_checkpoint();
+        self.core.log.remove_spares();
         self.core.services.files.let_go();
         self.core.dir_lock.lock().take();
         result

@@ -1,5 +1,5 @@
 //! The engine's threads: job workers, their monitor, the one that writes asynchronous commits to disk, the one that
-//! frees evicted blocks, and the one that removes files.
+//! frees evicted blocks, the one that writes space for the log, and the one that removes files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,6 +36,10 @@ pub(super) fn start(core: &Arc<Core>) -> Result<Vec<JoinHandle>> {
         let freer = core.clone();
         handles.push(spawn(core, "weft-cache-free", move || {
             freer.cache.free_evicted(|| freer.stop.load(Ordering::Acquire), LOOK_AROUND)
+        })?);
+        let ahead = core.clone();
+        handles.push(spawn(core, "weft-log-ahead", move || {
+            ahead.log.serve_spares(|| ahead.stop.load(Ordering::Acquire), LOOK_AROUND)
         })?);
         let remover = core.clone();
         handles.push(spawn(core, "weft-file-remove", move || {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   log-0000000000000000   [header][block][block]...
-//!   log-0000000000fff818   [header][block]00000000    the last one is written; space is zeroed ahead
+//!   log-0000000000fff818   [header][block]00000000    the last one is written; its space was written before
 //!
 //!   LSN = byte position in the endless log. A block is what one flush wrote: header + records of many transactions.
 //! ```
@@ -12,7 +12,7 @@
 //! | `layout` | bytes of segments and blocks |
 //! | `record`, `changes`, `before` | bytes of records, and of the changes in them; those of the release before |
 //! | `batch`, `fate`, `gather`, `writer` | group commit |
-//! | `tail`, `segments` | the files: writing, rolling over, which are needed |
+//! | `tail`, `segments`, `spares` | the files: writing, rolling over, which are needed, those to come |
 //! | `reader` | recovery |
 //!
 //! 1. What was acknowledged as durable is delivered after every crash, in order, unchanged.
@@ -32,6 +32,7 @@ mod reader;
 mod record;
 mod segments;
 mod sequence;
+mod spares;
 mod tail;
 mod writer;
 

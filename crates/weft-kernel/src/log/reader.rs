@@ -25,6 +25,7 @@ use super::layout::{
 };
 use super::record::Record;
 use super::segments::{Noted, Segments};
+use crate::fault::{self, Fault};
 
 /// Where the log ends, for the writer that continues it.
 #[derive(Clone, Debug, Default)]
@@ -117,7 +118,7 @@ pub fn read_log(env: &Env, dir: &Path) -> Result<LogReader> {
 
 /// Starts to read a log that somebody writes, up to where that one has said that it is durable (reader 4).
 pub(crate) fn read_live_log(env: &Env, dir: &Path, announced: Lsn) -> Result<LogReader> {
-    LogReader::up_to(env, dir, segments(env, dir)?, Some(announced))
+    LogReader::begin(env, dir, (segments(env, dir)?, Vec::new()), Some(announced))
 }
 
 /// Where the segments start, ascending.
@@ -149,15 +150,14 @@ fn gone_or_failed(path: &Path, error: &std::io::Error) -> Error {
     if is_gone { failed.hint("join anew: the log was cut before it was followed") } else { failed }
 }
 
+fn gone(start: Lsn) -> Error {
+    let what = format!("log segment {} is gone", segment_name(start));
+    Error::new(Code::UndefinedFile, what).hint("join anew: the log was cut before it was followed")
+}
+
 impl LogReader {
     fn new(env: &Env, dir: &Path, starts: Vec<Lsn>) -> Result<LogReader> {
         LogReader::of_files(env, dir, starts, Vec::new())
-    }
-
-    fn up_to(env: &Env, dir: &Path, starts: Vec<Lsn>, limit: Option<Lsn>) -> Result<LogReader> {
-        let mut reader = LogReader::of_files(env, dir, starts, Vec::new())?;
-        reader.limit = limit;
-        Ok(reader)
     }
 
     /// Goes on in a log that is durable further than it was, by now (reader 4). The last record that was delivered is
@@ -185,7 +185,8 @@ impl LogReader {
         let length = file.len().map_err(failed)?.min(end) as usize;
         self.bytes.truncate(from);
         self.bytes.resize(length.max(from), 0);
-        file.read_exact_at(&mut self.bytes[from..], from as u64).map_err(failed)
+        file.read_exact_at(&mut self.bytes[from..], from as u64).map_err(failed)?;
+        self.check_still_there(self.header.start)
     }
 
     /// How far it has read.
@@ -200,6 +201,15 @@ impl LogReader {
 
     /// Reads segments that lie under other names: `places` has one path for each, or is empty.
     pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
+        LogReader::begin(env, dir, (starts, places), None)
+    }
+
+    fn begin(
+        env: &Env,
+        dir: &Path,
+        (starts, places): (Vec<Lsn>, Vec<PathBuf>),
+        limit: Option<Lsn>,
+    ) -> Result<LogReader> {
         assert!(places.is_empty() || places.len() == starts.len(), "each segment has a place");
         let mut reader = LogReader {
             env: env.clone(),
@@ -212,7 +222,7 @@ impl LogReader {
             records: 0..0,
             end: LogEnd::default(),
             at_end: starts.is_empty(),
-            limit: None,
+            limit,
             starts,
             places,
         };
@@ -340,6 +350,7 @@ impl LogReader {
         self.bytes.clear();
         self.bytes.resize(length, 0);
         file.read_exact_at(&mut self.bytes, 0).map_err(failed)?;
+        self.check_still_there(start)?;
         let header = SegmentHeader::decode(&self.bytes, &name)?;
         let first = self.opened == 0;
         if header.start != start
@@ -391,8 +402,19 @@ impl LogReader {
         if segments(&self.env, &self.dir)?.contains(&self.header.start) {
             return Ok(self.damage(lsn, "its writer has announced that it is durable"));
         }
-        let what = format!("log segment {} is gone", segment_name(self.header.start));
-        Ok(Error::new(Code::UndefinedFile, what).hint("join anew: the log was cut before it was followed"))
+        Ok(gone(self.header.start))
+    }
+
+    /// A segment of a live log that is not needed any more becomes another one (spares 1): what was read before it lost
+    /// its name is its own.
+    fn check_still_there(&self, start: Lsn) -> Result<()> {
+        if self.limit.is_none() || fault::active(Fault::READ_RECYCLED) {
+            return Ok(());
+        }
+        let path = self.dir.join(segment_name(start));
+        let exists = self.env.fs.exists(&path);
+        let exists = exists.map_err(|error| Error::io(format!("looking for {}", path.display()), &error))?;
+        if exists { Ok(()) } else { Err(gone(start)) }
     }
 
     fn lsn_at(&self, offset: usize) -> Lsn {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   write a block      pwrite over zeroed space ─▶ fdatasync                    (a lone commit: 1 write, 1 sync)
-//!   zero ahead         every MiB: pwrite zeros after the block, same fdatasync
-//!   next segment       create log-x.tmp ─▶ header, zeros ─▶ fdatasync ─▶ rename to log-x ─▶ sync directory
+//!   next segment       a spare file ─▶ header ─▶ fdatasync ─▶ rename to log-x ─▶ sync directory
+//!                      none there: create log-x.tmp ─▶ header, zeros ─▶ as above; every MiB zeros after the block
 //!   failed write       zero the block's header space ─▶ fdatasync; the block never was
 //! ```
 //!
@@ -28,15 +28,13 @@ use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
 
 use super::batch::Batch;
 use super::layout::{
-    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, TEMPORARY_SUFFIX,
-    segment_name,
+    BLOCK_HEADER_BYTES, BlockHeader, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name,
 };
 use super::segments::{Noted, Segments};
+use super::spares::{Spare, Spares, ZEROS, temporary_name};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
 use crate::step::{Step, reached};
-
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Why a write did not happen.
 pub(crate) enum Failure {
@@ -67,6 +65,7 @@ pub(crate) struct Tail {
     /// The last edit of the manifest that a record tells of.
     told_edit: u64,
     segments: Segments,
+    spares: Arc<Spares>,
     /// Edits of the manifest that are durable; the manifest counts them.
     edits: Arc<AtomicU64>,
     /// How many of them something durable in the log names.
@@ -81,6 +80,7 @@ impl Tail {
         segments.begin_epoch();
         Tail {
             env: env.clone(),
+            spares: Arc::new(Spares::new(env, &dir, options.segment_bytes)),
             dir,
             options,
             epoch,
@@ -113,6 +113,11 @@ impl Tail {
     /// Whether something durable in the log names every durable edit of the manifest (tail 4).
     pub(crate) fn names_edits(&self) -> bool {
         self.edits_named >= self.edits.load(Ordering::Acquire)
+    }
+
+    /// Files for segments to come.
+    pub(super) fn spares(&self) -> &Arc<Spares> {
+        &self.spares
     }
 
     /// The kept segments.
@@ -159,6 +164,9 @@ impl Tail {
         }
         reached(Step::LOG_BLOCK_WRITTEN);
         open.zero_ahead(offset + size, &self.options);
+        if offset + size > self.options.segment_bytes / 2 {
+            self.spares.want();
+        }
         if !fault::active(Fault::SKIP_LOG_SYNC) {
             open.file.sync_data().map_err(|error| fatal("syncing", open.header.start, &error))?;
         }
@@ -179,6 +187,21 @@ impl Tail {
         self.open.as_ref().is_none_or(|open| open.header.start < start)
     }
 
+    /// A new file without bytes, for the segment that starts there.
+    fn empty_file(&self, start: Lsn) -> Result<Spare, Failure> {
+        let path = self.dir.join(temporary_name(start));
+        let created = self.env.fs.open(&path, OpenMode::CreateNew).or_else(|error| {
+            if error.kind() != ErrorKind::AlreadyExists {
+                return Err(error);
+            }
+            // An earlier try that failed could not remove it either.
+            self.env.fs.remove(&path)?;
+            self.env.fs.open(&path, OpenMode::CreateNew)
+        });
+        let file = created.map_err(|error| clean(format!("creating {}", path.display()), &error))?;
+        Ok(Spare { path, file, bytes: 0 })
+    }
+
     /// Starts a segment at the present end. Its predecessor is durable to its last byte.
     pub(crate) fn begin_segment(&mut self) -> Result<(), Failure> {
         let start = self.next;
@@ -188,7 +211,6 @@ impl Tail {
         );
         assert!(self.is_behind_open(start), "a segment that is written has a block before the next begins");
         let path = self.dir.join(segment_name(start));
-        let temporary = self.dir.join(format!("{}{TEMPORARY_SUFFIX}", segment_name(start)));
         let salt = self.env.rng.next_u64() as u32;
         let header = SegmentHeader {
             epoch: self.epoch,
@@ -200,26 +222,18 @@ impl Tail {
             told_edit: self.told_edit,
             version: FORMAT_VERSION,
         };
-        let created = self.env.fs.open(&temporary, OpenMode::CreateNew).or_else(|error| {
-            if error.kind() != ErrorKind::AlreadyExists {
-                return Err(error);
-            }
-            // An earlier try that failed could not remove it either.
-            self.env.fs.remove(&temporary)?;
-            self.env.fs.open(&temporary, OpenMode::CreateNew)
-        });
-        let file = created.map_err(|error| clean(format!("creating {}", temporary.display()), &error))?;
-        let written = SEGMENT_HEADER_BYTES as u64;
-        let mut open = Open { file, header, written };
+        let spare = self.spares.take().map_or_else(|| self.empty_file(start), Ok)?;
+        let mut open = Open { file: spare.file.clone(), header, written: spare.bytes };
         let result = open.file.write_at(&header.encode(), 0);
         if result.is_ok() {
-            open.zero_ahead(written, &self.options);
+            open.written = open.written.max(SEGMENT_HEADER_BYTES as u64);
+            open.zero_ahead(SEGMENT_HEADER_BYTES as u64, &self.options);
             open.file.sync_data().map_err(|error| fatal("syncing", start, &error))?;
             reached(Step::LOG_SEGMENT_SYNCED);
         }
-        if let Err(error) = result.and_then(|()| self.env.fs.rename(&temporary, &path)) {
+        if let Err(error) = result.and_then(|()| self.env.fs.rename(&spare.path, &path)) {
             // What cannot be removed now is removed by the next try, or at the next open.
-            let _ = self.env.fs.remove(&temporary);
+            self.spares.remove(&spare);
             return Err(clean(format!("creating {}", path.display()), &error));
         }
         if !fault::active(Fault::SKIP_DIR_SYNC) {

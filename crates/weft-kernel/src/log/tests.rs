@@ -17,6 +17,7 @@ mod format;
 mod full_disk;
 mod live;
 mod numbers;
+mod spares;
 
 /// Small enough that a test rolls over many segments.
 const OPTIONS: LogOptions = LogOptions { segment_bytes: 3000, zero_ahead_bytes: 700, batch_bytes_max: 8 << 20 };
@@ -57,7 +58,11 @@ fn dir() -> PathBuf {
 }
 
 fn simulation(seed: u64) -> Simulation {
-    let simulation = Simulation::new(SimOptions::seeded(seed));
+    simulation_of(SimOptions::seeded(seed))
+}
+
+fn simulation_of(options: SimOptions) -> Simulation {
+    let simulation = Simulation::new(options);
     let end = simulation.run(|env| {
         env.fs.create_dir_all(&dir()).unwrap();
         env.fs.sync_dir(Path::new("/")).unwrap();

@@ -49,6 +49,7 @@ use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{is_temporary_segment, segment_name};
 use super::record::Record;
+use super::spares::Spares;
 use super::tail::{Failure, Tail};
 use super::{LogEnd, LogOptions};
 use crate::fault::{self, Fault};
@@ -131,6 +132,7 @@ pub struct Log {
     /// Tells the writer that as many committers are there as it hoped for.
     gathered: Condvar,
     tail: Mutex<Tail>,
+    spares: Arc<Spares>,
     /// Held by who removes segments: two at a time could leave a gap at a crash. How many keep every segment.
     truncating: Mutex<usize>,
     durable: AtomicU64,
@@ -196,6 +198,7 @@ impl Log {
             state: Mutex::new(state),
             wake: [Condvar::new(), Condvar::new()],
             gathered: Condvar::new(),
+            spares: tail.spares().clone(),
             tail: Mutex::new(tail),
             truncating: Mutex::new(0),
             durable: AtomicU64::new(next.0),
@@ -457,17 +460,23 @@ impl Log {
                 self.name_edits()?;
             }
             let Some(segment) = self.tail.lock().segments().pop_before(cut) else { break };
-            let path = self.dir.join(segment_name(segment.start));
-            match self.env.fs.remove(&path) {
-                Ok(()) => {}
+            let spare = match self.spares.put_away(segment.start) {
+                Ok(spare) => spare,
                 // An earlier try that failed had its effect all the same.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(error) => {
                     // It stays the oldest: were its successor removed before it, the log would have a gap.
                     self.tail.lock().segments().put_back(segment);
+                    let path = self.dir.join(segment_name(segment.start));
                     return Err(Error::io(format!("removing log segment {}", path.display()), &error));
                 }
-            }
+            };
+            let spare = if fault::active(Fault::RECYCLE_UNSYNCED) {
+                spare.into_iter().for_each(|spare| self.spares.keep(spare));
+                None
+            } else {
+                spare
+            };
             // One by one: were two removals pending at a crash, the older file could outlive the younger and leave a
             // gap.
             if !fault::active(Fault::SKIP_DIR_SYNC)
@@ -480,6 +489,7 @@ impl Log {
                 self.wake.iter().for_each(Condvar::notify_all);
                 return Err(error);
             }
+            spare.into_iter().for_each(|spare| self.spares.keep(spare));
             removed += 1;
             reached(Step::LOG_SEGMENT_REMOVED);
             let mut tail = self.tail.lock();
@@ -488,6 +498,21 @@ impl Log {
             self.first.store(first.0, Ordering::Release);
         }
         Ok(removed)
+    }
+
+    /// Makes files for segments to come when they are wanted, until it is told to stop.
+    pub(crate) fn serve_spares(&self, stop: impl Fn() -> bool, look_around: Duration) {
+        self.spares.serve(stop, look_around);
+    }
+
+    /// Makes who makes them look up.
+    pub(crate) fn wake_spares(&self) {
+        self.spares.wake();
+    }
+
+    /// Removes the files for segments to come: none begins any more.
+    pub(crate) fn remove_spares(&self) {
+        self.spares.clear();
     }
 
     /// Keeps every segment until what it returns is dropped.

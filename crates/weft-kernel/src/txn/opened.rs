@@ -35,6 +35,7 @@ impl Engine {
         self.core.async_commits.wake();
         self.core.cache.wake();
         self.core.services.files.wake_removals();
+        self.core.log.wake_spares();
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             if let Err(panic) = thread.join() {
@@ -55,6 +56,7 @@ impl Drop for Engine {
             // Asynchronous commits; nobody is left to be told of an error.
             let _ = self.core.log.flush();
         }
+        self.core.log.remove_spares();
         self.core.services.files.let_go();
     }
 }

@@ -158,9 +158,9 @@ fn every_crash_point_of_a_short_life_recovers() {
 #[test]
 #[ignore = "plants faults for the whole process: run alone with --ignored"]
 fn planted_faults_are_caught() {
-    for planted in [Fault::SKIP_LOG_SYNC, Fault::ACK_BEFORE_DURABLE, Fault::SKIP_DIR_SYNC] {
+    for planted in [Fault::SKIP_LOG_SYNC, Fault::ACK_BEFORE_DURABLE, Fault::SKIP_DIR_SYNC, Fault::RECYCLE_UNSYNCED] {
         fault::plant(Some(planted));
-        let caught = (0..100).find_map(lives);
+        let caught = (0..1000).find_map(lives);
         fault::plant(None);
         assert!(caught.is_some(), "{} is not caught", planted.name());
     }
