@@ -70,19 +70,22 @@ impl<'a> Event<'a> {
         shown.then(|| Event { thread, name, rest: rest.replace(&format!("{DIR}/"), "") })
     }
 
-    /// Calls the file by its present name.
+    /// Calls the file by its present name: what is done by a handle tells of the name that it was opened with.
     fn note_names(&mut self, renamed: &mut HashMap<String, String>) {
         if self.name == "step" {
             return;
         }
         if let Some((from, to)) = self.rest.split_once(" to ").filter(|_| self.name == "rename") {
+            renamed.values_mut().filter(|name| *name == from).for_each(|name| to.clone_into(name));
             renamed.insert(from.to_owned(), to.to_owned());
             return;
         }
         let (path, numbers) = self.rest.split_once(' ').unwrap_or((&self.rest, ""));
         if self.name == "create" {
             renamed.remove(path);
-        } else if let Some(name) = renamed.get(path) {
+        } else if matches!(self.name, "write" | "set_len" | "sync_data")
+            && let Some(name) = renamed.get(path)
+        {
             self.rest = format!("{name} {numbers}");
         }
     }
