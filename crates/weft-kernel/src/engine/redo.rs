@@ -266,6 +266,10 @@ impl Redo {
         change: Change,
         journal: &mut Journal,
     ) -> Result<()> {
+        if let Change::Attach(files, _) = &change {
+            // Of a table that was dropped since, nothing else may know them any more.
+            files.iter().for_each(|file| self.services.files.note(*file));
+        }
         let Some(relation) = self.catalog.by_id(id) else {
             // Dropped, and so long ago that the manifest's catalog knows.
             return if ts <= self.catalog.durable_cut() { Ok(()) } else { Err(unknown_table(ts, id)) };

@@ -186,6 +186,26 @@ fn files_that_nothing_names_are_removed_at_open() {
     assert_eq!(engine.core.services.files.create(TableId(1)).unwrap().number().0, 18, "numbers are not used again");
 }
 
+#[test]
+fn numbers_of_files_that_only_the_log_names_are_not_used_again() {
+    let scratch = Scratch::new("logged-numbers");
+    let engine = open(&scratch);
+    create(&engine, &["t"]).unwrap();
+    let mut txn = engine.begin().unwrap();
+    let t = txn.table("t").unwrap();
+    txn.build(&t, &[batch(0..100)]).unwrap();
+    txn.commit().unwrap();
+    drop(t);
+    let mut txn = engine.begin().unwrap();
+    txn.drop_table("t").unwrap();
+    txn.commit().unwrap();
+    engine.checkpoint().unwrap();
+    assert_eq!(data_files(&scratch), 0, "the table's file went when the catalog had forgotten it");
+    drop(engine);
+    let engine = open(&scratch);
+    assert_eq!(engine.core.services.files.create(TableId(7)).unwrap().number().0, 2);
+}
+
 /// Data files of an earlier release have other names; a crash may have come while they were renamed.
 #[test]
 fn files_with_the_names_of_an_earlier_release_get_new_ones() {

@@ -79,10 +79,14 @@ impl Files {
 
     /// Numbers go on behind this one, and behind all files that are there (files 1).
     pub(crate) fn number_behind(&self, last: FileId) -> Result<()> {
-        let last = self.list()?.into_iter().fold(last, |last, (_, file)| last.max(file));
-        let before = self.next.fetch_max(last.next().0, Ordering::Relaxed);
-        assert!(before <= last.next().0, "no number was given before it was known which are taken");
+        self.note(last);
+        self.list()?.into_iter().for_each(|(_, file)| self.note(file));
         Ok(())
+    }
+
+    /// A file of this number was there.
+    pub(crate) fn note(&self, number: FileId) {
+        self.next.fetch_max(number.next().0, Ordering::Relaxed);
     }
 
     /// Gives files the names of this release that have those of an earlier one.

@@ -142,8 +142,9 @@ impl IndexStore {
 
     fn freeze_when(&self, test: impl Fn(&Memory) -> bool) {
         let services = &self.context.services;
-        let to = if active(Fault::INDEX_CUT_TOO_HIGH) { services.last_sequenced() } else { services.published() };
         let mut layout = self.layout.write();
+        // Under the lock: of two that freeze one after the other, the later one begins its memory no earlier.
+        let to = if active(Fault::INDEX_CUT_TOO_HIGH) { services.last_sequenced() } else { services.published() };
         let full = &layout.active;
         if full.entry_count() == 0 {
             full.begin_at(to);

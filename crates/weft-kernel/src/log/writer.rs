@@ -364,8 +364,11 @@ impl Log {
     }
 
     /// Writes the filling batch; the caller is the only writer.
-    fn write_filling<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn write_filling<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         assert!(!state.writing, "batches are written one after the other (invariant 1)");
+        // Before `state`, so that an unwinding thread lets go of the mutex first.
+        let writing = Writing { log: self, batch: state.filling.number };
+        let mut state = state;
         state.writing = true;
         self.wait_for_committers(&mut state);
         let mut next = state.spare.take().unwrap_or_else(|| Batch::new(0));
@@ -373,7 +376,6 @@ impl Log {
         let mut batch = std::mem::replace(&mut state.filling, next);
         state.writing_waiters = batch.waiters;
         drop(state);
-        let writing = Writing { log: self, batch: batch.number };
 
         let payload_bytes = batch.payload_bytes();
         let begin = self.env.clock.monotonic_nanos();
