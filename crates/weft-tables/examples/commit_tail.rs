@@ -1,4 +1,4 @@
-//! How long commits take, to the last of a hundred thousand: threads that insert a wide row each, with jobs beside them.
+//! How long commits take, to the last of a hundred thousand: threads that insert a wide row each, jobs beside them.
 //!
 //! `cargo run --release -p weft-tables --example commit_tail DIR [seconds] [threads] [row bytes]`
 #![allow(clippy::disallowed_methods, reason = "a program that measures uses the system's clock")]
