@@ -57,7 +57,7 @@ impl Services {
         let table = edit.table;
         assert!(table != TableId(0), "the catalog's edits are those of the checkpoint alone");
         assert!(edit.cut <= self.timeline.published(), "files have nothing that is not published");
-        self.manifest.apply(edit)?;
+        self.files.while_ours(|| self.manifest.apply(edit))?;
         Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
     }
 

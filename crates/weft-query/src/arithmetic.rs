@@ -124,7 +124,8 @@ impl ScalarUDFImpl for Checked {
 }
 
 /// The quotient, or the product, in which a numeric meets a numeric or an integer; none of other types, and of products
-/// that the engine gives as many digits.
+/// that the engine gives as many digits, unless a side may be a constant zero: the engine takes that for the product,
+/// in the type that the zero is written in.
 pub(super) fn numeric_of(op: Operator, left: &Expr, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let op_of_ours = op_of(op)?;
     let (from, to) = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
@@ -143,11 +144,21 @@ pub(super) fn numeric_of(op: Operator, left: &Expr, right: &Expr, schema: &DFSch
     if op == Operator::Multiply {
         let typed = |precision, scale| DataType::Numeric { precision, scale };
         let (_, _, result) = weft_expr::arithmetic_types(op_of_ours, typed(p1, s1), typed(p2, s2))?;
-        if weft_expr::as_numeric(result).is_some_and(|(_, scale)| scale == s1 + s2) {
+        let may_be_zero = may_be_a_constant_zero(&left) || may_be_a_constant_zero(&right);
+        if !may_be_zero && weft_expr::as_numeric(result).is_some_and(|(_, scale)| scale == s1 + s2) {
             return None;
         }
     }
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(Checked::of(op)?, vec![left, right])))
+}
+
+/// Whether an expression is zero, or is a constant of which only its evaluation tells.
+fn may_be_a_constant_zero(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast(cast) => may_be_a_constant_zero(&cast.expr),
+        Expr::Literal(value, _) => ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero == *value),
+        other => !other.any_column_refs(),
+    }
 }
 
 /// The operators of numerics that are computed here.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
@@ -26,7 +27,7 @@ use datafusion::logical_expr::{
 };
 use weft_env::Rng;
 use weft_expr::Local;
-use weft_expr::routines::{self, Routine, by_name, quantified};
+use weft_expr::routines::{self, Routine, by_name, by_operator, quantified};
 use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Value};
 use weft_sql::{array_of, value_at};
@@ -159,6 +160,25 @@ pub(super) fn cast_present(expr: Expr, to: DataType) -> Expr {
     let mut function = Function::new("cast", How::Cast(to), &(Arc::new(NoRng) as Arc<dyn Rng>));
     function.signature = Signature::user_defined(Volatility::Stable);
     Arc::new(ScalarUDF::from(function)).call(vec![expr])
+}
+
+/// The exclusive or of integers in the type that they have by now: a set operation below may have made that wider than
+/// it was when the operator was planned.
+pub(super) fn widened(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let Expr::ScalarFunction(call) = &expr else { return Transformed::no(expr) };
+    let planned = match call.func.inner().downcast_ref::<Function>().map(|function| &function.how) {
+        Some(How::Bound(signature)) if signature.routine == Routine::IntegerXor => signature.result,
+        _ => return Transformed::no(expr),
+    };
+    let given = call.args.iter().filter_map(|arg| operand_type(arg, schema));
+    let common = given.fold(planned, |common, given| weft_expr::common_type(common, given).unwrap_or(common));
+    match by_operator("#", Some(common), Some(common)) {
+        Some(signature) if common != planned => {
+            let args = call.args.iter().map(|arg| cast_to(arg.clone(), common));
+            Transformed::yes(bound(signature, args.collect()))
+        }
+        _ => Transformed::no(expr),
+    }
 }
 
 /// Whether a call gives something else for other zones or styles.

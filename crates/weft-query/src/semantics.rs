@@ -35,7 +35,7 @@ use super::local::local_of;
 use super::nearest::Nearest;
 use super::operands::{is_special, operand_type, with_type};
 use super::routines::{
-    bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call,
+    bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call, widened,
 };
 use super::told_once::told_once;
 use super::types::{field_of, field_type, output_type};
@@ -70,7 +70,7 @@ impl AnalyzerRule for PostgresTypes {
             LogicalPlan::Join(join) => unified_sets(join),
             // Set operations below may have made the second argument wider.
             other => rewrite_node(other.recompute_schema()?, |expr, schema| {
-                expr.transform_up(|expr| Ok(narrow_first(expr, schema)))
+                expr.transform_up(|expr| narrow_first(expr, schema).transform_data(|expr| Ok(widened(expr, schema))))
             }),
         })?;
         let plan = plan.data;

@@ -156,7 +156,8 @@ impl Core {
         }
         // What kept the log a moment ago, a backup or a follower, may have gone since: no image was written then.
         let cut = cut.min(self.catalog.durable_cut());
-        self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error))?;
+        let cut = || self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error));
+        self.services.files.while_ours(cut)?;
         reached(Step::CHECKPOINT_LOG_CUT);
         Ok(())
     }

@@ -78,6 +78,7 @@ impl Follower {
         let Joined { manifest, recovered, mut reader, announced } = begin(&env, dir, &options, announced)?;
         let ground = Ground::new(&env, manifest, &options, |forget| Files::of_another(&env, dir, handles, forget));
         let Ground { services, catalog, .. } = &ground;
+        services.files.find_former()?;
         services.timeline.recover_to(recovered.cut_max);
         catalog.raise_next_id(recovered.table_max.0 + 1);
         let mut redo = Redo::new((&env, &methods), services, catalog, Mode::Joining);

@@ -44,7 +44,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     let ground = Ground::new(&env, manifest.clone(), &options, |forget| Files::new(&env, dir, handles, forget));
     let Ground { services, catalog, .. } = &ground;
     services.timeline.recover_to(recovered.cut_max);
-    services.files.rename_former()?;
+    services.files.find_former()?;
     services.files.number_behind(recovered.file_max)?;
     catalog.raise_next_id(recovered.table_max.0 + 1);
     let Recovered { end, attached, lost } = recover(&env, &methods, services, catalog, &recovered)?;
@@ -179,8 +179,7 @@ struct Recovered {
     lost: Vec<LostFile>,
 }
 
-/// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed;
-/// only files of an earlier release have got their new names.
+/// Recovers in memory, and proves that nothing is missing. Until then nothing in the directory is written or removed.
 fn recover(
     env: &Env,
     methods: &Arc<Methods>,

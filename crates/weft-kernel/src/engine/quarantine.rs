@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use weft_env::Env;
 use weft_expr::text;
-use weft_format::{Error, FileId, Result, TableId, Value, file_name};
+use weft_format::{Error, FileId, Result, TableId, Value};
 
 use super::tested::test_again;
 use crate::catalog::{Relation, TableDef};
@@ -136,7 +136,7 @@ fn take_out(core: &Core, relation: &Relation, file: FileId, error: &Error) -> Re
     assert_eq!(core.options.workers, 0, "no job runs while files are taken out (quarantine 1)");
     assert!(relation.table().is_some(), "parts are taken out of tables; indexes are made again");
     let (id, def) = (relation.id(), relation.def());
-    let name = file_name(id, file);
+    let name = core.services.files.name(id, file);
     let path = core.dir.join(&name);
     let payloads = core.manifest.payloads(id);
     let handle = core.env.fs.open(&path, weft_env::OpenMode::Read).ok();

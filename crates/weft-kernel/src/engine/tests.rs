@@ -206,9 +206,10 @@ fn numbers_of_files_that_only_the_log_names_are_not_used_again() {
     assert_eq!(engine.core.services.files.create(TableId(7)).unwrap().number().0, 2);
 }
 
-/// Data files of an earlier release have other names; a crash may have come while they were renamed.
+/// Data files of an earlier release have other names, and keep them: an opening that is refused changes nothing, and a
+/// backup finds what an earlier one has copied.
 #[test]
-fn files_with_the_names_of_an_earlier_release_get_new_ones() {
+fn files_with_the_names_of_an_earlier_release_keep_them() {
     let scratch = Scratch::new("former-names");
     let engine = open(&scratch);
     create(&engine, &["t", "u"]).unwrap();
@@ -218,20 +219,39 @@ fn files_with_the_names_of_an_earlier_release_get_new_ones() {
     engine.checkpoint().unwrap();
     engine.close().unwrap();
     drop(engine);
-    assert_eq!(data_files(&scratch), 2);
     for name in ["t1-1", "t2-2"] {
         let (now, before) = (scratch.path().join(format!("{name}.data")), scratch.path().join(format!("{name}.col")));
         std::fs::rename(now, before).unwrap();
-        let engine = open(&scratch);
-        assert_eq!(data_files(&scratch), 2);
-        let txn = engine.begin().unwrap();
-        for name in ["t", "u"] {
-            assert_eq!(get(&txn, &txn.table(name).unwrap(), 1), Some(11));
-        }
     }
     std::fs::write(scratch.path().join("t1-17.col"), b"half a file").unwrap();
-    drop(open(&scratch));
-    assert_eq!(data_files(&scratch), 2, "what nothing names goes under both names");
+    let engine = open(&scratch);
+    assert!(!scratch.path().join("t1-17.col").exists(), "what nothing names goes under both names");
+    let copies = Scratch::new("former-names-copies");
+    let first = engine.backup(copies.path(), None).unwrap();
+    assert!(
+        first.copied_bytes > 0
+            && copies
+                .path()
+                .read_dir()
+                .unwrap()
+                .any(|entry| { entry.unwrap().file_name().to_str().unwrap().ends_with(".col") })
+    );
+    for name in ["t", "u"] {
+        let txn = engine.begin().unwrap();
+        assert_eq!(get(&txn, &txn.table(name).unwrap(), 1), Some(11));
+    }
+    assert_eq!(data_files(&scratch), 0);
+    put(&engine, "t", 2, 22).unwrap();
+    engine.checkpoint().unwrap();
+    assert!(!scratch.path().join("t1-1.col").exists() && scratch.path().join("t2-2.col").exists());
+    assert_eq!(data_files(&scratch), 1);
+    assert_eq!(engine.check().unwrap(), Vec::<String>::new());
+    drop(engine);
+    let copy = Scratch::new("former-names-restored");
+    crate::restore(&Env::real(), copies.path(), copy.path(), None).unwrap();
+    let engine = open(&copy);
+    let txn = engine.begin().unwrap();
+    assert_eq!(get(&txn, &txn.table("u").unwrap(), 1), Some(11));
 }
 
 #[test]

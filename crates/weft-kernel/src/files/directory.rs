@@ -5,6 +5,7 @@
 //!
 //! Crash: a file that no edit names is an orphan, which the next opening removes.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use weft_env::sync::RwLock;
 use weft_env::{Env, File, HandleCounters, Handles, OpenMode};
 use weft_format::{Code, Error, FileId, Result, TableId, file_name};
 
-use super::name::{parse_file_name, parse_former_name};
+use super::name::{former_name, parse_file_name, parse_former_name};
 use super::pins::Pins;
 use super::removals::Removals;
 use crate::fault::{Fault, active};
@@ -31,6 +32,8 @@ pub(super) struct Directory {
     removals: Removals,
     /// Files may be made and removed in it.
     is_ours: RwLock<bool>,
+    /// Files that have the name which an earlier release gave them, and keep it.
+    former: RwLock<BTreeSet<FileId>>,
     forget: Forget,
 }
 
@@ -43,6 +46,7 @@ impl Directory {
             pins: Pins::default(),
             removals: Removals::default(),
             is_ours: RwLock::new(is_ours),
+            former: RwLock::default(),
             forget,
         }
     }
@@ -52,20 +56,43 @@ impl Directory {
     }
 
     pub(super) fn path_of(&self, owner: TableId, number: FileId) -> PathBuf {
-        self.path.join(file_name(owner, number))
+        self.path.join(self.name_of(owner, number))
     }
 
-    /// Makes a file, for writing.
-    pub(super) fn create(&self, owner: TableId, number: impl FnOnce() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
+    pub(super) fn name_of(&self, owner: TableId, number: FileId) -> String {
+        if self.former.read().contains(&number) { former_name(owner, number) } else { file_name(owner, number) }
+    }
+
+    /// Looks for files with the names of an earlier release.
+    pub(super) fn find_former(&self) -> Result<()> {
+        let found = self.names()?.iter().filter_map(|name| Some(parse_former_name(name)?.1)).collect();
+        *self.former.write() = found;
+        Ok(())
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        let names = self.env.fs.list(&self.path);
+        names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))
+    }
+
+    /// Does what changes the directory (files 3). What is done takes the lock for nothing else.
+    pub(super) fn while_ours<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
         let is_ours = self.is_ours.read();
         if !*is_ours {
             return Err(Error::new(Code::ShuttingDown, "the database was closed"));
         }
-        let number = number();
-        let path = self.path_of(owner, number);
-        let handle = self.env.fs.open(&path, OpenMode::CreateNew);
-        let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
-        Ok((number, handle))
+        change()
+    }
+
+    /// Makes a file, for writing.
+    pub(super) fn create(&self, owner: TableId, number: impl FnOnce() -> FileId) -> Result<(FileId, Arc<dyn File>)> {
+        self.while_ours(|| {
+            let number = number();
+            let path = self.path_of(owner, number);
+            let handle = self.env.fs.open(&path, OpenMode::CreateNew);
+            let handle = handle.map_err(|error| Error::io(format_args!("creating {}", path.display()), &error))?;
+            Ok((number, handle))
+        })
     }
 
     /// Opens a file for reading, one of a bounded number.
@@ -91,25 +118,8 @@ impl Directory {
 
     /// All data files.
     pub(super) fn list(&self) -> Result<Vec<(TableId, FileId)>> {
-        let names = self.env.fs.list(&self.path);
-        let names = names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))?;
-        Ok(names.iter().filter_map(|name| parse_file_name(name)).collect())
-    }
-
-    /// Gives files the names of this release that have those of an earlier one. Whatever a crash leaves of it, the
-    /// next opening goes on with.
-    pub(super) fn rename_former(&self) -> Result<()> {
-        let names = self.env.fs.list(&self.path);
-        let names = names.map_err(|error| Error::io(format_args!("listing {}", self.path.display()), &error))?;
-        let former = names.iter().filter_map(|name| Some((self.path.join(name), parse_former_name(name)?)));
-        let mut renamed = former.map(|(path, (owner, number))| {
-            let moved = self.env.fs.rename(&path, &self.path_of(owner, number));
-            moved.map_err(|error| Error::io(format_args!("renaming {}", path.display()), &error))
-        });
-        match renamed.next() {
-            None => Ok(()),
-            Some(first) => first.and_then(|()| renamed.collect()).and_then(|()| self.sync()),
-        }
+        let parsed = |name: &String| parse_file_name(name).or_else(|| parse_former_name(name));
+        Ok(self.names()?.iter().filter_map(parsed).collect())
     }
 
     /// Makes names durable.

@@ -16,7 +16,7 @@
 //! | `pin`, `pins`, `removals` | which files stay while somebody copies them; which are to go |
 //! | `name` | names in the directory |
 //!
-//! 1. A number is given once, also across openings.
+//! 1. A number is not given again while the directory, the manifest or the log know of a file that had it.
 //! 2. A file is not changed after it was sealed.
 //! 3. A file goes when every part that lies in it was retired and its last reader has let go, and only while the
 //!    directory is this engine's: another may have it afterwards.

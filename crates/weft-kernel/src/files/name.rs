@@ -8,10 +8,15 @@ pub(crate) fn parse_file_name(name: &str) -> Option<(TableId, FileId)> {
     (file_name(ids.0, ids.1) == name).then_some(ids)
 }
 
-/// The same of the names that files had by an earlier release: `t12-345.col`.
+/// What an earlier release called it: `t12-345.col`.
+pub(crate) fn former_name(owner: TableId, file: FileId) -> String {
+    format!("t{owner}-{file}.col")
+}
+
+/// The table and file of such a name.
 pub(crate) fn parse_former_name(name: &str) -> Option<(TableId, FileId)> {
     let ids = parse_with(name, ".col")?;
-    (format!("t{}-{}.col", ids.0, ids.1) == name).then_some(ids)
+    (former_name(ids.0, ids.1) == name).then_some(ids)
 }
 
 fn parse_with(name: &str, suffix: &str) -> Option<(TableId, FileId)> {

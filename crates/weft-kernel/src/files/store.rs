@@ -89,9 +89,19 @@ impl Files {
         self.next.fetch_max(number.next().0, Ordering::Relaxed);
     }
 
-    /// Gives files the names of this release that have those of an earlier one.
-    pub(crate) fn rename_former(&self) -> Result<()> {
-        self.directory.rename_former()
+    /// Looks for files with the names of an earlier release, which they keep. Before any is opened.
+    pub(crate) fn find_former(&self) -> Result<()> {
+        self.directory.find_former()
+    }
+
+    /// What a file is called in the directory.
+    pub(crate) fn name(&self, owner: TableId, number: FileId) -> String {
+        self.directory.name_of(owner, number)
+    }
+
+    /// Does what changes the directory, which stays this engine's meanwhile; an error when it is no longer.
+    pub(crate) fn while_ours<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.directory.while_ours(change)
     }
 
     /// Removes what nobody names: files of jobs that did not end and of bulk statements that did not commit.

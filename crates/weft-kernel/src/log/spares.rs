@@ -56,6 +56,10 @@ struct State {
     kept: Vec<Spare>,
     /// One is to be made.
     is_wanted: bool,
+    /// The last one could not be made, for want of space, say: the next try is for the next segment.
+    has_failed: bool,
+    /// Who makes them is to look up now.
+    is_rung: bool,
     /// How many were made: each gets a name of its own.
     made: u64,
 }
@@ -68,14 +72,16 @@ impl Spares {
 
     /// One for the segment that begins now.
     pub(super) fn take(&self) -> Option<Spare> {
-        self.state.lock().kept.pop()
+        let mut state = self.state.lock();
+        state.has_failed = false;
+        state.kept.pop()
     }
 
     /// The last segment is half full: one is needed soon.
     pub(super) fn want(&self) {
         let mut state = self.state.lock();
-        if state.kept.is_empty() && !state.is_wanted {
-            state.is_wanted = true;
+        if state.kept.is_empty() && !state.is_wanted && !state.has_failed {
+            (state.is_wanted, state.is_rung) = (true, true);
             self.rung.notify_all();
         }
     }
@@ -87,8 +93,12 @@ impl Spares {
         let fs = &self.env.fs;
         let Some((file, bytes)) = self.fitting(&path)? else { return fs.remove(&path).map(|()| None) };
         let temporary = self.dir.join(temporary_name(start));
-        fs.rename(&path, &temporary)?;
-        Ok(Some(Spare { path: temporary, file, bytes }))
+        match fs.rename(&path, &temporary) {
+            Ok(()) => Ok(Some(Spare { path: temporary, file, bytes })),
+            // A longer name may need space, of which cutting the log needs none.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => fs.remove(&path).map(|()| None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The file, when there is room for it and it has about the length of its next segment (spares 3).
@@ -137,34 +147,42 @@ impl Spares {
     pub(super) fn serve(&self, stop: impl Fn() -> bool, look_around: Duration) {
         while !stop() {
             let mut state = self.state.lock();
-            if !state.is_wanted {
+            if !state.is_rung {
                 self.rung.wait_timeout(&mut state, look_around);
             }
+            state.is_rung = false;
             if !std::mem::take(&mut state.is_wanted) || !state.kept.is_empty() {
                 continue;
             }
             state.made += 1;
             let name = temporary_name(Lsn(u64::MAX - state.made));
             drop(state);
-            // On a full disk, say: the segment that begins next writes its own zeros.
-            if let Ok(spare) = self.make(self.dir.join(name)) {
-                self.keep(spare);
+            match self.make(self.dir.join(name), &stop) {
+                Ok(Some(spare)) => self.keep(spare),
+                Ok(None) => {}
+                // On a full disk, say: the segment that begins next writes its own zeros.
+                Err(_) => self.state.lock().has_failed = true,
             }
         }
     }
 
-    fn make(&self, path: PathBuf) -> io::Result<Spare> {
+    /// A file of zeros; none when it is told to stop before.
+    fn make(&self, path: PathBuf, stop: &impl Fn() -> bool) -> io::Result<Option<Spare>> {
         let file = self.env.fs.open(&path, OpenMode::CreateNew)?;
         let spare = Spare { path, file, bytes: self.segment_bytes };
         let mut offset = 0;
         let mut written = Ok(());
-        while offset < spare.bytes && written.is_ok() {
+        while offset < spare.bytes && written.is_ok() && !stop() {
             let count = (spare.bytes - offset).min(ZEROS.len() as u64);
             written = spare.file.write_at(&ZEROS[..count as usize], offset);
             offset += count;
         }
         match written.and_then(|()| spare.file.sync_data()) {
-            Ok(()) => Ok(spare),
+            Ok(()) if offset >= spare.bytes => Ok(Some(spare)),
+            Ok(()) => {
+                self.remove(&spare);
+                Ok(None)
+            }
             Err(error) => {
                 self.remove(&spare);
                 Err(error)
@@ -174,6 +192,7 @@ impl Spares {
 
     /// Makes who serves look up.
     pub(super) fn wake(&self) {
+        self.state.lock().is_rung = true;
         self.rung.notify_all();
     }
 }

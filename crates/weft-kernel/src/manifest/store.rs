@@ -531,7 +531,10 @@ impl State {
 /// Without CURRENT a directory may hold what an interrupted creation left, but no data.
 fn refuse_remains(names: &[String]) -> Result<()> {
     let data = |name: &&String| {
-        name.starts_with("log-") || name.ends_with(".data") || manifest_number(name).is_some_and(|number| number > 1)
+        name.starts_with("log-")
+            || name.ends_with(".data")
+            || name.ends_with(".col")
+            || manifest_number(name).is_some_and(|number| number > 1)
     };
     match names.iter().find(data) {
         None => Ok(()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_env::{Env, OpenMode};
-use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId, file_name};
+use weft_format::{Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
 
 use crate::catalog::decode_image;
 use crate::log::{
@@ -41,7 +41,7 @@ pub(super) fn segment(env: &Env, dir: &Path, start: Lsn, end: Lsn) -> Result<Wan
 }
 
 /// A data file: it is known by its name, its length and its end, where the checksums of its blocks are.
-pub(super) fn data_file(env: &Env, path: &Path, table: TableId, file: FileId) -> Result<Wanted> {
+pub(super) fn data_file(env: &Env, path: &Path) -> Result<Wanted> {
     let read = env.fs.open(path, OpenMode::Read).and_then(|handle| {
         let bytes = handle.len()?;
         let mut end = vec![0; bytes.min(MARK_BYTES) as usize];
@@ -49,7 +49,9 @@ pub(super) fn data_file(env: &Env, path: &Path, table: TableId, file: FileId) ->
     });
     let (bytes, end) = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
     let mark = crc32c::crc32c(&end);
-    Ok(Wanted { name: file_name(table, file), stored: format!("t{table}-{file}-{bytes}-{mark:08x}.data"), bytes })
+    let name = path.file_name().and_then(|name| name.to_str()).expect("a data file has a name");
+    let (stem, suffix) = name.rsplit_once('.').expect("the name of a data file has a suffix");
+    Ok(Wanted { name: name.to_owned(), stored: format!("{stem}-{bytes}-{mark:08x}.{suffix}"), bytes })
 }
 
 /// What a copy of the log says.

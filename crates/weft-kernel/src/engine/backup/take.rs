@@ -120,7 +120,7 @@ impl Taking<'_> {
 
     fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
         let path = source::path_of(self.core, table, file);
-        let wanted = source::data_file(&self.core.env, &path, table, file)?;
+        let wanted = source::data_file(&self.core.env, &path)?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
             // One of a table that is not there any more has the checksum of the copy only.

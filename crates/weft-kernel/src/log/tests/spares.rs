@@ -108,6 +108,37 @@ fn space_is_written_ahead_by_a_thread() {
     });
 }
 
+/// A disk that has less than a segment left is not filled again and again by who writes space ahead.
+#[test]
+fn space_that_is_not_there_is_asked_for_once_for_a_segment() {
+    let simulation = traced(5);
+    let outer = simulation.clone();
+    run(&simulation, move |env| {
+        let options = LogOptions { segment_bytes: 40_000, zero_ahead_bytes: 4_000, ..OPTIONS };
+        let log = Arc::new(Log::create_or_continue(&env, &dir(), options, LogEnd::default()).unwrap());
+        let mut ts = 0;
+        while log.durable_lsn().0 < 35_500 {
+            ts += 1;
+            commit(&log, ts, 300).unwrap();
+        }
+        outer.faults().set_capacity(Some(outer.faults().used_bytes() + 12_000));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ahead, stopped) = (log.clone(), stop.clone());
+        let serve = move || ahead.serve_spares(|| stopped.load(Ordering::Acquire), Duration::from_millis(1));
+        let thread = env.spawn.spawn("ahead", Box::new(serve)).unwrap();
+        for _ in 0..10 {
+            ts += 1;
+            commit(&log, ts, 300).unwrap();
+            env.clock.sleep(Duration::from_millis(3));
+        }
+        assert_eq!(outer.trace().iter().filter(|line| line.contains("create") && line.contains("log-ffff")).count(), 1);
+        assert!(names(&env).iter().all(|name| !name.starts_with("log-ffff")), "{:?}", names(&env));
+        stop.store(true, Ordering::Release);
+        log.wake_spares();
+        thread.join().unwrap();
+    });
+}
+
 /// A disk on which something happens after a file was opened and before it is read.
 struct Late {
     fs: Arc<dyn Fs>,

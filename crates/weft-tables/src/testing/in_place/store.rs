@@ -257,26 +257,31 @@ impl Upkeep for InPlaceTable {
             let written: BTreeMap<Vec<u8>, Page> = changed.map(|(low, page)| (low.clone(), page.clone())).collect();
             (cut, written, state.places.clone())
         };
-        let file = self.write_file(&pages_as_of(written.values(), cut))?;
+        // What came and went changed no page.
+        let file = match written.is_empty() {
+            true => None,
+            false => Some(self.write_file(&pages_as_of(written.values(), cut))?),
+        };
         let before = places.files();
-        let pages = written.iter().map(|(low, page)| (page.number, (low.clone(), file.number())));
+        let added: Vec<FileId> = file.iter().map(DataFile::number).collect();
+        let pages = written.iter().map(|(low, page)| (page.number, (low.clone(), added[0])));
         let payload = Places(pages.collect());
         places.0.extend(payload.0.clone());
         let removed: Vec<FileId> = before.difference(&places.files()).copied().collect();
         let (table, payload) = (self.context.def.id, payload.encode());
-        let edit = Edit { table, cut, added: vec![file.number()], removed, payload };
+        let edit = Edit { table, cut, added, removed, payload };
         let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
             if error.code() != Code::Poisoned {
-                file.retire();
+                file.iter().for_each(DataFile::retire);
             }
         })?;
         let mut state = self.state.lock();
-        for page in written.values() {
+        for (page, file) in written.values().zip(file.iter().cycle()) {
             if let Some(before) = state.files.insert(page.number, file.share()) {
                 before.retire();
             }
         }
-        file.retire();
+        file.iter().for_each(DataFile::retire);
         (state.cut, state.frozen, state.places) = (cut, None, places);
         let limit = self.context.services.horizon().min(cut);
         let is_behind = state.last > cut;
