@@ -68,7 +68,7 @@ fn one(databases: &Databases, case: &Case, dir: &Path, seed: u64) -> Result<(), 
     if !case.expects(&word) {
         return Err(format!("it is {word}, not {}", case.expected.join(" or ")));
     }
-    let is_data = damaged.iter().all(|path| path.extension().is_some_and(|extension| extension == "col"));
+    let is_data = damaged.iter().all(|path| path.extension().is_some_and(|extension| extension == "data"));
     match came {
         // Data files never change, so a damaged one can be put back even after the directory was open.
         Came::Refused | Came::Found if is_data || matches!(came, Came::Refused) => {

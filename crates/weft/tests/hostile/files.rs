@@ -111,7 +111,7 @@ fn place(case: &Case, folder: &Path) -> (PathBuf, bool) {
         Some("empty") => PathBuf::new(),
         Some("data") => {
             let names = std::fs::read_dir(folder.join("db")).unwrap().map(|entry| entry.unwrap().path());
-            names.into_iter().find(|path| path.extension().is_some_and(|e| e == "col")).expect("60 rows are in files")
+            names.into_iter().find(|path| path.extension().is_some_and(|e| e == "data")).expect("60 rows are in files")
         }
         _ => {
             let path = folder.join("input.csv");
