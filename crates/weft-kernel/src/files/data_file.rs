@@ -42,39 +42,36 @@ struct Place {
 }
 
 impl DataFile {
+    /// A file that is being written.
     pub(super) fn written(
         directory: &Arc<Directory>,
         owner: TableId,
         number: FileId,
         handle: Arc<dyn File>,
     ) -> DataFile {
-        DataFile::new(directory, owner, number, (Some(handle), None))
+        DataFile::of(directory, owner, number, Mutex::new(Some(handle)), OnceLock::new())
     }
 
+    /// A file that is there.
     pub(super) fn sealed(
         directory: &Arc<Directory>,
         owner: TableId,
         number: FileId,
         handle: Arc<dyn File>,
     ) -> DataFile {
-        DataFile::new(directory, owner, number, (None, Some(handle)))
+        DataFile::of(directory, owner, number, Mutex::default(), OnceLock::from(handle))
     }
 
-    fn new(
+    fn of(
         directory: &Arc<Directory>,
         owner: TableId,
         number: FileId,
-        (written, sealed): (Option<Arc<dyn File>>, Option<Arc<dyn File>>),
+        written: Mutex<Option<Arc<dyn File>>>,
+        sealed: OnceLock<Arc<dyn File>>,
     ) -> DataFile {
-        let place = Place {
-            directory: directory.clone(),
-            owner,
-            number,
-            written: Mutex::new(written),
-            sealed: sealed.map_or_else(OnceLock::new, OnceLock::from),
-            is_kept: AtomicBool::new(false),
-        };
-        DataFile { place: Arc::new(place), is_retired: AtomicBool::new(false) }
+        let (directory, is_kept) = (directory.clone(), AtomicBool::new(false));
+        let place = Arc::new(Place { directory, owner, number, written, sealed, is_kept });
+        DataFile { place, is_retired: AtomicBool::new(false) }
     }
 
     /// Its number.

@@ -106,8 +106,8 @@ impl Files {
 
     /// Removes what nobody names: files of jobs that did not end and of bulk statements that did not commit.
     pub(crate) fn remove_orphans(&self, named: &BTreeSet<FileId>) -> Result<()> {
-        let files = self.list()?.into_iter().filter(|(_, number)| !named.contains(number));
-        files.map(|(owner, number)| self.directory.remove_orphan(owner, number)).collect()
+        let mut orphans = self.list()?.into_iter().filter(|(_, number)| !named.contains(number));
+        orphans.try_for_each(|(owner, number)| self.directory.remove_orphan(owner, number))
     }
 
     /// Keeps every file until what this returns is dropped, or told of fewer.
