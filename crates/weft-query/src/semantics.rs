@@ -67,11 +67,8 @@ impl AnalyzerRule for PostgresTypes {
         let plan = rewrite_plan(plan.data, true, ours)?;
         let plan = plan.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Union(union) => unified_union(union),
-            LogicalPlan::Join(join) => unified_sets(join),
-            // Set operations below may have made the second argument wider.
-            other => rewrite_node(other.recompute_schema()?, |expr, schema| {
-                expr.transform_up(|expr| narrow_first(expr, schema).transform_data(|expr| Ok(widened(expr, schema))))
-            }),
+            LogicalPlan::Join(join) => unified_sets(join)?.transform_data(in_types_of_inputs),
+            other => in_types_of_inputs(other),
         })?;
         let plan = plan.data;
         if is_recursive(&plan)? {
@@ -79,11 +76,19 @@ impl AnalyzerRule for PostgresTypes {
         }
         let plan = rewrite_plan(plan, false, retype)?.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Union(union) => unified_union(union),
-            LogicalPlan::Join(join) => unified_sets(join),
+            LogicalPlan::Join(join) => unified_sets(join)?.map_data(LogicalPlan::recompute_schema),
             other => other.recompute_schema().map(Transformed::no),
         })?;
         plan.data.transform_up_with_subqueries(sorted_by_key).map(|sorted| sorted.data)
     }
+}
+
+/// A node over inputs that set operations may have made wider: its columns, and the operators whose type follows from
+/// their arguments'.
+fn in_types_of_inputs(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    rewrite_node(plan.recompute_schema()?, |expr, schema| {
+        expr.transform_up(|expr| narrow_first(expr, schema).transform_data(|expr| Ok(widened(expr, schema))))
+    })
 }
 
 /// What a value is put in order by, if that is not the value: floats, whose zeros are equal, and types of ours.

@@ -153,6 +153,7 @@ fn limited_memory_beside_large_data() {
         fill_ballast(&database, rows);
         return database.close().unwrap();
     }
+    process::load_program();
     let empty = {
         let database = Database::open_with(dir.join("empty"), options.clone()).unwrap();
         database.session().unwrap().execute("SELECT count(*), sum(g) FROM generate_series(1, 1000) t(g)").unwrap();

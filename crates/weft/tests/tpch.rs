@@ -227,6 +227,7 @@ fn all_queries_with_little_memory() {
     };
     let limited = role == "limited";
     let options = if limited { Options::with_memory_limit(limit_bytes) } else { Options::default() };
+    process::load_program();
     let empty = {
         let database = Database::open_with("empty", options.clone()).unwrap();
         let mut session = database.session().unwrap();
