@@ -10,8 +10,12 @@
 //! core, and it raises the size from which blocks are mapped, and so returned, one by one. Two settings of the process
 //! keep that small: blocks from 128 KiB on are always mapped by themselves, and there are few heaps
 //! ([`keep_little_freed_memory`]). After much was freed at once, as when a database is closed, the pages in between can
-//! be returned as well ([`return_freed_memory`]). Other C libraries see to that by themselves, and a program with an
+//! be returned as well ([`return_freed_memory`]), and while one works ([`FreedMemory`]). Other C libraries see to that by themselves, and a program with an
 //! allocator of its own is not concerned.
+
+mod watch;
+
+pub use watch::FreedMemory;
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
@@ -54,6 +58,11 @@ mod glibc {
             }
         });
     }
+}
+
+/// Whether the C library is one that is told here.
+fn is_ours() -> bool {
+    cfg!(all(target_os = "linux", target_env = "gnu"))
 }
 
 /// Returns whole pages of freed memory, of all threads' heaps; some milliseconds.

@@ -30,7 +30,7 @@ pub mod sync;
 mod traffic;
 
 pub use clock::Clock;
-pub use freed::{keep_little_freed_memory, return_freed_memory};
+pub use freed::{FreedMemory, keep_little_freed_memory, return_freed_memory};
 pub use fs::{DirLock, File, Fs, OpenMode};
 pub use handles::{GivingWay, HandleCounters, Handles, is_out_of_handles};
 pub use limits::raise_open_files;

@@ -9,12 +9,13 @@
 //! 2. A `Database` may be dropped without `close`: nothing acknowledged is lost (that is what the log is for), only the
 //!    next opening takes longer.
 //! 3. When the last `Database` goes, what it had in memory goes back to the system; sessions that are left keep it.
+//!    Before, what is freed goes back while the process has more than half of what is accounted for.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_env::Env;
+use weft_env::{Env, FreedMemory};
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Backup, BackupSummary, Engine, EngineStatus, QuarantineReport, TableDef};
 use weft_sql::activity::Activities;
@@ -36,15 +37,6 @@ pub struct Database {
     env: Env,
     /// Dropped last.
     _memory: Arc<FreedMemory>,
-}
-
-/// Gives the memory of a database that is gone back to the system.
-struct FreedMemory;
-
-impl Drop for FreedMemory {
-    fn drop(&mut self) {
-        weft_env::return_freed_memory();
-    }
 }
 
 /// What a table has in one of its layers.
@@ -70,15 +62,19 @@ impl Database {
 
     /// Opens the database in a directory; makes it when there is none.
     pub fn open_with(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
-        if options.keep_little_freed_memory {
-            weft_env::keep_little_freed_memory();
-        }
         let env = Env::real();
+        let memory = if options.keep_little_freed_memory {
+            weft_env::keep_little_freed_memory();
+            let watched = FreedMemory::above(&env, options.memory_bytes() / 2);
+            watched.map_err(|error| Error::io("starting the thread weft-freed", &error))?
+        } else {
+            FreedMemory::at_the_end()
+        };
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = vec![column_method()];
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
         let queries = QueryOptions { memory_bytes: options.query_memory_bytes, ..QueryOptions::default() };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
-        Ok(Database { engine, sql, env, _memory: Arc::new(FreedMemory) })
+        Ok(Database { engine, sql, env, _memory: Arc::new(memory) })
     }
 
     /// A new session; an error when the database was closed.

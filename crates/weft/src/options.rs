@@ -45,9 +45,10 @@ pub struct Options {
     /// What decides when background jobs start; `SET scheduler` changes it.
     pub scheduler: SchedulerMode,
     /// Whether opening tells glibc's malloc to keep little of what is freed: two settings of the whole process, that
-    /// large blocks are mapped by themselves and that there are few heaps. Memory limits hold with them. They are for
-    /// who begins the process, so a library that opens a database within somebody else's program may turn this off;
-    /// with another allocator it does nothing. `MALLOC_` variables and `GLIBC_TUNABLES` come before it.
+    /// large blocks are mapped by themselves and that there are few heaps; and a thread that has it return what is
+    /// free between others. Memory limits hold with them. They are for who begins the process, so a library that opens
+    /// a database within somebody else's program may turn this off; with another allocator it does nothing. `MALLOC_`
+    /// variables and `GLIBC_TUNABLES` come before the settings.
     pub keep_little_freed_memory: bool,
     /// Options of `CREATE TABLE ... WITH` for tables that are made without them, such as `bucket_bytes`.
     pub table_options: BTreeMap<String, String>,
@@ -98,6 +99,11 @@ impl Options {
             query_memory_bytes: (part / 4 * 3) as usize,
             ..options
         }
+    }
+
+    /// The most of the memory that is accounted for, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.row_memory_bytes + self.cache_bytes + self.query_memory_bytes as u64
     }
 
     /// The kernel's part.
