@@ -38,13 +38,13 @@ const STEPS: u64 = 4;
 /// While it lives, what is freed goes back to the system; all of it when it is dropped.
 pub struct FreedMemory {
     ended: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle>,
+    thread: Mutex<Option<JoinHandle>>,
 }
 
 impl FreedMemory {
     /// Returns all when it is dropped, nothing before.
     pub fn at_the_end() -> FreedMemory {
-        FreedMemory { ended: Arc::default(), thread: None }
+        FreedMemory { ended: Arc::default(), thread: Mutex::default() }
     }
 
     /// Returns what is free also while the process has more than so many bytes of its own in memory, by a thread. On a
@@ -53,11 +53,11 @@ impl FreedMemory {
     /// # Errors
     /// Of starting the thread.
     pub fn above(env: &Env, bytes: u64) -> std::io::Result<FreedMemory> {
-        let mut freed = FreedMemory::at_the_end();
+        let freed = FreedMemory::at_the_end();
         if super::is_ours() && resident_bytes().is_some() {
             let (ended, env_of_thread) = (Arc::clone(&freed.ended), env.clone());
             let body = move || watch(&env_of_thread, &ended, Policy::new(bytes));
-            freed.thread = Some(env.spawn.spawn("weft-freed", Box::new(body))?);
+            *freed.thread.lock() = Some(env.spawn.spawn("weft-freed", Box::new(body))?);
         }
         Ok(freed)
     }
@@ -67,7 +67,7 @@ impl Drop for FreedMemory {
     fn drop(&mut self) {
         *self.ended.0.lock() = true;
         self.ended.1.notify_all();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.get_mut().take() {
             // It does nothing that could panic; what it would have returned is returned here.
             let _ = thread.join();
         }
