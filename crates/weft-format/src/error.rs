@@ -108,6 +108,7 @@ codes! {
     PowerArgument Invalid "2201F" "A root of a negative number, or a power that there is not.";
     Substring Invalid "22011" "The length of a substring is negative.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
+    SnapshotTooOld Invalid "72000" "What the snapshot shows is not kept any more.";
     InvalidRowCount Invalid "2201W" "LIMIT is negative.";
     InvalidRowOffset Invalid "2201X" "OFFSET is negative.";
     CharacterNotInRepertoire Invalid "22021" "Bytes are not valid UTF-8.";

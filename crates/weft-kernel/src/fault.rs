@@ -113,6 +113,8 @@ kernel_faults! {
     INDEX_ADD_UNGUARDED "An index entry is added to a memory that was frozen and written meanwhile.";
     INDEX_ASKS_TOO_EARLY "A merge of an index drops entries that a registered snapshot still needs.";
     INDEX_ASKS_OLD_HORIZON "A merge of an index asks for rows at a horizon that has moved on since.";
+    READ_BELOW_FLOOR "A snapshot of the past reads a table that has dropped what it shows.";
+    FORGET_PROMISE "The horizon passes what was promised to be kept.";
     POISON_ON_JOB_ERROR "A job that fails stops the engine.";
     NO_PAUSE "A job that failed is tried again at once.";
     OFFER_DAMAGED "Jobs that read a damaged file are offered again at once.";

@@ -65,4 +65,5 @@ pub use engine::{
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;
 pub use services::Services;
+pub use timeline::Horizon;
 pub use txn::{DdlSince, IsolationLevel, Mark, PendingWatch, Transaction};

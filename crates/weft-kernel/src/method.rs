@@ -18,6 +18,7 @@ use weft_format::{Code, Error, FileId, Result};
 use crate::fault::Fault;
 use crate::services::Services;
 use crate::step::Step;
+use crate::timeline::Horizon;
 
 pub(crate) use unavailable::{Unavailable, told_at_commit};
 
@@ -30,6 +31,16 @@ pub struct TableContext {
     pub env: Env,
     /// What the kernel offers to methods.
     pub services: Arc<Services>,
+    /// How far back the table is read; an index has its table's.
+    pub horizon: Arc<Horizon>,
+}
+
+impl TableContext {
+    /// That of a table that has dropped nothing yet.
+    pub(crate) fn new(def: Arc<TableDef>, env: &Env, services: &Arc<Services>) -> TableContext {
+        let horizon = Arc::new(Horizon::new(services.timeline.clone()));
+        TableContext { def, env: env.clone(), services: services.clone(), horizon }
+    }
 }
 
 /// A way to store tables, chosen by `CREATE TABLE ... USING`.

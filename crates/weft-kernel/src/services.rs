@@ -81,12 +81,6 @@ impl Services {
         self.timeline.published()
     }
 
-    /// No registered snapshot, now or later, reads below this timestamp. Versions that died at or before it can go, as
-    /// far as the table's own durable cut allows.
-    pub fn horizon(&self) -> Timestamp {
-        self.timeline.horizon()
-    }
-
     /// The budget that row tables charge their bytes to.
     pub fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget

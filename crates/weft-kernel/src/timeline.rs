@@ -9,12 +9,16 @@
 //! Who waits for a timestamp is woken when that is published, not each time something is: of a thousand commits of one
 //! log block each wakes the next.
 
+mod horizon;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_env::sync::{Mutex, MutexGuard};
 use weft_format::{Code, Error, Result, Timestamp};
+
+pub use horizon::Horizon;
 
 use crate::sleeper::Sleeper;
 
@@ -24,6 +28,8 @@ pub struct Timeline {
     published: AtomicU64,
     publication: Mutex<Publication>,
     registered: Mutex<Registered>,
+    /// What was published when the engine was opened: nothing older can be registered.
+    opened_at: AtomicU64,
 }
 
 #[derive(Default)]
@@ -36,7 +42,7 @@ struct Publication {
     sleepers: BTreeMap<u64, Vec<Arc<Sleeper>>>,
 }
 
-/// Registered timestamps with their counts, ascending: new ones come at the end.
+/// Registered timestamps with their counts, ascending: those of what is published come at the end.
 #[derive(Default)]
 struct Registered {
     counts: VecDeque<(u64, u32)>,
@@ -56,6 +62,24 @@ impl Registered {
                 self.counts.push_back((ts, 1));
             }
         }
+    }
+
+    /// Registers a timestamp that may lie in the past.
+    fn register_past(&mut self, ts: u64) {
+        let at = self.counts.partition_point(|&(other, _)| other < ts);
+        match self.counts.get_mut(at) {
+            Some((found, count)) if *found == ts => {
+                self.empty -= usize::from(*count == 0);
+                *count += 1;
+            }
+            _ => self.counts.insert(at, (ts, 1)),
+        }
+    }
+
+    /// The oldest registered timestamp from `ts` on.
+    fn oldest_from(&self, ts: u64) -> Option<u64> {
+        let at = self.counts.partition_point(|&(other, _)| other < ts);
+        self.counts.range(at..).find(|&&(_, count)| count > 0).map(|&(ts, _)| ts)
     }
 
     fn release(&mut self, ts: u64) {
@@ -89,6 +113,7 @@ impl Timeline {
             published: AtomicU64::new(last.0),
             publication: Mutex::default(),
             registered: Mutex::default(),
+            opened_at: AtomicU64::new(last.0),
         }
     }
 
@@ -102,13 +127,19 @@ impl Timeline {
         Timestamp(self.published.load(Ordering::Acquire))
     }
 
-    /// Below the oldest registered snapshot and below every future one.
-    pub fn horizon(&self) -> Timestamp {
+    /// Below the oldest registered snapshot and below every future one of what is published.
+    pub fn oldest(&self) -> Timestamp {
+        self.advance(|oldest_from| oldest_from(0))
+    }
+
+    /// Works out a horizon: `advance` is told the oldest registered snapshot from a timestamp on, or what
+    /// is published when there is none, and nobody registers meanwhile.
+    pub(crate) fn advance(&self, advance: impl FnOnce(&dyn Fn(u64) -> u64) -> u64) -> Timestamp {
         let registered = self.registered.lock();
-        let oldest = registered.counts.front().map(|&(ts, _)| ts);
         let published = self.published.load(Ordering::Acquire);
-        assert!(oldest.is_none_or(|oldest| oldest <= published), "a snapshot is of what was published (txn 1)");
-        Timestamp(oldest.unwrap_or(published))
+        let newest = registered.counts.back().map(|&(ts, _)| ts);
+        assert!(newest.is_none_or(|newest| newest <= published), "a snapshot is of what was published (txn 1)");
+        Timestamp(advance(&|from| registered.oldest_from(from).unwrap_or(published)))
     }
 
     /// Takes the published timestamp and registers it, in one step (txn 1).
@@ -117,6 +148,27 @@ impl Timeline {
         let ts = self.published.load(Ordering::Acquire);
         registered.register(ts);
         Timestamp(ts)
+    }
+
+    /// Registers a snapshot of the past, since the engine was opened. What is left of it each table knows
+    /// ([`Horizon`]).
+    ///
+    /// # Errors
+    /// [`Code::SnapshotTooOld`] before the opening, [`Code::InvalidParameterValue`] beyond what is published.
+    pub(crate) fn register_past(&self, ts: Timestamp) -> Result<()> {
+        let mut registered = self.registered.lock();
+        let [opened_at, published] = [&self.opened_at, &self.published].map(|at| at.load(Ordering::Acquire));
+        if ts.0 > published {
+            let message = format!("commit {ts} has not happened");
+            return Err(Error::new(Code::InvalidParameterValue, message).hint(format!("the last one is {published}")));
+        }
+        if ts.0 < opened_at {
+            let message = format!("commit {ts} was before the database was opened");
+            let hint = format!("the oldest that can be read is commit {opened_at}");
+            return Err(Error::new(Code::SnapshotTooOld, message).hint(hint));
+        }
+        registered.register_past(ts.0);
+        Ok(())
     }
 
     /// Ends a registration.
@@ -139,6 +191,7 @@ impl Timeline {
     pub(crate) fn recover_to(&self, ts: Timestamp) {
         self.last_sequenced.fetch_max(ts.0, Ordering::AcqRel);
         self.published.fetch_max(ts.0, Ordering::AcqRel);
+        self.opened_at.fetch_max(ts.0, Ordering::AcqRel);
     }
 
     /// A follower has come to a commit of the log, which is sequenced there; published is what it has applied before.
@@ -262,16 +315,16 @@ mod tests {
     #[test]
     fn the_horizon_is_the_oldest_registered_snapshot() {
         let timeline = timeline();
-        assert_eq!(timeline.horizon(), Timestamp(41));
+        assert_eq!(timeline.oldest(), Timestamp(41));
         let old = timeline.register();
         timeline.publish(Timestamp(42)).unwrap();
         let new = timeline.register();
-        assert_eq!((old, new, timeline.horizon()), (Timestamp(41), Timestamp(42), Timestamp(41)));
+        assert_eq!((old, new, timeline.oldest()), (Timestamp(41), Timestamp(42), Timestamp(41)));
         timeline.release(old);
-        assert_eq!(timeline.horizon(), Timestamp(42));
+        assert_eq!(timeline.oldest(), Timestamp(42));
         timeline.release(new);
         timeline.publish(Timestamp(43)).unwrap();
-        assert_eq!((timeline.horizon(), timeline.snapshot_count()), (Timestamp(43), 0));
+        assert_eq!((timeline.oldest(), timeline.snapshot_count()), (Timestamp(43), 0));
     }
 
     #[test]
@@ -285,6 +338,6 @@ mod tests {
             timeline.release(short);
         }
         assert!(timeline.registered.lock().counts.len() < 200);
-        assert_eq!(timeline.horizon(), old);
+        assert_eq!(timeline.oldest(), old);
     }
 }

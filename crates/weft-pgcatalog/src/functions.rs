@@ -41,7 +41,7 @@ pub(crate) fn is_of_catalog(name: &str) -> bool {
 
 /// Whether a function of the catalog has one value for a statement: no rows, nothing that it asks the server for.
 pub(crate) fn is_constant(name: &str) -> bool {
-    const ASKING: &[&str] = &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf"];
+    const ASKING: &[&str] = &["pg_cancel_backend", "pg_terminate_backend", "pg_reload_conf", "pg_export_snapshot"];
     let mut known = FUNCTIONS.iter().chain(SERVER).filter(|function| function.name == name);
     is_of_catalog(name) && !ASKING.contains(&name) && known.all(|function| !function.is_set)
 }
@@ -62,6 +62,7 @@ pub(crate) const OF_SESSION: &[&str] = &[
     "pg_backend_pid",
     "pg_client_encoding",
     "pg_encoding_to_char",
+    "pg_export_snapshot",
     "pg_get_userbyid",
     "pg_is_in_recovery",
     "pg_typeof",
@@ -304,6 +305,10 @@ static FUNCTIONS: &[Function] = &[
     function("pg_reload_conf", (0, 0), boolean, |call| {
         call.snapshot.requests.borrow_mut().push(Request::Reload);
         Ok(Datum::Bool(true))
+    }),
+    function("pg_export_snapshot", (0, 0), text, |call| {
+        call.snapshot.requests.borrow_mut().push(Request::Export);
+        Ok(Datum::text(&call.snapshot.read_ts.to_string()))
     }),
     function("pg_postmaster_start_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
     function("pg_conf_load_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),

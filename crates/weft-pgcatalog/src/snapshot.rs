@@ -51,6 +51,8 @@ pub struct Snapshot {
     pub comments: BTreeMap<(u32, i64), String>,
     /// Roles, and who may what.
     pub access: Arc<Access>,
+    /// The last commit that the query sees.
+    pub read_ts: u64,
     /// Settings: name, value, what it says.
     pub settings: Vec<(String, String, String)>,
     /// For each setting: context, type, source, value at the start.
@@ -162,6 +164,8 @@ pub enum Request {
     Terminate(i64),
     /// Reads the configuration again.
     Reload,
+    /// Keeps the transaction's snapshot for others until it ends.
+    Export,
 }
 
 /// A table.

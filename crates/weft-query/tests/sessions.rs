@@ -8,6 +8,8 @@ mod bulk_tests;
 mod fixture;
 #[path = "sessions/index_tests.rs"]
 mod index_tests;
+#[path = "sessions/snapshot_tests.rs"]
+mod snapshot_tests;
 #[path = "sessions/template_tests.rs"]
 mod template_tests;
 #[path = "sessions/tests.rs"]

@@ -110,7 +110,9 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         Fault::PUBLISH_BEFORE_APPLIED | faults::FOLLOW_BELOW_FLOOR | faults::FOLLOW_WITHOUT_MARKS => {
             (0..SEEDS * 4).find_map(|seed| follow(seed, 1).err().map(|violation| (seed, violation)))
         }
-        faults::REPLAY_TWICE_APPLIES => first_failure_of_conformance(),
+        faults::REPLAY_TWICE_APPLIES | Fault::READ_BELOW_FLOOR | Fault::FORGET_PROMISE => {
+            first_failure_of_conformance()
+        }
         // What is lost after a reopen is where tables lie, never a row.
         faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.

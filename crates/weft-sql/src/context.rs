@@ -41,19 +41,19 @@ impl StatementContext<'_> {
     }
 
     /// The binding of a query that reads these tables, as of now in the transaction.
-    pub fn binding(&self, tables: &[TableRef]) -> Binding {
+    pub fn binding(&self, tables: &[TableRef]) -> Result<Binding> {
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
-            views.insert(table.def.id, (table.clone(), self.txn.view(table)));
+            views.insert(table.def.id, (table.clone(), self.txn.view(table)?));
         }
-        Binding {
+        Ok(Binding {
             views,
             params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
             cancel: self.cancel.clone(),
             load: Arc::clone(self.txn.engine().load()),
             local: self.local.clone(),
             settings: Arc::clone(self.settings),
-        }
+        })
     }
 
     /// What expressions of the point engine are evaluated in.

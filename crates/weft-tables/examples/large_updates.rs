@@ -51,8 +51,13 @@ fn batches(rows: i64) -> Vec<RecordBatch> {
 fn changed(txn: &Transaction, table: &TableRef) -> (Vec<RecordBatch>, Vec<Option<Location>>) {
     let mut projection: Vec<usize> = (0..31).collect();
     projection.push(LOCATION);
-    let request =
-        ScanRequest { view: txn.view(table), projection, predicates: Vec::new(), partition_count: 1, batch_rows: 8192 };
+    let request = ScanRequest {
+        view: txn.view(table).unwrap(),
+        projection,
+        predicates: Vec::new(),
+        partition_count: 1,
+        batch_rows: 8192,
+    };
     let mut scan = table.scan(request).expect("scans");
     let (mut batches, mut places) = (Vec::new(), Vec::new());
     let arrow = table.def.schema.arrow(&(0..31).collect::<Vec<_>>());

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
 
 use weft_contract::{Attachment, Bulk, BulkReplace, Table, TableDef};
+use weft_env::Env;
 use weft_env::sync::RwLock;
 use weft_format::key::KeyCodec;
 use weft_format::row::RowCodec;
@@ -14,6 +15,9 @@ use super::life::Life;
 use crate::fault::{Fault, active};
 use crate::index::{Feeder, Index, Indexed};
 use crate::lock::ColumnSet;
+use crate::method::TableContext;
+use crate::services::Services;
+use crate::timeline::Horizon;
 
 /// A table as a statement uses it. Cheap to clone; valid for as long as it is held, even after a drop.
 #[derive(Clone)]
@@ -43,11 +47,13 @@ pub(super) struct TableShared {
     /// Whether an index of it could not be opened.
     leaves_index_alone: AtomicBool,
     life: Life,
+    horizon: Arc<Horizon>,
 }
 
 impl TableRef {
     /// A reference to a table that is alive.
-    pub(crate) fn new(def: Arc<TableDef>, table: Arc<dyn Table>) -> TableRef {
+    pub(crate) fn new(context: &TableContext, table: Arc<dyn Table>) -> TableRef {
+        let def = context.def.clone();
         let codec = Arc::new(RowCodec::new(&def.schema));
         let keys = Arc::new(KeyCodec::new(&def.schema));
         let shared = Arc::new(TableShared {
@@ -57,6 +63,7 @@ impl TableRef {
             next_row_id: AtomicI64::new(1),
             leaves_index_alone: AtomicBool::new(false),
             life: Life::new(def.schema.version),
+            horizon: context.horizon.clone(),
         });
         TableRef { def, table, codec, keys, shared }
     }
@@ -75,6 +82,17 @@ impl TableRef {
     /// The version of the newest schema that is committed: another than that of `def` when the table was altered since.
     pub(crate) fn committed_version(&self) -> u32 {
         self.shared.life.version()
+    }
+
+    /// How far back it is read.
+    pub fn horizon(&self) -> &Horizon {
+        &self.shared.horizon
+    }
+
+    /// What an index of it gets to be built or reopened.
+    pub(crate) fn context_of_index(&self, def: Arc<TableDef>, env: &Env, services: &Arc<Services>) -> TableContext {
+        let horizon = self.shared.horizon.clone();
+        TableContext { def, env: env.clone(), services: services.clone(), horizon }
     }
 
     /// The table as an index of it knows it.

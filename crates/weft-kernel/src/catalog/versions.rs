@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_contract::{SchemaId, Table, TableDef, Upkeep};
 use weft_env::sync::RwLock;
-use weft_format::{TableId, Timestamp};
+use weft_format::{Result, TableId, Timestamp};
 
 use super::building::Buildings;
 use super::codec::CatalogImage;
@@ -16,6 +16,7 @@ use super::relation::Relation;
 use super::sequence::Sequences;
 use super::table_ref::TableRef;
 use crate::fault::{Fault, active};
+use crate::timeline::{Horizon, Timeline};
 
 /// One definition of a relation, since when it holds, and from when on another does.
 #[derive(Clone, Debug)]
@@ -36,7 +37,6 @@ impl Entry {
 }
 
 /// All versions that some snapshot may still see.
-#[derive(Default)]
 pub(crate) struct Catalog {
     state: RwLock<State>,
     /// Timestamp of the last DDL installed.
@@ -46,6 +46,8 @@ pub(crate) struct Catalog {
     pub(crate) sequences: Sequences,
     /// Indexes that transactions are making.
     pub(crate) buildings: Buildings,
+    /// How far back definitions are kept.
+    horizon: Horizon,
 }
 
 #[derive(Default)]
@@ -62,10 +64,15 @@ struct State {
 
 impl Catalog {
     /// An empty catalog; the first table gets id 1.
-    pub(crate) fn new() -> Catalog {
-        let catalog = Catalog::default();
-        catalog.state.write().next_id = 1;
-        catalog
+    pub(crate) fn new(timeline: Arc<Timeline>) -> Catalog {
+        Catalog {
+            state: RwLock::new(State { next_id: 1, ..State::default() }),
+            last_ddl: AtomicU64::default(),
+            objects: Objects::default(),
+            sequences: Sequences::default(),
+            buildings: Buildings::default(),
+            horizon: Horizon::new(timeline),
+        }
     }
 
     /// The relation of a name at a timestamp.
@@ -118,9 +125,21 @@ impl Catalog {
         self.state.read().by_id.values().filter_map(|versions| Some(versions.last()?.relation.clone())).collect()
     }
 
-    /// The dropped relations that no snapshot at or above `horizon` sees.
-    pub(crate) fn unseen(&self, horizon: Timestamp) -> Vec<Relation> {
-        self.all().into_iter().filter(|relation| relation.drop_ts() <= horizon).collect()
+    /// The dropped relations that no snapshot sees.
+    pub(crate) fn unseen(&self) -> Vec<Relation> {
+        let mut dropped = self.all();
+        let reach = self.horizon.peek();
+        dropped.retain(|relation| relation.drop_ts() <= reach);
+        // Those of one drop go together, or none.
+        let Some(last) = dropped.iter().map(Relation::drop_ts).max() else { return dropped };
+        let horizon = self.horizon.advance(last);
+        dropped.retain(|relation| relation.drop_ts() <= horizon);
+        dropped
+    }
+
+    /// Tests that definitions are known as a registered snapshot sees them.
+    pub(crate) fn check_kept(&self, read_ts: Timestamp) -> Result<()> {
+        self.horizon.check(read_ts, || "the catalog".into())
     }
 
     /// An id that was never used.
@@ -270,7 +289,8 @@ impl Catalog {
     }
 
     /// Forgets which DDL happened when, below the oldest snapshot.
-    pub(crate) fn prune_versions(&self, horizon: Timestamp) {
+    pub(crate) fn prune_versions(&self) {
+        let horizon = self.horizon.advance(self.last_ddl());
         let mut state = self.state.write();
         let keep_from = state.ddl.partition_point(|&ts| ts <= horizon).saturating_sub(1);
         state.ddl.drain(..keep_from);

@@ -94,9 +94,8 @@ impl Core {
     /// Removes dropped tables that nobody can see (catalog 4). The caller holds `checkpointing`.
     fn remove_dropped(&self) -> Result<()> {
         self.forget_given_up()?;
-        let horizon = self.timeline.horizon();
-        self.catalog.prune_versions(horizon);
-        let unseen = self.catalog.unseen(horizon);
+        self.catalog.prune_versions();
+        let unseen = self.catalog.unseen();
         if unseen.iter().any(|relation| relation.drop_ts() > self.catalog.durable_cut()) {
             self.write_catalog()?;
         }

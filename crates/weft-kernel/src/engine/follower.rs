@@ -210,7 +210,7 @@ fn follow_switch(redo: &Redo, number: u64, switch: &LayoutSwitch) -> Result<()> 
     match (switch, relation) {
         (LayoutSwitch::Edit(edit), _) if id == TableId(0) => {
             catalog.set_durable_cut(edit.cut);
-            catalog.prune_versions(services.timeline.horizon());
+            catalog.prune_versions();
             forget_unseen(redo);
             Ok(())
         }
@@ -232,7 +232,7 @@ fn follow_switch(redo: &Redo, number: u64, switch: &LayoutSwitch) -> Result<()> 
 fn forget_unseen(redo: &Redo) {
     let Redo { services, catalog, .. } = redo;
     let known: BTreeSet<TableId> = services.manifest.files().into_iter().map(|(id, _)| id).collect();
-    for relation in catalog.unseen(services.timeline.horizon()) {
+    for relation in catalog.unseen() {
         if !known.contains(&relation.id()) {
             relation.upkeep().drop_files();
             catalog.remove(relation.id());

@@ -53,6 +53,20 @@ impl Engine {
         Transaction::begin(self.clone(), level, None)
     }
 
+    /// Begins a transaction on what was committed up to `read_ts` ([`Transaction::set_snapshot`]). It goes back as far as
+    /// this opening, and each table as far as it has kept its versions ([`Horizon`](crate::Horizon)); a snapshot that a
+    /// transaction has is there whole.
+    pub fn begin_past(self: &Arc<Self>, read_ts: Timestamp) -> Result<Transaction> {
+        let mut txn = self.begin_at(IsolationLevel::RepeatableRead)?;
+        txn.set_snapshot(read_ts)?;
+        Ok(txn)
+    }
+
+    /// Whether a transaction keeps this snapshot for others ([`Transaction::export_snapshot`]).
+    pub fn is_exported(&self, read_ts: Timestamp) -> bool {
+        self.core.exported.lock().contains_key(&read_ts)
+    }
+
     /// As [`Engine::begin_at`], for a session: what stops its statement ends the wait for a slot, and every wait of the
     /// transaction.
     #[inline]

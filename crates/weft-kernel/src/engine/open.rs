@@ -82,20 +82,22 @@ impl Ground {
         let cached = cache.clone();
         let files = files(Box::new(move |file| cached.forget_file(file)));
         let row_budget = Arc::new(RowBudget::new(options.row_memory_bytes));
+        let timeline = Arc::new(Timeline::new(Timestamp(0)));
+        let catalog = Arc::new(Catalog::new(timeline.clone()));
         let services = Services {
             files,
             manifest,
             cache: cache.clone(),
             block_cache: cache.clone(),
             options: options.clone(),
-            timeline: Arc::new(Timeline::new(Timestamp(0))),
+            timeline,
             load: Arc::new(Load::new(env.clock.clone(), row_budget.clone(), cores(env, options), options.scheduler)),
             row_budget,
             account: Arc::default(),
             wake: Wake::default(),
             poison: Arc::new(Poison::default()),
         };
-        Ground { services: Arc::new(services), catalog: Arc::new(Catalog::new()), cache }
+        Ground { services: Arc::new(services), catalog, cache }
     }
 
     /// An engine on it, which has locked no directory.
@@ -126,6 +128,7 @@ impl Ground {
             sequencer: Mutex::new(()),
             checkpointing: Mutex::new(()),
             async_commits: AsyncCommits::default(),
+            exported: Mutex::default(),
             least_since_freeze: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),

@@ -382,7 +382,8 @@ impl Redo {
         let Some(owner) = self.catalog.table_by_id(index.index.table()) else { return };
         let recovered = self.opened.remove(&index.id()).unwrap_or_default();
         self.go_without(&index.def, &owner, error);
-        let unavailable = Unavailable::new(self.context(index.def.clone()), &recovered, error);
+        let context = self.context_of_index(index.def.clone(), &owner);
+        let unavailable = Unavailable::new(context, &recovered, error);
         owner.leave_index_alone(index.id());
         self.catalog.replace_index(index.id(), &(Arc::new(unavailable.keeping_log()) as Arc<dyn Upkeep>));
     }
@@ -396,7 +397,11 @@ impl Redo {
     }
 
     fn context(&self, def: Arc<TableDef>) -> TableContext {
-        TableContext { def, env: self.env.clone(), services: self.services.clone() }
+        TableContext::new(def, &self.env, &self.services)
+    }
+
+    fn context_of_index(&self, def: Arc<TableDef>, owner: &TableRef) -> TableContext {
+        owner.context_of_index(def, &self.env, &self.services)
     }
 
     fn create(&mut self, ts: Timestamp, mut definition: &[u8]) -> Result<()> {
@@ -473,7 +478,7 @@ impl Redo {
     }
 
     fn open_index(&mut self, def: Arc<TableDef>, recovered: &RecoveredTable, owner: &TableRef) -> Result<IndexRef> {
-        let context = self.context(def.clone());
+        let context = self.context_of_index(def.clone(), owner);
         match Index::open(context.clone(), recovered, &owner.as_indexed()) {
             Ok(index) => {
                 let index = IndexRef::new(def, index);
@@ -497,13 +502,13 @@ impl Redo {
         recovered: RecoveredTable,
         known: &RecoveredTable,
     ) -> Result<TableRef> {
-        let context = self.context(def.clone());
-        let table: Arc<dyn Table> = match method(&self.methods, &def.method)?.open(context.clone(), recovered) {
+        let context = self.context(def);
+        let table: Arc<dyn Table> = match method(&self.methods, &context.def.method)?.open(context.clone(), recovered) {
             Ok(table) => table,
-            Err(error) if self.is_left_out(&error) => Arc::new(Unavailable::new(context, known, &error)),
+            Err(error) if self.is_left_out(&error) => Arc::new(Unavailable::new(context.clone(), known, &error)),
             Err(error) => return Err(error),
         };
-        Ok(TableRef::new(def, table))
+        Ok(TableRef::new(&context, table))
     }
 }
 

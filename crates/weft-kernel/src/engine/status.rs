@@ -149,7 +149,7 @@ pub(super) fn status(core: &Core) -> EngineStatus {
         jobs_worked_nanos: core.services.load.worked_nanos(),
         last_sequenced: core.timeline.last_sequenced(),
         published: core.timeline.published(),
-        horizon: core.timeline.horizon(),
+        horizon: core.timeline.oldest(),
         snapshot_count: core.timeline.snapshot_count(),
         lock_count: core.locks.lock_count(),
         transactions: core.transaction_slots.status(),

@@ -26,7 +26,7 @@ impl Index {
     /// Tests the rows of the table: what is wrong, one line each.
     pub(super) fn check_rows(&self) -> Result<Vec<String>> {
         let Some(table) = self.rows.table.upgrade() else { return Ok(Vec::new()) };
-        let timeline = &self.rows.services.timeline;
+        let timeline = &self.store().context.services.timeline;
         let read_ts = timeline.register();
         let wrong = self.wrong_rows(&*table, read_ts);
         timeline.release(read_ts);

@@ -58,7 +58,7 @@ impl IndexStore {
         }
         let layout = self.layout();
         let mut offers: Vec<JobOffer> = self.flush_offer(&layout).into_iter().collect();
-        let (merging, horizon) = (self.merging.lock().clone(), self.context.services.horizon());
+        let (merging, horizon) = (self.merging.lock().clone(), self.context.horizon.peek());
         for range in (0..layout.ranges.len()).filter(|&range| !merging.contains(&layout.ranges[range].low)) {
             let Some((inputs, pick)) = self.merge_of(&layout, range, horizon) else { continue };
             let low = &layout.ranges[range].low;
@@ -181,7 +181,7 @@ impl IndexStore {
     fn run_merge(&self, number: u64) -> Result<()> {
         let Some((claim, layout)) = self.claim(number) else { return Ok(()) };
         let range = layout.range_of(&claim.low);
-        match self.merge_of(&layout, range, self.context.services.horizon()) {
+        match self.merge_of(&layout, range, self.context.horizon.peek()) {
             Some((inputs, pick)) if !self.is_dropped() => self.merge(&layout, range, &inputs, &pick),
             _ => Ok(()),
         }
@@ -205,7 +205,7 @@ impl IndexStore {
         let (noted, published) = (stale.noted(), self.context.services.published());
         let entries: u64 = inputs.iter().map(|run| run.footer.share(low, layout.range_end(range)).0).sum();
         let asks = noted > 0 && noted * STALE_RATIO >= entries;
-        let horizon = self.context.services.horizon();
+        let horizon = self.context.horizon.advance(Timestamp::MAX);
         let span = Arc::new(range_span(&layout.ranges, range));
         let mut merged = Merged::new(Direction::Forward);
         for run in inputs {

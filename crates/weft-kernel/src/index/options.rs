@@ -6,6 +6,7 @@ use weft_env::Env;
 use weft_format::{Result, TableId, Timestamp};
 
 use crate::services::Services;
+use crate::timeline::Horizon;
 
 /// Sizes and thresholds of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct IndexContext {
     pub env: Env,
     /// Paths, manifest, cache, timestamps, row budget.
     pub services: Arc<Services>,
+    /// How far back its table is read.
+    pub horizon: Arc<Horizon>,
     /// Sizes.
     pub options: IndexOptions,
     /// Which entries may go.

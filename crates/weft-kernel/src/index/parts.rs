@@ -24,6 +24,7 @@ use super::indexed::Indexed;
 use super::options::Keep;
 use crate::fault::{Fault, active};
 use crate::step::{Moment, passed};
+use crate::timeline::Horizon;
 
 /// One of the things that an index orders rows by.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +147,7 @@ pub(crate) struct IndexedRows {
     sources: Vec<Source>,
     pub(crate) types: Vec<DataType>,
     predicate: Vec<Predicate>,
-    pub(crate) services: Arc<crate::Services>,
+    pub(crate) horizon: Arc<Horizon>,
 }
 
 impl IndexedRows {
@@ -154,7 +155,7 @@ impl IndexedRows {
         t: &Indexed,
         parts: &[IndexPart],
         predicate: &[Predicate],
-        services: &Arc<crate::Services>,
+        horizon: &Arc<Horizon>,
     ) -> IndexedRows {
         IndexedRows {
             table: Arc::downgrade(&t.table),
@@ -164,7 +165,7 @@ impl IndexedRows {
             sources: parts.iter().map(Source::new).collect(),
             types: parts.iter().map(|part| part.data_type(&t.def.schema)).collect(),
             predicate: predicate.to_vec(),
-            services: Arc::clone(services),
+            horizon: Arc::clone(horizon),
         }
     }
 
@@ -221,11 +222,11 @@ impl Keep for IndexedRows {
         // A later version with this value, or one that the predicate lets in again, has added the entry again, above
         // the horizon.
         let row = loop {
-            let horizon = self.services.horizon();
+            let horizon = self.horizon.floor();
             passed(Moment::KeepAsked);
             let row = table.read_row(key, horizon)?;
             // Not there, or gone since: the horizon has moved on, and a job has dropped the version.
-            let is_final = row.is_some() || self.services.horizon() == horizon;
+            let is_final = row.is_some() || self.horizon.floor() == horizon;
             if is_final || active(Fault::INDEX_ASKS_OLD_HORIZON) {
                 break row;
             }

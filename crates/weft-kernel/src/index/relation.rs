@@ -234,7 +234,7 @@ impl Index {
         deciding.extend(def.predicate.iter().map(Predicate::column));
         deciding.sort_unstable();
         deciding.dedup();
-        let rows = IndexedRows::new(t, &parts, &def.predicate, &context.services);
+        let rows = IndexedRows::new(t, &parts, &def.predicate, &context.horizon);
         let memory_bytes = IndexOptions::default().memory_bytes.min(context.services.options().row_table_bytes.max(1));
         let store = IndexStore::open(
             IndexContext {
@@ -242,6 +242,7 @@ impl Index {
                 name: def.name.clone(),
                 env: context.env,
                 services: context.services,
+                horizon: context.horizon,
                 options: IndexOptions { memory_bytes, ..IndexOptions::default() },
                 keep: Arc::new(rows.clone()),
             },

@@ -1,5 +1,6 @@
 //! What the engine's threads and transactions share.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,6 +66,8 @@ pub(crate) struct Core {
     /// Long queries.
     pub(crate) query_slots: Arc<Pool>,
     pub(crate) async_commits: AsyncCommits,
+    /// Snapshots that transactions keep for others, and how many keep each.
+    pub(crate) exported: Mutex<BTreeMap<Timestamp, usize>>,
     /// The least row memory that was used since tables were frozen for want of it, bytes; 0 when there was enough
     /// since.
     pub(crate) least_since_freeze: AtomicU64,

@@ -33,8 +33,8 @@ impl Transaction {
         let def = Arc::new(new.into_def(self.core().catalog.allocate_id()));
         debug_assert!(OwnDdl::by_id(&self.ddl, def.id).is_none(), "an id is given once");
         let core = self.core();
-        let context = TableContext { def: def.clone(), env: core.env.clone(), services: core.services.clone() };
-        let table = TableRef::new(def, method.open(context, RecoveredTable::default())?);
+        let context = TableContext::new(def, &core.env, &core.services);
+        let table = TableRef::new(&context, method.open(context.clone(), RecoveredTable::default())?);
         self.ddl.push(OwnDdl::Create(table.clone().into()));
         self.journal.note(|| Step::Ddl);
         Ok(table)

@@ -23,7 +23,6 @@ use crate::catalog::{IndexRef, NewTable, Relation, SchemaId, TableRef};
 use crate::fault::{Fault, active};
 use crate::index::{Direction, Index, IndexPart, NewIndex, attachment, for_each_row};
 use crate::lock::LockMode;
-use crate::method::TableContext;
 
 /// Files that were built for the indexes of a table, each with its index.
 pub(super) type IndexFiles = Vec<(IndexRef, Attachment)>;
@@ -47,8 +46,7 @@ impl Transaction {
         self.lock_table(t, LockMode::SHARED)?;
         let relation = NewTable { namespace: t.def.namespace, oid: new.oid, ..new.relation(t.id()) };
         let def = Arc::new(relation.into_def(self.core().catalog.allocate_id()));
-        let context =
-            TableContext { def: def.clone(), env: self.core().env.clone(), services: self.core().services.clone() };
+        let context = t.context_of_index(def.clone(), &self.core().env, &self.core().services);
         let index = Index::open(context, &RecoveredTable::default(), &t.as_indexed())?;
         assert!(!self.has_files(t), "the rows of a table that gets an index are committed, or staged one by one");
         let relation = IndexRef::new(def, index.clone());
@@ -229,6 +227,7 @@ impl Transaction {
         direction: Direction,
         limit: usize,
     ) -> Result<Option<Vec<Vec<u8>>>> {
+        self.check_kept(t)?;
         if !self.can_use_index(t, index) {
             return Ok(None);
         }
@@ -279,6 +278,7 @@ impl Transaction {
         direction: Direction,
         limit: usize,
     ) -> Result<Option<Vec<Vec<u8>>>> {
+        self.check_kept(t)?;
         if !self.can_use_index(t, index) {
             return Ok(None);
         }

@@ -29,6 +29,7 @@ mod ddl;
 mod follow;
 mod followed;
 mod foreign_keys;
+mod held;
 mod indexes;
 mod journal;
 mod level;

@@ -461,6 +461,7 @@ impl Transaction {
     pub(super) fn lock_table(&mut self, t: &TableRef, mode: LockMode) -> Result<()> {
         self.lock(LockName::table(t.def.id), mode, self.lock_wait(), &|| format!("table {:?}", t.def.name))?;
         self.check_alive(t)?;
+        self.check_kept(t)?;
         self.journal.state(t).locked = true;
         Ok(())
     }

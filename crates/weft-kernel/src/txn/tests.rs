@@ -41,7 +41,7 @@ fn a_snapshot_sees_what_was_committed_before_it_and_its_own_writes() {
     own.insert(&t, &row(&t, 2, 20)).unwrap();
     assert_eq!((get(&own, &t, 1), get(&own, &t, 2)), (Some(11), Some(20)));
     assert_eq!((get(&before, &t, 1), get(&before, &t, 2)), (Some(10), None));
-    let view = own.view(&t);
+    let view = own.view(&t).unwrap();
     assert_eq!(view.own.as_ref().unwrap().rows.len(), 2);
     assert!(own.delete(&t, &key(&t, 2)).unwrap());
     assert_eq!(

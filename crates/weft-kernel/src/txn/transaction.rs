@@ -11,6 +11,7 @@ use weft_format::{Code, Error, Result, TableId, Timestamp, TxnId, Value};
 
 use super::core::Core;
 use super::followed::Followed;
+use super::held::HeldSnapshot;
 use super::journal::{Journal, Mark, TableState};
 use super::level::IsolationLevel;
 use super::opened::Engine;
@@ -74,6 +75,10 @@ pub struct Transaction {
     /// Chunks were appended to the log and need an Abort record when the commit fails.
     pub(super) chunked: bool,
     ended: bool,
+    /// The snapshot was taken of the past ([`Engine::begin_past`]).
+    is_past: bool,
+    /// See [`Transaction::export_snapshot`].
+    exported: Vec<HeldSnapshot>,
     /// Where names without a schema are looked for, in this order; the first is where things are made.
     search_path: Arc<[SchemaId]>,
     /// The last number taken from each sequence, in the order in which they were asked last.
@@ -98,8 +103,8 @@ impl Transaction {
     ) -> Result<Transaction> {
         let core = &engine.core;
         let slot = core.transaction_slots.enter(core.options.admission_timeout, cancel.as_ref(), &*core.env.clock)?;
-        let id = engine.core.next_txn();
-        let read_ts = register(&engine.core, level)?;
+        let read_ts = register(core, level)?;
+        let id = core.next_txn();
         let reads = read_set(&engine.core, level);
         let EngineOptions { durability, lock_timeout, .. } = engine.core.options;
         Ok(Transaction {
@@ -129,6 +134,8 @@ impl Transaction {
             checked_steps: 0,
             chunked: false,
             ended: false,
+            is_past: false,
+            exported: Vec::new(),
             search_path: Arc::new([SchemaId::PUBLIC]),
             numbers_taken: Mutex::default(),
         })
@@ -241,6 +248,44 @@ impl Transaction {
         self.last_read = None;
         self.check();
         Ok(())
+    }
+
+    /// Reads from now on what was committed up to `read_ts`, as a transaction at REPEATABLE READ that has been open since
+    /// then: what it writes conflicts with all that was committed after. After an error it is as before.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotTooOld`] when the catalog is not kept so far, and later from each table that is not;
+    /// [`Code::InvalidParameterValue`] when `read_ts` has not been published; [`Code::ActiveTransaction`] at another
+    /// level, or once something was written.
+    pub fn set_snapshot(&mut self, read_ts: Timestamp) -> Result<()> {
+        if self.level != IsolationLevel::RepeatableRead || !self.is_read_only() || self.locks.count() > 0 {
+            let message = "a snapshot is chosen by a transaction at REPEATABLE READ that has written nothing";
+            return Err(Error::new(Code::ActiveTransaction, message));
+        }
+        let held = HeldSnapshot::new(&self.engine, read_ts)?;
+        self.end_speculative_snapshot()?;
+        self.speculation = None;
+        let core = &self.engine.core;
+        core.recent.release_of(self.level, self.registered_ts, &core.timeline);
+        held.into_registered();
+        (self.read_ts, self.registered_ts, self.is_past) = (read_ts, read_ts, true);
+        self.last_read = None;
+        self.check();
+        Ok(())
+    }
+
+    /// The last published commit that it reads.
+    pub fn registered_ts(&self) -> Timestamp {
+        self.registered_ts
+    }
+
+    /// Keeps the snapshot readable by others until this transaction ends, whatever it reads by then itself; returns its
+    /// timestamp. What is published of it: what is seen speculatively is left out.
+    pub fn export_snapshot(&mut self) -> Result<Timestamp> {
+        let held = HeldSnapshot::new(&self.engine, self.registered_ts)?;
+        let read_ts = held.read_ts();
+        self.exported.push(held.listed());
+        Ok(read_ts)
     }
 
     /// What holds of a transaction between its steps.
@@ -374,6 +419,7 @@ impl Transaction {
     /// Reads some columns of a row into `values` (cleared first), own writes first. False: there is no such row.
     #[inline]
     pub fn get(&self, t: &TableRef, key: &[u8], columns: &[usize], values: &mut Vec<Value>) -> Result<bool> {
+        self.check_kept(t)?;
         if let Some(reads) = &self.reads {
             reads.note_key(t.def.id, key, columns.iter().copied().collect());
         }
@@ -389,6 +435,7 @@ impl Transaction {
 
     /// Reads a whole row (row codec), own writes first.
     pub fn get_row(&self, t: &TableRef, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        self.check_kept(t)?;
         if let Some(reads) = &self.reads {
             reads.note_key(t.def.id, key, ColumnSet::ALL);
         }
@@ -437,9 +484,21 @@ impl Transaction {
 
     /// What a scan of the table sees: the snapshot and the writes staged so far. The view is good until the transaction
     /// takes another snapshot or ends.
-    pub fn view(&self, t: &TableRef) -> ReadView {
+    ///
+    /// # Errors
+    /// [`Code::SnapshotTooOld`] when the table has dropped what the snapshot shows ([`Engine::begin_past`] alone).
+    pub fn view(&self, t: &TableRef) -> Result<ReadView> {
+        self.check_kept(t)?;
         let reads = self.reads.clone().map(|reads| reads as Arc<dyn NoteReads>);
-        ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads }
+        Ok(ReadView { read_ts: self.read_ts, own: self.shown_writes(t).cloned(), reads })
+    }
+
+    /// Tests that a table has what the snapshot shows.
+    #[inline]
+    pub(super) fn check_kept(&self, t: &TableRef) -> Result<()> {
+        let kept = t.horizon().check(self.registered_ts, || format!("table {:?}", t.def.name));
+        debug_assert!(kept.is_ok() || self.is_past, "a snapshot of what is published is at or above every floor");
+        kept
     }
 
     /// What is committed of a table now, and this transaction's own writes, whatever its snapshot shows: for who holds
@@ -514,6 +573,7 @@ impl Transaction {
         assert!(!self.ended, "a transaction lets go of its snapshot and its locks once");
         self.ended = true;
         self.release_snapshot();
+        self.exported.clear();
         let core = &self.engine.core;
         if self.locks.count() > 0 {
             core.locks.release(self.id, &mut self.locks);

@@ -77,7 +77,7 @@ impl PreparedWrite {
         loop {
             let mark = context.txn.mark();
             context.txn.admit_query()?;
-            let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables()))?;
+            let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables())?)?;
             let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
             let error = loop {
                 match rows.next_batch() {

@@ -86,7 +86,7 @@ impl dyn QueryEngine + '_ {
     }
 
     /// Runs a prepared query to its end, for a result. One that runs out of memory is planned again, to spare it.
-    pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Binding) -> Result<Collected> {
+    pub fn collect(&self, query: &PreparedQuery, binding: impl Fn() -> Result<Binding>) -> Result<Collected> {
         self.collect_within(query, Purpose::Shown, u64::MAX, binding)?.ok_or_else(|| {
             let message = format!("the result takes more than the memory of queries ({} bytes)", self.memory_bytes());
             let hint = "ask for fewer rows at a time, write them to a file with COPY (query) TO, or raise memory_limit";
@@ -100,12 +100,12 @@ impl dyn QueryEngine + '_ {
         query: &PreparedQuery,
         purpose: Purpose,
         bytes_max: u64,
-        binding: impl Fn() -> Binding,
+        binding: impl Fn() -> Result<Binding>,
     ) -> Result<Option<Collected>> {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX).min(self.memory_bytes());
         let run = || -> Result<Option<Collected>> {
             let mut collected = self.collected(purpose);
-            let mut stream = self.execute(query, binding())?;
+            let mut stream = self.execute(query, binding()?)?;
             while let Some(batch) = stream.next_batch()? {
                 if !collected.push(batch, bytes_max)? {
                     return Ok(None);

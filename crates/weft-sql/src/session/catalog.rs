@@ -63,7 +63,7 @@ fn rows_of(query: &CatalogQuery, params: &[Value], work: &mut Work<'_>, snapshot
     let columns = columns(query);
     let values = query.run(snapshot, params)?;
     for request in snapshot.requests.take() {
-        monitor::carry_out(work.db.activities(), work.permit, request)?;
+        monitor::carry_out(work, request)?;
     }
     let rows = Rows::from_values(columns.len(), values);
     Ok(Outcome { tag: Tag::Select(rows.len() as u64), columns: columns.into(), rows })
@@ -87,6 +87,7 @@ fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
+        read_ts: txn.registered_ts().0,
         now_micros: work.local.now_micros,
         stop: Stop::when(move || cancel.check()),
         schemas: txn.search_path().iter().map(|id| (schema_oid(*id), crate::resolve::schema_name(txn, *id))).collect(),

@@ -160,7 +160,7 @@ fn stream(
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     let mut count = 0;
     let mut attempt = |count: &mut u64| -> Result<()> {
-        let mut batches = context.engine.execute(query, context.binding(query.tables()))?;
+        let mut batches = context.engine.execute(query, context.binding(query.tables())?)?;
         while let Some(batch) = batches.next_batch()? {
             let rows = Rows::from_batches(Arc::clone(&types), vec![batch]);
             *count += rows.len() as u64;

@@ -115,16 +115,18 @@ pub(super) fn settings_more(settings: &Arc<Settings>) -> Vec<[String; 4]> {
 }
 
 /// Does what a function of the query asked for.
-pub(super) fn carry_out(activities: &Activities, permit: &Permit, request: Request) -> Result<()> {
+pub(super) fn carry_out(work: &mut Work<'_>, request: Request) -> Result<()> {
+    let activities = work.db.activities();
     let pid = |pid: i64| u64::try_from(pid).unwrap_or(0);
     match request {
-        Request::Reload if !permit.is_superuser() => {
+        Request::Reload if !work.permit.is_superuser() => {
             let message = "permission denied for function pg_reload_conf";
             return Err(Error::new(Code::InsufficientPrivilege, message));
         }
         Request::Cancel(of) => drop(activities.cancel(pid(of))),
         Request::Terminate(of) => drop(activities.terminate(pid(of))),
         Request::Reload => drop(activities.reload()),
+        Request::Export => drop(work.txn.export_snapshot()?),
     }
     Ok(())
 }

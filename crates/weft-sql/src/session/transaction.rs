@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weft_expr::Local;
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, Error, Result, Timestamp};
 use weft_kernel::{IsolationLevel, Transaction};
 
 use super::Session;
@@ -259,6 +259,38 @@ impl Session {
             txn.set_level(level)?;
         }
         block.read_only = modes.read_only.unwrap_or(block.read_only);
+        Ok(())
+    }
+
+    /// SET TRANSACTION SNAPSHOT: reads what a transaction reads that has exported its snapshot, and is open.
+    pub(super) fn set_snapshot(&mut self, id: &str) -> Result<()> {
+        let Some(block) = &mut self.block else {
+            self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
+            return Ok(());
+        };
+        if block.started {
+            let message = "SET TRANSACTION SNAPSHOT must be called before any query";
+            return Err(Error::new(Code::ActiveTransaction, message));
+        }
+        let Some(txn) = &mut block.txn else { return Err(failed_transaction()) };
+        match txn.level() {
+            IsolationLevel::RepeatableRead => {}
+            IsolationLevel::Serializable => {
+                let message = "a serializable transaction cannot import a snapshot";
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("use REPEATABLE READ"));
+            }
+            IsolationLevel::ReadCommitted => {
+                let message = "a snapshot-importing transaction must have isolation level REPEATABLE READ";
+                return Err(Error::new(Code::FeatureNotSupported, message).hint("name the level in BEGIN"));
+            }
+        }
+        let read_ts = id.parse().map(Timestamp).ok().filter(|read_ts| self.db.kernel().is_exported(*read_ts));
+        let read_ts = read_ts.ok_or_else(|| {
+            let error = Error::new(Code::InvalidParameterValue, format!("invalid snapshot identifier: {id:?}"));
+            error.hint("the transaction that called pg_export_snapshot() must still be open")
+        })?;
+        txn.set_snapshot(read_ts)?;
+        block.started = true;
         Ok(())
     }
 

@@ -296,6 +296,9 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
                 settings.isolation = modes.level.unwrap_or(settings.isolation);
             }
         }
+        Set::SetTransaction { modes, snapshot: Some(id), session: false } if modes.is_empty() => {
+            session.set_snapshot(&id.to_string())?;
+        }
         other => return Err(unsupported(&other.to_string())),
     }
     Ok(Outcome::done(Tag::Done("SET")))

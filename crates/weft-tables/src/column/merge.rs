@@ -165,7 +165,7 @@ impl Store {
     ) -> Result<Written> {
         debug_assert!(cuts.is_sorted(), "files are cut at keys in the order of the rows");
         let parts = &task.claimed;
-        let horizon = self.context.services.horizon();
+        let horizon = shape.forgets_at(&self.context.horizon);
         let all: Vec<usize> = (0..shape.schema.columns.len()).collect();
         let mut output = Output::new(self, Arc::clone(shape), task.kind);
         let mut pacer = self.context.services.pacer();

@@ -34,6 +34,7 @@ use weft_contract::RecoveredTable;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::table::{ColumnTable, ColumnTableOptions};
 use weft_format::{Error, FileId, KeyCodec, Result, RowCodec, Schema, Timestamp};
+use weft_kernel::Horizon;
 use weft_kernel::TableDef;
 use weft_kernel::fault::active;
 use weft_kernel::method::TableContext;
@@ -65,6 +66,13 @@ impl Shape {
         let file_options = ColumnTableOptions { bloom_columns: options.bloom_ordinals(&schema)? };
         let codec = RowCodec::new(&schema);
         Ok(Shape { codec, writer: FileWriter::new(context.clone(), file_options), schema, since })
+    }
+
+    /// From where on no snapshot knows the columns that were dropped, as far as that is so now; the start of time when
+    /// none was dropped.
+    pub(crate) fn forgets_at(&self, horizon: &Horizon) -> Timestamp {
+        let has_dropped = (0..self.schema.columns.len()).any(|ordinal| self.schema.is_dropped(ordinal));
+        if has_dropped { horizon.advance(self.since) } else { Timestamp(0) }
     }
 
     /// Whether the values of a column need not be kept: it was dropped, and no snapshot knows it any more.
@@ -275,7 +283,7 @@ impl Store {
         if active(faults::DROP_DEAD_TOO_EARLY) {
             return cut;
         }
-        self.context.services.horizon().min(cut)
+        self.context.horizon.advance(cut)
     }
 
     /// Fixes F for the active row table and starts the next (invariant 5); the caller holds the mark lock. `to` is at

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   steps: commit of some inserts, updates, deletes · rollback · bulk load · large update · freeze · one job ·
-//!          checkpoint · reopen · a snapshot is taken and kept · a snapshot is let go · a column is added or dropped
+//!          checkpoint · reopen · a snapshot is taken and kept, of now or of the past · a snapshot is let go · versions
+//!          are promised to be kept · a column is added or dropped
 //!          (a large update only of a table that replaces in bulk, blind writes only of one that takes them)
 //!   looks: scans of all snapshots with random projection, predicates, partitions · point reads · own writes · check ·
 //!          the same of an engine that follows this one
@@ -19,7 +20,7 @@ use arrow_array::RecordBatch;
 use weft_contract::{Base, Staged, TableWrites};
 use weft_env::Env;
 use weft_format::{
-    ArrayValue, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
+    ArrayValue, Code, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
 };
 use weft_kernel::method::Method;
 use weft_kernel::{Engine, EngineOptions, Follower, NewTable, TableRef, Transaction};
@@ -112,6 +113,7 @@ pub fn run(method: &Arc<dyn Method>, env: &Env, dir: &Path, options: &Options) {
     suite.reopen();
     suite.look();
     assert!(suite.went_on * options.look_every * 4 > options.steps, "it is followed {} times", suite.went_on);
+    assert!(suite.went_back > 0, "no snapshot of the past was there");
 }
 
 struct Suite {
@@ -128,6 +130,12 @@ struct Suite {
     followed: Vec<Transaction>,
     /// How often it went on, and had not to join anew.
     went_on: u64,
+    /// When the table was made.
+    made: Timestamp,
+    /// What the table has promised to keep.
+    promised: Option<Timestamp>,
+    /// How many snapshots of the past were there.
+    went_back: u64,
 }
 
 fn engine_options(options: &Options) -> EngineOptions {
@@ -146,7 +154,7 @@ impl Suite {
         let mut table = NewTable::new(TABLE, schema(), method.name());
         table.options = options.table.clone();
         txn.create_table(table).expect("creates");
-        txn.commit().expect("commits");
+        let made = txn.commit().expect("commits");
         let random = Prng(options.seed);
         Suite {
             method,
@@ -160,6 +168,9 @@ impl Suite {
             follower: None,
             followed: Vec::new(),
             went_on: 0,
+            made,
+            promised: None,
+            went_back: 0,
         }
     }
 
@@ -170,7 +181,7 @@ impl Suite {
     }
 
     fn step(&mut self) {
-        match self.random.below(43) {
+        match self.random.below(45) {
             0..=21 => self.transaction(),
             22..=24 => self.engine.freeze().expect("freezes"),
             25..=31 => {
@@ -187,15 +198,52 @@ impl Suite {
             35 | 36 => self.bulk(),
             40..=42 => self.replace(),
             39 if self.random.below(2) == 0 => self.alter(),
-            37 | 38 if self.snapshots.len() < 4 => {
+            37 if self.snapshots.len() < 4 => {
                 let txn = self.engine.begin().expect("begins");
                 self.snapshots.push(txn);
             }
+            38 | 43 | 44 => self.go_back(),
             _ if !self.snapshots.is_empty() => {
                 let at = self.random.below(self.snapshots.len() as u64) as usize;
                 self.snapshots.swap_remove(at).rollback();
             }
             _ => {}
+        }
+    }
+
+    /// A snapshot of the past is there whole, or is said not to be; one that was promised is there.
+    fn go_back(&mut self) {
+        let (now, table) = self.begin();
+        if self.random.below(4) == 0 {
+            let promised = [Timestamp::MAX, now.read_ts()][self.random.below(2) as usize];
+            let kept_from = table.horizon().keep_from(promised);
+            self.promised = Some(kept_from).filter(|_| promised != Timestamp::MAX);
+        }
+        let published = now.read_ts().0;
+        let ts = match self.promised {
+            Some(kept_from) if self.random.below(2) == 0 => {
+                kept_from.0 + self.random.below(published + 1 - kept_from.0)
+            }
+            _ => published - self.random.below((published - self.made.0).min(12) + 1),
+        };
+        drop(now);
+        let back = self.engine.begin_past(Timestamp(ts)).and_then(|txn| {
+            let table = txn.table(TABLE)?;
+            txn.view(&table)?;
+            Ok(txn)
+        });
+        match back {
+            Ok(txn) => {
+                self.went_back += 1;
+                self.look_at_snapshot(&txn);
+                if self.snapshots.len() < 4 {
+                    self.snapshots.push(txn);
+                }
+            }
+            Err(error) => {
+                assert_eq!(error.code(), Code::SnapshotTooOld, "{error}");
+                assert!(self.promised.is_none_or(|from| from.0 > ts) || error.message().contains("catalog"), "{error}");
+            }
         }
     }
 
@@ -255,7 +303,7 @@ impl Suite {
             changed.insert(key, new);
         }
         if self.random.below(4) == 0 {
-            let view = txn.view(&table);
+            let view = txn.view(&table).unwrap();
             self.look_at(&table, view, &state);
         }
         if self.random.below(10) == 0 {
@@ -304,7 +352,7 @@ impl Suite {
         rows.iter().for_each(|row| {
             after.insert(table.keys.of_row(&table.codec, row), row.clone());
         });
-        self.look_at(&table, txn.view(&table), &after);
+        self.look_at(&table, txn.view(&table).unwrap(), &after);
         if self.random.below(5) == 0 {
             txn.rollback();
             return;
@@ -348,7 +396,7 @@ impl Suite {
             txn.update(&table, &key, &row).expect("updates");
             state.insert(key.clone(), row.clone());
         }
-        self.look_at(&table, txn.view(&table), &state);
+        self.look_at(&table, txn.view(&table).unwrap(), &state);
         if self.random.below(5) == 0 {
             txn.rollback();
             return;
@@ -361,6 +409,7 @@ impl Suite {
 
     fn reopen(&mut self) {
         self.snapshots.clear();
+        self.promised = None;
         self.engine.flush().expect("flushes");
         if self.random.below(2) == 0 {
             self.engine.close().expect("closes");
@@ -374,20 +423,21 @@ impl Suite {
 
     fn look(&mut self) {
         let snapshots = std::mem::take(&mut self.snapshots);
-        let (now, table) = self.begin();
-        for txn in snapshots.iter().chain([&now]) {
-            let state = self.model.rows(txn.read_ts());
-            let table =
-                if txn.read_ts() < now.read_ts() { txn.table(TABLE).expect("was there") } else { table.clone() };
-            self.look_at(&table, txn.view(&table), &state);
-            let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
-            for key in keys {
-                self.look_at_key(&table, txn.read_ts(), &key);
-            }
-        }
+        let (now, _) = self.begin();
+        snapshots.iter().chain([&now]).for_each(|txn| self.look_at_snapshot(txn));
         self.snapshots = snapshots;
         assert_eq!(self.engine.check().expect("checks"), Vec::<String>::new());
         self.look_at_follower();
+    }
+
+    fn look_at_snapshot(&mut self, txn: &Transaction) {
+        let table = txn.table(TABLE).expect("was there");
+        let state = self.model.rows(txn.read_ts());
+        self.look_at(&table, txn.view(&table).unwrap(), &state);
+        let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
+        for key in keys {
+            self.look_at_key(&table, txn.read_ts(), &key);
+        }
     }
 
     fn look_at_key(&mut self, table: &TableRef, ts: Timestamp, key: &[u8]) {

@@ -28,6 +28,7 @@ use crate::manifest::{Hooks, Manifest};
 use crate::sched::{Load, SchedulerMode, Wake};
 use crate::services::Services;
 use crate::testing::Prng;
+use crate::timeline::Horizon;
 use crate::txn::Timeline;
 
 const INDEX: TableId = TableId(5);
@@ -144,6 +145,7 @@ fn open(env: &Env, dir: &Path, options: IndexOptions, model: &Arc<Mutex<Model>>)
         name: "t_v".into(),
         env: env.clone(),
         services: services.clone(),
+        horizon: Arc::new(Horizon::new(services.timeline.clone())),
         options,
         keep: Arc::new(ModelKeep(model.clone())),
     };

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::testing::Scratch;
+use crate::timeline::Horizon;
 
 const ENTRIES: u64 = 1_000_000;
 
@@ -28,6 +29,7 @@ fn world(scratch: &Scratch, cache_bytes: u64) -> World {
         name: "t_v".into(),
         env,
         services: services.clone(),
+        horizon: Arc::new(Horizon::new(services.timeline.clone())),
         options: IndexOptions::default(),
         keep: Arc::new(KeepAll),
     };

@@ -33,7 +33,7 @@ fn rows_of_a_bulk_statement_are_staged_one_by_one() {
     assert_eq!(txn.build(&t, &[batch(&[1, 2]), batch(&[4])]).unwrap(), 3);
     let failed = txn.build(&t, &[batch(&[5]), batch(&[6, 3])]).unwrap_err();
     assert_eq!(failed.code(), Code::UniqueViolation);
-    let state = txn.view(&t).own.unwrap();
+    let state = txn.view(&t).unwrap().own.unwrap();
     assert_eq!((state.rows.len(), state.attachments.len()), (3, 0), "nothing of the second, and no files");
     txn.commit().unwrap();
     let after = engine.begin().unwrap();

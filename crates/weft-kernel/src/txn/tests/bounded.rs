@@ -80,7 +80,7 @@ fn what_was_read_is_bounded_and_then_whole() {
                 let equal = weft_format::CompareOp::Eq;
                 let predicate =
                     weft_format::Predicate::Compare { column: 1, op: equal, value: weft_format::Value::Int(k) };
-                let (view, predicates) = (one.view(&t), vec![predicate]);
+                let (view, predicates) = (one.view(&t).unwrap(), vec![predicate]);
                 let request =
                     ScanRequest { view, projection: vec![0], predicates, partition_count: 1, batch_rows: 100 };
                 drop(t.scan(request).unwrap());

@@ -150,7 +150,7 @@ fn a_scan_is_helped_by_what_its_caller_tests() {
     make(&engine, on("q_sum", expr.clone(), false)).unwrap();
     let (txn, t) = begin(&engine);
     let scan = |expr: &Expr, op, value, predicates: &[Predicate]| {
-        let (view, predicates) = (txn.view(&t), predicates.to_vec());
+        let (view, predicates) = (txn.view(&t).unwrap(), predicates.to_vec());
         let request = ScanRequest { view, projection: vec![0], predicates, partition_count: 1, batch_rows: 100 };
         let predicate = Predicate::Compare { column: 0, op, value: Value::Int(value) };
         let mut output = t.scan_known(request, &[ExprTest { expr: expr.clone(), predicate }]).unwrap();

@@ -66,8 +66,13 @@ fn keys(txn: &Transaction, t: &TableRef, name: &str, values: &[i64]) -> Option<V
 /// The keys of the rows with a = value, by a scan; whether an index found them.
 fn scan(txn: &Transaction, t: &TableRef, value: i64) -> (Vec<i64>, bool) {
     let predicates = vec![Predicate::Compare { column: 1, op: CompareOp::Eq, value: Value::Int(value) }];
-    let request =
-        ScanRequest { view: txn.view(t), projection: vec![0], predicates, partition_count: 1, batch_rows: 100 };
+    let request = ScanRequest {
+        view: txn.view(t).unwrap(),
+        projection: vec![0],
+        predicates,
+        partition_count: 1,
+        batch_rows: 100,
+    };
     let mut output = t.scan(request).unwrap();
     let mut found = Vec::new();
     while let Some(batch) = output.partitions[0].next().unwrap() {

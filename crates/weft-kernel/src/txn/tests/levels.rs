@@ -165,7 +165,7 @@ fn rows_can_be_locked_without_waiting() {
 }
 
 fn scan_count(txn: &Transaction, t: &TableRef, predicates: Vec<Predicate>, projection: &[usize]) -> usize {
-    let view = txn.view(t);
+    let view = txn.view(t).unwrap();
     let projection = projection.to_vec();
     let request = ScanRequest { view, projection, predicates, partition_count: 1, batch_rows: 100 };
     let mut output = t.scan(request).unwrap();

@@ -80,8 +80,13 @@ fn in_order(txn: &Transaction, t: &TableRef, name: &str) -> Vec<i64> {
 /// The keys of the rows that satisfy predicates, by a scan, and the index that found them.
 fn scan(txn: &Transaction, t: &TableRef, predicates: &[Predicate]) -> (Vec<i64>, Option<String>) {
     let predicates = predicates.to_vec();
-    let request =
-        ScanRequest { view: txn.view(t), projection: vec![0], predicates, partition_count: 1, batch_rows: 100 };
+    let request = ScanRequest {
+        view: txn.view(t).unwrap(),
+        projection: vec![0],
+        predicates,
+        partition_count: 1,
+        batch_rows: 100,
+    };
     let mut output = t.scan(request).unwrap();
     let mut found = Vec::new();
     while let Some(batch) = output.partitions[0].next().unwrap() {

@@ -51,8 +51,13 @@ fn points(txn: &Transaction, t: &TableRef) -> Vec<Option<i64>> {
 }
 
 fn scanned(txn: &Transaction, t: &TableRef, predicates: Vec<Predicate>) -> Vec<i64> {
-    let request =
-        ScanRequest { view: txn.view(t), projection: vec![1], predicates, partition_count: 1, batch_rows: 100 };
+    let request = ScanRequest {
+        view: txn.view(t).unwrap(),
+        projection: vec![1],
+        predicates,
+        partition_count: 1,
+        batch_rows: 100,
+    };
     let mut found = Vec::new();
     let mut output = t.scan(request).unwrap();
     while let Some(batch) = output.partitions[0].next().unwrap() {

@@ -72,8 +72,13 @@ fn update_all(txn: &mut Transaction, t: &TableRef, v: i64) -> Result<u64> {
 /// All rows with another v, and where they lie.
 fn all_with(txn: &Transaction, t: &TableRef, v: i64) -> (RecordBatch, Vec<Option<Location>>) {
     let projection = vec![0, LOCATION];
-    let request =
-        ScanRequest { view: txn.view(t), projection, predicates: Vec::new(), partition_count: 1, batch_rows: 4096 };
+    let request = ScanRequest {
+        view: txn.view(t).unwrap(),
+        projection,
+        predicates: Vec::new(),
+        partition_count: 1,
+        batch_rows: 4096,
+    };
     let mut scan = t.scan(request).unwrap();
     let (mut keys, mut places): (Vec<i64>, Vec<Option<Location>>) = (Vec::new(), Vec::new());
     while let Some(batch) = scan.partitions[0].next().unwrap() {
@@ -89,7 +94,7 @@ fn all_with(txn: &Transaction, t: &TableRef, v: i64) -> (RecordBatch, Vec<Option
 }
 
 fn sum(txn: &Transaction, t: &TableRef) -> (usize, i64) {
-    let rows = scan_rows(t, txn.view(t), &[1], &[], 1, 4096).unwrap();
+    let rows = scan_rows(t, txn.view(t).unwrap(), &[1], &[], 1, 4096).unwrap();
     (rows.len(), rows.iter().map(|row| if let Value::Int(v) = row[0] { v } else { panic!("{row:?}") }).sum())
 }
 

@@ -79,7 +79,8 @@ fn scan(
     predicates: &[Predicate],
 ) -> (Vec<Vec<Value>>, Vec<usize>) {
     let (projection, predicates) = (projection.to_vec(), predicates.to_vec());
-    let request = ScanRequest { view: txn.view(table), projection, predicates, partition_count: 1, batch_rows: 8192 };
+    let request =
+        ScanRequest { view: txn.view(table).unwrap(), projection, predicates, partition_count: 1, batch_rows: 8192 };
     let mut output = table.scan(request).unwrap();
     let (mut rows, mut sizes) = (Vec::new(), Vec::new());
     while let Some(batch) = output.partitions[0].next().unwrap() {
@@ -141,8 +142,13 @@ fn who_stops_early_reads_few_slices() {
         let read = || engine.status().cache.misses;
         let before = read();
         let (projection, predicates) = (vec![2], Vec::new());
-        let request =
-            ScanRequest { view: txn.view(&table), projection, predicates, partition_count: 1, batch_rows: 8192 };
+        let request = ScanRequest {
+            view: txn.view(&table).unwrap(),
+            projection,
+            predicates,
+            partition_count: 1,
+            batch_rows: 8192,
+        };
         let mut output = table.scan(request).unwrap();
         assert!(output.partitions[0].next().unwrap().is_some());
         let first = read() - before;

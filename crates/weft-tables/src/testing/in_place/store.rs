@@ -283,7 +283,7 @@ impl Upkeep for InPlaceTable {
         }
         file.iter().for_each(DataFile::retire);
         (state.cut, state.frozen, state.places) = (cut, None, places);
-        let limit = self.context.services.horizon().min(cut);
+        let limit = self.context.horizon.advance(cut);
         let is_behind = state.last > cut;
         for (low, page) in &mut state.pages {
             // What changed beyond the cut is written by the next job.
@@ -344,7 +344,7 @@ impl Upkeep for InPlaceTable {
         let written = Places::from_payloads(std::slice::from_ref(&switch.payload))?;
         state.places.0.extend(written.0);
         state.cut = switch.cut;
-        let limit = self.context.services.horizon().min(switch.cut);
+        let limit = self.context.horizon.advance(switch.cut);
         state.pages.values_mut().for_each(|page| page.purge(limit));
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         Ok(())
