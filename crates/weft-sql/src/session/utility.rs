@@ -297,7 +297,7 @@ fn set(session: &mut Session, set: &Set) -> Result<Outcome> {
             }
         }
         Set::SetTransaction { modes, snapshot: Some(id), session: false } if modes.is_empty() => {
-            session.set_snapshot(&id.to_string())?;
+            session.set_snapshot(&id.value.clone().into_string().unwrap_or_default())?;
         }
         other => return Err(unsupported(&other.to_string())),
     }
