@@ -96,7 +96,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | Fault::FORGET_SAVEPOINT => first_anomaly(Some(Level::RepeatableRead)),
         // Both of them, each by itself.
         Fault::UNIQUE_LOOK_AT_MAXIMUM => {
-            first_anomaly(Some(Level::RepeatableRead)).and_then(|_| first_failure_of_members(SEEDS * 2))
+            first_anomaly(Some(Level::RepeatableRead)).and_then(|_| first_failure_of_members(SEEDS * 8))
         }
         Fault::SKIP_MANIFEST_END_CHECK
         | Fault::CUT_LOG_UNNAMED
