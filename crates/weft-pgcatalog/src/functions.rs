@@ -308,7 +308,7 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_export_snapshot", (0, 0), text, |call| {
         call.snapshot.requests.borrow_mut().push(Request::Export);
-        Ok(Datum::text(&call.snapshot.read_ts.to_string()))
+        Ok(Datum::text(call.snapshot.read_ts.to_string()))
     }),
     function("pg_postmaster_start_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
     function("pg_conf_load_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),

@@ -33,7 +33,8 @@ pub(crate) fn placed_where(
     let mut projection: Vec<usize> = (0..columns.len()).collect();
     projection.push(LOCATION);
     let partition_count = 1 + random.below(2) as usize;
-    let request = ScanRequest { view: txn.view(t).unwrap(), projection, predicates, partition_count, batch_rows: 64 };
+    let request =
+        ScanRequest { view: txn.view(t).expect("it is kept"), projection, predicates, partition_count, batch_rows: 64 };
     let mut rows = Vec::new();
     for mut partition in t.scan(request)?.partitions {
         while let Some(batch) = partition.next()? {

@@ -207,7 +207,7 @@ fn ranges_are_validated_as_they_were(_: &Env, engine: &Arc<Engine>) {
     let mut reader = engine.begin_at(IsolationLevel::Serializable).expect("begins");
     let t = reader.table(EVENTS).expect("the table is there");
     let first_writers = vec![Predicate::Compare { column: 1, op: CompareOp::Eq, value: Value::Int(1) }];
-    let view = reader.view(&t).unwrap();
+    let view = reader.view(&t).expect("it is kept");
     let request =
         ScanRequest { view, projection: vec![1], predicates: first_writers, partition_count: 1, batch_rows: 10 };
     drop(t.scan(request).expect("scans"));

@@ -28,7 +28,7 @@ fn scan_where(
     let shift = random.below(columns.len() as u64) as usize;
     let projection: Vec<usize> = (0..columns.len()).map(|i| (i + shift) % columns.len()).collect();
     let request = ScanRequest {
-        view: txn.view(t).unwrap(),
+        view: txn.view(t).expect("it is kept"),
         projection: projection.clone(),
         predicates,
         partition_count: 1 + random.below(3) as usize,

@@ -54,7 +54,7 @@ fn sum(engine: &Arc<Engine>, name: &str) -> (i64, f64) {
     let table = txn.table(name).expect("is there");
     let start = Instant::now();
     let request = ScanRequest {
-        view: txn.view(&table).unwrap(),
+        view: txn.view(&table).expect("it is kept"),
         projection: vec![1],
         predicates: Vec::new(),
         partition_count: 2,

@@ -222,7 +222,7 @@ fn read_through_marks() {
     let count = |txn: &Transaction| {
         let begun = Instant::now();
         let request = ScanRequest {
-            view: txn.view(&table).unwrap(),
+            view: txn.view(&table).expect("it is kept"),
             projection: vec![1],
             predicates: Vec::new(),
             partition_count: 1,

@@ -52,7 +52,7 @@ fn changed(txn: &Transaction, table: &TableRef) -> (Vec<RecordBatch>, Vec<Option
     let mut projection: Vec<usize> = (0..31).collect();
     projection.push(LOCATION);
     let request = ScanRequest {
-        view: txn.view(table).unwrap(),
+        view: txn.view(table).expect("it is kept"),
         projection,
         predicates: Vec::new(),
         partition_count: 1,

@@ -53,7 +53,7 @@ fn sum(engine: &Arc<Engine>, tell: bool) -> i64 {
     let txn = engine.begin().expect("begins");
     let table = txn.table("t").expect("is there");
     let request = ScanRequest {
-        view: txn.view(&table).unwrap(),
+        view: txn.view(&table).expect("it is kept"),
         projection: vec![1],
         predicates: Vec::new(),
         partition_count: 2,

@@ -136,7 +136,7 @@ fn delete_during(env: &Env, kind: JobKind, step: Step, deletes: Deletes) -> Resu
     }
     assert!(deleted.load(Ordering::Acquire), "{} was reached", step.name());
     let txn = engine.begin().expect("begins");
-    let rows = scan_rows(&table, txn.view(&table).unwrap(), &[0], &[], 1, 8192).expect("scans");
+    let rows = scan_rows(&table, txn.view(&table).expect("it is kept"), &[0], &[], 1, 8192).expect("scans");
     let wrong: Vec<&Value> =
         rows.iter().map(|row| &row[0]).filter(|key| matches!(key, Value::Int(key) if key % 7 == 3)).collect();
     let left = (0..KEYS).filter(|key| key % 7 != 3).count();
@@ -190,7 +190,7 @@ fn delete(engine: &Arc<Engine>, deletes: Deletes) {
     txn.commit().expect("commits");
     if deletes == Deletes::BlindThenScanned {
         let txn = engine.begin().expect("begins");
-        let rows = scan_rows(&table, txn.view(&table).unwrap(), &[], &[], 1, 8192).expect("scans");
+        let rows = scan_rows(&table, txn.view(&table).expect("it is kept"), &[], &[], 1, 8192).expect("scans");
         assert_eq!(rows.len(), (0..KEYS).filter(|key| key % 7 != 3).count(), "a scan beside the job");
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn check_tags(txn: &Transaction) -> Result<()> {
     let t = txn.table(REGISTERS)?;
     let tag = tag_column(&t);
     // Nobody's decision depends on it: it is no read of the transaction.
-    let view = ReadView { reads: None, ..txn.view(&t).unwrap() };
+    let view = ReadView { reads: None, ..txn.view(&t).expect("it is kept") };
     let predicates = vec![Predicate::Compare { column: tag, op: CompareOp::GtEq, value: Value::Int(0) }];
     let request = ScanRequest { view, projection: vec![0, tag], predicates, partition_count: 1, batch_rows: 1024 };
     let mut seen: BTreeMap<String, String> = BTreeMap::new();

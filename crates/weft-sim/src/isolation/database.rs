@@ -158,7 +158,7 @@ pub(super) fn read_registers(txn: &mut Transaction, low: u64, high: u64, column:
 fn read_range(txn: &Transaction, t: &TableRef, low: u64, high: u64, column: usize) -> Result<Vec<(u64, Value)>> {
     let bound = |op, key: u64| Predicate::Compare { column: 0, op, value: Value::Int(key as i64) };
     let request = ScanRequest {
-        view: txn.view(t).unwrap(),
+        view: txn.view(t).expect("it is kept"),
         projection: vec![0, column],
         predicates: vec![bound(CompareOp::GtEq, low), bound(CompareOp::LtEq, high)],
         partition_count: 1,

@@ -192,7 +192,7 @@ fn what_blind_writes_replace_is_marked_by_a_scan_or_a_conversion() {
         assert_eq!(marks(), 20);
         engine.checkpoint().unwrap();
         assert_eq!((marks(), count(&engine, &table)), (23 + 5, 485), "rows of 5..10 were put and ended");
-        assert_eq!(scan_rows(&table, before.view(&table).unwrap(), &[], &[], 1, 8192).unwrap().len(), 500);
+        assert_eq!(scan_rows(&table, before.view(&table).expect("it is kept"), &[], &[], 1, 8192).unwrap().len(), 500);
         assert_eq!(engine.check().unwrap(), Vec::<String>::new());
     });
     assert_eq!(end, RunEnd::Finished);
@@ -200,7 +200,7 @@ fn what_blind_writes_replace_is_marked_by_a_scan_or_a_conversion() {
 
 fn count(engine: &Arc<Engine>, table: &TableRef) -> usize {
     let txn = engine.begin().unwrap();
-    scan_rows(table, txn.view(table).unwrap(), &[], &[], 2, 8192).unwrap().len()
+    scan_rows(table, txn.view(table).expect("it is kept"), &[], &[], 2, 8192).unwrap().len()
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn check_names_the_damaged_file_and_reads_of_it_are_errors() {
         assert!(wrong.iter().any(|line| line.contains("column table file")), "{wrong:?}");
         let txn = engine.begin().unwrap();
         let all: Vec<usize> = (0..9).collect();
-        let rows = scan_rows(&table, txn.view(&table).unwrap(), &all, &[], 1, 8192);
+        let rows = scan_rows(&table, txn.view(&table).expect("it is kept"), &all, &[], 1, 8192);
         let Err(error) = rows else { panic!("a damaged block became an answer") };
         assert_eq!(error.code(), Code::DataCorrupted, "{error}");
     });
@@ -348,7 +348,7 @@ fn row_memory_is_given_back_after_conversion() {
         assert!(engine.status().row_memory_bytes > 0);
         let all: Vec<usize> = (0..9).collect();
         let txn = engine.begin().unwrap();
-        scan_rows(&table, txn.view(&table).unwrap(), &all, &[], 1, 8192).unwrap();
+        scan_rows(&table, txn.view(&table).expect("it is kept"), &all, &[], 1, 8192).unwrap();
         engine.run_jobs().unwrap();
         assert_eq!(engine.status().row_memory_bytes, 0);
         drop(txn);
@@ -375,7 +375,7 @@ fn units_of_few_rows_are_given_out_together_more_and_more() {
         assert_eq!(table.table.parts().len(), 12);
         let batches = |batch_rows: usize| {
             let (txn, projection) = (engine.begin().unwrap(), vec![0, 1]);
-            let view = txn.view(&table).unwrap();
+            let view = txn.view(&table).expect("it is kept");
             let request = ScanRequest { view, projection, predicates: Vec::new(), partition_count: 1, batch_rows };
             let mut output = table.scan(request).unwrap();
             let mut sizes = Vec::new();

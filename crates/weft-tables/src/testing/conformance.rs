@@ -303,7 +303,7 @@ impl Suite {
             changed.insert(key, new);
         }
         if self.random.below(4) == 0 {
-            let view = txn.view(&table).unwrap();
+            let view = txn.view(&table).expect("it is kept");
             self.look_at(&table, view, &state);
         }
         if self.random.below(10) == 0 {
@@ -352,7 +352,7 @@ impl Suite {
         rows.iter().for_each(|row| {
             after.insert(table.keys.of_row(&table.codec, row), row.clone());
         });
-        self.look_at(&table, txn.view(&table).unwrap(), &after);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &after);
         if self.random.below(5) == 0 {
             txn.rollback();
             return;
@@ -396,7 +396,7 @@ impl Suite {
             txn.update(&table, &key, &row).expect("updates");
             state.insert(key.clone(), row.clone());
         }
-        self.look_at(&table, txn.view(&table).unwrap(), &state);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
         if self.random.below(5) == 0 {
             txn.rollback();
             return;
@@ -433,7 +433,7 @@ impl Suite {
     fn look_at_snapshot(&mut self, txn: &Transaction) {
         let table = txn.table(TABLE).expect("was there");
         let state = self.model.rows(txn.read_ts());
-        self.look_at(&table, txn.view(&table).unwrap(), &state);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
         let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
         for key in keys {
             self.look_at_key(&table, txn.read_ts(), &key);

@@ -247,7 +247,7 @@ fn look(engine: &Arc<Engine>, rows: &Rows) {
 }
 
 fn look_at(txn: &Transaction, table: &TableRef, rows: &Rows) {
-    let mut found = scan_rows(table, txn.view(table).unwrap(), &[0, 1], &[], 2, 8192).expect("scans");
+    let mut found = scan_rows(table, txn.view(table).expect("it is kept"), &[0, 1], &[], 2, 8192).expect("scans");
     found.sort_by(|a, b| a[0].as_ref().compare(b[0].as_ref()));
     assert_eq!(found.len(), rows.len(), "rows at {}", txn.read_ts());
     for (row, (k, v)) in found.iter().zip(rows) {

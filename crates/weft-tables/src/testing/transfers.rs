@@ -165,7 +165,7 @@ fn look(engine: &Arc<Engine>, options: &Options) {
     let txn = engine.begin().expect("begins");
     let table = txn.table("t").expect("the table is there");
     let scan = || {
-        let rows = scan_rows(&table, txn.view(&table).unwrap(), &[0, 1], &[], 2, 8192).expect("scans");
+        let rows = scan_rows(&table, txn.view(&table).expect("it is kept"), &[0, 1], &[], 2, 8192).expect("scans");
         let mut rows: Vec<(i64, i64)> = rows
             .iter()
             .map(|row| match row[..] {

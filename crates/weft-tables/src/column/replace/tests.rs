@@ -73,7 +73,7 @@ fn update_all(txn: &mut Transaction, t: &TableRef, v: i64) -> Result<u64> {
 fn all_with(txn: &Transaction, t: &TableRef, v: i64) -> (RecordBatch, Vec<Option<Location>>) {
     let projection = vec![0, LOCATION];
     let request = ScanRequest {
-        view: txn.view(t).unwrap(),
+        view: txn.view(t).expect("it is kept"),
         projection,
         predicates: Vec::new(),
         partition_count: 1,
@@ -94,7 +94,7 @@ fn all_with(txn: &Transaction, t: &TableRef, v: i64) -> (RecordBatch, Vec<Option
 }
 
 fn sum(txn: &Transaction, t: &TableRef) -> (usize, i64) {
-    let rows = scan_rows(t, txn.view(t).unwrap(), &[1], &[], 1, 4096).unwrap();
+    let rows = scan_rows(t, txn.view(t).expect("it is kept"), &[1], &[], 1, 4096).unwrap();
     (rows.len(), rows.iter().map(|row| if let Value::Int(v) = row[0] { v } else { panic!("{row:?}") }).sum())
 }
 

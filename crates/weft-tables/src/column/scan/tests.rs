@@ -79,8 +79,13 @@ fn scan(
     predicates: &[Predicate],
 ) -> (Vec<Vec<Value>>, Vec<usize>) {
     let (projection, predicates) = (projection.to_vec(), predicates.to_vec());
-    let request =
-        ScanRequest { view: txn.view(table).unwrap(), projection, predicates, partition_count: 1, batch_rows: 8192 };
+    let request = ScanRequest {
+        view: txn.view(table).expect("it is kept"),
+        projection,
+        predicates,
+        partition_count: 1,
+        batch_rows: 8192,
+    };
     let mut output = table.scan(request).unwrap();
     let (mut rows, mut sizes) = (Vec::new(), Vec::new());
     while let Some(batch) = output.partitions[0].next().unwrap() {
@@ -143,7 +148,7 @@ fn who_stops_early_reads_few_slices() {
         let before = read();
         let (projection, predicates) = (vec![2], Vec::new());
         let request = ScanRequest {
-            view: txn.view(&table).unwrap(),
+            view: txn.view(&table).expect("it is kept"),
             projection,
             predicates,
             partition_count: 1,

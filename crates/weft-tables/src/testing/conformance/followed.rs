@@ -50,7 +50,7 @@ impl Suite {
     fn look_at_followed(&mut self, txn: &Transaction) {
         let table = txn.table(TABLE).expect("the table is followed");
         let state = self.model.rows(txn.read_ts());
-        self.look_at(&table, txn.view(&table).unwrap(), &state);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &state);
         let keys: Vec<Vec<u8>> = self.model.keys().take(40).cloned().collect();
         keys.iter().for_each(|key| self.look_at_key(&table, txn.read_ts(), key));
     }

@@ -39,7 +39,7 @@ impl Suite {
         for (row, _) in &updates {
             after.insert(table.keys.of_row(&table.codec, row), row.clone());
         }
-        self.look_at(&table, txn.view(&table).unwrap(), &after);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &after);
         let replaced = txn.mark();
         self.change_some(&mut txn, &table, &mut after.clone());
         match self.random.below(4) {
@@ -52,16 +52,16 @@ impl Suite {
                 txn.rollback_to(replaced);
                 // As before DDL: the rows are staged one by one from here on.
                 txn.lock_definition(&table).expect("locks");
-                self.look_at(&table, txn.view(&table).unwrap(), &after);
+                self.look_at(&table, txn.view(&table).expect("it is kept"), &after);
                 if self.random.below(2) == 0 {
                     txn.rollback_to(replaced);
-                    self.look_at(&table, txn.view(&table).unwrap(), &after);
+                    self.look_at(&table, txn.view(&table).expect("it is kept"), &after);
                 }
             }
             _ => txn.rollback_to(replaced),
         }
         self.change_some(&mut txn, &table, &mut after);
-        self.look_at(&table, txn.view(&table).unwrap(), &after);
+        self.look_at(&table, txn.view(&table).expect("it is kept"), &after);
         self.jobs();
         if self.random.below(6) == 0 {
             return txn.rollback();
@@ -93,7 +93,7 @@ impl Suite {
         let schema = &table.def.schema;
         let mut projection: Vec<usize> = (0..schema.columns.len()).collect();
         projection.push(LOCATION);
-        let rows = scan_rows(table, txn.view(table).unwrap(), &projection, &[], 2, 100).expect("scans");
+        let rows = scan_rows(table, txn.view(table).expect("it is kept"), &projection, &[], 2, 100).expect("scans");
         let share = 1 + self.random.below(4);
         let mut updates = Vec::new();
         for mut row in rows {
