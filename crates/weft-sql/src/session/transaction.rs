@@ -284,6 +284,12 @@ impl Session {
                 return Err(Error::new(Code::FeatureNotSupported, message).hint("name the level in BEGIN"));
             }
         }
+        // Rights are read from the catalog of the snapshot: an older one may have some that were revoked since.
+        self.permit.refresh(&self.db, txn, &self.settings)?;
+        if !self.permit.is_superuser() {
+            let message = "permission denied to import a snapshot";
+            return Err(Error::new(Code::InsufficientPrivilege, message).hint("only superusers may, for now"));
+        }
         let read_ts = id.parse().map(Timestamp).ok().filter(|read_ts| self.db.kernel().is_exported(*read_ts));
         let read_ts = read_ts.ok_or_else(|| {
             let error = Error::new(Code::InvalidParameterValue, format!("invalid snapshot identifier: {id:?}"));
