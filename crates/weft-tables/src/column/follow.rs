@@ -71,7 +71,9 @@ impl Store {
         }
         // A move alone forgets nothing.
         let forgets = !added.is_empty() || !payload.removed.is_empty() || switch.cut > self.cut();
-        let floor = if forgets && !active(faults::FOLLOW_BELOW_FLOOR) { switch.cut } else { before.floor };
+        let forgets = forgets && !active(faults::FOLLOW_BELOW_FLOOR);
+        let floor = if forgets { switch.cut.max(self.shape().last_drop()) } else { before.floor };
+        let floor = floor.max(before.floor);
         self.switch_from(&before, rows.active, rows.frozen, Arc::new(columns), floor);
         self.set_cut(switch.cut);
         added.iter().for_each(|(part, _)| part.set_listed());

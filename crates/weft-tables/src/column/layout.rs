@@ -13,8 +13,8 @@
 //! 5. The borders of the buckets ascend.
 //! 6. What column tables have of a key ended, marked or not yet (`reconcile.rs`), before a version of it in a row table
 //!    began; all but tables that a bulk statement attached later.
-//! 7. Below `floor` a follower's files may have forgotten when a row came in and when it went: the writer saw to its
-//!    own snapshots alone. So no snapshot below it reads the layout.
+//! 7. Below `floor` a follower's files may have forgotten when a row came in and when it went, and what was in columns
+//!    that were dropped: the writer saw to its own snapshots alone. So no snapshot below it reads the layout.
 //!
 //! Concurrency: immutable; the table swaps one pointer, readers keep what they pinned.
 

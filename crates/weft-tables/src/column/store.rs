@@ -68,11 +68,15 @@ impl Shape {
         Ok(Shape { codec, writer: FileWriter::new(context.clone(), file_options), schema, since })
     }
 
-    /// From where on no snapshot knows the columns that were dropped, as far as that is so now; the start of time when
-    /// none was dropped.
-    pub(crate) fn forgets_at(&self, horizon: &Horizon) -> Timestamp {
+    /// From where on snapshots know none of the columns that were dropped; the start of time when none was.
+    pub(crate) fn last_drop(&self) -> Timestamp {
         let has_dropped = (0..self.schema.columns.len()).any(|ordinal| self.schema.is_dropped(ordinal));
-        if has_dropped { horizon.advance(self.since) } else { Timestamp(0) }
+        if has_dropped { self.since } else { Timestamp(0) }
+    }
+
+    /// The same, as far as no snapshot is before it now.
+    pub(crate) fn forgets_at(&self, horizon: &Horizon) -> Timestamp {
+        horizon.advance(self.last_drop())
     }
 
     /// Whether the values of a column need not be kept: it was dropped, and no snapshot knows it any more.

@@ -2,7 +2,7 @@
 //! does with its files.
 
 use weft_format::{Code, Error};
-use weft_kernel::{Follower, Transaction};
+use weft_kernel::{Follower, IsolationLevel, Transaction};
 
 use super::{Suite, TABLE, engine_options};
 
@@ -30,7 +30,7 @@ impl Suite {
         assert_eq!(engine.check().expect("checks"), Vec::<String>::new());
         let now = engine.begin().expect("begins");
         self.look_at_followed(&now);
-        for txn in std::mem::take(&mut self.followed) {
+        for mut txn in std::mem::take(&mut self.followed) {
             // A snapshot that is older than the files is refused, and no wrong answer is given.
             let table = txn.table(TABLE).expect("was there");
             let key = self.model.keys().next().cloned().unwrap_or_default();
@@ -38,6 +38,12 @@ impl Suite {
                 Err(error) => assert_eq!(error.code(), Code::SerializationFailure, "{error}"),
                 Ok(_) => {
                     self.look_at_followed(&txn);
+                    // Others read it, too, as long as it is open.
+                    let exported = txn.export_snapshot().expect("exports what it reads");
+                    let mut other = engine.begin_at(IsolationLevel::RepeatableRead).expect("begins");
+                    other.import_snapshot(exported).expect("imports what is exported");
+                    assert_eq!(other.read_ts(), txn.read_ts());
+                    self.look_at_followed(&other);
                     self.followed.push(txn);
                 }
             }
