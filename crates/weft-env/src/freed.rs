@@ -10,8 +10,8 @@
 //! core, and it raises the size from which blocks are mapped, and so returned, one by one. Two settings of the process
 //! keep that small: blocks from 128 KiB on are always mapped by themselves, and there are few heaps
 //! ([`keep_little_freed_memory`]). After much was freed at once, as when a database is closed, the pages in between can
-//! be returned as well ([`return_freed_memory`]), and while one works ([`FreedMemory`]). Other C libraries see to that by themselves, and a program with an
-//! allocator of its own is not concerned.
+//! be returned as well ([`return_freed_memory`]), and while one works ([`FreedMemory`]). Other C libraries see to that
+//! by themselves, and a program with an allocator of its own has little in glibc's.
 
 mod watch;
 

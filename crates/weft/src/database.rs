@@ -65,8 +65,7 @@ impl Database {
         let env = Env::real();
         let memory = if options.keep_little_freed_memory {
             weft_env::keep_little_freed_memory();
-            let watched = FreedMemory::above(&env, options.memory_bytes() / 2);
-            watched.map_err(|error| Error::io("starting the thread weft-freed", &error))?
+            FreedMemory::above(&env, options.memory_bytes() / 2)
         } else {
             FreedMemory::at_the_end()
         };
