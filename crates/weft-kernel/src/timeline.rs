@@ -28,7 +28,7 @@ pub struct Timeline {
     published: AtomicU64,
     publication: Mutex<Publication>,
     registered: Mutex<Registered>,
-    /// What was published when the engine was opened: nothing older can be registered.
+    /// What was published when the engine was opened: nothing older can be registered, or is kept by anybody.
     opened_at: AtomicU64,
 }
 
@@ -48,6 +48,10 @@ struct Registered {
     counts: VecDeque<(u64, u32)>,
     /// Entries of `counts` that are zero.
     empty: usize,
+    /// From where on tables have promised to keep their versions, and how many promise it.
+    promises: BTreeMap<u64, u32>,
+    /// How far the catalog has forgotten.
+    catalog_floor: u64,
 }
 
 impl Registered {
@@ -129,17 +133,20 @@ impl Timeline {
 
     /// Below the oldest registered snapshot and below every future one of what is published.
     pub fn oldest(&self) -> Timestamp {
-        self.advance(|oldest_from| oldest_from(0))
+        Timestamp(self.oldest_from(&self.registered.lock(), 0))
     }
 
-    /// Works out a horizon: `advance` is told the oldest registered snapshot from a timestamp on, or what
-    /// is published when there is none, and nobody registers meanwhile.
-    pub(crate) fn advance(&self, advance: impl FnOnce(&dyn Fn(u64) -> u64) -> u64) -> Timestamp {
-        let registered = self.registered.lock();
+    /// The oldest registered snapshot from a timestamp on; what is published when there is none.
+    fn oldest_from(&self, registered: &Registered, from: u64) -> u64 {
         let published = self.published.load(Ordering::Acquire);
         let newest = registered.counts.back().map(|&(ts, _)| ts);
         assert!(newest.is_none_or(|newest| newest <= published), "a snapshot is of what was published (txn 1)");
-        Timestamp(advance(&|from| registered.oldest_from(from).unwrap_or(published)))
+        registered.oldest_from(from).unwrap_or(published)
+    }
+
+    /// The engine is open: what was before is past for good.
+    pub(crate) fn opened(&self) {
+        self.opened_at.store(self.published.load(Ordering::Acquire), Ordering::Release);
     }
 
     /// Takes the published timestamp and registers it, in one step (txn 1).
@@ -171,6 +178,14 @@ impl Timeline {
         Ok(())
     }
 
+    /// Registers a published timestamp that is kept already: another snapshot is registered at it, or before it.
+    pub(crate) fn register_kept(&self, ts: Timestamp) {
+        let mut registered = self.registered.lock();
+        let is_kept = registered.oldest_from(0).is_some_and(|oldest| oldest <= ts.0);
+        assert!(is_kept && ts <= self.published(), "what is kept is registered, and published");
+        registered.register_past(ts.0);
+    }
+
     /// Ends a registration.
     pub fn release(&self, ts: Timestamp) {
         self.registered.lock().release(ts.0);
@@ -187,11 +202,10 @@ impl Timeline {
         self.last_sequenced.store(ts.0, Ordering::Release);
     }
 
-    /// Recovery has come to a commit. Nobody else uses the timeline yet.
+    /// Recovery has come to a commit, or a follower has applied one.
     pub(crate) fn recover_to(&self, ts: Timestamp) {
         self.last_sequenced.fetch_max(ts.0, Ordering::AcqRel);
         self.published.fetch_max(ts.0, Ordering::AcqRel);
-        self.opened_at.fetch_max(ts.0, Ordering::AcqRel);
     }
 
     /// A follower has come to a commit of the log, which is sequenced there; published is what it has applied before.

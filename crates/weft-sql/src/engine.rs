@@ -95,7 +95,7 @@ impl SqlEngine {
 
     /// Roles and rights as a transaction sees them.
     pub(crate) fn access(&self, txn: &Transaction) -> Result<Arc<Access>> {
-        let Some(version) = txn.catalog_version() else { return Ok(Arc::new(load(txn)?)) };
+        let Some(version) = txn.rights_version() else { return Ok(Arc::new(load(txn)?)) };
         if let Some((known, access)) = &*self.access.lock()
             && *known == version
         {

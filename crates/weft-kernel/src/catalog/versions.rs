@@ -71,7 +71,7 @@ impl Catalog {
             objects: Objects::default(),
             sequences: Sequences::default(),
             buildings: Buildings::default(),
-            horizon: Horizon::new(timeline),
+            horizon: Horizon::of_catalog(timeline),
         }
     }
 

@@ -89,6 +89,7 @@ impl Follower {
         services.timeline.recover_to(reader.last_timestamp());
         let (published, last) = (services.published(), services.last_sequenced());
         assert_eq!(published, last, "who has joined shows all that it has read (follow 2)");
+        services.timeline.opened();
         redo.mode = Mode::Following;
         let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
         let core = Core { follows: true, ..ground.core(env, methods, log, options) };

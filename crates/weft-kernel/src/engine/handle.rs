@@ -62,11 +62,6 @@ impl Engine {
         Ok(txn)
     }
 
-    /// Whether a transaction keeps this snapshot for others ([`Transaction::export_snapshot`]).
-    pub fn is_exported(&self, read_ts: Timestamp) -> bool {
-        self.core.exported.lock().contains_key(&read_ts)
-    }
-
     /// As [`Engine::begin_at`], for a session: what stops its statement ends the wait for a slot, and every wait of the
     /// transaction.
     #[inline]

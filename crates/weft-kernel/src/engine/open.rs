@@ -52,6 +52,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     services.timeline.recover_to(end.last_timestamp);
     let (published, last) = (services.published(), services.last_sequenced());
     assert_eq!(published, last, "what recovery has found is published, and nothing is on its way");
+    services.timeline.opened();
     reached(Step::RECOVERY_LOG_REPLAYED);
     let told_edit = end.told_edit;
     let log = Arc::new(Log::beside(&env, dir, options.log(), end, manifest.edit_count())?);

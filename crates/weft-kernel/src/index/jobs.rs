@@ -205,7 +205,8 @@ impl IndexStore {
         let (noted, published) = (stale.noted(), self.context.services.published());
         let entries: u64 = inputs.iter().map(|run| run.footer.share(low, layout.range_end(range)).0).sum();
         let asks = noted > 0 && noted * STALE_RATIO >= entries;
-        let horizon = self.context.horizon.advance(Timestamp::MAX);
+        // Only who asks leaves entries out.
+        let horizon = if asks { self.context.horizon.advance(Timestamp::MAX) } else { self.context.horizon.peek() };
         let span = Arc::new(range_span(&layout.ranges, range));
         let mut merged = Merged::new(Direction::Forward);
         for run in inputs {

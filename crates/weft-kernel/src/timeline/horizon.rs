@@ -12,7 +12,8 @@
 //!    which snapshots are registered. So who has registered a timestamp and finds the floor at or below it can read
 //!    the table for as long as it likes.
 //! 2. A snapshot of what is published is at or above every floor.
-//! 3. A promise keeps the floor from rising beyond it, snapshots or not.
+//! 3. A promise keeps the floor from rising beyond it, snapshots or not, and the catalog's with it.
+//! 4. The floor is never before the opening: files do not say what was there then.
 //!
 //! Source: DESIGN section 4 (the horizon is one number per table).
 
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_format::{Code, Error, Result, Timestamp};
 
-use super::Timeline;
+use super::{Registered, Timeline};
 use crate::fault::{Fault, active};
 
 /// See above; the catalog has one, too.
@@ -30,49 +31,81 @@ pub struct Horizon {
     floor: AtomicU64,
     /// [`Timestamp::MAX`]: nothing is promised.
     promised: AtomicU64,
+    /// It is the catalog's: what any table promises binds it.
+    is_catalogs: bool,
 }
 
 impl Horizon {
-    /// Nothing was dropped yet.
+    /// That of a table which has dropped nothing since the engine was opened.
     pub fn new(timeline: Arc<Timeline>) -> Horizon {
-        Horizon { timeline, floor: AtomicU64::new(0), promised: AtomicU64::new(Timestamp::MAX.0) }
+        Horizon::of(timeline, false)
+    }
+
+    /// That of the catalog.
+    pub(crate) fn of_catalog(timeline: Arc<Timeline>) -> Horizon {
+        Horizon::of(timeline, true)
+    }
+
+    fn of(timeline: Arc<Timeline>, is_catalogs: bool) -> Horizon {
+        let promised = AtomicU64::new(Timestamp::MAX.0);
+        Horizon { timeline, floor: AtomicU64::new(0), promised, is_catalogs }
     }
 
     /// Moves the floor as far as it may, and needs to: not beyond `at_most`, such as the table's durable cut. What ended
     /// at or before the timestamp that is returned can go.
     pub fn advance(&self, at_most: Timestamp) -> Timestamp {
-        let floor = self.timeline.advance(|oldest_from| {
-            let floor = self.floor.load(Ordering::Acquire);
-            let to = self.reach(oldest_from).min(at_most.0).max(floor);
-            self.floor.store(to, Ordering::Release);
-            to
-        });
-        floor.min(at_most)
+        let mut registered = self.timeline.registered.lock();
+        let floor = self.floor().0;
+        let to = self.reach(&registered).min(at_most.0).max(floor);
+        self.floor.store(to, Ordering::Release);
+        if self.is_catalogs {
+            registered.catalog_floor = to;
+        }
+        Timestamp(to).min(at_most)
     }
 
     /// How far [`Horizon::advance`] could move the floor now: for who asks whether that is worth it.
     pub fn peek(&self) -> Timestamp {
-        self.timeline.advance(|oldest_from| self.reach(oldest_from))
+        Timestamp(self.reach(&self.timeline.registered.lock()))
     }
 
-    fn reach(&self, oldest_from: &dyn Fn(u64) -> u64) -> u64 {
-        let [floor, promised] = [&self.floor, &self.promised].map(|at| at.load(Ordering::Acquire));
-        let promised = if active(Fault::FORGET_PROMISE) { u64::MAX } else { promised };
-        oldest_from(floor).min(promised).max(floor)
+    fn reach(&self, registered: &Registered) -> u64 {
+        let floor = self.floor().0;
+        let promised = match registered.promises.keys().next() {
+            _ if active(Fault::FORGET_PROMISE) => u64::MAX,
+            Some(first) if self.is_catalogs => *first,
+            _ => self.promised.load(Ordering::Acquire),
+        };
+        self.timeline.oldest_from(registered, floor).min(promised).max(floor)
     }
 
-    /// The oldest timestamp that can be read.
+    /// The oldest timestamp that can be read: nothing is known of the time before the engine was opened.
     pub fn floor(&self) -> Timestamp {
-        Timestamp(self.floor.load(Ordering::Acquire))
+        let opened_at = self.timeline.opened_at.load(Ordering::Acquire);
+        Timestamp(self.floor.load(Ordering::Acquire).max(opened_at))
     }
 
     /// Promises to keep what snapshots from `ts` on see, until another promise; [`Timestamp::MAX`] promises nothing.
-    /// Returns from where on that holds: what is gone does not come back.
+    /// Returns from where on that holds: what is gone, of the table or of the definitions, does not come back.
     pub fn keep_from(&self, ts: Timestamp) -> Timestamp {
-        self.timeline.advance(|_| {
-            self.promised.store(ts.0, Ordering::Release);
-            ts.0.max(self.floor.load(Ordering::Acquire))
-        })
+        let mut registered = self.timeline.registered.lock();
+        let kept = ts.max(self.floor()).0.max(registered.catalog_floor);
+        self.promise(&mut registered, kept);
+        Timestamp(kept)
+    }
+
+    fn promise(&self, registered: &mut Registered, kept: u64) {
+        let before = self.promised.swap(kept, Ordering::AcqRel);
+        if before != Timestamp::MAX.0 {
+            let count = registered.promises.get_mut(&before).expect("a promise is counted while it holds");
+            *count -= 1;
+            if *count == 0 {
+                registered.promises.remove(&before);
+            }
+        }
+        if kept != Timestamp::MAX.0 {
+            *registered.promises.entry(kept).or_default() += 1;
+        }
     }
 
     /// Tests that a registered snapshot can be read; `what` is a table, or the catalog.
@@ -83,6 +116,13 @@ impl Horizon {
         }
         let message = format!("{} as of commit {ts} is not kept any more", what());
         Err(Error::new(Code::SnapshotTooOld, message).hint(format!("the oldest that can be read is commit {floor}")))
+    }
+}
+
+impl Drop for Horizon {
+    fn drop(&mut self) {
+        let timeline = Arc::clone(&self.timeline);
+        self.promise(&mut timeline.registered.lock(), Timestamp::MAX.0);
     }
 }
 
@@ -146,12 +186,35 @@ mod tests {
     }
 
     #[test]
+    fn a_promise_binds_the_catalog_for_as_long_as_the_table_is_there() {
+        let (timeline, t) = at(50);
+        let (u, catalog) = (Horizon::new(timeline.clone()), Horizon::of_catalog(timeline));
+        assert_eq!(catalog.advance(Timestamp(10)), Timestamp(10));
+        assert_eq!((t.keep_from(Timestamp(5)), u.keep_from(Timestamp(30))), (Timestamp(10), Timestamp(30)));
+        assert_eq!((t.advance(END), catalog.advance(END)), (Timestamp(10), Timestamp(10)));
+        drop(t);
+        assert_eq!(catalog.advance(END), Timestamp(30));
+        u.keep_from(Timestamp::MAX);
+        assert_eq!(catalog.advance(END), Timestamp(50));
+    }
+
+    #[test]
+    fn nothing_before_the_opening_is_kept_or_promised() {
+        let (timeline, t) = at(50);
+        timeline.opened();
+        assert_eq!((t.floor(), t.keep_from(Timestamp(20))), (Timestamp(50), Timestamp(50)));
+        assert_eq!(t.check(Timestamp(49), || "t".into()).unwrap_err().code(), Code::SnapshotTooOld);
+    }
+
+    #[test]
     fn only_what_happened_since_the_opening_is_registered() {
         let timeline = Timeline::new(Timestamp(41));
         let code = |ts| timeline.register_past(Timestamp(ts)).map_err(|error| error.code());
         assert_eq!((code(40), code(42)), (Err(Code::SnapshotTooOld), Err(Code::InvalidParameterValue)));
         assert_eq!(code(41), Ok(()));
         timeline.recover_to(Timestamp(44));
+        assert_eq!(code(43), Ok(()), "who follows goes on, and its past is there");
+        timeline.opened();
         assert_eq!(code(43), Err(Code::SnapshotTooOld));
     }
 }

@@ -1,4 +1,6 @@
 //! A snapshot that is registered beside those of transactions: what `pg_export_snapshot` gives out.
+//!
+//! 1. What is listed is registered: both begin and end in this order, under the list's lock.
 
 use std::sync::Arc;
 
@@ -15,24 +17,39 @@ pub(super) struct HeldSnapshot {
 }
 
 impl HeldSnapshot {
-    /// Registers a snapshot, as far as it can be read.
-    pub(super) fn new(engine: &Arc<Engine>, read_ts: Timestamp) -> Result<HeldSnapshot> {
+    /// A snapshot of the past, as far as it can be read.
+    pub(super) fn of_past(engine: &Arc<Engine>, read_ts: Timestamp) -> Result<HeldSnapshot> {
         engine.core.timeline.register_past(read_ts)?;
-        let held = HeldSnapshot { engine: engine.clone(), read_ts, is_registered: true, is_listed: false };
+        let held = HeldSnapshot::registered(engine, read_ts, false);
         engine.core.catalog.check_kept(read_ts)?;
         Ok(held)
     }
 
-    /// Others are told of it.
-    pub(super) fn listed(mut self) -> HeldSnapshot {
-        *self.engine.core.exported.lock().entry(self.read_ts).or_default() += 1;
-        self.is_listed = true;
-        self
+    /// What the caller reads, whose own snapshot is registered: others are told of it (held 1).
+    pub(super) fn exported(engine: &Arc<Engine>, read_ts: Timestamp) -> HeldSnapshot {
+        let mut exported = engine.core.exported.lock();
+        engine.core.timeline.register_kept(read_ts);
+        *exported.entry(read_ts).or_default() += 1;
+        HeldSnapshot::registered(engine, read_ts, true)
+    }
+
+    /// What another transaction exports; none when nobody does.
+    pub(super) fn imported(engine: &Arc<Engine>, read_ts: Timestamp) -> Option<HeldSnapshot> {
+        let exported = engine.core.exported.lock();
+        exported.contains_key(&read_ts).then(|| {
+            engine.core.timeline.register_kept(read_ts);
+            HeldSnapshot::registered(engine, read_ts, false)
+        })
+    }
+
+    fn registered(engine: &Arc<Engine>, read_ts: Timestamp, is_listed: bool) -> HeldSnapshot {
+        HeldSnapshot { engine: engine.clone(), read_ts, is_registered: true, is_listed }
     }
 
     /// The registration is the caller's from here on.
-    pub(super) fn into_registered(mut self) {
+    pub(super) fn into_registered(mut self) -> Timestamp {
         self.is_registered = false;
+        self.read_ts
     }
 
     /// The last commit that it shows.

@@ -33,7 +33,7 @@ impl Transaction {
     pub fn object(&self, kind: ObjectKind, namespace: SchemaId, name: &str) -> Option<Arc<Object>> {
         match self.own_object(kind, namespace, name) {
             Some(own) => own,
-            None => self.core().catalog.objects.find(kind, namespace, name, self.read_ts),
+            None => self.core().catalog.objects.find(kind, namespace, name, self.objects_ts(kind)),
         }
     }
 
@@ -44,8 +44,15 @@ impl Transaction {
 
     /// All objects, by kind, schema and name; own DDL included.
     pub fn objects(&self) -> Vec<Arc<Object>> {
-        let mut objects = self.core().catalog.objects.visible(self.read_ts);
-        let mut is_changed = false;
+        let known = &self.core().catalog.objects;
+        let mut objects = known.visible(self.read_ts);
+        let of_now = self.objects_ts(ObjectKind::Other);
+        let mut is_changed = of_now != self.read_ts;
+        if is_changed {
+            let is_of_now = |object: &Arc<Object>| object.kind == ObjectKind::Other;
+            objects.retain(|object| !is_of_now(object));
+            objects.extend(known.visible(of_now).into_iter().filter(is_of_now));
+        }
         for ddl in &self.ddl {
             if let OwnDdl::Object(before, after) = ddl {
                 objects.retain(|object| before.as_ref().is_none_or(|before| before.id != object.id));

@@ -21,7 +21,7 @@ use super::reads::ReadSet;
 use super::speculation::Speculation;
 use crate::CancelToken;
 use crate::admission::Slot;
-use crate::catalog::{Relation, SchemaId, TableDef, TableRef};
+use crate::catalog::{ObjectKind, Relation, SchemaId, TableDef, TableRef};
 use crate::fault::{self, Fault};
 use crate::index::INDEX_METHOD;
 use crate::lock::{ColumnSet, HeldLocks, LockMode};
@@ -241,7 +241,7 @@ impl Transaction {
         };
         assert!(fresh >= self.read_ts, "a new snapshot shows all that the one before it showed");
         let (old_level, old_ts) = (self.level, self.registered_ts);
-        (self.level, self.read_ts, self.registered_ts) = (level, fresh, fresh);
+        (self.level, self.read_ts, self.registered_ts, self.is_past) = (level, fresh, fresh, false);
         let core = &self.engine.core;
         core.recent.release_of(old_level, old_ts, &core.timeline);
         self.reads = read_set(core, level);
@@ -251,41 +251,72 @@ impl Transaction {
     }
 
     /// Reads from now on what was committed up to `read_ts`, as a transaction at REPEATABLE READ that has been open since
-    /// then: what it writes conflicts with all that was committed after. After an error it is as before.
+    /// then: what it writes conflicts with all that was committed after. Rights are those of now. It reads nothing
+    /// speculatively any more.
     ///
     /// # Errors
     /// [`Code::SnapshotTooOld`] when the catalog is not kept so far, and later from each table that is not;
     /// [`Code::InvalidParameterValue`] when `read_ts` has not been published; [`Code::ActiveTransaction`] at another
     /// level, or once something was written.
     pub fn set_snapshot(&mut self, read_ts: Timestamp) -> Result<()> {
+        let held = HeldSnapshot::of_past(&self.engine, read_ts)?;
+        self.adopt(held)
+    }
+
+    /// Reads from now on what a transaction reads that exports its snapshot; see [`Transaction::set_snapshot`].
+    ///
+    /// # Errors
+    /// [`Code::InvalidParameterValue`] when no open transaction exports it; [`Code::ActiveTransaction`] as there.
+    pub fn import_snapshot(&mut self, read_ts: Timestamp) -> Result<()> {
+        let held = HeldSnapshot::imported(&self.engine, read_ts).ok_or_else(|| {
+            let error = Error::new(Code::InvalidParameterValue, format!("invalid snapshot identifier: \"{read_ts}\""));
+            error.hint("the transaction that called pg_export_snapshot() must still be open")
+        })?;
+        self.adopt(held)
+    }
+
+    fn adopt(&mut self, held: HeldSnapshot) -> Result<()> {
         if self.level != IsolationLevel::RepeatableRead || !self.is_read_only() || self.locks.count() > 0 {
             let message = "a snapshot is chosen by a transaction at REPEATABLE READ that has written nothing";
             return Err(Error::new(Code::ActiveTransaction, message));
         }
-        let held = HeldSnapshot::new(&self.engine, read_ts)?;
-        self.end_speculative_snapshot()?;
-        self.speculation = None;
-        let core = &self.engine.core;
-        core.recent.release_of(self.level, self.registered_ts, &core.timeline);
-        held.into_registered();
+        self.set_speculative_reads(false)?;
+        self.release_snapshot();
+        let read_ts = held.into_registered();
         (self.read_ts, self.registered_ts, self.is_past) = (read_ts, read_ts, true);
         self.last_read = None;
         self.check();
         Ok(())
     }
 
-    /// The last published commit that it reads.
-    pub fn registered_ts(&self) -> Timestamp {
-        self.registered_ts
+    /// Keeps the snapshot readable by others until this transaction ends, whatever it reads by then itself; returns its
+    /// timestamp.
+    ///
+    /// # Errors
+    /// [`Code::FeatureNotSupported`] with speculative reads: nobody else could see the same.
+    pub fn export_snapshot(&mut self) -> Result<Timestamp> {
+        if self.speculation.is_some() {
+            let error = Error::new(Code::FeatureNotSupported, "a snapshot of speculative reads cannot be exported");
+            return Err(error.hint("SET speculative_reads = off before the transaction begins"));
+        }
+        if self.exported.last().is_none_or(|held| held.read_ts() != self.read_ts) {
+            self.exported.push(HeldSnapshot::exported(&self.engine, self.read_ts));
+        }
+        Ok(self.read_ts)
     }
 
-    /// Keeps the snapshot readable by others until this transaction ends, whatever it reads by then itself; returns its
-    /// timestamp. What is published of it: what is seen speculatively is left out.
-    pub fn export_snapshot(&mut self) -> Result<Timestamp> {
-        let held = HeldSnapshot::new(&self.engine, self.registered_ts)?;
-        let read_ts = held.read_ts();
-        self.exported.push(held.listed());
-        Ok(read_ts)
+    /// The version of the catalog that rights are read from: the newest when the snapshot was taken of the past, for
+    /// what was revoked since is revoked there, too. None after DDL of its own.
+    pub fn rights_version(&self) -> Option<u64> {
+        if !self.is_past {
+            return self.catalog_version();
+        }
+        self.ddl.is_empty().then(|| self.core().catalog.version_at(self.core().timeline.published()).0)
+    }
+
+    /// When objects of a kind are looked up: see [`Transaction::rights_version`].
+    pub(super) fn objects_ts(&self, kind: ObjectKind) -> Timestamp {
+        if self.is_past && kind == ObjectKind::Other { self.core().timeline.published() } else { self.read_ts }
     }
 
     /// What holds of a transaction between its steps.
@@ -509,6 +540,7 @@ impl Transaction {
         // The own snapshot, which is registered, is at or before it.
         let newest = timeline.published();
         assert!(newest >= self.registered_ts, "the own snapshot is at or before what is published");
+        assert!(t.horizon().floor() <= self.registered_ts, "it is the own snapshot that keeps the table readable");
         let own = self.journal.find(t.def.id).map(|state| &state.writes).filter(|writes| !writes.is_empty());
         Ok(ReadView { read_ts: newest, own: own.cloned(), reads: None })
     }

@@ -73,10 +73,52 @@ fn an_import_comes_first_and_names_a_snapshot_that_is_kept() {
         b.execute("ROLLBACK").unwrap();
     }
     b.execute(BEGIN).unwrap();
+    b.execute("SAVEPOINT s").unwrap();
+    assert_eq!(import(&mut b, &id), Code::ActiveTransaction);
+    b.execute("ROLLBACK").unwrap();
+    b.execute(BEGIN).unwrap();
     b.execute(&format!("SET TRANSACTION SNAPSHOT '{id}'")).unwrap();
     assert_eq!(rows(&mut b, "SELECT count(*) FROM t"), "0");
     b.execute("COMMIT").unwrap();
+    b.execute("SET speculative_reads = on; BEGIN").unwrap();
+    assert_eq!(code(&mut b, "SELECT pg_export_snapshot()"), Code::FeatureNotSupported);
+    b.execute("ROLLBACK; SET speculative_reads = off").unwrap();
     a.execute("COMMIT").unwrap();
     b.execute(BEGIN).unwrap();
     assert_eq!(import(&mut b, &gone), Code::InvalidParameterValue);
+}
+
+#[test]
+fn a_snapshot_of_the_past_has_the_rights_of_now() {
+    let fixture = fixture();
+    let [mut a, mut b, mut c] = [(); 3].map(|()| fixture.db.session());
+    a.execute(
+        "CREATE TABLE t (id int PRIMARY KEY); CREATE ROLE bob SUPERUSER; CREATE ROLE ann; GRANT SELECT ON t TO ann",
+    )
+    .unwrap();
+    for (s, user) in [(&mut b, "bob"), (&mut c, "ann")] {
+        let oid: u32 = rows(&mut a, &format!("SELECT oid FROM pg_roles WHERE rolname = '{user}'")).parse().unwrap();
+        s.set_identity(user, Some(oid), "weft", 7);
+        assert_eq!(rows(s, "SELECT count(*) FROM t"), "0");
+    }
+    a.execute(BEGIN).unwrap();
+    let id = export(&mut a);
+    let mut owner = fixture.db.session();
+    owner
+        .execute("ALTER ROLE bob NOSUPERUSER; REVOKE SELECT ON t FROM ann; CREATE ROLE eve; GRANT SELECT ON t TO eve")
+        .unwrap();
+    for s in [&mut b, &mut c] {
+        s.execute(&format!("{BEGIN}; SET TRANSACTION SNAPSHOT '{id}'")).unwrap();
+        assert_eq!(code(s, "SELECT count(*) FROM t"), Code::InsufficientPrivilege);
+        s.execute("ROLLBACK").unwrap();
+        s.execute(&format!("{BEGIN}; SET TRANSACTION SNAPSHOT '{id}'")).unwrap();
+        assert_eq!(code(s, "CREATE ROLE evil SUPERUSER"), Code::InsufficientPrivilege);
+        s.execute("ROLLBACK").unwrap();
+    }
+    // Who has got a right since has it there, too.
+    let oid: u32 = rows(&mut owner, "SELECT oid FROM pg_roles WHERE rolname = 'eve'").parse().unwrap();
+    let mut eve = fixture.db.session();
+    eve.set_identity("eve", Some(oid), "weft", 8);
+    eve.execute(&format!("{BEGIN}; SET TRANSACTION SNAPSHOT '{id}'")).unwrap();
+    assert_eq!(rows(&mut eve, "SELECT count(*) FROM t"), "0");
 }

@@ -46,7 +46,7 @@ impl Permit {
             *self = Permit { superuser: true, ..Permit::default() };
             return Ok(());
         };
-        let version = txn.catalog_version();
+        let version = txn.rights_version();
         if version.is_some() && self.version == version && self.role == Some(role) {
             return Ok(());
         }

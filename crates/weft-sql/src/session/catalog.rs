@@ -87,7 +87,7 @@ fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
-        read_ts: txn.registered_ts().0,
+        read_ts: txn.read_ts().0,
         now_micros: work.local.now_micros,
         stop: Stop::when(move || cancel.check()),
         schemas: txn.search_path().iter().map(|id| (schema_oid(*id), crate::resolve::schema_name(txn, *id))).collect(),

@@ -268,6 +268,10 @@ impl Session {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
             return Ok(());
         };
+        if !block.savepoints.is_empty() {
+            let message = "SET TRANSACTION SNAPSHOT must not be called in a subtransaction";
+            return Err(Error::new(Code::ActiveTransaction, message));
+        }
         if block.started {
             let message = "SET TRANSACTION SNAPSHOT must be called before any query";
             return Err(Error::new(Code::ActiveTransaction, message));
@@ -284,18 +288,11 @@ impl Session {
                 return Err(Error::new(Code::FeatureNotSupported, message).hint("name the level in BEGIN"));
             }
         }
-        // Rights are read from the catalog of the snapshot: an older one may have some that were revoked since.
-        self.permit.refresh(&self.db, txn, &self.settings)?;
-        if !self.permit.is_superuser() {
-            let message = "permission denied to import a snapshot";
-            return Err(Error::new(Code::InsufficientPrivilege, message).hint("only superusers may, for now"));
-        }
-        let read_ts = id.parse().map(Timestamp).ok().filter(|read_ts| self.db.kernel().is_exported(*read_ts));
-        let read_ts = read_ts.ok_or_else(|| {
+        let read_ts = id.parse().map_err(|_| {
             let error = Error::new(Code::InvalidParameterValue, format!("invalid snapshot identifier: {id:?}"));
-            error.hint("the transaction that called pg_export_snapshot() must still be open")
+            error.hint("name what pg_export_snapshot() has returned")
         })?;
-        txn.set_snapshot(read_ts)?;
+        txn.import_snapshot(Timestamp(read_ts))?;
         block.started = true;
         Ok(())
     }

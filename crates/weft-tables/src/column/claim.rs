@@ -84,7 +84,8 @@ impl Store {
 
     /// The jobs that could run now; their inputs are places in the layout's parts.
     pub(crate) fn picks(&self, layout: &Layout) -> Vec<Pick> {
-        let limit = self.droppable(self.cut());
+        // A look: what is dead there may be dropped by who takes a pick.
+        let limit = self.context.horizon.peek().min(self.cut());
         let standing = |part: &Part| match (part.is_listed(), part.is_claimed() || part.is_set_back()) {
             (false, _) => Standing::Unlisted,
             (true, true) => Standing::Claimed,
