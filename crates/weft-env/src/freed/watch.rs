@@ -14,8 +14,8 @@
 //! since it holds its heaps' locks meanwhile.
 //!
 //! 1. Below `above` bytes nothing is returned: the sum of the bounds of all who watch, for memory is the process's.
-//! 2. Above, it is returned when there are `step` bytes more than there were at some time since the last return, and else
-//!    from time to time.
+//! 2. Above, it is returned when there are `step` bytes more than there were at some time since the last return, and
+//!    else from time to time.
 //! 3. What gave little is not tried again soon: after a second, and twice as long after each time in a row, up to a
 //!    minute, for want of a better reason; growth is one, after 50 ms, and twice as long, up to a second.
 //! 4. Between two times there is at least fifty times what the first one took.
@@ -70,9 +70,9 @@ impl FreedMemory {
         FreedMemory { above: None }
     }
 
-    /// Returns what is free also while the process has more than so many bytes of its own in memory, and those of others
-    /// who watch, by a thread. Where nobody tells what it has, the C library is another one, or no thread can be started,
-    /// it is [`FreedMemory::at_the_end`].
+    /// Returns what is free also while the process has more than so many bytes of its own in memory, and those of
+    /// others who watch, by a thread. Where nobody tells what it has, the C library is another one, or no thread can be
+    /// started, it is [`FreedMemory::at_the_end`].
     pub fn above(env: &Env, bytes: u64) -> FreedMemory {
         if !super::is_ours() || resident_bytes().is_none() {
             return FreedMemory::at_the_end();

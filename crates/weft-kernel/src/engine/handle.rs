@@ -53,9 +53,9 @@ impl Engine {
         Transaction::begin(self.clone(), level, None)
     }
 
-    /// Begins a transaction on what was committed up to `read_ts` ([`Transaction::set_snapshot`]). It goes back as far as
-    /// this opening, and each table as far as it has kept its versions ([`Horizon`](crate::Horizon)); a snapshot that a
-    /// transaction has is there whole.
+    /// Begins a transaction on what was committed up to `read_ts` ([`Transaction::set_snapshot`]). It goes back as far
+    /// as this opening, and each table as far as it has kept its versions ([`Horizon`](crate::Horizon)); a snapshot
+    /// that a transaction has is there whole.
     pub fn begin_past(self: &Arc<Self>, read_ts: Timestamp) -> Result<Transaction> {
         let mut txn = self.begin_at(IsolationLevel::RepeatableRead)?;
         txn.set_snapshot(read_ts)?;

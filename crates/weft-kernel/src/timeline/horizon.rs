@@ -51,8 +51,8 @@ impl Horizon {
         Horizon { timeline, floor: AtomicU64::new(0), promised, is_catalogs }
     }
 
-    /// Moves the floor as far as it may, and needs to: not beyond `at_most`, such as the table's durable cut. What ended
-    /// at or before the timestamp that is returned can go.
+    /// Moves the floor as far as it may, and needs to: not beyond `at_most`, such as the table's durable cut. What
+    /// ended at or before the timestamp that is returned can go.
     pub fn advance(&self, at_most: Timestamp) -> Timestamp {
         let mut registered = self.timeline.registered.lock();
         let floor = self.floor().0;

@@ -250,9 +250,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Reads from now on what was committed up to `read_ts`, as a transaction at REPEATABLE READ that has been open since
-    /// then: what it writes conflicts with all that was committed after. Rights are those of now. It reads nothing
-    /// speculatively any more.
+    /// Reads from now on what was committed up to `read_ts`, as a transaction at REPEATABLE READ that has been open
+    /// since then: what it writes conflicts with all that was committed after. Rights are those of now. It reads
+    /// nothing speculatively any more.
     ///
     /// # Errors
     /// [`Code::SnapshotTooOld`] when the catalog is not kept so far, and later from each table that is not;

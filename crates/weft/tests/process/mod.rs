@@ -21,8 +21,8 @@ pub(crate) fn child(test: &str) -> Command {
     child
 }
 
-/// Has all of the program in memory, so that the peak beyond an empty database is of data, and not also of code that ran
-/// for the first time: some 30 of 110 MiB are needed by an empty database, the rest as statements need it.
+/// Has all of the program in memory, so that the peak beyond an empty database is of data, and not also of code that
+/// ran for the first time: some 30 of 110 MiB are needed by an empty database, the rest as statements need it.
 pub(crate) fn load_program() {
     const PAGE_BYTES: usize = 4096;
     let (maps, memory) = (std::fs::read_to_string("/proc/self/maps").unwrap(), File::open("/proc/self/mem").unwrap());
