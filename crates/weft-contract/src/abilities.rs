@@ -5,6 +5,7 @@
 //!                            bulk() = None      300,000 staged rows
 //!   UPDATE of as many        bulk_replace()     the same, and the old versions end where they were seen
 //!   INSERT ... ON CONFLICT   blind() = Some     staged without a look; what was there is found when somebody reads
+//!   opening after a crash    in_place() = Some  its changes of pages first, then the commits beyond its cut
 //! ```
 //!
 //! 1. Who replaces in bulk builds in bulk: the types say so.
@@ -15,7 +16,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use weft_format::{Result, Timestamp};
+use weft_format::{RecordNo, Result, Timestamp};
 
 use crate::location::Location;
 use crate::write_set::Attachment;
@@ -58,4 +59,30 @@ pub trait Blind: Send + Sync {
     /// Whether `key` may have got or lost a row after `ts`: false is certain, true is said rather than looked for. The
     /// caller holds the key's lock.
     fn may_have_changed(&self, key: &[u8], ts: Timestamp) -> Result<bool>;
+}
+
+/// Pages that are changed where they lie. What is done to them as a whole (a split, an image of a page that is about to
+/// be written) the method says in records of its own, which belong to no transaction; rows come by commits, as in any
+/// table.
+///
+/// ```text
+///   log       commit 41 · split of page 3 (#812) · commit 42 · image of page 3 (#814)     ─▶ page 3 on disk, number 814
+///   recovery  #812, #814, then 41 and 42 where they are beyond the cut: page 3 may have them already
+///   follower  41, #812, 42, #814, as they come
+/// ```
+///
+/// 1. A page is written only when the log is durable up to the number of its last change, which it carries: so pages
+///    never know of more than the log does.
+/// 2. Pages may be ahead of the table's cut. A commit beyond the cut that a page has already changes nothing there: the
+///    table knows by key and timestamp.
+/// 3. Doing a record again, on a page that has it, changes nothing.
+pub trait InPlace: Send + Sync {
+    /// Does what a record says, which this table's method appended. Before [`InPlace::redone`]: all that the log has,
+    /// in its order and before any commit of it, on pages as they were found on disk. After it, of a follower: between
+    /// the commits, as the log has them; all commits before it were applied.
+    fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()>;
+    /// All records up to this number were done. Fails when pages are not whole now, or know of more than the log does.
+    fn redone(&self, last: RecordNo) -> Result<()>;
+    /// The lowest number of a record that is needed: pages on disk lack what it says. None: none is.
+    fn needs_from(&self) -> Option<RecordNo>;
 }

@@ -8,6 +8,7 @@
 //!   abilities    Bulk         many rows at once, as files of their own
 //!                BulkReplace  the same of rows that replace others
 //!                Blind        rows written without a look at what their keys have
+//!                InPlace      pages changed where they lie, with records of the method's own in the log
 //!   Table        the four duties, and which abilities it has
 //!   Derived      Upkeep, and fed by its table: a secondary index
 //! ```
@@ -29,7 +30,7 @@ mod status;
 mod traits;
 mod write_set;
 
-pub use abilities::{Blind, Bulk, BulkReplace, VisitRow};
+pub use abilities::{Blind, Bulk, BulkReplace, InPlace, VisitRow};
 pub use def::{Deferrable, FkAction, ForeignKey, NewTable, SchemaId, TableDef};
 pub use job::{JobKind, JobOffer, Price};
 pub use location::Location;

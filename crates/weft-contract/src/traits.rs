@@ -15,7 +15,8 @@
 //! 4. There is one way in for what is committed ([`Write::apply`], [`Derived::feed`], [`Derived::attach`]): a commit
 //!    goes it, and so does recovery, which makes of the log's record the writes again that it was made of. What is at
 //!    or below the cut of a table, or of what is derived from it, is in its files, and changes nothing there. What is
-//!    beyond the cut is applied once, commit by commit in the order of the log where the log is read.
+//!    beyond the cut is applied once, commit by commit in the order of the log where the log is read; a table whose
+//!    pages may be ahead of its cut knows what it has ([`InPlace`]).
 //! 5. A follower, which reads the log of another engine for ever, applies what that one committed, and follows what it
 //!    did with its files. A switch comes when everything up to its cut was applied, in the order of the switches; what
 //!    was applied beyond the cut stays, wherever the switch puts what it ended.
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
 
-use crate::abilities::{Blind, Bulk, BulkReplace};
+use crate::abilities::{Blind, Bulk, BulkReplace, InPlace};
 use crate::def::TableDef;
 use crate::job::JobOffer;
 use crate::location::Location;
@@ -134,6 +135,8 @@ pub trait Table: Read + Write + Upkeep + Inspect {
     fn bulk_replace(&self) -> Option<&dyn BulkReplace>;
     /// Takes rows without a look at what their keys have.
     fn blind(&self) -> Option<&dyn Blind>;
+    /// Changes pages where they lie, with records of its own in the log.
+    fn in_place(&self) -> Option<&dyn InPlace>;
 }
 
 /// What is derived from a table, which feeds it: a secondary index (traits 3).

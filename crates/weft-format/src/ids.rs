@@ -52,6 +52,11 @@ impl Timestamp {
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 }
 
+impl RecordNo {
+    /// Behind every record.
+    pub const MAX: RecordNo = RecordNo(u64::MAX);
+}
+
 /// How a data file is called in the directory of a database and in what is told of it: `t` table `-` file `.data`,
 /// numbers in decimal.
 pub fn file_name(owner: TableId, file: FileId) -> String {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use weft_env::sync::Mutex;
 use weft_env::{Env, OpenMode};
 use weft_format::{Timestamp, TxnId};
-use weft_kernel::log::{Log, LogOptions, Record, read_log};
+use weft_kernel::log::{Log, LogOptions, NeededFrom, Record, read_log};
 
 const SECONDS: u64 = 2;
 const CHANGE_BYTES: usize = 300;
@@ -81,6 +81,6 @@ fn commits(env: &Env, dir: &Path, threads: u64, work: Duration) -> (f64, Duratio
     let mut times: Vec<_> = handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect();
     let rate = total.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64();
     times.sort_unstable();
-    log.truncate_before(Timestamp(u64::MAX)).unwrap();
+    log.truncate_before(NeededFrom::commits_behind(Timestamp(u64::MAX))).unwrap();
     (rate, times[times.len() / 2])
 }

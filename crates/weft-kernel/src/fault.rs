@@ -97,6 +97,9 @@ kernel_faults! {
     FORGET_CHUNKED_FAILURE "The chunks of a transaction that failed among them are not voided.";
     GIVE_NUMBER_TWICE "Two records of the log get the same number.";
     PAGE_BEFORE_LOG "What a page needs of the log is not written before the page.";
+    CHANGE_COPIED_PAGES "Pages change while a backup copies their file.";
+    CUT_LOG_UNDER_PAGES "The log goes that pages need which are not written yet.";
+    FORGET_PAGE_RECORDS "Redo leaves out what tables say of their pages.";
     PUBLISH_BEFORE_APPLIED "A follower publishes a commit before it has applied it.";
     FOLLOW_WITHOUT_FLOOR "Old snapshots of a follower read an index whose entries the writer has left out.";
     FORGET_LAYOUT_RECORD "The log is not told of an edit of the manifest.";

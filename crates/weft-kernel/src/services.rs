@@ -1,17 +1,18 @@
 //! What the kernel offers to table methods: files, the manifest, the cache pool, timestamps, the row-memory budget.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(doc)]
 use weft_format::Code;
 use weft_format::table::BlockCache;
-use weft_format::{Result, TableId, Timestamp};
+use weft_format::{RecordNo, Result, TableId, Timestamp};
 
 use crate::account::Account;
 use crate::budget::RowBudget;
 use crate::cache::CachePool;
 use crate::fault::{Fault, active};
 use crate::files::Files;
+use crate::log::{Log, Record};
 use crate::manifest::{Edit, Manifest};
 use crate::options::EngineOptions;
 use crate::poison::Poison;
@@ -42,6 +43,8 @@ pub struct Services {
     pub(crate) load: Arc<Load>,
     /// Why no more writes are taken.
     pub(crate) poison: Arc<Poison>,
+    /// The log, once it is written: not while it is being read, and not of a follower.
+    pub(crate) log: OnceLock<Arc<Log>>,
 }
 
 impl Services {
@@ -59,6 +62,24 @@ impl Services {
         assert!(edit.cut <= self.timeline.published(), "files have nothing that is not published");
         self.files.while_ours(|| self.manifest.apply(edit))?;
         Ok(Unfollowed { poison: &self.poison, table, is_followed: false })
+    }
+
+    /// Whether records of pages can be appended: not while the log is being read.
+    pub fn takes_page_records(&self) -> bool {
+        self.log.get().is_some()
+    }
+
+    /// Appends what the method of a table does to its pages; they carry the record's number. It never waits, and is in
+    /// the log for good unless this fails: then the engine has stopped, or the change is too long for a record. The
+    /// commit that made the table must be in the log.
+    pub fn log_page(&self, table: TableId, change: &[u8]) -> Result<RecordNo> {
+        let log = self.log.get().expect("pages change in the log's words once it is written");
+        log.append(&Record::Page { table, change })
+    }
+
+    /// Returns when the log is durable up to a record: before a page with its number is written (in place 1).
+    pub fn flush_log_to(&self, number: RecordNo) -> Result<()> {
+        self.log.get().expect("who has appended a record has a log").flush_to(number)
     }
 
     /// The cache pool.

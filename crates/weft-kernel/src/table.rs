@@ -7,7 +7,7 @@
 //! ```
 
 pub use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Damage, ExprTest, JobKind, JobOffer, LOCATION, LOCATION_NAME,
+    Attachment, Base, Blind, Bulk, BulkReplace, Damage, ExprTest, InPlace, JobKind, JobOffer, LOCATION, LOCATION_NAME,
     LayerScan, LayerStatus, Location, NoteReads, PartStatus, Partition, Price, ReadView, Replaced, ScanMetrics,
     ScanOutput, ScanRequest, Staged, Table, TableStatistics, TableWrites, scan_schema,
 };

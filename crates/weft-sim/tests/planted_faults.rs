@@ -17,7 +17,7 @@ use weft_sim::{
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
-use weft_tables::testing::{conformance, layers};
+use weft_tables::testing::{conformance, in_place, layers};
 
 /// How many seeds a fault may take to be noticed, and crashes per seed.
 const SEEDS: u64 = 24;
@@ -55,6 +55,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
                 | Fault::FREEZE_AGAIN
                 | Fault::RECYCLE_UNSYNCED
                 | Fault::READ_RECYCLED
+                | Fault::CUT_LOG_UNDER_PAGES
                 | Fault::UNIQUE_BEFORE_FOLLOWED
                 | Fault::FOLLOW_WITHOUT_FLOOR
         )
@@ -102,8 +103,9 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | Fault::CUT_LOG_UNNAMED
         | Fault::FORGET_CHUNKED_FAILURE
         | Fault::FORGET_PANICKED_WRITER
-        | Fault::PAGE_BEFORE_LOG
         | Fault::FORGET_LAYOUT_RECORD => completeness().err().map(|broken| (0, broken)),
+        // Both of them, each by itself.
+        Fault::PAGE_BEFORE_LOG => completeness().err().and_then(|_| in_place::trial::first_failure(SEEDS * 4)),
         Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
@@ -113,6 +115,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         faults::REPLAY_TWICE_APPLIES | Fault::READ_BELOW_FLOOR | Fault::FORGET_PROMISE => {
             first_failure_of_conformance()
         }
+        Fault::FORGET_PAGE_RECORDS | Fault::CHANGE_COPIED_PAGES => in_place::trial::first_failure(SEEDS * 4),
         // What is lost after a reopen is where tables lie, never a row.
         faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.

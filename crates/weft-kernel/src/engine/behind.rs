@@ -123,7 +123,7 @@ impl Behind {
                 Record::Commit { ts, changes, .. } => (ts, changes),
                 // Whether and when it was committed does not matter: what is alive at the end does.
                 Record::Chunk { changes, .. } => (last, changes),
-                Record::Abort { .. } | Record::Layout { .. } => continue,
+                Record::Abort { .. } | Record::Layout { .. } | Record::Page { .. } => continue,
             };
             for change in ChangeDecoder::new(changes) {
                 let LoggedChange::Table { table, change, .. } = change? else { continue };

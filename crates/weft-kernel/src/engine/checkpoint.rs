@@ -4,11 +4,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use weft_contract::InPlace;
 use weft_format::{Code, Error, Result, TableId, Timestamp};
 
 use crate::catalog::Relation;
 use crate::fault::{Fault, active};
 use crate::jobs::{Failed, Ran};
+use crate::log::NeededFrom;
 use crate::manifest::Edit;
 use crate::step::{Step, reached};
 use crate::txn::Core;
@@ -132,6 +134,8 @@ impl Core {
     fn cut_log(&self) -> Result<()> {
         // First: what is published is installed, so the tables' cuts that are read after it account for it.
         let mut cut = self.timeline.published();
+        // What is appended from here on is needed by whoever has not written it yet.
+        let mut page = self.log.last_number().next();
         let catalog_cut = self.catalog.durable_cut();
         assert!(catalog_cut <= cut, "the catalog in the manifest has nothing that is not published (engine 2)");
         if self.catalog.last_ddl() > catalog_cut {
@@ -146,16 +150,18 @@ impl Core {
         for relation in self.catalog.all() {
             if relation.drop_ts() > catalog_cut {
                 cut = cut.min(relation.upkeep().durable_cut());
+                let pages = relation.table().and_then(|table| table.table.in_place());
+                page = page.min(pages.and_then(InPlace::needs_from).unwrap_or(page));
             }
         }
         // The catalog's cut bounds where the log may begin: so a later opening misses segments that somebody else
         // removed.
-        if cut > catalog_cut && self.log.can_truncate(cut) {
+        if cut > catalog_cut && self.log.can_truncate(NeededFrom { cut, page }) {
             self.write_catalog_image()?;
         }
         // What kept the log a moment ago, a backup or a follower, may have gone since: no image was written then.
-        let cut = cut.min(self.catalog.durable_cut());
-        let cut = || self.log.truncate_before(cut).map_err(|error| self.poison_if_stopped(error));
+        let from = NeededFrom { cut: cut.min(self.catalog.durable_cut()), page };
+        let cut = || self.log.truncate_before(from).map_err(|error| self.poison_if_stopped(error));
         self.services.files.while_ours(cut)?;
         reached(Step::CHECKPOINT_LOG_CUT);
         Ok(())
@@ -204,11 +210,12 @@ impl Core {
             // Row tables that fill slowly hold the whole log: make those convert that hold its beginning. When it would
             // not go with everything in files, something else has it: a backup, a transaction that is not decided.
             let published = self.timeline.published();
-            let is_held = !self.log.can_truncate(published);
+            let can_truncate = |cut| self.log.can_truncate(NeededFrom::commits_behind(cut));
+            let is_held = !can_truncate(published);
             if active(Fault::FREEZE_ALWAYS) {
                 self.freeze_where(|cut| cut < published);
             } else if !is_held {
-                self.freeze_where(|cut| cut < published && !self.log.can_truncate(cut));
+                self.freeze_where(|cut| cut < published && !can_truncate(cut));
             }
             // A log that cannot be cut says nothing of memory.
             if is_short {

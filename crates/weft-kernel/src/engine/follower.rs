@@ -40,7 +40,7 @@ use crate::log::{Log, LogReader, Record, read_live_log};
 use crate::manifest::{LayoutSwitch, Manifest, RecoveredManifest};
 use crate::method::{Method, Methods};
 use crate::options::EngineOptions;
-use crate::txn::{Core, Engine, refused_to_follower};
+use crate::txn::{Engine, refused_to_follower};
 
 /// How often a manifest that changes meanwhile is read again.
 const TRIES: u32 = 20;
@@ -75,7 +75,7 @@ impl Follower {
         let methods: Arc<Methods> = Arc::new(methods.into_iter().map(|method| (method.name(), method)).collect());
         options.check()?;
         let (env, handles) = with_handles(env, &options);
-        let Joined { manifest, recovered, mut reader, announced } = begin(&env, dir, &options, announced)?;
+        let Joined { manifest, recovered, mut reader, announced: begun } = begin(&env, dir, &options, announced)?;
         let ground = Ground::new(&env, manifest, &options, |forget| Files::of_another(&env, dir, handles, forget));
         let Ground { services, catalog, .. } = &ground;
         services.files.find_former()?;
@@ -84,6 +84,12 @@ impl Follower {
         let mut redo = Redo::new((&env, &methods), services, catalog, Mode::Joining);
         redo.open_catalog()?;
         redo.check_begin(reader.begins())?;
+        // Pages that were read just now may have what was in the log by then, and not when it was asked (in place 1).
+        let announced = announced().max(begun);
+        redo.announced = Some(announced);
+        redo.redo_pages()?;
+        while follow_record(&mut redo, &mut reader)?.is_some() {}
+        reader.advance(announced)?;
         while follow_record(&mut redo, &mut reader)?.is_some() {}
         redo.feed_behind(Some(announced))?;
         services.timeline.recover_to(reader.last_timestamp());
@@ -92,8 +98,8 @@ impl Follower {
         services.timeline.opened();
         redo.mode = Mode::Following;
         let log = Arc::new(Log::refusing(&env, dir, options.log(), refused_to_follower()));
-        let core = Core { follows: true, ..ground.core(env, methods, log, options) };
-        Ok(Follower { engine: Arc::new(Engine::of(Arc::new(core))), redo, reader, lost: None })
+        let core = Arc::new(ground.core(env, methods, log, (options, true)));
+        Ok(Follower { engine: Arc::new(Engine::of(core)), redo, reader, lost: None })
     }
 
     /// The engine that shows what was followed so far. It takes no writes.

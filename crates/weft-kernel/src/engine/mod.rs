@@ -26,6 +26,7 @@ mod ends;
 mod follower;
 mod handle;
 mod open;
+mod pages;
 mod quarantine;
 mod redo;
 mod status;

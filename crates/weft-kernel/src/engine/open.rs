@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use weft_env::sync::Mutex;
 use weft_env::{DirLock, Env, Handles};
@@ -61,7 +61,7 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
     clean_up(services, catalog, attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
-    Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, options) })
+    Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, (options, false)) })
 }
 
 /// What tables stand on, before there is an engine.
@@ -97,14 +97,24 @@ impl Ground {
             account: Arc::default(),
             wake: Wake::default(),
             poison: Arc::new(Poison::default()),
+            log: OnceLock::new(),
         };
         Ground { services: Arc::new(services), catalog, cache }
     }
 
     /// An engine on it, which has locked no directory.
-    pub(super) fn core(self, env: Env, methods: Arc<Methods>, log: Arc<Log>, options: EngineOptions) -> Core {
+    pub(super) fn core(
+        self,
+        env: Env,
+        methods: Arc<Methods>,
+        log: Arc<Log>,
+        (options, follows): (EngineOptions, bool),
+    ) -> Core {
         let Ground { services, catalog, cache } = self;
         let (lending, [commits, read_sets]) = share_memory(&services, &cache);
+        if !follows {
+            services.log.get_or_init(|| log.clone());
+        }
         let runner = Runner::new(&env, &services, &catalog, &log);
         Core {
             env,
@@ -135,7 +145,7 @@ impl Ground {
             stop: AtomicBool::new(false),
             next_txn: AtomicU64::new(1),
             dir_lock: Mutex::new(None),
-            follows: false,
+            follows,
             lost: Vec::new(),
         }
     }

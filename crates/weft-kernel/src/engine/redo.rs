@@ -6,6 +6,8 @@
 //!   applied:  75: b     76: a c d        e never: no commit record
 //! ```
 //!
+//! Changes of pages come first (`pages.rs`).
+//!
 //! 1. A relation has in its files what is at or below its cut, and nothing beyond: that is left out here, this is
 //!    applied once (traits 4).
 //! 2. A follower is recovery that goes on (`follower.rs`): the same code, but what it has applied it publishes commit
@@ -47,6 +49,8 @@ pub(super) struct Redo {
     pub(super) services: Arc<Services>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) mode: Mode,
+    /// How far a live log is read before others read of what was recovered.
+    pub(super) announced: Option<Lsn>,
     /// Changes of transactions that are not decided, and the epoch of the log that they are of.
     chunks: HashMap<TxnId, Vec<Vec<u8>>>,
     epoch: u32,
@@ -76,6 +80,7 @@ impl Redo {
             services: services.clone(),
             catalog: catalog.clone(),
             mode,
+            announced: None,
             chunks: HashMap::new(),
             epoch: 0,
             opened: BTreeMap::new(),
@@ -109,6 +114,7 @@ impl Redo {
         assert_eq!(self.mode, Mode::Recovery, "the whole log is read by who will write it on");
         let mut reader = read_log(&self.env, self.services.files.dir())?;
         self.check_begin(reader.begins())?;
+        self.redo_pages()?;
         while let Some(entry) = reader.next()? {
             self.record(&entry)?;
         }
@@ -150,13 +156,18 @@ impl Redo {
                 }
                 return Ok(Some(ts));
             }
+            Record::Page { table, change } if self.mode == Mode::Following => {
+                self.redo_page(table, entry.number, change)?
+            }
+            // Done before any commit (pages 1).
+            Record::Page { .. } => {}
             Record::Layout { .. } => {}
         }
         Ok(None)
     }
 
     /// Whether a relation that a file keeps from being used is left out, and all else goes on.
-    fn is_left_out(&self, error: &Error) -> bool {
+    pub(super) fn is_left_out(&self, error: &Error) -> bool {
         self.mode == Mode::Recovery && concerns_files(error)
     }
 
@@ -366,7 +377,7 @@ impl Redo {
     }
 
     /// From here on the table is there and answers with an error: redo could not read what it needs of it.
-    fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
+    pub(super) fn give_up(&mut self, id: TableId, error: &Error, has_changes: bool) {
         assert_eq!(self.mode, Mode::Recovery, "only an opening goes on without a table; who follows fails (follow 4)");
         let Some(table) = self.catalog.table_by_id(id).filter(|table| table.table.unavailable().is_none()) else {
             return;
@@ -425,8 +436,9 @@ impl Redo {
                 }
             }
         }
+        let made = relation.id();
         apply_ddl(&self.catalog, ts, &OwnDdl::Create(relation));
-        Ok(())
+        self.redo_pages_of_made(made)
     }
 
     fn alter(&mut self, ts: Timestamp, mut definition: &[u8]) -> Result<()> {

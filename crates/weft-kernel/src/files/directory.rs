@@ -103,6 +103,15 @@ impl Directory {
         })
     }
 
+    /// Opens a file of pages to change some.
+    pub(super) fn open_to_change(&self, owner: TableId, number: FileId) -> Result<Arc<dyn File>> {
+        self.while_ours(|| {
+            let path = self.path_of(owner, number);
+            let handle = self.env.fs.open(&path, OpenMode::ReadWrite);
+            handle.map_err(|error| Error::io(format_args!("opening {}", path.display()), &error))
+        })
+    }
+
     /// From here on a file that was written and synced is read through the cache of handles.
     pub(super) fn adopt(&self, owner: TableId, number: FileId, handle: Arc<dyn File>) -> Arc<dyn File> {
         self.handles.adopt(&self.path_of(owner, number), handle)

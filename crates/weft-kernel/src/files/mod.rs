@@ -5,6 +5,7 @@
 //!   create ── append ... append ── seal ── sync_names ── an edit of the manifest names it       a file's way in
 //!   open ── read, by a bounded number of handles ── retire, the last reader lets go ── removed   its way out
 //!                                                                             └─ by a thread; a backup may keep it
+//!   create_paged ── change: write pages, sync ── change ...                      pages that are changed where they lie
 //!   t12-345.data     how file 345 of table or index 12 is called in the directory
 //! ```
 //!
@@ -13,11 +14,12 @@
 //! | `store` | the service |
 //! | `directory` | where they are, when they go |
 //! | `writing`, `data_file` | a file that is being written; one that is there |
+//! | `paged` | a file of pages |
 //! | `pin`, `pins`, `removals` | which files stay while somebody copies them; which are to go |
 //! | `name` | names in the directory |
 //!
 //! 1. A number is not given again while the directory, the manifest or the log know of a file that had it.
-//! 2. A file is not changed after it was sealed.
+//! 2. A file is not changed after it was sealed, but for one of pages.
 //! 3. A file goes when every part that lies in it was retired and its last reader has let go, and only while the
 //!    directory is this engine's: another may have it afterwards.
 //! 4. A file that is not finished, by an error or a panic, leaves nothing that the next opening does not remove.
@@ -25,6 +27,7 @@
 mod data_file;
 mod directory;
 mod name;
+mod paged;
 mod pin;
 mod pins;
 mod removals;
@@ -36,6 +39,7 @@ mod writing;
 mod tests;
 
 pub use data_file::DataFile;
+pub use paged::{PageChanges, PagedFile};
 pub use store::Files;
 pub use writing::NewFile;
 

@@ -15,7 +15,7 @@ pub(crate) struct FilePin {
 }
 
 impl FilePin {
-    /// Keeps every file of a database.
+    /// Keeps every file of a database; when it returns no page of one changes any more.
     pub(super) fn all(directory: &Arc<Directory>) -> FilePin {
         let number = {
             let mut held = directory.pins.0.lock();
@@ -23,6 +23,7 @@ impl FilePin {
             let number = held.next;
             let before = held.pins.insert(number, Wanted::All);
             assert!(before.is_none(), "each pin has a number of its own");
+            directory.pins.wait_for_changes(held);
             number
         };
         FilePin { directory: directory.clone(), number }

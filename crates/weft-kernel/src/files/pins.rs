@@ -4,18 +4,22 @@
 //!   pin everything ─ a merge drops t5-7, which waits ─ narrow to {t5-7, t5-9} ─ t5-7 copied: let go, it is removed
 //! ```
 //!
+//! A file of pages stays as it is, too: who copies waits for the change that goes on, and none begins.
+//!
 //! 1. A file that is removed while it is pinned is removed when the last pin of it goes, at the latest.
 //!
 //! Crash: pins are in memory. What waited is an orphan, which the next open removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_env::sync::Mutex;
+use weft_env::sync::{Condvar, Mutex, MutexGuard};
 use weft_format::{FileId, TableId};
+
+use crate::fault::{Fault, active};
 
 /// Which files stay.
 #[derive(Default)]
-pub(super) struct Pins(pub(super) Mutex<Held>);
+pub(super) struct Pins(pub(super) Mutex<Held>, Condvar);
 
 /// The pins, and what they keep.
 #[derive(Default)]
@@ -23,6 +27,8 @@ pub(super) struct Held {
     pub(super) next: u64,
     pub(super) pins: BTreeMap<u64, Wanted>,
     waiting: BTreeMap<FileId, TableId>,
+    /// Files whose pages are being changed.
+    changing: BTreeSet<FileId>,
 }
 
 /// What one pin keeps.
@@ -58,6 +64,28 @@ impl Pins {
             held.waiting.insert(file, table);
         }
         !is_held
+    }
+
+    /// Whether pages of the file may change now; [`Pins::end_change`] follows then.
+    pub(super) fn begin_change(&self, file: FileId) -> bool {
+        let mut held = self.0.lock();
+        if held.holds(file) && !active(Fault::CHANGE_COPIED_PAGES) {
+            return false;
+        }
+        assert!(held.changing.insert(file), "one thread at a time changes the pages of a file (paged 1)");
+        true
+    }
+
+    pub(super) fn end_change(&self, file: FileId) {
+        self.0.lock().changing.remove(&file);
+        self.1.notify_all();
+    }
+
+    /// Waits until no page changes that a pin keeps as it is. The pin is there: none begins.
+    pub(super) fn wait_for_changes<'a>(&'a self, mut held: MutexGuard<'a, Held>) {
+        while held.changing.iter().any(|file| held.holds(*file)) && !active(Fault::CHANGE_COPIED_PAGES) {
+            self.1.wait(&mut held);
+        }
     }
 
     /// How many files wait for their removal.

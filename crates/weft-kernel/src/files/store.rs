@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use weft_env::{Env, HandleCounters, Handles};
-use weft_format::{FileId, Result, TableId};
+use weft_format::{Error, FileId, Result, TableId};
 
 use super::data_file::DataFile;
 use super::directory::{Directory, Forget};
+use super::paged::PagedFile;
 use super::pin::FilePin;
 use super::writing::NewFile;
 
@@ -48,6 +49,18 @@ impl Files {
     /// A file that is there, sealed.
     pub fn open(&self, owner: TableId, number: FileId) -> Result<DataFile> {
         Ok(DataFile::sealed(&self.directory, owner, number, self.directory.open(owner, number)?))
+    }
+
+    /// A new file of pages, empty; its name is durable.
+    pub fn create_paged(&self, owner: TableId, page_bytes: usize) -> Result<PagedFile> {
+        let file = self.create(owner)?.seal().map_err(|error| Error::io("making a file of pages", &error))?;
+        self.sync_names().inspect_err(|_| file.retire())?;
+        Ok(PagedFile::of(&self.directory, owner, file, page_bytes))
+    }
+
+    /// A file of pages that is there.
+    pub fn open_paged(&self, owner: TableId, number: FileId, page_bytes: usize) -> Result<PagedFile> {
+        Ok(PagedFile::of(&self.directory, owner, self.open(owner, number)?, page_bytes))
     }
 
     /// Bytes that stand for a file.

@@ -76,7 +76,7 @@ impl Batch {
 
     /// Adds a record. One that nobody waits for outlives the failure to write its block.
     pub(crate) fn push(&mut self, number: RecordNo, record: &Record<'_>, waited: Option<Waited>) {
-        self.entries.push(Entry { start: self.bytes.len(), number, noted: record.into(), waited });
+        self.entries.push(Entry { start: self.bytes.len(), number, noted: Noted::of(number, record), waited });
         record.encode(number, &mut self.bytes);
     }
 

@@ -43,6 +43,7 @@ pub use options::LogOptions;
 pub(crate) use reader::read_live_log;
 pub use reader::{Entry, LogEnd, LogReader, read_log};
 pub use record::{RECORD_BYTES_MAX, Record};
+pub use segments::NeededFrom;
 pub use sequence::SequenceValue;
 pub(crate) use writer::KeptLog;
 pub use writer::{Log, LogCounters, Ticket, WRITE_TIMES};

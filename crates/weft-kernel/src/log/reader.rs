@@ -199,6 +199,11 @@ impl LogReader {
         self.end.last_timestamp
     }
 
+    /// The number of the record that was delivered last, or that was last in segments which are gone.
+    pub(crate) fn last_number(&self) -> RecordNo {
+        self.end.last_number
+    }
+
     /// Reads segments that lie under other names: `places` has one path for each, or is empty.
     pub(crate) fn of_files(env: &Env, dir: &Path, starts: Vec<Lsn>, places: Vec<PathBuf>) -> Result<LogReader> {
         LogReader::begin(env, dir, (starts, places), None)
@@ -276,7 +281,7 @@ impl LogReader {
         }
         self.records.start += count;
         assert!(self.records.start <= self.records.end, "a record ends in the block that it begins in (reader 1)");
-        self.end.segments.note(&Noted::from(&record));
+        self.end.segments.note(&Noted::of(number, &record));
         Ok(Some(Entry { lsn, epoch: self.header.epoch, number, record }))
     }
 

@@ -1,10 +1,12 @@
-//! A record: what one transaction puts into the log in one step, or a switch of the layout of a table.
+//! A record: what one transaction puts into the log in one step, a switch of the layout of a table, or a change of a
+//! page.
 //!
 //! ```text
 //!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a transaction, before its commit
 //!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides
 //!   Abort   03 | number u64 | txn u64                                      the chunks of this transaction are void
 //!   Layout  04 | number u64 | edit u64            | bytes u32 | switch     an edit of the manifest, which is durable
+//!   Page    05 | number u64 | table u64 |          | bytes u32 | change     what a method does to its pages
 //! ```
 //!
 //! A transaction number is unique within one epoch (one opening of the database), so readers pair it with the epoch:
@@ -12,7 +14,7 @@
 //!
 //! 1. Numbers ascend along the log. One that was given to a record that was not written is missing for good.
 
-use weft_format::{Code, Error, RecordNo, Result, Timestamp, TxnId};
+use weft_format::{Code, Error, RecordNo, Result, TableId, Timestamp, TxnId};
 
 use super::layout::{read_u32, read_u64};
 
@@ -24,6 +26,8 @@ pub(crate) const COMMIT: u8 = 2;
 pub(crate) const ABORT: u8 = 3;
 /// First byte of a [`Record::Layout`].
 pub(crate) const LAYOUT: u8 = 4;
+/// First byte of a [`Record::Page`].
+pub(crate) const PAGE: u8 = 5;
 /// Where a record's body begins: behind kind and number.
 const BODY: usize = 9;
 /// The same in the release before, which did not number records.
@@ -62,22 +66,29 @@ pub enum Record<'a> {
         /// What it says: a [`crate::manifest::LayoutSwitch`].
         switch: &'a [u8],
     },
+    /// The method of a table changes pages where they lie, whatever becomes of any transaction.
+    Page {
+        /// The table.
+        table: TableId,
+        /// What it does to them, in the method's own encoding.
+        change: &'a [u8],
+    },
 }
 
 impl<'a> Record<'a> {
-    /// The transaction it belongs to; none of a switch of layout.
+    /// The transaction it belongs to; none of a switch of layout or a change of a page.
     pub fn txn(&self) -> Option<TxnId> {
         match *self {
             Record::Chunk { txn, .. } | Record::Commit { txn, .. } | Record::Abort { txn } => Some(txn),
-            Record::Layout { .. } => None,
+            Record::Layout { .. } | Record::Page { .. } => None,
         }
     }
 
-    /// The changes in it, encoded.
+    /// The transaction's changes in it, encoded.
     pub fn changes(&self) -> &'a [u8] {
         match *self {
             Record::Chunk { changes, .. } | Record::Commit { changes, .. } => changes,
-            Record::Abort { .. } | Record::Layout { .. } => &[],
+            Record::Abort { .. } | Record::Layout { .. } | Record::Page { .. } => &[],
         }
     }
 
@@ -92,6 +103,7 @@ impl<'a> Record<'a> {
             Record::Commit { changes, .. } => 20 + changes.len(),
             Record::Abort { .. } => 8,
             Record::Layout { switch, .. } => 12 + switch.len(),
+            Record::Page { change, .. } => 12 + change.len(),
         }
     }
 
@@ -102,6 +114,7 @@ impl<'a> Record<'a> {
             Record::Commit { txn, changes, .. } => (COMMIT, txn.0, Some(changes)),
             Record::Abort { txn } => (ABORT, txn.0, None),
             Record::Layout { edit, switch } => (LAYOUT, edit, Some(switch)),
+            Record::Page { table, change } => (PAGE, u64::from(table.0), Some(change)),
         };
         let (start, size) = (out.len(), self.encoded_bytes());
         assert!(size <= RECORD_BYTES_MAX, "a record that is too long is refused before it has a number");
@@ -137,7 +150,7 @@ impl<'a> Record<'a> {
     /// The same of a log of the release before, which had no numbers.
     pub(crate) fn decode_before(bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
         let record = Record::of_body(*bytes.first()?, &bytes[BODY_BEFORE..])?;
-        let has_kind = !matches!(record, Record::Layout { .. });
+        let has_kind = !matches!(record, Record::Layout { .. } | Record::Page { .. });
         has_kind.then(|| (record, BODY_BEFORE + record.body_bytes()))
     }
 
@@ -155,6 +168,7 @@ impl<'a> Record<'a> {
             }
             ABORT => Record::Abort { txn: TxnId(id) },
             LAYOUT => Record::Layout { edit: id, switch: bytes_at(8)? },
+            PAGE => Record::Page { table: TableId(u32::try_from(id).ok()?), change: bytes_at(8)? },
             _ => return None,
         })
     }

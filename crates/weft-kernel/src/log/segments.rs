@@ -4,6 +4,7 @@
 //!   segment   0        needed until ts 40     commits 1..=40
 //!   segment   9000     needed until ts 95     commits 41..=70, and a chunk of the transaction that committed as 95
 //!   segment  21000     chunk of transaction 12, still active: needed, whatever the cut
+//!   segment  25000     record 812 changes a page that is not written yet: needed, whatever the cut
 //!   segment  30000     written now
 //!
 //!   truncate_before(70): segment 0 goes. truncate_before(95): so does 9000. 21000 waits for transaction 12.
@@ -14,9 +15,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use weft_format::{Lsn, Timestamp, TxnId};
+use weft_format::{Lsn, RecordNo, Timestamp, TxnId};
 
 use super::record::Record;
+use crate::fault::{Fault, active};
 
 /// A file of the log.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,24 @@ pub(crate) struct Segment {
     pub(crate) start: Lsn,
     /// The highest commit timestamp that something in it belongs to.
     needed_until: Timestamp,
+    /// The last change of a page in it; 0 when there is none.
+    last_page: RecordNo,
+}
+
+/// From where on somebody needs the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeededFrom {
+    /// Commits at or before this are in files, wherever they are needed.
+    pub cut: Timestamp,
+    /// Changes of pages with lower numbers are in pages on disk.
+    pub page: RecordNo,
+}
+
+impl NeededFrom {
+    /// Commits behind a cut are needed, and nothing of pages.
+    pub fn commits_behind(cut: Timestamp) -> NeededFrom {
+        NeededFrom { cut, page: RecordNo::MAX }
+    }
 }
 
 /// The kept segments, oldest first.
@@ -41,7 +61,7 @@ impl Segments {
             self.kept.pop_back();
         }
         assert!(self.kept.back().is_none_or(|last| last.start < start), "segments start in order");
-        self.kept.push_back(Segment { start, needed_until: Timestamp(0) });
+        self.kept.push_back(Segment { start, needed_until: Timestamp(0), last_page: RecordNo(0) });
         self.check();
     }
 
@@ -62,6 +82,7 @@ impl Segments {
             }
             // Recovery has the manifest.
             Noted::Layout(_) => {}
+            Noted::Page(number) => last.last_page = number,
             Noted::Commit(txn, ts) => {
                 last.needed_until = last.needed_until.max(ts);
                 if let Some(first) = self.undecided.remove(&txn) {
@@ -73,18 +94,19 @@ impl Segments {
         }
     }
 
-    /// The oldest segment, when nothing in it is needed by redo from `cut` on.
-    pub(crate) fn unneeded(&self, cut: Timestamp) -> Option<Lsn> {
+    /// The oldest segment, when nothing in it is needed.
+    pub(crate) fn unneeded(&self, from: NeededFrom) -> Option<Lsn> {
         let first = *self.kept.front()?;
         let needed = self.kept.len() == 1
-            || first.needed_until > cut
+            || first.needed_until > from.cut
+            || (first.last_page >= from.page && !active(Fault::CUT_LOG_UNDER_PAGES))
             || self.undecided.values().any(|&segment| segment == first.start);
         (!needed).then_some(first.start)
     }
 
-    /// Takes out the oldest segment when nothing in it is needed by redo from `cut` on.
-    pub(crate) fn pop_before(&mut self, cut: Timestamp) -> Option<Segment> {
-        self.unneeded(cut)?;
+    /// Takes out the oldest segment when nothing in it is needed.
+    pub(crate) fn pop_before(&mut self, from: NeededFrom) -> Option<Segment> {
+        self.unneeded(from)?;
         let popped = self.kept.pop_front();
         self.check();
         popped
@@ -130,15 +152,19 @@ pub(crate) enum Noted {
     Abort(TxnId),
     /// Which edit of the manifest it tells of.
     Layout(u64),
+    /// Its number.
+    Page(RecordNo),
 }
 
-impl From<&Record<'_>> for Noted {
-    fn from(record: &Record<'_>) -> Noted {
+impl Noted {
+    /// Of the record with this number.
+    pub(crate) fn of(number: RecordNo, record: &Record<'_>) -> Noted {
         match *record {
             Record::Chunk { txn, .. } => Noted::Chunk(txn),
             Record::Commit { txn, ts, .. } => Noted::Commit(txn, ts),
             Record::Abort { txn } => Noted::Abort(txn),
             Record::Layout { edit, .. } => Noted::Layout(edit),
+            Record::Page { .. } => Noted::Page(number),
         }
     }
 }

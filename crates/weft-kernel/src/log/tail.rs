@@ -140,7 +140,7 @@ impl Tail {
                     assert!(edit > told_edit, "edits are told in their order: {edit} after {told_edit}");
                     told_edit = edit;
                 }
-                Noted::Chunk(_) | Noted::Abort(_) => {}
+                Noted::Chunk(_) | Noted::Abort(_) | Noted::Page(_) => {}
             }
         }
         let payload_bytes = batch.pad();

@@ -7,7 +7,7 @@ use weft_env::{Env, OpenMode};
 use weft_format::{Code, Lsn, RecordNo, Result, TableId, Timestamp, TxnId};
 
 use super::layout::{self, segment_name, segment_start};
-use super::{ChangeEncoder, Log, LogEnd, LogOptions, Record, Ticket, read_log};
+use super::{ChangeEncoder, Log, LogEnd, LogOptions, NeededFrom, Record, Ticket, read_log};
 
 mod codec;
 mod crash;
@@ -29,6 +29,7 @@ enum Owned {
     Commit(u64, u64, Vec<u8>),
     Abort(u64),
     Layout(u64, Vec<u8>),
+    Page(u32, Vec<u8>),
 }
 
 impl Owned {
@@ -38,6 +39,7 @@ impl Owned {
             Owned::Commit(txn, ts, changes) => Record::Commit { txn: TxnId(*txn), ts: Timestamp(*ts), changes },
             Owned::Abort(txn) => Record::Abort { txn: TxnId(*txn) },
             Owned::Layout(edit, switch) => Record::Layout { edit: *edit, switch },
+            Owned::Page(table, change) => Record::Page { table: TableId(*table), change },
         }
     }
 }
@@ -49,8 +51,14 @@ impl From<&Record<'_>> for Owned {
             Record::Commit { txn, ts, changes } => Owned::Commit(txn.0, ts.0, changes.to_vec()),
             Record::Abort { txn } => Owned::Abort(txn.0),
             Record::Layout { edit, switch } => Owned::Layout(edit, switch.to_vec()),
+            Record::Page { table, change } => Owned::Page(table.0, change.to_vec()),
         }
     }
+}
+
+/// Commits behind a timestamp are needed, and nothing of pages.
+fn behind(cut: u64) -> NeededFrom {
+    NeededFrom::commits_behind(Timestamp(cut))
 }
 
 fn dir() -> PathBuf {
@@ -170,8 +178,8 @@ fn truncation_keeps_what_redo_needs() {
             Owned::Commit(_, ts, _) => ts,
             other => panic!("{other:?}"),
         };
-        assert_eq!(log.truncate_before(Timestamp(0)).unwrap(), 0);
-        assert!(log.truncate_before(Timestamp(9)).unwrap() > 0);
+        assert_eq!(log.truncate_before(behind(0)).unwrap(), 0);
+        assert!(log.truncate_before(behind(9)).unwrap() > 0);
         assert!((2..=10).contains(&first(&env)), "{}", first(&env));
         let before = log.bytes();
         // A chunk of an undecided transaction holds its segment, also when it commits much later.
@@ -180,14 +188,14 @@ fn truncation_keeps_what_redo_needs() {
             commit(&log, ts, 500).unwrap();
         }
         assert!(log.bytes() > before);
-        log.truncate_before(Timestamp(40)).unwrap();
+        log.truncate_before(behind(40)).unwrap();
         assert!(read_all(&env).unwrap().0.contains(&Owned::Chunk(900, payload(900, 10))));
         let end = Owned::Commit(900, 41, Vec::new());
         let ticket = log.append_waited(&end.record()).unwrap();
         log.wait_durable(ticket).unwrap();
-        log.truncate_before(Timestamp(40)).unwrap();
+        log.truncate_before(behind(40)).unwrap();
         assert!(read_all(&env).unwrap().0.contains(&Owned::Chunk(900, payload(900, 10))));
-        log.truncate_before(Timestamp(41)).unwrap();
+        log.truncate_before(behind(41)).unwrap();
         let (records, end) = read_all(&env).unwrap();
         assert!(!records.contains(&Owned::Chunk(900, payload(900, 10))));
         assert_eq!(end.last_timestamp, Timestamp(41));
@@ -200,12 +208,43 @@ fn truncation_keeps_what_redo_needs() {
         drop(log);
         let log = open(&env);
         commit(&log, 61, 0).unwrap();
-        log.truncate_before(Timestamp(61)).unwrap();
+        log.truncate_before(behind(61)).unwrap();
         let (records, end) = read_all(&env).unwrap();
         assert_eq!(records, [Owned::Commit(61, 61, Vec::new())]);
         assert_eq!(end.last_timestamp, Timestamp(61));
         assert_eq!(log.check().unwrap(), Vec::<String>::new());
     });
+}
+
+/// The log when a page that a record changes was not written yet, and everything else is in files.
+pub(super) fn log_under_a_page(seed: u64) -> std::result::Result<(), String> {
+    let simulation = simulation(seed);
+    run(&simulation, |env| {
+        let log = open(&env);
+        commit(&log, 1, 500).unwrap();
+        let page = Owned::Page(7, payload(1, 100));
+        let number = log.append(&page.record()).unwrap();
+        for ts in 2..=30 {
+            commit(&log, ts, 500).unwrap();
+        }
+        drop(log);
+        // An opening knows it, too.
+        let log = open(&env);
+        commit(&log, 31, 0).unwrap();
+        let cut = Timestamp(31);
+        log.truncate_before(NeededFrom { cut, page: number }).unwrap();
+        if !read_all(&env).unwrap().0.contains(&page) {
+            return Err("the log is gone under a page".to_owned());
+        }
+        assert!(log.truncate_before(NeededFrom { cut, page: number.next() }).unwrap() > 0);
+        assert_eq!(read_all(&env).unwrap().0, [Owned::Commit(31, 31, Vec::new())]);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_log_stays_under_pages_that_are_not_written_yet() {
+    (0..4).try_for_each(log_under_a_page).unwrap();
 }
 
 #[test]
@@ -218,7 +257,7 @@ fn an_empty_log_keeps_its_timestamp_and_position() {
         drop(log);
         for epoch in 2..5 {
             let log = open(&env);
-            log.truncate_before(Timestamp(70)).unwrap();
+            log.truncate_before(behind(70)).unwrap();
             let (records, end) = read_all(&env).unwrap();
             assert!(records.is_empty());
             assert_eq!((end.next_lsn, end.last_timestamp, end.epoch), (lsn, Timestamp(70), epoch));

@@ -42,13 +42,14 @@ use std::time::Duration;
 
 use weft_env::sync::{Condvar, Mutex, MutexGuard};
 use weft_env::{Env, OpenMode};
-use weft_format::{Code, Error, Lsn, RecordNo, Result, Timestamp};
+use weft_format::{Code, Error, Lsn, RecordNo, Result};
 
 use super::batch::{Batch, Waited};
 use super::fate::{Fate, check_behind};
 use super::gather::Gather;
 use super::layout::{is_temporary_segment, segment_name};
 use super::record::Record;
+use super::segments::NeededFrom;
 use super::spares::Spares;
 use super::tail::{Failure, Tail};
 use super::{LogEnd, LogOptions};
@@ -441,13 +442,13 @@ impl Log {
     }
 
     /// Whether [`Log::truncate_before`] would remove anything now.
-    pub fn can_truncate(&self, cut: Timestamp) -> bool {
-        *self.truncating.lock() == 0 && self.tail.lock().segments().unneeded(cut).is_some()
+    pub fn can_truncate(&self, from: NeededFrom) -> bool {
+        *self.truncating.lock() == 0 && self.tail.lock().segments().unneeded(from).is_some()
     }
 
-    /// Removes segments that redo from `cut` on does not need: every commit in them is at or before `cut`, and so is
-    /// the commit of every transaction with a chunk in them. Returns how many went.
-    pub fn truncate_before(&self, cut: Timestamp) -> Result<usize> {
+    /// Removes segments in which nothing is needed: every commit in them is at or before the cut, so is the commit of
+    /// every transaction with a chunk in them, and changes of pages have lower numbers. Returns how many went.
+    pub fn truncate_before(&self, from: NeededFrom) -> Result<usize> {
         let keepers = self.truncating.lock();
         let mut removed = 0;
         if *keepers > 0 {
@@ -455,13 +456,13 @@ impl Log {
         }
         loop {
             self.state.lock().check_poison()?;
-            if self.tail.lock().segments().unneeded(cut).is_none() {
+            if self.tail.lock().segments().unneeded(from).is_none() {
                 break;
             }
             if !fault::active(Fault::CUT_LOG_UNNAMED) {
                 self.name_edits()?;
             }
-            let Some(segment) = self.tail.lock().segments().pop_before(cut) else { break };
+            let Some(segment) = self.tail.lock().segments().pop_before(from) else { break };
             let spare = match self.spares.put_away(segment.start) {
                 Ok(spare) => spare,
                 // An earlier try that failed had its effect all the same.
@@ -545,6 +546,11 @@ impl Log {
     /// Bytes appended and not yet handed to the disk.
     pub fn pending_bytes(&self) -> usize {
         self.state.lock().filling.payload_bytes()
+    }
+
+    /// The number given last: what was appended by now has it or a lower one.
+    pub fn last_number(&self) -> RecordNo {
+        self.state.lock().last_number
     }
 
     /// Why the log takes no more records, if so.

@@ -9,19 +9,19 @@
 //!
 //! 1. No answer is given without the part: rows would be missing in it.
 //! 2. The log is kept from the table's cut on when it has changes of the table, so the next open misses nothing; for an
-//!    index from its cut on, since its table is written meanwhile.
+//!    index from its cut on, since its table is written meanwhile. So are the table's changes of pages.
 //! 3. Its files stay, and its manifest entry; a DROP removes both.
 //!
 //! Concurrency: immutable but for what redo notes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobOffer, LayerStatus, Newest, PartStatus, Read,
     RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, Upkeep, Write,
 };
-use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{Error, FileId, RecordNo, Result, RowCodec, Schema, Timestamp, Value};
 
 use super::TableContext;
 use crate::fault::{Fault, active};
@@ -34,8 +34,10 @@ pub(crate) struct Unavailable {
     error: Error,
     /// The log has changes of the table behind its cut (unavailable 2).
     has_changes: AtomicBool,
+    /// The first change of its pages in the log; MAX when there is none.
+    first_page: AtomicU64,
     /// What was opened before redo met the damage: indexes look at it until the engine is closed.
-    _opened: Option<Arc<dyn Table>>,
+    opened: Option<Arc<dyn Table>>,
 }
 
 impl Unavailable {
@@ -43,12 +45,13 @@ impl Unavailable {
     pub(crate) fn new(context: TableContext, recovered: &RecoveredTable, cause: &Error) -> Unavailable {
         let error = told(&context.def, cause);
         let (cut, files) = (recovered.cut, recovered.files.clone());
-        Unavailable { context, cut, files, error, has_changes: AtomicBool::new(false), _opened: None }
+        let (has_changes, first_page) = (AtomicBool::new(false), AtomicU64::new(RecordNo::MAX.0));
+        Unavailable { context, cut, files, error, has_changes, first_page, opened: None }
     }
 
     /// Of a table that was opened, and perhaps changed by redo already.
     pub(crate) fn instead_of(self, opened: Arc<dyn Table>, has_changes: bool) -> Unavailable {
-        Unavailable { has_changes: AtomicBool::new(has_changes), _opened: Some(opened), ..self }
+        Unavailable { has_changes: AtomicBool::new(has_changes), opened: Some(opened), ..self }
     }
 
     /// An index: its table is written without it, so it will need the log from its cut on.
@@ -134,6 +137,28 @@ impl Table for Unavailable {
 
     fn blind(&self) -> Option<&dyn Blind> {
         None
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
+        Some(self)
+    }
+}
+
+/// Whatever its method does with its pages, the log keeps it.
+impl InPlace for Unavailable {
+    fn redo(&self, number: RecordNo, _: &[u8]) -> Result<()> {
+        self.first_page.fetch_min(number.0, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn redone(&self, _: RecordNo) -> Result<()> {
+        Ok(())
+    }
+
+    fn needs_from(&self) -> Option<RecordNo> {
+        let opened = self.opened.as_ref().and_then(|opened| opened.in_place()?.needs_from());
+        let first = Some(RecordNo(self.first_page.load(Ordering::Acquire))).filter(|first| *first < RecordNo::MAX);
+        first.into_iter().chain(opened).min()
     }
 }
 

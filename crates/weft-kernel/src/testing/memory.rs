@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use weft_contract::{
-    Attachment, Base, Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LayerStatus, Location,
-    Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
+    Attachment, Base, Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus,
+    Location, Newest, PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Staged, Table,
     TableStatistics, TableWrites, Upkeep, VisitRow, Write,
 };
 use weft_env::File;
@@ -484,5 +484,9 @@ impl Table for MemoryTable {
 
     fn blind(&self) -> Option<&dyn Blind> {
         self.has("blind").then_some(self)
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
+        None
     }
 }

@@ -7,8 +7,8 @@
 //!   attach [7] payload 01     an attachment; what its rows replace the method finds by their keys
 //! ```
 //!
-//! 1. The table is as the commit found it: everything before it in the log was applied, nothing behind it. The change
-//!    was checked.
+//! 1. The table is as the commit found it: everything before it in the log was applied, nothing behind it, but for
+//!    pages that are ahead of their table's cut (in place 2). The change was checked.
 //! 2. What is not there can be neither changed nor deleted: its file was taken out of the table by
 //!    `weft check --quarantine`.
 
@@ -43,7 +43,8 @@ impl Journal {
                 return Ok(());
             }
             Change::Insert { key, row } => {
-                if table.table.newest(&key)?.is_some() {
+                // Pages may be ahead of the log that is read (in place 2).
+                if table.table.newest(&key)?.is_some_and(|newest| newest.insert_ts < ts) {
                     return Err(damaged(ts, table, "inserts a key that has a row"));
                 }
                 (key, Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() })

@@ -135,6 +135,7 @@ fn log(env: &Env) -> Result<Vec<String>> {
             Record::Commit { txn, ts, changes } => format!("txn {txn} commit {ts}: {}", changes_of(changes)?),
             Record::Abort { txn } => format!("txn {txn} abort: "),
             Record::Layout { edit, switch } => format!("edit {edit}: {}", show_switch(switch)?),
+            Record::Page { table, change } => format!("pages of table {table}: {} bytes", change.len()),
         };
         lines.push(format!("at {:>5} epoch {} {what}", entry.lsn, entry.epoch));
     }

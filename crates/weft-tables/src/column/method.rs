@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_contract::{Blind, Bulk, BulkReplace, JobKind, RecoveredTable, Table, TakenOut};
+use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table, TakenOut};
 use weft_env::File;
 use weft_format::table::ColumnTable;
 use weft_format::{FileId, KeyCodec, Result};
@@ -47,6 +47,10 @@ impl Table for Store {
     /// Only where what was there is found by reads (`conflict = antimatter`).
     fn blind(&self) -> Option<&dyn Blind> {
         (self.options.conflict == Conflict::Antimatter).then_some(self)
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
+        None
     }
 }
 

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus, Read,
-    RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep, Write,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LayerStatus, Newest, PartStatus,
+    Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableDef, TableStatistics, TableWrites, TakenOut, Upkeep,
+    Write,
 };
 use weft_env::File;
 use weft_format::{Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
@@ -76,6 +77,10 @@ impl Table for PlainTable {
     }
 
     fn blind(&self) -> Option<&dyn Blind> {
+        None
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
         None
     }
 }

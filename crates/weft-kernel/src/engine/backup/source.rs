@@ -40,15 +40,16 @@ pub(super) fn segment(env: &Env, dir: &Path, start: Lsn, end: Lsn) -> Result<Wan
     Ok(Wanted { stored: format!("{name}-{salt:08x}-{bytes}"), name, bytes })
 }
 
-/// A data file: it is known by its name, its length and its end, where the checksums of its blocks are.
-pub(super) fn data_file(env: &Env, path: &Path) -> Result<Wanted> {
+/// A data file: it is known by its name, its length and its end, where the checksums of its blocks are. A file of pages
+/// has no such end: each backup has a copy of its own.
+pub(super) fn data_file(env: &Env, path: &Path, pages_of: Option<u64>) -> Result<Wanted> {
     let read = env.fs.open(path, OpenMode::Read).and_then(|handle| {
         let bytes = handle.len()?;
         let mut end = vec![0; bytes.min(MARK_BYTES) as usize];
         handle.read_exact_at(&mut end, bytes - bytes.min(MARK_BYTES)).map(|()| (bytes, end))
     });
     let (bytes, end) = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
-    let mark = crc32c::crc32c(&end);
+    let mark = pages_of.map_or(crc32c::crc32c(&end), |backup| backup as u32);
     let name = path.file_name().and_then(|name| name.to_str()).expect("a data file has a name");
     let (stem, suffix) = name.rsplit_once('.').expect("the name of a data file has a suffix");
     Ok(Wanted { name: name.to_owned(), stored: format!("{stem}-{bytes}-{mark:08x}.{suffix}"), bytes })
@@ -96,7 +97,7 @@ pub(super) fn read_log(
                 files_of(changes, &mut files)?;
                 attached.extend(files.into_iter().filter(|&(table, _)| is_missing(table, ts)));
             }
-            Record::Layout { .. } => {}
+            Record::Layout { .. } | Record::Page { .. } => {}
         }
     }
     let found = reader.finish();

@@ -120,12 +120,16 @@ impl Taking<'_> {
 
     fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
         let path = source::path_of(self.core, table, file);
-        let wanted = source::data_file(&self.core.env, &path)?;
+        let owner = self.relations.get(&table);
+        let has_pages = owner.and_then(Relation::table).is_some_and(|table| table.table.in_place().is_some());
+        let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
-            // One of a table that is not there any more has the checksum of the copy only.
+            // One of a table that is not there any more has the checksum of the copy only; pages that were torn by a
+            // crash may wait to be written again.
             let Core { env, methods, .. } = &**self.core;
-            self.relations.get(&table).map_or(Ok(()), |owner| test_data_file((env, methods), owner, &copied, file))?;
+            let tested = self.relations.get(&table).filter(|_| !has_pages);
+            tested.map_or(Ok(()), |owner| test_data_file((env, methods), owner, &copied, file))?;
         }
         Ok(())
     }

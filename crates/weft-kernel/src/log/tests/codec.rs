@@ -129,10 +129,11 @@ fn hostile_records_are_none_and_never_panics() {
     for _ in 0..20_000 {
         let changes = prng.bytes();
         let number = RecordNo(prng.next());
-        let record = match prng.below(4) {
+        let record = match prng.below(5) {
             0 => Record::Chunk { txn: TxnId(prng.next()), changes: &changes },
             1 => Record::Commit { txn: TxnId(prng.next()), ts: Timestamp(prng.next()), changes: &changes },
             2 => Record::Layout { edit: prng.next(), switch: &changes },
+            3 => Record::Page { table: TableId(prng.next() as u32), change: &changes },
             _ => Record::Abort { txn: TxnId(prng.next()) },
         };
         let mut bytes = Vec::new();

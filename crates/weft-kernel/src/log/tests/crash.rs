@@ -95,7 +95,7 @@ fn client(env: &Env, log: &Log, shared: &Shared, id: u64) {
             let mut model = shared.model.lock();
             model.cut = model.cut.max(cut);
             drop(model);
-            log.truncate_before(Timestamp(cut)).unwrap();
+            log.truncate_before(behind(cut)).unwrap();
         }
     }
 }
@@ -168,6 +168,10 @@ fn planted_faults_are_caught() {
     let caught = (0..20).find_map(|seed| super::numbers::page_behind_log(seed).err());
     fault::plant(None);
     assert!(caught.is_some(), "PAGE_BEFORE_LOG is not caught");
+    fault::plant(Some(Fault::CUT_LOG_UNDER_PAGES));
+    let caught = (0..4).find_map(|seed| super::log_under_a_page(seed).err());
+    fault::plant(None);
+    assert!(caught.is_some(), "CUT_LOG_UNDER_PAGES is not caught");
 }
 
 #[test]

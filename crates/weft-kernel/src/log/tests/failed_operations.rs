@@ -13,7 +13,7 @@ fn work(log: &Log) -> (Vec<u64>, u64) {
         if ts % 4 == 0 {
             cut = ts - 3;
             // What could not be removed now may be removed later.
-            let _ = log.truncate_before(Timestamp(cut));
+            let _ = log.truncate_before(behind(cut));
         }
     }
     (acknowledged, cut)
@@ -50,7 +50,7 @@ fn failing(nth: u64, count: u64) {
         outer.faults().clear();
         if log.poisoned().is_none() {
             commit(&log, 31, 500).unwrap_or_else(|error| panic!("{told}: {error}"));
-            log.truncate_before(Timestamp(worked.1)).unwrap_or_else(|error| panic!("{told}: {error}"));
+            log.truncate_before(behind(worked.1)).unwrap_or_else(|error| panic!("{told}: {error}"));
             assert_eq!(log.check().unwrap(), Vec::<String>::new(), "{told}");
         }
         worked
@@ -75,7 +75,7 @@ fn a_removal_that_failed_may_have_had_its_effect() {
         let log = open(&env);
         (1..=20).for_each(|ts| assert!(commit(&log, ts, 500).is_ok(), "commit {ts}"));
         env.fs.remove(&dir().join(segment_name(Lsn(0)))).unwrap();
-        assert!(log.truncate_before(Timestamp(9)).unwrap() > 1, "the others go, too");
+        assert!(log.truncate_before(behind(9)).unwrap() > 1, "the others go, too");
         let (records, _) = read_all(&env).unwrap();
         assert!(records.contains(&Owned::Commit(10, 10, payload(10, 500))));
         assert_eq!(log.check().unwrap(), Vec::<String>::new());

@@ -34,7 +34,7 @@ fn numbers_go_on_over_segments_and_openings() {
         }
         // Of a log that was cut to nothing, the header of its only segment knows where numbers go on.
         let log = open(&env);
-        log.truncate_before(Timestamp(120)).unwrap();
+        log.truncate_before(behind(120)).unwrap();
         drop(log);
         let (records, end) = read_all(&env).unwrap();
         assert_eq!((records.len(), end.last_number), (0, RecordNo(last)));

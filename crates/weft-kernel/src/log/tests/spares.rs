@@ -33,14 +33,14 @@ fn segments_that_went_become_those_to_come() {
         for ts in 1..=80 {
             commit(&log, ts, 300).unwrap();
             if ts % 5 == 0 {
-                log.truncate_before(Timestamp(ts - 5)).unwrap();
+                log.truncate_before(behind(ts - 5)).unwrap();
             }
         }
         let since = outer.trace().len();
         for ts in 81..=160 {
             commit(&log, ts, 300).unwrap();
             if ts % 5 == 0 {
-                log.truncate_before(Timestamp(ts - 5)).unwrap();
+                log.truncate_before(behind(ts - 5)).unwrap();
             }
         }
         assert_eq!(count(&outer, "create", since), 0, "nothing but files that were there: {:?}", names(&env));
@@ -65,7 +65,7 @@ fn many_segments_that_go_at_once_are_removed_but_for_two() {
         let log = open(&env);
         (1..=100).for_each(|ts| assert!(commit(&log, ts, 300).is_ok()));
         let before = names(&env).len();
-        let removed = log.truncate_before(Timestamp(99)).unwrap();
+        let removed = log.truncate_before(behind(99)).unwrap();
         assert!(removed > 6 && names(&env).len() == before - removed + 2, "{removed} of {before}");
         log.remove_spares();
         assert_eq!(names(&env).len(), before - removed);
@@ -97,7 +97,7 @@ fn space_is_written_ahead_by_a_thread() {
         assert_eq!(read_all(&env).unwrap().1.last_timestamp, Timestamp(60));
         // Without space there is none; the log goes on when there is again.
         outer.faults().fill_disk();
-        log.truncate_before(Timestamp(59)).unwrap();
+        log.truncate_before(behind(59)).unwrap();
         log.remove_spares();
         env.clock.sleep(Duration::from_millis(5));
         outer.faults().set_capacity(None);
@@ -192,7 +192,7 @@ fn reads_what_becomes_another() -> RunEnd {
                 for _ in 0..30 {
                     ts += 1;
                     commit(&writer, ts, 300).unwrap();
-                    writer.truncate_before(Timestamp(ts - 1)).unwrap();
+                    writer.truncate_before(behind(ts - 1)).unwrap();
                 }
                 assert!(!names(&inner).contains(&segment_name(begin)), "the segment that was opened has gone");
             };

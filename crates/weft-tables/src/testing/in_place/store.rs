@@ -2,42 +2,44 @@
 //!
 //! Concurrency: one lock for all of it. A job copies the pages that it writes and lets go of the lock meanwhile.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use weft_contract::{
-    Blind, Bulk, BulkReplace, Damage, FileSwitch, Inspect, JobKind, JobOffer, LOCATION, LayerStatus, Newest,
+    Blind, Bulk, BulkReplace, Damage, FileSwitch, InPlace, Inspect, JobKind, JobOffer, LOCATION, LayerStatus, Newest,
     PartStatus, Partition, Price, Read, RecoveredTable, ScanOutput, ScanRequest, Table, TableStatistics, TableWrites,
     Upkeep, Write, scan_schema,
 };
 use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
-use weft_format::{Code, Error, FileId, Result, RowCodec, Schema, Timestamp, Value};
+use weft_format::{Code, Error, FileId, RecordNo, Result, RowCodec, Schema, Timestamp, Value};
 use weft_kernel::TableDef;
-use weft_kernel::files::DataFile;
+use weft_kernel::files::PagedFile;
 use weft_kernel::manifest::Edit;
 use weft_kernel::method::TableContext;
 
-use super::files::{Places, pages_as_of, read_pages};
-use super::page::{Page, Slot};
+use super::bytes::{PAGE_BYTES, image_record, is_long, of_disk, on_disk, read_record};
+use super::page::Page;
+use super::pages::Pages;
 
+/// A page that is being written is read so often.
+const READS: u32 = 3;
 /// Writes changed pages.
 pub(super) const WRITE_BACK: JobKind = JobKind::freeing("write back");
 
 struct State {
-    /// By lowest key; the first one begins at "".
-    pages: BTreeMap<Vec<u8>, Page>,
-    places: Places,
-    /// What each page holds of the file that it was written to last.
-    files: BTreeMap<u64, DataFile>,
-    next_page: u64,
+    pages: Pages,
+    /// None before the first write.
+    file: Option<Arc<PagedFile>>,
+    /// The manifest names the file.
+    is_named: bool,
     cut: Timestamp,
     /// The last change.
     last: Timestamp,
-    /// What the next job writes is as of here.
+    /// The next job carries everything up to here to disk.
     frozen: Option<Timestamp>,
+    /// The first record that the pages lack which a job writes at this moment.
+    written_from: Option<RecordNo>,
     is_dropped: bool,
     charged: u64,
 }
@@ -48,83 +50,118 @@ pub(super) struct InPlaceTable {
     state: Mutex<State>,
 }
 
+/// Pages that a job writes, as they were when it began.
+struct Written {
+    cut: Timestamp,
+    pages: Vec<Page>,
+    /// The record of the last image.
+    last: Option<RecordNo>,
+}
+
 impl State {
-    fn page_of(&self, key: &[u8]) -> &Page {
-        self.pages
-            .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)))
-            .next_back()
-            .expect("the first page begins at the lowest key")
-            .1
-    }
-
-    fn page_for(&mut self, key: &[u8]) -> &mut Page {
-        self.pages
-            .range_mut::<[u8], _>((Bound::Unbounded, Bound::Included(key)))
-            .next_back()
-            .expect("the first page begins at the lowest key")
-            .1
-    }
-
-    fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.pages.values().flat_map(Page::slots)
-    }
-
-    /// Splits the page of a key when it has become too large.
-    fn split(&mut self, key: &[u8]) {
-        let number = self.next_page;
-        if let Some(upper) = self.page_for(key).split(number) {
-            let low = upper.slots().first().expect("half of the slots").key.to_vec();
-            self.pages.insert(low, upper);
-            self.next_page += 1;
-        }
+    fn is_behind(&self) -> bool {
+        self.cut < self.last || self.pages.all().any(|page| page.is_changed)
     }
 }
 
 impl InPlaceTable {
     pub(super) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<InPlaceTable> {
-        let places = Places::from_payloads(&recovered.payloads)?;
-        let (mut pages, mut files, mut opened) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        for number in places.files() {
-            let file = context.services.files().open(context.def.id, number)?;
-            for page in read_pages(&*file.reader())? {
-                if let Some((low, _)) = places.0.get(&page.number).filter(|(_, place)| *place == number) {
-                    files.insert(page.number, file.share());
-                    pages.insert(low.clone(), page);
-                }
-            }
-            opened.push(file);
-        }
-        if pages.len() != places.0.len() {
-            return Err(Error::corrupt(format!("table {:?} lacks pages that its payloads name", context.def.name)));
-        }
-        // From here on each page has its own hold on a file.
-        opened.iter().for_each(DataFile::retire);
-        let next_page = places.0.keys().next_back().map_or(1, |last| last + 1);
-        pages.entry(Vec::new()).or_default();
-        let cut = recovered.cut;
-        let state =
-            State { pages, places, files, next_page, cut, last: cut, frozen: None, is_dropped: false, charged: 0 };
+        let file = match recovered.files.as_slice() {
+            [] => None,
+            [number] => Some(context.services.files().open_paged(context.def.id, *number, PAGE_BYTES)?),
+            _ => return Err(Error::corrupt(format!("table {:?} has more than one file", context.def.name))),
+        };
+        let pages = file.as_ref().map_or_else(|| Ok(Pages::new()), read_pages)?;
+        let (is_named, cut) = (file.is_some(), recovered.cut);
+        let state = State {
+            pages,
+            file: file.map(Arc::new),
+            is_named,
+            cut,
+            last: cut,
+            frozen: None,
+            written_from: None,
+            is_dropped: false,
+            charged: 0,
+        };
         Ok(InPlaceTable { context, state: Mutex::new(state) })
     }
 
-    /// Writes pages into a new file, durable with its name.
-    fn write_file(&self, bytes: &[u8]) -> Result<DataFile> {
-        let files = self.context.services.files();
-        let mut file = files.create(self.context.def.id)?;
-        let failed = |error| Error::io("writing a file of method in_place", &error);
-        file.append(bytes).map_err(failed)?;
-        let file = file.seal().map_err(failed)?;
-        files.sync_names().inspect_err(|_| file.retire())?;
-        Ok(file)
+    fn log(&self, change: &[u8]) -> Result<RecordNo> {
+        self.context.services.log_page(self.context.def.id, change)
     }
+
+    /// Takes what has changed, and says it to the log: from here on the pages change again.
+    fn take_changed(&self, state: &mut State, cut: Timestamp) -> Result<Written> {
+        let log = |change: &[u8]| self.log(change);
+        state.pages.split_all(&log)?;
+        if let Some(page) = state.pages.all().find(|page| is_long(page)) {
+            let message = format!("a row of page {} is longer than a page of method in_place", page.number);
+            return Err(Error::new(Code::ProgramLimit, message).hint("store large values elsewhere"));
+        }
+        let mut written = Written { cut, pages: Vec::new(), last: None };
+        for page in state.pages.all_mut().filter(|page| page.is_changed) {
+            page.changed_by(self.log(&image_record(page))?);
+            written.last = Some(page.record);
+            written.pages.push(page.clone());
+        }
+        // Nothing failed.
+        state.written_from = written.pages.iter().filter_map(|page| page.needs).min();
+        for page in state.pages.all_mut() {
+            (page.is_changed, page.needs) = (false, None);
+        }
+        Ok(written)
+    }
+
+    /// Writes pages over what lies there, durably (in place 1).
+    fn write(&self, file: &PagedFile, written: &Written) -> Result<()> {
+        let Some(last) = written.last else { return Ok(()) };
+        self.context.services.flush_log_to(last)?;
+        let mut changes = file.change()?;
+        let failed = |error| Error::io("writing a file of method in_place", &error);
+        for page in &written.pages {
+            changes.write(page.number, &on_disk(page)).map_err(failed)?;
+        }
+        changes.sync().map_err(failed)
+    }
+
+    /// What a job took is to be written again.
+    fn give_back(&self, written: &Written) {
+        let mut state = self.state.lock();
+        state.written_from = None;
+        let mut taken = written.pages.iter().peekable();
+        for page in state.pages.all_mut() {
+            if let Some(taken) = taken.next_if(|taken| taken.number == page.number) {
+                page.is_changed = true;
+                page.needs = taken.needs.into_iter().chain(page.needs).min();
+            }
+        }
+    }
+}
+
+/// The pages of a file; some are torn, or are being written.
+fn read_pages(file: &PagedFile) -> Result<Pages> {
+    let failed = |error| Error::io("reading a file of method in_place", &error);
+    let mut found = Vec::new();
+    for number in 0..file.page_count().map_err(failed)? {
+        let mut page = None;
+        for _ in 0..READS {
+            page = of_disk(&file.read(number).map_err(failed)?);
+            if page.is_some() {
+                break;
+            }
+        }
+        found.push(page);
+    }
+    Ok(Pages::of_disk(found))
 }
 
 impl Drop for InPlaceTable {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         self.context.services.row_budget().release(state.charged);
-        if state.is_dropped {
-            state.files.values().for_each(DataFile::retire);
+        if state.is_dropped || !state.is_named {
+            state.file.iter().for_each(|file| file.retire());
         }
     }
 }
@@ -146,18 +183,18 @@ impl Read for InPlaceTable {
 
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
         let state = self.state.lock();
-        let seen = state.page_of(key).slot(key).and_then(|slot| slot.seen(read_ts));
+        let seen = state.pages.of_key(key).slot(key).and_then(|slot| slot.seen(read_ts));
         Ok(seen.map(|version| Arc::clone(&version.row)))
     }
 
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
         let state = self.state.lock();
-        let seen = state.page_of(key).slot(key).and_then(|slot| slot.seen(Timestamp::MAX));
+        let seen = state.pages.of_key(key).slot(key).and_then(|slot| slot.seen(Timestamp::MAX));
         Ok(seen.map(|version| Newest { insert_ts: version.since, location: None }))
     }
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
-        Ok(self.state.lock().slots().last().map(|slot| slot.key.to_vec()))
+        Ok(self.state.lock().pages.slots().last().map(|slot| slot.key.to_vec()))
     }
 
     /// The rows are copied out at once, and dealt out in stretches.
@@ -166,7 +203,7 @@ impl Read for InPlaceTable {
         let codec = RowCodec::new(schema);
         let own = view.own.unwrap_or_default();
         let state = self.state.lock();
-        let committed = state.slots().filter(|slot| !own.rows.contains_key(&slot.key[..]));
+        let committed = state.pages.slots().filter(|slot| !own.rows.contains_key(&slot.key[..]));
         let committed = committed.filter_map(|slot| slot.seen(view.read_ts)).map(|version| Arc::clone(&version.row));
         let staged = own.rows.values().filter_map(|staged| staged.row.clone());
         let is_wanted =
@@ -196,7 +233,7 @@ impl Read for InPlaceTable {
     }
 
     fn statistics(&self) -> TableStatistics {
-        let rows = self.state.lock().slots().count() as u64;
+        let rows = self.state.lock().pages.slots().count() as u64;
         let ranges = vec![None; self.context.def.schema.columns.len()];
         TableStatistics { row_count: rows, bytes: rows * 100, ranges }
     }
@@ -217,15 +254,23 @@ impl Write for InPlaceTable {
         if ts <= state.cut {
             return Ok(());
         }
+        let log = |change: &[u8]| self.log(change);
         for (key, staged) in &writes.rows {
-            let page = state.page_for(key);
+            let page = state.pages.of_key_mut(key);
+            // It came with the page (contract: in place 2).
+            if page.is_ahead(key, ts) {
+                continue;
+            }
             let was_there = page.end(key, ts);
             assert!(was_there == staged.base.version().is_some(), "what is replaced is there, and nothing else");
             if let Some(row) = &staged.row {
                 page.put(key, ts, Arc::clone(row));
                 state.charged += row.len() as u64;
                 self.context.services.row_budget().charge(row.len() as u64);
-                state.split(key);
+                // While the log is read the splits are those that it has.
+                if self.context.services.takes_page_records() {
+                    state.pages.split(key, &log)?;
+                }
             }
         }
         state.last = state.last.max(ts);
@@ -243,53 +288,34 @@ impl Upkeep for InPlaceTable {
         let state = self.state.lock();
         let frozen = state.frozen.filter(|frozen| *frozen <= self.context.services.published() && !state.is_dropped);
         let Some(frozen) = frozen else { return Vec::new() };
-        let changed = state.pages.values().filter(|page| page.is_changed).count();
+        let changed = state.pages.all().filter(|page| page.is_changed).count();
         let price = Price { memory_freed_bytes: state.charged, ..Price::default() };
         let reason = format!("{changed} pages changed");
         vec![JobOffer { table: self.context.def.id, kind: WRITE_BACK, number: frozen.0, price, reason }]
     }
 
     fn run(&self, _: &JobOffer) -> Result<()> {
-        let (cut, written, mut places) = {
-            let state = self.state.lock();
+        let table = self.context.def.id;
+        let file = match self.state.lock().file.clone() {
+            Some(file) => file,
+            None => Arc::new(self.context.services.files().create_paged(table, PAGE_BYTES)?),
+        };
+        let (written, is_named) = {
+            let mut state = self.state.lock();
             let Some(cut) = state.frozen else { return Ok(()) };
-            let changed = state.pages.iter().filter(|(_, page)| page.is_changed);
-            let written: BTreeMap<Vec<u8>, Page> = changed.map(|(low, page)| (low.clone(), page.clone())).collect();
-            (cut, written, state.places.clone())
+            state.file = Some(Arc::clone(&file));
+            (self.take_changed(&mut state, cut)?, state.is_named)
         };
-        // What came and went changed no page.
-        let file = match written.is_empty() {
-            true => None,
-            false => Some(self.write_file(&pages_as_of(written.values(), cut))?),
-        };
-        let before = places.files();
-        let added: Vec<FileId> = file.iter().map(DataFile::number).collect();
-        let pages = written.iter().map(|(low, page)| (page.number, (low.clone(), added[0])));
-        let payload = Places(pages.collect());
-        places.0.extend(payload.0.clone());
-        let removed: Vec<FileId> = before.difference(&places.files()).copied().collect();
-        let (table, payload) = (self.context.def.id, payload.encode());
-        let edit = Edit { table, cut, added, removed, payload };
-        let durable = self.context.services.apply_edit(edit).inspect_err(|error| {
-            if error.code() != Code::Poisoned {
-                file.iter().for_each(DataFile::retire);
-            }
-        })?;
+        let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
+        let edit = Edit { table, cut: written.cut, added, ..Edit::default() };
+        let durable = self
+            .write(&file, &written)
+            .and_then(|()| self.context.services.apply_edit(edit))
+            .inspect_err(|_| self.give_back(&written))?;
         let mut state = self.state.lock();
-        for (page, file) in written.values().zip(file.iter().cycle()) {
-            if let Some(before) = state.files.insert(page.number, file.share()) {
-                before.retire();
-            }
-        }
-        file.iter().for_each(DataFile::retire);
-        (state.cut, state.frozen, state.places) = (cut, None, places);
-        let limit = self.context.horizon.advance(cut);
-        let is_behind = state.last > cut;
-        for (low, page) in &mut state.pages {
-            // What changed beyond the cut is written by the next job.
-            page.is_changed &= is_behind || !written.contains_key(low);
-            page.purge(limit);
-        }
+        (state.cut, state.frozen, state.is_named, state.written_from) = (written.cut, None, true, None);
+        let limit = self.context.horizon.advance(written.cut);
+        state.pages.all_mut().for_each(|page| page.purge(limit));
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         drop(state);
         durable.followed();
@@ -298,14 +324,14 @@ impl Upkeep for InPlaceTable {
 
     fn freeze(&self) {
         let mut state = self.state.lock();
-        if state.frozen.is_none() && state.cut < state.last {
+        if state.frozen.is_none() && state.is_behind() {
             state.frozen = Some(self.context.services.last_sequenced().max(state.last));
         }
     }
 
     fn durable_cut(&self) -> Timestamp {
         let state = self.state.lock();
-        if state.cut < state.last { state.cut } else { Timestamp::MAX }
+        if state.is_behind() { state.cut } else { Timestamp::MAX }
     }
 
     /// Rows say how many columns they have; readers know the rest.
@@ -317,15 +343,16 @@ impl Upkeep for InPlaceTable {
 
     fn check(&self) -> Result<Vec<String>> {
         let state = self.state.lock();
-        let mut wrong = Vec::new();
-        let keys: Vec<&[u8]> = state.slots().map(|slot| &slot.key[..]).collect();
-        if !keys.is_sorted_by(|a, b| a < b) {
-            wrong.push("keys are out of order".to_owned());
-        }
-        for file in state.places.files() {
-            let opened = self.context.services.files().open(self.context.def.id, file);
-            let read = opened.and_then(|file| read_pages(&*file.reader()));
-            wrong.extend(read.err().map(|error| error.to_string()));
+        let mut wrong = state.pages.check();
+        let is_at_rest = self.context.services.takes_page_records() && state.written_from.is_none();
+        // Who follows has pages of its own; what is being written is not whole yet.
+        if let Some(file) = state.file.as_ref().filter(|_| is_at_rest) {
+            for page in state.pages.all().filter(|page| !page.is_changed) {
+                let bytes = file.read(page.number).map_err(|error| Error::io("reading a page", &error))?;
+                if of_disk(&bytes).is_none_or(|found| found.record != page.record) {
+                    wrong.push(format!("page {} is not on disk as it was written", page.number));
+                }
+            }
         }
         Ok(wrong)
     }
@@ -341,11 +368,9 @@ impl Upkeep for InPlaceTable {
     /// All rows are in memory, here as there; the pages of a follower are its own.
     fn follow(&self, switch: &FileSwitch) -> Result<()> {
         let mut state = self.state.lock();
-        let written = Places::from_payloads(std::slice::from_ref(&switch.payload))?;
-        state.places.0.extend(written.0);
         state.cut = switch.cut;
         let limit = self.context.horizon.advance(switch.cut);
-        state.pages.values_mut().for_each(|page| page.purge(limit));
+        state.pages.all_mut().for_each(|page| page.purge(limit));
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         Ok(())
     }
@@ -372,5 +397,26 @@ impl Table for InPlaceTable {
 
     fn blind(&self) -> Option<&dyn Blind> {
         None
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
+        Some(self)
+    }
+}
+
+impl InPlace for InPlaceTable {
+    fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()> {
+        let change = read_record(change)?;
+        self.state.lock().pages.redo(number, change);
+        Ok(())
+    }
+
+    fn redone(&self, last: RecordNo) -> Result<()> {
+        self.state.lock().pages.settle(last)
+    }
+
+    fn needs_from(&self) -> Option<RecordNo> {
+        let state = self.state.lock();
+        state.pages.all().filter_map(|page| page.needs).chain(state.written_from).min()
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::method::Method;
 
-use super::InPlace;
+use super::trial::Counts;
+use super::{InPlace, trial};
 use crate::testing::conformance::{self, Options};
 
 #[test]
@@ -29,4 +30,17 @@ fn rows_in_place_pass_the_suite() {
         });
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
     }
+}
+
+#[test]
+fn no_acknowledged_commit_is_lost_wherever_the_machine_crashes() {
+    let mut all = Counts::default();
+    for seed in 0..40 {
+        let counts = trial::run(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        all.crashes += counts.crashes;
+        all.rows += counts.rows;
+        all.backups += counts.backups;
+    }
+    println!("{all:?}");
+    assert!(all.crashes > 80 && all.rows > 10_000 && all.backups > 20, "{all:?}");
 }

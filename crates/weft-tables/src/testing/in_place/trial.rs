@@ -1,0 +1,284 @@
+//! A table of pages on a machine that crashes at any operation, with jobs, backups and a follower beside its writers.
+//!
+//! ```text
+//!   life 1   two writers, each with keys of its own · checkpoints · a job            crash at operation 211
+//!   life 2   what is there: what was acknowledged, and of what was not all or nothing · the same of a follower ...
+//!   end      all backups are restored: each is the table as of its timestamp
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_env::sync::Mutex;
+use weft_format::{Code, Column, DataType, Result, Schema, Timestamp, ValueRef};
+use weft_kernel::method::Method;
+use weft_kernel::{Durability, Engine, EngineOptions, Follower, NewTable, TableRef, Transaction, restore};
+
+use super::InPlace;
+use crate::testing::Prng;
+
+const TABLE: &str = "t";
+const WRITERS: u64 = 2;
+/// Keys of each writer.
+const KEYS: u64 = 150;
+const LIVES: u64 = 5;
+
+/// The value of each key, none when it has no row.
+type Changes = Vec<(u64, Option<i64>)>;
+
+/// What writers did.
+#[derive(Default)]
+struct Model {
+    rows: BTreeMap<u64, i64>,
+    /// By writer: what its commit does that was called and has not returned.
+    flights: BTreeMap<u64, Changes>,
+    /// What was acknowledged in this life, by timestamp.
+    history: BTreeMap<Timestamp, Changes>,
+    /// What was there when it began.
+    begun: BTreeMap<u64, i64>,
+    next: i64,
+    /// Backups, and the rows that each must have.
+    backups: Vec<(u64, BTreeMap<u64, i64>)>,
+}
+
+/// How a trial went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lives that a crash ended.
+    pub crashes: u64,
+    /// Rows that were written.
+    pub rows: u64,
+    /// Backups that were restored.
+    pub backups: u64,
+}
+
+/// Runs the lives of one seed; the first difference, or how it went.
+pub fn run(seed: u64) -> std::result::Result<Counts, String> {
+    let simulation = Simulation::new(SimOptions::seeded(seed));
+    let model = Arc::new(Mutex::new(Model::default()));
+    let mut random = Prng(seed ^ 0x1b7a);
+    let mut counts = Counts::default();
+    for life in 0..=LIVES {
+        let is_last = life == LIVES;
+        if is_last {
+            simulation.cancel_crash();
+        } else {
+            simulation.crash_after(1 + random.below(if life == 0 { 60 } else { 900 }));
+        }
+        let inner = model.clone();
+        let end = simulation.run(move |env| live(&env, &inner, seed * 10 + life, is_last));
+        match end {
+            RunEnd::Finished => {}
+            RunEnd::Crashed { .. } => counts.crashes += 1,
+            RunEnd::Panicked { thread, message } => return Err(format!("life {life}, {thread}: {message}")),
+        }
+    }
+    let model = model.lock();
+    (counts.rows, counts.backups) = (model.next as u64, model.backups.len() as u64);
+    Ok(counts)
+}
+
+fn options(seed: u64) -> EngineOptions {
+    EngineOptions {
+        workers: (seed % 3) as usize,
+        row_table_bytes: 2000,
+        log_segment_bytes: 6000,
+        log_zero_ahead_bytes: 1000,
+        checkpoint_log_bytes: 20_000,
+        ..EngineOptions::default()
+    }
+}
+
+fn methods() -> Vec<Arc<dyn Method>> {
+    vec![Arc::new(InPlace)]
+}
+
+fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
+    let engine = Engine::open(env.clone(), Path::new("/db"), methods(), options(seed)).expect("opens");
+    verify(&engine, &mut model.lock());
+    set_up(&engine).expect("makes the table");
+    let spawn = |number: u64| {
+        let (engine, model) = (engine.clone(), model.clone());
+        let body = move || write(&engine, &model, number, Prng(seed * 100 + number));
+        env.spawn.spawn(&format!("writer-{number}"), Box::new(body)).expect("starts")
+    };
+    let writers: Vec<_> = (0..WRITERS).map(spawn).collect();
+    back_up(&engine, model, &mut Prng(seed ^ 0x5a));
+    writers.into_iter().for_each(|writer| writer.join().expect("ends"));
+    follow(env, &engine, &model.lock());
+    engine.close().expect("closes");
+    if is_last {
+        let model = model.lock();
+        for (number, rows) in &model.backups {
+            let dir = format!("/restored-{number}");
+            restore(env, Path::new("/backups"), Path::new(&dir), Some(*number)).expect("restores");
+            let engine = Engine::open(env.clone(), Path::new(&dir), methods(), options(0)).expect("opens a copy");
+            let txn = engine.begin().expect("begins");
+            assert_eq!(rows_of(&txn), *rows, "backup {number}");
+            assert_eq!(engine.check().expect("checks"), Vec::<String>::new());
+        }
+    }
+}
+
+fn set_up(engine: &Arc<Engine>) -> Result<()> {
+    let mut txn = engine.begin()?;
+    if txn.table(TABLE).is_ok() {
+        return Ok(());
+    }
+    let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
+    let columns = vec![column("k", DataType::BigInt), column("v", DataType::BigInt), column("pad", DataType::Text)];
+    txn.create_table(NewTable::new(TABLE, Schema::new(columns, vec![0]), "in_place"))?;
+    txn.commit().map(|_| ())
+}
+
+fn row(table: &TableRef, k: u64, v: i64) -> Arc<[u8]> {
+    let pad = "x".repeat((v as usize * 37 + k as usize) % 700);
+    table.codec.encode([ValueRef::Int(k as i64), ValueRef::Int(v), ValueRef::Text(&pad)]).into()
+}
+
+fn key(table: &TableRef, k: u64) -> Vec<u8> {
+    table.keys.encode(vec![ValueRef::Int(k as i64)])
+}
+
+fn value(table: &TableRef, txn: &Transaction, k: u64) -> Option<i64> {
+    let found = table.table.read_row(&key(table, k), txn.read_ts()).expect("reads")?;
+    match table.codec.get(&found, 1) {
+        ValueRef::Int(value) => Some(value),
+        other => panic!("{other:?} is no value of the table"),
+    }
+}
+
+fn rows_of(txn: &Transaction) -> BTreeMap<u64, i64> {
+    let Ok(table) = txn.table(TABLE) else { return BTreeMap::new() };
+    (0..WRITERS * KEYS).filter_map(|k| Some((k, value(&table, txn, k)?))).collect()
+}
+
+fn write(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, mut random: Prng) {
+    for _ in 0..40 {
+        let done = match random.below(16) {
+            0 => engine.checkpoint(),
+            1 => engine.freeze(),
+            2 => engine.run_one_job().map(drop),
+            _ => commit(engine, model, writer, &mut random),
+        };
+        match done {
+            // A backup has the pages at this moment.
+            Err(error) if error.is_retryable() || error.code() == Code::ObjectInUse => {}
+            done => done.expect("nothing else fails"),
+        }
+    }
+}
+
+/// A transaction on keys of a writer; of 30 at once now and then, so that pages split.
+fn commit(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, random: &mut Prng) -> Result<()> {
+    let mut txn = engine.begin()?;
+    let is_waited = random.below(4) > 0;
+    txn.set_durability(if is_waited { Durability::Full } else { Durability::Async });
+    let table = txn.table(TABLE)?;
+    let mut changes: BTreeMap<u64, Option<i64>> = BTreeMap::new();
+    let first = random.below(KEYS);
+    for at in 0..[1, 3, 30][random.below(3) as usize] {
+        let k = (first + at) % KEYS * WRITERS + writer;
+        let number = {
+            let mut model = model.lock();
+            model.next += 1;
+            model.next
+        };
+        let new = match value(&table, &txn, k) {
+            None => {
+                txn.insert(&table, &row(&table, k, number))?;
+                Some(number)
+            }
+            Some(_) if random.below(4) == 0 => {
+                assert!(txn.delete(&table, &key(&table, k))?, "it is there");
+                None
+            }
+            Some(_) => {
+                txn.update(&table, &key(&table, k), &row(&table, k, number))?;
+                Some(number)
+            }
+        };
+        changes.insert(k, new);
+    }
+    let changes: Changes = changes.into_iter().collect();
+    model.lock().flights.insert(writer, changes.clone());
+    let ts = txn.commit()?;
+    if !is_waited {
+        engine.flush()?;
+    }
+    let mut model = model.lock();
+    model.flights.remove(&writer);
+    change(&mut model.rows, &changes);
+    model.history.insert(ts, changes);
+    Ok(())
+}
+
+fn change(rows: &mut BTreeMap<u64, i64>, changes: &Changes) {
+    for (k, value) in changes {
+        match value {
+            Some(value) => drop(rows.insert(*k, *value)),
+            None => drop(rows.remove(k)),
+        }
+    }
+}
+
+/// Compares what an opening found with the model, and takes it for the truth.
+fn verify(engine: &Arc<Engine>, model: &mut Model) {
+    let txn = engine.begin().expect("begins");
+    let found = rows_of(&txn);
+    for (writer, changes) in std::mem::take(&mut model.flights) {
+        let mut after = model.rows.clone();
+        change(&mut after, &changes);
+        let of = |rows: &BTreeMap<u64, i64>| -> Vec<(u64, i64)> {
+            rows.iter().filter(|(k, _)| *k % WRITERS == writer).map(|(k, v)| (*k, *v)).collect()
+        };
+        if of(&found) == of(&after) {
+            model.rows = after;
+        }
+    }
+    assert_eq!(found, model.rows, "what was acknowledged is there, and of the rest all or nothing");
+    assert_eq!(engine.check().expect("checks"), Vec::<String>::new());
+    (model.begun, model.history) = (found, BTreeMap::new());
+}
+
+/// A follower that joins from what is on disk has the same rows.
+fn follow(env: &Env, engine: &Arc<Engine>, model: &Model) {
+    engine.flush().expect("flushes");
+    let announced = || engine.announced();
+    let joined = Follower::join(env.clone(), Path::new("/db"), methods(), options(0), &announced);
+    let follower = match joined {
+        Ok(follower) => follower,
+        // A job changes the manifest, or cuts the log, while it joins.
+        Err(error) if matches!(error.code(), Code::UndefinedFile | Code::CannotConnectNow) => return,
+        Err(error) => panic!("joins: {error}"),
+    };
+    let txn = follower.engine().begin().expect("begins");
+    assert_eq!(rows_of(&txn), model.rows, "the follower");
+    assert_eq!(follower.engine().check().expect("checks"), Vec::<String>::new());
+}
+
+/// Makes backups beside the writers.
+fn back_up(engine: &Arc<Engine>, model: &Mutex<Model>, random: &mut Prng) {
+    for _ in 0..random.below(3) {
+        for _ in 0..random.below(60) {
+            weft_env::sync::yield_point();
+        }
+        let made = engine.backup(Path::new("/backups"), None).expect("backs up");
+        // What it has of commits that have not returned is known when they have.
+        while !model.lock().flights.is_empty() {
+            weft_env::sync::yield_point();
+        }
+        let mut model = model.lock();
+        let mut rows = model.begun.clone();
+        model.history.range(..=made.timestamp).for_each(|(_, changes)| change(&mut rows, changes));
+        model.backups.push((made.number, rows));
+    }
+}
+
+/// Why a trial of some seeds fails; none when it does not.
+pub fn first_failure(seeds: u64) -> Option<(u64, String)> {
+    (0..seeds).find_map(|seed| run(seed).err().map(|what| (seed, what)))
+}
