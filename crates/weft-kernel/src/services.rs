@@ -77,6 +77,12 @@ impl Services {
         log.append(&Record::Page { table, change })
     }
 
+    /// Waits until the batch of the log that fills is below its bound, for who is about to append much: without a lock
+    /// that a commit needs. An error, of a full disk: it is not.
+    pub fn wait_for_log_room(&self) -> Result<()> {
+        self.log.get().expect("who appends records has a log").wait_for_room()
+    }
+
     /// Returns when the log is durable up to a record: before a page with its number is written (in place 1).
     pub fn flush_log_to(&self, number: RecordNo) -> Result<()> {
         self.log.get().expect("who has appended a record has a log").flush_to(number)

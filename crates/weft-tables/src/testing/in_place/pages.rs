@@ -83,24 +83,21 @@ impl Pages {
 
     /// Splits the page of a key until it is no longer too large. `log` appends the record of a split (pages 2).
     pub(super) fn split(&mut self, key: &[u8], log: &dyn Fn(&[u8]) -> Result<RecordNo>) -> Result<()> {
-        self.split_page(self.number_of(key), log)
+        self.split_page(self.number_of(key), log).map(drop)
     }
 
-    /// Splits all that are too large.
-    pub(super) fn split_all(&mut self, log: &dyn Fn(&[u8]) -> Result<RecordNo>) -> Result<()> {
-        let numbers: Vec<u64> = self.by_number.keys().copied().collect();
-        numbers.into_iter().try_for_each(|number| self.split_page(number, log))
-    }
-
-    fn split_page(&mut self, number: u64, log: &dyn Fn(&[u8]) -> Result<RecordNo>) -> Result<()> {
+    /// Splits a page until neither it nor what is split off is too large; the page.
+    pub(super) fn split_page(&mut self, number: u64, log: &dyn Fn(&[u8]) -> Result<RecordNo>) -> Result<&mut Page> {
         let page = self.of_number(number);
-        let Some(low) = page.split_key(is_long(page)) else { return Ok(()) };
-        let new = self.by_number.keys().next_back().map_or(0, |last| last + 1);
-        let upper = self.of_number(number).upper(new, &low);
-        let record = log(&split_record(number, &upper))?;
-        self.move_up(number, upper, record);
-        self.split_page(number, log)?;
-        self.split_page(new, log)
+        if let Some(low) = page.split_key(is_long(page)) {
+            let new = self.by_number.keys().next_back().map_or(0, |last| last + 1);
+            let upper = self.of_number(number).upper(new, &low);
+            let record = log(&split_record(number, &upper))?;
+            self.move_up(number, upper, record);
+            self.split_page(new, log)?;
+            self.split_page(number, log)?;
+        }
+        Ok(self.of_number(number))
     }
 
     /// What page `number` has from the lowest key of `upper` on is that page from now on.

@@ -50,9 +50,9 @@ pub(super) struct InPlaceTable {
     state: Mutex<State>,
 }
 
-/// Pages that a job writes, as they were when it began.
+/// Pages that a job writes, each as it was when its image was logged.
+#[derive(Default)]
 struct Written {
-    cut: Timestamp,
     pages: Vec<Page>,
     /// The record of the last image.
     last: Option<RecordNo>,
@@ -91,26 +91,30 @@ impl InPlaceTable {
         self.context.services.log_page(self.context.def.id, change)
     }
 
-    /// Takes what has changed, and says it to the log: from here on the pages change again.
-    fn take_changed(&self, state: &mut State, cut: Timestamp) -> Result<Written> {
-        let log = |change: &[u8]| self.log(change);
-        state.pages.split_all(&log)?;
-        if let Some(page) = state.pages.all().find(|page| is_long(page)) {
-            let message = format!("a row of page {} is longer than a page of method in_place", page.number);
-            return Err(Error::new(Code::ProgramLimit, message).hint("store large values elsewhere"));
-        }
-        let mut written = Written { cut, pages: Vec::new(), last: None };
-        for page in state.pages.all_mut().filter(|page| page.is_changed) {
-            page.changed_by(self.log(&image_record(page))?);
-            written.last = Some(page.record);
+    /// Takes what has changed, one page after the other, and says it to the log: each changes again from then on. What
+    /// is split off meanwhile is in the log.
+    fn take_changed(&self, written: &mut Written) -> Result<()> {
+        let changed: Vec<u64> = {
+            let state = self.state.lock();
+            state.pages.all().filter(|page| page.is_changed).map(|page| page.number).collect()
+        };
+        for number in changed {
+            self.context.services.wait_for_log_room()?;
+            let mut state = self.state.lock();
+            let State { pages, written_from, .. } = &mut *state;
+            let page = pages.split_page(number, &|change| self.log(change))?;
+            if is_long(page) {
+                let message = format!("a row of page {number} is longer than a page of method in_place");
+                return Err(Error::new(Code::ProgramLimit, message).hint("store large values elsewhere"));
+            }
+            let record = self.log(&image_record(page))?;
+            page.changed_by(record);
             written.pages.push(page.clone());
+            written.last = Some(record);
+            *written_from = (*written_from).into_iter().chain(page.needs.take()).min();
+            page.is_changed = false;
         }
-        // Nothing failed.
-        state.written_from = written.pages.iter().filter_map(|page| page.needs).min();
-        for page in state.pages.all_mut() {
-            (page.is_changed, page.needs) = (false, None);
-        }
-        Ok(written)
+        Ok(())
     }
 
     /// Writes pages over what lies there, durably (in place 1).
@@ -300,21 +304,23 @@ impl Upkeep for InPlaceTable {
             Some(file) => file,
             None => Arc::new(self.context.services.files().create_paged(table, PAGE_BYTES)?),
         };
-        let (written, is_named) = {
+        let (cut, is_named) = {
             let mut state = self.state.lock();
             let Some(cut) = state.frozen else { return Ok(()) };
             state.file = Some(Arc::clone(&file));
-            (self.take_changed(&mut state, cut)?, state.is_named)
+            (cut, state.is_named)
         };
+        let mut written = Written::default();
         let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
-        let edit = Edit { table, cut: written.cut, added, ..Edit::default() };
+        let edit = Edit { table, cut, added, ..Edit::default() };
         let durable = self
-            .write(&file, &written)
+            .take_changed(&mut written)
+            .and_then(|()| self.write(&file, &written))
             .and_then(|()| self.context.services.apply_edit(edit))
             .inspect_err(|_| self.give_back(&written))?;
         let mut state = self.state.lock();
-        (state.cut, state.frozen, state.is_named, state.written_from) = (written.cut, None, true, None);
-        let limit = self.context.horizon.advance(written.cut);
+        (state.cut, state.frozen, state.is_named, state.written_from) = (cut, None, true, None);
+        let limit = self.context.horizon.advance(cut);
         state.pages.all_mut().for_each(|page| page.purge(limit));
         self.context.services.row_budget().release(std::mem::take(&mut state.charged));
         drop(state);
