@@ -121,7 +121,8 @@ impl Taking<'_> {
     fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
         let path = source::path_of(self.core, table, file);
         let owner = self.relations.get(&table);
-        let has_pages = owner.and_then(Relation::table).is_some_and(|table| table.table.in_place().is_some());
+        let table_of = owner.and_then(Relation::table).filter(|table| table.table.unavailable().is_none());
+        let has_pages = table_of.is_some_and(|table| table.table.in_place().is_some());
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {
