@@ -81,8 +81,12 @@ pub trait InPlace: Send + Sync {
     /// in its order and before any commit of it, on pages as they were found on disk. After it, of a follower: between
     /// the commits, as the log has them; all commits before it were applied.
     fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()>;
-    /// All records up to this number were done. Fails when pages are not whole now, or know of more than the log does.
-    fn redone(&self, last: RecordNo) -> Result<()>;
-    /// The lowest number of a record that is needed: pages on disk lack what it says. None: none is.
+    /// All records were done that the log has. Fails when pages are not whole now.
+    fn redone(&self) -> Result<()>;
+    /// The highest number that a page had as it was found on disk: the log had it when the page was written (in place 1).
+    fn last_found(&self) -> RecordNo;
+    /// The lowest number of a record that is needed: pages on disk lack what it says. None: none is. While there is one
+    /// a freeze makes the table offer a job that ends it, and the table's [`durable_cut`](crate::Upkeep::durable_cut) is
+    /// not MAX.
     fn needs_from(&self) -> Option<RecordNo>;
 }

@@ -203,6 +203,16 @@ impl Core {
         Ok(())
     }
 
+    /// The same of tables that hold the beginning of the log by changes of pages that are not on disk.
+    fn freeze_under_pages(&self, published: Timestamp) {
+        for table in self.catalog.all().iter().filter_map(Relation::table) {
+            let needed = table.table.in_place().and_then(InPlace::needs_from);
+            if needed.is_some_and(|page| !self.log.can_truncate(NeededFrom { cut: published, page })) {
+                table.table.freeze();
+            }
+        }
+    }
+
     /// Freezes what holds the log beyond its limit, or everything when memory is short; whether it did.
     fn freeze_due(&self) -> bool {
         let is_short = self.is_memory_short_again();
@@ -216,6 +226,7 @@ impl Core {
                 self.freeze_where(|cut| cut < published);
             } else if !is_held {
                 self.freeze_where(|cut| cut < published && !can_truncate(cut));
+                self.freeze_under_pages(published);
             }
             // A log that cannot be cut says nothing of memory.
             if is_short {

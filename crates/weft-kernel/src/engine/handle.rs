@@ -148,7 +148,7 @@ impl Engine {
     /// Keeps the log and every data file until what this returns is dropped, for followers in this process: without it
     /// one that is slow finds that they are gone, and joins anew.
     pub fn keep_for_followers(&self) -> Kept {
-        Kept { _log: self.core.log.keep(), _files: self.core.services.files.pin() }
+        Kept { _log: self.core.log.keep(), _files: self.core.services.files.keep() }
     }
 
     /// What others are told who try to open the directory: who has it, and on a second line what to do.

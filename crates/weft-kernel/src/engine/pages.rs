@@ -14,12 +14,16 @@
 use std::collections::BTreeSet;
 
 use weft_contract::InPlace;
-use weft_format::{Error, RecordNo, Result, TableId};
+use weft_format::{Code, Error, RecordNo, Result, TableId};
 
 use super::redo::{Mode, Redo};
 use crate::catalog::Relation;
 use crate::fault::{Fault, active};
 use crate::log::{Record, read_live_log, read_log};
+
+fn again(what: &str) -> Error {
+    Error::new(Code::CannotConnectNow, what).hint("join again in a moment")
+}
 
 impl Redo {
     /// Gives all tables that are there their changes of pages (pages 1).
@@ -35,7 +39,7 @@ impl Redo {
         match made {
             None => Ok(()),
             // Its records come behind the commit that has made it.
-            Some(_) if self.mode == Mode::Following => self.on_pages_of(id, |pages| pages.redone(RecordNo(0))),
+            Some(_) if self.mode == Mode::Following => self.on_pages_of(id, |pages| pages.redone()),
             Some(_) => self.redo_pages_of(&BTreeSet::from([id])),
         }
     }
@@ -49,6 +53,10 @@ impl Redo {
             None => read_log(&self.env, self.services.files.dir())?,
             Some(announced) => read_live_log(&self.env, self.services.files.dir(), announced)?,
         };
+        if reader.begins() != self.begins {
+            let what = "the log was cut while the records of pages were read";
+            return Err(Error::new(Code::UndefinedFile, what).hint("join anew"));
+        }
         while let Some(entry) = reader.next()? {
             if let Record::Page { table, change } = entry.record
                 && tables.contains(&table)
@@ -57,7 +65,29 @@ impl Redo {
             }
         }
         let last = reader.last_number();
-        tables.iter().try_for_each(|id| self.on_pages_of(*id, |pages| pages.redone(last)))
+        for id in tables {
+            self.check_found(*id, last)?;
+            let redone = self.on_pages_of(*id, |pages| pages.redone());
+            // Pages may have been written while they were read.
+            redone.map_err(|error| if self.mode == Mode::Joining { again(error.message()) } else { error })?;
+        }
+        Ok(())
+    }
+
+    /// Fails when a page knows of more than the log does: the end of the log is missing, and numbers and timestamps would
+    /// be given again that are in use.
+    fn check_found(&self, id: TableId, last: RecordNo) -> Result<()> {
+        let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
+        let found = table.table.in_place().map_or(RecordNo(0), InPlace::last_found);
+        if found <= last {
+            return Ok(());
+        }
+        let what = format!("a page of table {:?} has change {found}, and the log ends with {last}", table.def.name);
+        if self.mode == Mode::Joining {
+            return Err(again(&what));
+        }
+        Err(Error::corrupt(what)
+            .hint("restore the log from a backup; opening without it would lose acknowledged commits"))
     }
 
     /// Does one record.

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use weft_contract::Table;
 use weft_env::Env;
 use weft_expr::text;
 use weft_format::{Error, FileId, Result, TableId, Value};
@@ -114,6 +115,9 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(Relation, FileId, Error)>> {
     let mut found = Vec::new();
     for (id, file) in core.manifest.files() {
         let Some(relation) = relations.get(&id) else { continue };
+        if relation.table().is_some_and(|table| has_pages(&table.table)) {
+            continue;
+        }
         let path = core.services.files.path(id, file);
         let Err(error) = test_again((&core.env, &core.methods), relation, &path, file) else {
             continue;
@@ -128,6 +132,11 @@ fn unreadable(core: &Arc<Core>) -> Result<Vec<(Relation, FileId, Error)>> {
         core.lost.iter().filter_map(|lost| Some((relations.get(&lost.relation)?.clone(), lost.file, &lost.error)));
     found.extend(lost.map(|(relation, file, error)| (relation, file, error.clone())));
     Ok(found)
+}
+
+/// Whether pages of the table may wait, torn by a crash, for their next write: it was opened, so it has them.
+fn has_pages(table: &Arc<dyn Table>) -> bool {
+    table.in_place().is_some() && table.unavailable().is_none()
 }
 
 /// Takes a part out of its table (quarantine 2).

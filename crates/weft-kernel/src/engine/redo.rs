@@ -51,6 +51,8 @@ pub(super) struct Redo {
     pub(super) mode: Mode,
     /// How far a live log is read before others read of what was recovered.
     pub(super) announced: Option<Lsn>,
+    /// The first segment of the log, and the last commit before it.
+    pub(super) begins: Option<(String, Timestamp)>,
     /// Changes of transactions that are not decided, and the epoch of the log that they are of.
     chunks: HashMap<TxnId, Vec<Vec<u8>>>,
     epoch: u32,
@@ -81,6 +83,7 @@ impl Redo {
             catalog: catalog.clone(),
             mode,
             announced: None,
+            begins: None,
             chunks: HashMap::new(),
             epoch: 0,
             opened: BTreeMap::new(),
@@ -216,7 +219,8 @@ impl Redo {
 
     /// No commit may be missing between what the manifest knows and the log: log segments are removed only after the
     /// manifest has a catalog with a cut at or behind their last commit.
-    pub(super) fn check_begin(&self, begins: Option<(String, Timestamp)>) -> Result<()> {
+    pub(super) fn check_begin(&mut self, begins: Option<(String, Timestamp)>) -> Result<()> {
+        self.begins.clone_from(&begins);
         let known = self.catalog.durable_cut();
         let missing = match begins {
             Some((name, last_ts)) if last_ts > known => {

@@ -20,8 +20,8 @@
 //!
 //! 1. A number is not given again while the directory, the manifest or the log know of a file that had it.
 //! 2. A file is not changed after it was sealed, but for one of pages.
-//! 3. A file goes when every part that lies in it was retired and its last reader has let go, and only while the
-//!    directory is this engine's: another may have it afterwards.
+//! 3. Only while the directory is this engine's a file is made, changed or removed: another may have it afterwards. A
+//!    file goes when every part that lies in it was retired and its last reader has let go.
 //! 4. A file that is not finished, by an error or a panic, leaves nothing that the next opening does not remove.
 
 mod data_file;

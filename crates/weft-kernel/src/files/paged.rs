@@ -85,18 +85,24 @@ pub struct PageChanges<'a> {
 
 impl PageChanges<'_> {
     /// Writes a page.
-    pub fn write(&mut self, page: u64, bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, page: u64, bytes: &[u8]) -> Result<()> {
         assert_eq!(bytes.len(), self.file.page_bytes, "a page has the length of the file's pages");
-        self.handle().write_at(bytes, page * self.file.page_bytes as u64)
+        self.while_ours("writing", |handle| handle.write_at(bytes, page * self.file.page_bytes as u64))
     }
 
     /// Makes what was written durable.
-    pub fn sync(self) -> io::Result<()> {
-        self.handle().sync_data()
+    pub fn sync(self) -> Result<()> {
+        self.while_ours("syncing", |handle| handle.sync_data())
     }
 
-    fn handle(&self) -> &dyn File {
-        self.handle.as_deref().expect("it is open while pages change")
+    /// Another engine may have the directory: it wrote the page since (files 3).
+    fn while_ours(&self, what: &str, act: impl FnOnce(&dyn File) -> io::Result<()>) -> Result<()> {
+        let handle = self.handle.as_deref().expect("it is open while pages change");
+        let PagedFile { directory, owner, .. } = self.file;
+        directory.while_ours(|| {
+            let path = directory.path_of(*owner, self.file.number());
+            act(handle).map_err(|error| Error::io(format_args!("{what} {}", path.display()), &error))
+        })
     }
 }
 

@@ -15,13 +15,22 @@ pub(crate) struct FilePin {
 }
 
 impl FilePin {
-    /// Keeps every file of a database; when it returns no page of one changes any more.
+    /// Keeps every file of a database as it is; when it returns no page of one changes any more.
     pub(super) fn all(directory: &Arc<Directory>) -> FilePin {
+        FilePin::of(directory, Wanted::All)
+    }
+
+    /// Keeps every file of a database for who reads it.
+    pub(super) fn kept(directory: &Arc<Directory>) -> FilePin {
+        FilePin::of(directory, Wanted::Kept)
+    }
+
+    fn of(directory: &Arc<Directory>, wanted: Wanted) -> FilePin {
         let number = {
             let mut held = directory.pins.0.lock();
             held.next += 1;
             let number = held.next;
-            let before = held.pins.insert(number, Wanted::All);
+            let before = held.pins.insert(number, wanted);
             assert!(before.is_none(), "each pin has a number of its own");
             directory.pins.wait_for_changes(held);
             number

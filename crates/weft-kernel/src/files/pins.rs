@@ -33,6 +33,9 @@ pub(super) struct Held {
 
 /// What one pin keeps.
 pub(super) enum Wanted {
+    /// All files, for who reads them: pages may change.
+    Kept,
+    /// All of them as they are, for who copies.
     All,
     These(BTreeSet<FileId>),
 }
@@ -40,6 +43,14 @@ pub(super) enum Wanted {
 impl Held {
     fn holds(&self, file: FileId) -> bool {
         self.pins.values().any(|wanted| match wanted {
+            Wanted::Kept | Wanted::All => true,
+            Wanted::These(files) => files.contains(&file),
+        })
+    }
+
+    fn is_copied(&self, file: FileId) -> bool {
+        self.pins.values().any(|wanted| match wanted {
+            Wanted::Kept => false,
             Wanted::All => true,
             Wanted::These(files) => files.contains(&file),
         })
@@ -69,7 +80,7 @@ impl Pins {
     /// Whether pages of the file may change now; [`Pins::end_change`] follows then.
     pub(super) fn begin_change(&self, file: FileId) -> bool {
         let mut held = self.0.lock();
-        if held.holds(file) && !active(Fault::CHANGE_COPIED_PAGES) {
+        if held.is_copied(file) && !active(Fault::CHANGE_COPIED_PAGES) {
             return false;
         }
         assert!(held.changing.insert(file), "one thread at a time changes the pages of a file (paged 1)");
@@ -83,7 +94,7 @@ impl Pins {
 
     /// Waits until no page changes that a pin keeps as it is. The pin is there: none begins.
     pub(super) fn wait_for_changes<'a>(&'a self, mut held: MutexGuard<'a, Held>) {
-        while held.changing.iter().any(|file| held.holds(*file)) && !active(Fault::CHANGE_COPIED_PAGES) {
+        while held.changing.iter().any(|file| held.is_copied(*file)) && !active(Fault::CHANGE_COPIED_PAGES) {
             self.1.wait(&mut held);
         }
     }

@@ -123,7 +123,12 @@ impl Files {
         orphans.try_for_each(|(owner, number)| self.directory.remove_orphan(owner, number))
     }
 
-    /// Keeps every file until what this returns is dropped, or told of fewer.
+    /// Keeps every file, for who reads it, until what this returns is dropped.
+    pub(crate) fn keep(&self) -> FilePin {
+        FilePin::kept(&self.directory)
+    }
+
+    /// Keeps every file as it is until what this returns is dropped, or told of fewer.
     pub(crate) fn pin(&self) -> FilePin {
         FilePin::all(&self.directory)
     }

@@ -151,8 +151,12 @@ impl InPlace for Unavailable {
         Ok(())
     }
 
-    fn redone(&self, _: RecordNo) -> Result<()> {
+    fn redone(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn last_found(&self) -> RecordNo {
+        RecordNo(0)
     }
 
     fn needs_from(&self) -> Option<RecordNo> {

@@ -22,14 +22,15 @@ use crate::fault::{Fault, active};
 
 /// The first pause after a failure, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
-/// The same on a full disk: space comes and goes.
-const PAUSE_FULL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// The same where others are to go on first: on a full disk, and while a backup copies.
+const PAUSE_SHORT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// How long a failure is remembered after its pause.
 const FORGET_AFTER: Duration = Duration::from_secs(900);
 
 /// The pause after so many failures in a row: twice as long each time, up to five minutes.
 pub fn pause_after(tries: u32, code: Code) -> Duration {
-    let (first, longest) = if code == Code::DiskFull { PAUSE_FULL } else { PAUSE };
+    let is_short = matches!(code, Code::DiskFull | Code::ObjectInUse);
+    let (first, longest) = if is_short { PAUSE_SHORT } else { PAUSE };
     first.saturating_mul(1 << tries.saturating_sub(1).min(20)).min(longest)
 }
 

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::{Attachment, Base, Staged};
+use weft_contract::{Attachment, Base, Newest, Staged};
 use weft_format::{Error, Result, Timestamp};
 
 use super::journal::Journal;
@@ -44,7 +44,8 @@ impl Journal {
             }
             Change::Insert { key, row } => {
                 // Pages may be ahead of the log that is read (in place 2).
-                if table.table.newest(&key)?.is_some_and(|newest| newest.insert_ts < ts) {
+                let is_ahead = |newest: Newest| newest.insert_ts >= ts && table.table.in_place().is_some();
+                if table.table.newest(&key)?.is_some_and(|newest| !is_ahead(newest)) {
                     return Err(damaged(ts, table, "inserts a key that has a row"));
                 }
                 (key, Staged { base: Base::Free, row: Some(row.into()), columns: Vec::new() })

@@ -86,7 +86,9 @@ impl Taking<'_> {
         BackupStep::LogCopied.reached();
         let files: BTreeSet<(TableId, FileId)> = manifest.files().chain(content.attached).collect();
         pin.narrow(files.iter().map(|(_, file)| *file).collect());
-        for (table, file) in files {
+        // Pages cannot change until they are copied.
+        let (first, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(table, _)| self.has_pages(*table));
+        for (table, file) in first.into_iter().chain(others) {
             self.copy_data_file(table, file)?;
             pin.let_go(file);
         }
@@ -118,11 +120,14 @@ impl Taking<'_> {
         source::read_log(&self.core.env, &self.destination.dir, places, end, manifest)
     }
 
+    fn has_pages(&self, table: TableId) -> bool {
+        let table = self.relations.get(&table).and_then(Relation::table);
+        table.is_some_and(|table| table.table.in_place().is_some() && table.table.unavailable().is_none())
+    }
+
     fn copy_data_file(&mut self, table: TableId, file: FileId) -> Result<()> {
         let path = source::path_of(self.core, table, file);
-        let owner = self.relations.get(&table);
-        let table_of = owner.and_then(Relation::table).filter(|table| table.table.unavailable().is_none());
-        let has_pages = table_of.is_some_and(|table| table.table.in_place().is_some());
+        let has_pages = self.has_pages(table);
         let wanted = source::data_file(&self.core.env, &path, has_pages.then_some(self.number))?;
         let copied = self.destination.dir.join(&wanted.stored);
         if self.add(wanted, &self.core.dir.clone())? {

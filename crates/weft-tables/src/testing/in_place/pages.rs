@@ -3,7 +3,7 @@
 //! ```text
 //!   disk   page 0 torn · page 1 whole, record 812          found(..) of each
 //!   log    #812 split of 0 · #814 image of 0               recover(..) of each: #812 is in page 1, #814 makes page 0
-//!   end    pages 0, 1 meet: the table is whole             settle(814)
+//!   end    pages 0, 1 meet: the table is whole             settle()
 //! ```
 //!
 //! 1. The keys of all pages are all keys, each in one page: each page ends where the next one begins.
@@ -25,6 +25,8 @@ pub(super) struct Pages {
     /// By lowest key; the first one begins at "".
     by_key: BTreeMap<Vec<u8>, u64>,
     torn: BTreeSet<u64>,
+    /// The last record that one of them had, as it lay on disk.
+    pub(super) last_found: RecordNo,
     /// All that the log has of them was done.
     is_settled: bool,
 }
@@ -43,7 +45,10 @@ impl Pages {
         let mut pages = Pages::default();
         for (number, page) in (0..).zip(found) {
             match page.filter(|page| page.number == number) {
-                Some(page) => drop(pages.by_number.insert(number, page)),
+                Some(page) => {
+                    pages.last_found = pages.last_found.max(page.record);
+                    pages.by_number.insert(number, page);
+                }
                 None => drop(pages.torn.insert(number)),
             }
         }
@@ -146,27 +151,23 @@ impl Pages {
         }
     }
 
-    /// The log has no more of them, up to its record `last`.
-    pub(super) fn settle(&mut self, last: RecordNo) -> Result<()> {
-        let whole_again = |what: String| Error::corrupt(what).hint("restore the database from a backup");
+    /// The log has no more of them.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let not_whole = |what: String| Error::corrupt(what).hint("restore the database from a backup");
         if let Some(torn) = self.torn.first() {
-            return Err(whole_again(format!("page {torn} is torn or damaged, and the log does not have it")));
-        }
-        if let Some(page) = self.all().find(|page| page.record > last) {
-            let (number, record) = (page.number, page.record);
-            return Err(whole_again(format!("page {number} has change {record}, and the log ends with {last}")));
+            return Err(not_whole(format!("page {torn} is torn or damaged, and the log does not have it")));
         }
         self.by_key = self.by_number.values().map(|page| (page.low.clone(), page.number)).collect();
         let mut from = Some(Vec::new());
         for (low, number) in &self.by_key {
             if from.as_ref() != Some(low) {
-                return Err(whole_again(format!("the pages before page {number} do not reach up to it")));
+                return Err(not_whole(format!("the pages before page {number} do not reach up to it")));
             }
             from.clone_from(&self.by_number[number].high);
         }
         let is_whole = from.is_none() && self.by_key.len() == self.by_number.len();
         if !is_whole {
-            return Err(whole_again("the pages do not reach up to the last key".to_owned()));
+            return Err(not_whole("the pages do not reach up to the last key".to_owned()));
         }
         self.is_settled = true;
         Ok(())

@@ -14,7 +14,7 @@ use weft_env::sync::Mutex;
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Code, Error, FileId, RecordNo, Result, RowCodec, Schema, Timestamp, Value};
 use weft_kernel::TableDef;
-use weft_kernel::files::PagedFile;
+use weft_kernel::files::{PageChanges, PagedFile};
 use weft_kernel::manifest::Edit;
 use weft_kernel::method::TableContext;
 
@@ -118,21 +118,19 @@ impl InPlaceTable {
     }
 
     /// Writes pages over what lies there, durably (in place 1).
-    fn write(&self, file: &PagedFile, written: &Written) -> Result<()> {
+    fn write(&self, mut changes: PageChanges<'_>, written: &Written) -> Result<()> {
         let Some(last) = written.last else { return Ok(()) };
         self.context.services.flush_log_to(last)?;
-        let mut changes = file.change()?;
-        let failed = |error| Error::io("writing a file of method in_place", &error);
-        for page in &written.pages {
-            changes.write(page.number, &on_disk(page)).map_err(failed)?;
-        }
-        changes.sync().map_err(failed)
+        written.pages.iter().try_for_each(|page| changes.write(page.number, &on_disk(page)))?;
+        changes.sync()
     }
 
     /// What a job took is to be written again.
-    fn give_back(&self, written: &Written) {
+    fn give_back(&self, written: &Written, charged: u64, error: &Error) {
         let mut state = self.state.lock();
-        state.written_from = None;
+        (state.written_from, state.charged) = (None, state.charged + charged);
+        // The edit may be durable: the next opening knows.
+        state.is_named |= error.code() == Code::Poisoned;
         let mut taken = written.pages.iter().peekable();
         for page in state.pages.all_mut() {
             if let Some(taken) = taken.next_if(|taken| taken.number == page.number) {
@@ -298,31 +296,37 @@ impl Upkeep for InPlaceTable {
         vec![JobOffer { table: self.context.def.id, kind: WRITE_BACK, number: frozen.0, price, reason }]
     }
 
-    fn run(&self, _: &JobOffer) -> Result<()> {
-        let table = self.context.def.id;
-        let file = match self.state.lock().file.clone() {
+    fn run(&self, offer: &JobOffer) -> Result<()> {
+        let (table, cut) = (self.context.def.id, Timestamp(offer.number));
+        let found = self.state.lock().file.clone();
+        let file = match found {
             Some(file) => file,
             None => Arc::new(self.context.services.files().create_paged(table, PAGE_BYTES)?),
         };
-        let (cut, is_named) = {
+        // Before anything is logged: a backup may have the file.
+        let changes = file.change()?;
+        let (is_named, charged) = {
             let mut state = self.state.lock();
-            let Some(cut) = state.frozen else { return Ok(()) };
+            // Another freeze is another offer: what it has may not be published yet.
+            if state.frozen != Some(cut) {
+                return Ok(());
+            }
             state.file = Some(Arc::clone(&file));
-            (cut, state.is_named)
+            (state.is_named, std::mem::take(&mut state.charged))
         };
-        let mut written = Written::default();
         let added: Vec<FileId> = (!is_named).then(|| file.number()).into_iter().collect();
         let edit = Edit { table, cut, added, ..Edit::default() };
+        let mut written = Written::default();
         let durable = self
             .take_changed(&mut written)
-            .and_then(|()| self.write(&file, &written))
+            .and_then(|()| self.write(changes, &written))
             .and_then(|()| self.context.services.apply_edit(edit))
-            .inspect_err(|_| self.give_back(&written))?;
+            .inspect_err(|error| self.give_back(&written, charged, error))?;
         let mut state = self.state.lock();
         (state.cut, state.frozen, state.is_named, state.written_from) = (cut, None, true, None);
         let limit = self.context.horizon.advance(cut);
         state.pages.all_mut().for_each(|page| page.purge(limit));
-        self.context.services.row_budget().release(std::mem::take(&mut state.charged));
+        self.context.services.row_budget().release(charged);
         drop(state);
         durable.followed();
         Ok(())
@@ -417,8 +421,12 @@ impl InPlace for InPlaceTable {
         Ok(())
     }
 
-    fn redone(&self, last: RecordNo) -> Result<()> {
-        self.state.lock().pages.settle(last)
+    fn redone(&self) -> Result<()> {
+        self.state.lock().pages.settle()
+    }
+
+    fn last_found(&self) -> RecordNo {
+        self.state.lock().pages.last_found
     }
 
     fn needs_from(&self) -> Option<RecordNo> {

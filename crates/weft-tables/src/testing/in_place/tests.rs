@@ -40,7 +40,10 @@ fn no_acknowledged_commit_is_lost_wherever_the_machine_crashes() {
         all.crashes += counts.crashes;
         all.rows += counts.rows;
         all.backups += counts.backups;
+        all.joins += counts.joins;
+        all.looks += counts.looks;
     }
     println!("{all:?}");
     assert!(all.crashes > 80 && all.rows > 10_000 && all.backups > 20, "{all:?}");
+    assert!(all.joins > 100 && all.looks > 300, "{all:?}");
 }

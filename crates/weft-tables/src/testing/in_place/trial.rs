@@ -13,7 +13,7 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
-use weft_format::{Code, Column, DataType, Result, Schema, Timestamp, ValueRef};
+use weft_format::{Code, Column, DataType, Error, Result, Schema, Timestamp, ValueRef};
 use weft_kernel::index::NewIndex;
 use weft_kernel::method::Method;
 use weft_kernel::{Durability, Engine, EngineOptions, Follower, NewTable, TableRef, Transaction, restore};
@@ -41,6 +41,11 @@ struct Model {
     /// What was there when it began.
     begun: BTreeMap<u64, i64>,
     next: i64,
+    /// What a follower showed in this life, and as of when.
+    followed: Vec<(Timestamp, BTreeMap<u64, i64>)>,
+    writing: u64,
+    joins: u64,
+    looks: u64,
     /// Backups, and the rows that each must have.
     backups: Vec<(u64, BTreeMap<u64, i64>)>,
 }
@@ -54,6 +59,10 @@ pub struct Counts {
     pub rows: u64,
     /// Backups that were restored.
     pub backups: u64,
+    /// Followers that joined beside the writers.
+    pub joins: u64,
+    /// Looks at what such a follower shows.
+    pub looks: u64,
 }
 
 /// Runs the lives of one seed; the first difference, or how it went.
@@ -79,6 +88,7 @@ pub fn run(seed: u64) -> std::result::Result<Counts, String> {
     }
     let model = model.lock();
     (counts.rows, counts.backups) = (model.next as u64, model.backups.len() as u64);
+    (counts.joins, counts.looks) = (model.joins, model.looks);
     Ok(counts)
 }
 
@@ -106,10 +116,14 @@ fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
         let body = move || write(&engine, &model, number, Prng(seed * 100 + number));
         env.spawn.spawn(&format!("writer-{number}"), Box::new(body)).expect("starts")
     };
-    let writers: Vec<_> = (0..WRITERS).map(spawn).collect();
+    model.lock().writing = WRITERS;
+    let mut threads: Vec<_> = (0..WRITERS).map(spawn).collect();
+    let (to_follow, with) = ((env.clone(), engine.clone()), model.clone());
+    let body = move || follow(&to_follow.0, &to_follow.1, &with);
+    threads.push(env.spawn.spawn("follower", Box::new(body)).expect("starts"));
     back_up(&engine, model, &mut Prng(seed ^ 0x5a));
-    writers.into_iter().for_each(|writer| writer.join().expect("ends"));
-    follow(env, &engine, &model.lock());
+    threads.into_iter().for_each(|thread| thread.join().expect("ends"));
+    look_back(&mut model.lock());
     engine.close().expect("closes");
     if is_last {
         let model = model.lock();
@@ -173,6 +187,7 @@ fn write(engine: &Arc<Engine>, model: &Mutex<Model>, writer: u64, mut random: Pr
             done => done.expect("nothing else fails"),
         }
     }
+    model.lock().writing -= 1;
 }
 
 /// A transaction on keys of a writer; of 30 at once now and then, so that pages split.
@@ -244,23 +259,68 @@ fn verify(engine: &Arc<Engine>, model: &mut Model) {
     }
     assert_eq!(found, model.rows, "what was acknowledged is there, and of the rest all or nothing");
     assert_eq!(engine.check().expect("checks"), Vec::<String>::new());
-    (model.begun, model.history) = (found, BTreeMap::new());
+    (model.begun, model.history, model.followed) = (found, BTreeMap::new(), Vec::new());
 }
 
-/// A follower that joins from what is on disk has the same rows.
-fn follow(env: &Env, engine: &Arc<Engine>, model: &Model) {
-    engine.flush().expect("flushes");
-    let announced = || engine.announced();
-    let joined = Follower::join(env.clone(), Path::new("/db"), methods(), options(0), &announced);
-    let follower = match joined {
-        Ok(follower) => follower,
-        // A job changes the manifest, or cuts the log, while it joins.
-        Err(error) if matches!(error.code(), Code::UndefinedFile | Code::CannotConnectNow) => return,
-        Err(error) => panic!("joins: {error}"),
-    };
-    let txn = follower.engine().begin().expect("begins");
-    assert_eq!(rows_of(&txn), model.rows, "the follower");
-    assert_eq!(follower.engine().check().expect("checks"), Vec::<String>::new());
+/// Joins and follows beside the writers, and notes what the follower shows.
+fn follow(env: &Env, engine: &Arc<Engine>, model: &Mutex<Model>) {
+    let mut follower: Option<Follower> = None;
+    loop {
+        let is_last = model.lock().writing == 0;
+        engine.flush().expect("flushes");
+        // What it needs is gone, or is being written.
+        let has_changed = |error: &Error| matches!(error.code(), Code::UndefinedFile | Code::CannotConnectNow);
+        match &mut follower {
+            None => {
+                let announced = || engine.announced();
+                match Follower::join(env.clone(), Path::new("/db"), methods(), options(0), &announced) {
+                    Ok(joined) => {
+                        model.lock().joins += 1;
+                        follower = Some(joined);
+                    }
+                    Err(error) => assert!(has_changed(&error), "joins: {error}"),
+                }
+            }
+            Some(joined) => match joined.follow(engine.announced()) {
+                Ok(_) => {
+                    let txn = joined.engine().begin().expect("begins");
+                    let shown = (txn.read_ts(), rows_of(&txn));
+                    assert_eq!(joined.engine().check().expect("checks"), Vec::<String>::new());
+                    let mut model = model.lock();
+                    model.looks += 1;
+                    model.followed.push(shown);
+                    if is_last {
+                        return;
+                    }
+                    // Those that join see pages as they are being written.
+                    if model.looks.is_multiple_of(3) {
+                        follower = None;
+                    }
+                }
+                Err(error) => {
+                    assert!(has_changed(&error), "follows: {error}");
+                    follower = None;
+                }
+            },
+        }
+        weft_env::sync::yield_point();
+    }
+}
+
+/// What the follower showed is what was committed by then.
+fn look_back(model: &mut Model) {
+    for (ts, shown) in std::mem::take(&mut model.followed) {
+        assert_eq!(shown, model.rows_at(ts), "the follower as of {ts}");
+    }
+}
+
+impl Model {
+    /// What was committed in this life by then, and before it; every commit has returned.
+    fn rows_at(&self, ts: Timestamp) -> BTreeMap<u64, i64> {
+        let mut rows = self.begun.clone();
+        self.history.range(..=ts).for_each(|(_, changes)| change(&mut rows, changes));
+        rows
+    }
 }
 
 /// Makes backups beside the writers.
@@ -275,8 +335,7 @@ fn back_up(engine: &Arc<Engine>, model: &Mutex<Model>, random: &mut Prng) {
             weft_env::sync::yield_point();
         }
         let mut model = model.lock();
-        let mut rows = model.begun.clone();
-        model.history.range(..=made.timestamp).for_each(|(_, changes)| change(&mut rows, changes));
+        let rows = model.rows_at(made.timestamp);
         model.backups.push((made.number, rows));
     }
 }
