@@ -114,9 +114,9 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         faults::REPLAY_TWICE_APPLIES | Fault::READ_BELOW_FLOOR | Fault::FORGET_PROMISE => {
             first_failure_of_conformance()
         }
-        Fault::FORGET_PAGE_RECORDS | Fault::CHANGE_COPIED_PAGES | Fault::CUT_LOG_UNDER_PAGES => {
-            in_place::trial::first_failure(SEEDS * 4)
-        }
+        Fault::FORGET_PAGE_RECORDS | Fault::CHANGE_COPIED_PAGES => in_place::trial::first_failure(SEEDS * 4),
+        // A page must be split off while a job writes, and the log must be cut before the next one.
+        Fault::CUT_LOG_UNDER_PAGES => in_place::trial::first_failure(SEEDS * 12),
         // What is lost after a reopen is where tables lie, never a row.
         faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.
