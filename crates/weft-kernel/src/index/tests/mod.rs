@@ -133,6 +133,7 @@ fn services(env: &Env, dir: &Path, cache_bytes: u64) -> (Arc<Services>, Recovere
         row_budget,
         wake: Wake::default(),
         poison: Default::default(),
+        log: std::sync::OnceLock::new(),
     };
     (Arc::new(services), recovered.tables.remove(&INDEX).unwrap_or_default())
 }
