@@ -66,7 +66,7 @@ pub trait Blind: Send + Sync {
 /// table.
 ///
 /// ```text
-///   log       commit 41 · split of page 3 (#812) · commit 42 · image of page 3 (#814)     ─▶ page 3 on disk, number 814
+///   log       commit 41 · split of page 3 (#812) · commit 42 · image of page 3 (#814)   ─▶ page 3 on disk: 814
 ///   recovery  #812, #814, then 41 and 42 where they are beyond the cut: page 3 may have them already
 ///   follower  41, #812, 42, #814, as they come
 /// ```
@@ -83,10 +83,11 @@ pub trait InPlace: Send + Sync {
     fn redo(&self, number: RecordNo, change: &[u8]) -> Result<()>;
     /// All records were done that the log has. Fails when pages are not whole now.
     fn redone(&self) -> Result<()>;
-    /// The highest number that a page had as it was found on disk: the log had it when the page was written (in place 1).
+    /// The highest number that a page had as it was found on disk: the log had it when the page was written (in
+    /// place 1).
     fn last_found(&self) -> RecordNo;
-    /// The lowest number of a record that is needed: pages on disk lack what it says. None: none is. While there is one
-    /// a freeze makes the table offer a job that ends it, and the table's [`durable_cut`](crate::Upkeep::durable_cut) is
-    /// not MAX.
+    /// The lowest number of a record that is needed: pages on disk lack what it says. None: none is. While there is
+    /// one a freeze makes the table offer a job that ends it, and
+    /// [`Upkeep::durable_cut`](crate::Upkeep::durable_cut) is not MAX.
     fn needs_from(&self) -> Option<RecordNo>;
 }

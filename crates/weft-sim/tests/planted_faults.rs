@@ -7,9 +7,11 @@
 use std::collections::BTreeMap;
 use std::panic;
 use std::path::Path;
+use std::sync::Arc;
 
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::fault::{Fault, plant};
+use weft_kernel::method::Method;
 use weft_sim::checker::Level;
 use weft_sim::isolation::Plan;
 use weft_sim::{
@@ -17,7 +19,8 @@ use weft_sim::{
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
-use weft_tables::testing::{conformance, in_place, layers};
+use weft_tables::testing::in_place::InPlace;
+use weft_tables::testing::{conformance, crashes, layers};
 
 /// How many seeds a fault may take to be noticed, and crashes per seed.
 const SEEDS: u64 = 24;
@@ -104,7 +107,7 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         | Fault::FORGET_PANICKED_WRITER
         | Fault::FORGET_LAYOUT_RECORD => completeness().err().map(|broken| (0, broken)),
         // Both of them, each by itself.
-        Fault::PAGE_BEFORE_LOG => completeness().err().and_then(|_| in_place::trial::first_failure(SEEDS * 4)),
+        Fault::PAGE_BEFORE_LOG => completeness().err().and_then(|_| first_crash_of_pages(SEEDS * 4)),
         Fault::SKIP_CHECKSUM | Fault::SKIP_LOG_END_CHECK => {
             (0..SEEDS * 2).find_map(|seed| damage(seed, Damaged::Log).err().map(|violation| (seed, violation)))
         }
@@ -114,9 +117,9 @@ fn first_failure_with(fault: Fault) -> Option<(u64, String)> {
         faults::REPLAY_TWICE_APPLIES | Fault::READ_BELOW_FLOOR | Fault::FORGET_PROMISE => {
             first_failure_of_conformance()
         }
-        Fault::FORGET_PAGE_RECORDS | Fault::CHANGE_COPIED_PAGES => in_place::trial::first_failure(SEEDS * 4),
+        Fault::FORGET_PAGE_RECORDS | Fault::CHANGE_COPIED_PAGES => first_crash_of_pages(SEEDS * 4),
         // A page must be split off while a job writes, and the log must be cut before the next one.
-        Fault::CUT_LOG_UNDER_PAGES => in_place::trial::first_failure(SEEDS * 12),
+        Fault::CUT_LOG_UNDER_PAGES => first_crash_of_pages(SEEDS * 12),
         // What is lost after a reopen is where tables lie, never a row.
         faults::FORGET_LAYERS => first_failure_of_layers(),
         // A scan during the conversion would hide it.
@@ -138,6 +141,12 @@ fn first_failure_of_conformance() -> Option<(u64, String)> {
             other => Some((seed, format!("{other:?}"))),
         }
     })
+}
+
+/// The first seed of a table of pages on a machine that crashes that fails.
+fn first_crash_of_pages(seeds: u64) -> Option<(u64, String)> {
+    let method: Arc<dyn Method> = Arc::new(InPlace);
+    crashes::first_failure(&method, seeds)
 }
 
 /// The first seed of weft-tables' test of layers that fails.

@@ -63,8 +63,8 @@ enum Came {
 
 impl Follower {
     /// Joins the engine that writes a directory. `announced` says how far its log is durable now: it is asked after the
-    /// manifest was read, and again after files were opened. The directory must hold a database. Fails when what it needs goes meanwhile: joining again
-    /// reads a newer manifest.
+    /// manifest was read, and again after files were opened. The directory must hold a database. Fails when what it
+    /// needs goes meanwhile: joining again reads a newer manifest.
     pub fn join(
         env: Env,
         dir: &Path,

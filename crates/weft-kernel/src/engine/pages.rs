@@ -1,8 +1,8 @@
 //! Redo of pages: what the log says of pages that tables change where they lie.
 //!
 //! ```text
-//!   recovery, joining   all records of pages, then all commits            the log is read twice, where a table has pages
-//!   made by the log     its records of pages where the commit makes it    once more for each such table
+//!   recovery, joining   all records of pages, then all commits           the log is read twice where a table has pages
+//!   made by the log     its records of pages where the commit makes it   once more for each such table
 //!   following           as they come, between the commits
 //! ```
 //!
@@ -74,8 +74,8 @@ impl Redo {
         Ok(())
     }
 
-    /// Fails when a page knows of more than the log does: the end of the log is missing, and numbers and timestamps would
-    /// be given again that are in use.
+    /// Fails when a page knows of more than the log does: the end of the log is missing, and numbers and timestamps
+    /// would be given again that are in use.
     fn check_found(&self, id: TableId, last: RecordNo) -> Result<()> {
         let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
         let found = table.table.in_place().map_or(RecordNo(0), InPlace::last_found);

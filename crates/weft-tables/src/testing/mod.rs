@@ -6,6 +6,7 @@
 //! ```
 
 pub mod conformance;
+pub mod crashes;
 pub mod in_place;
 pub mod layers;
 mod model;

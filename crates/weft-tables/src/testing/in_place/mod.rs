@@ -1,6 +1,6 @@
 //! A small method that keeps rows in place: pages of rows in key order that are changed where they lie, older versions
-//! in undo records behind each row, changed pages written over what lies there on disk. It is there to hold the contract
-//! to its word: nothing of it is known outside this folder.
+//! in undo records behind each row, changed pages written over what lies there on disk. It is there to hold the
+//! contract to its word: nothing of it is known outside this folder.
 //!
 //! ```text
 //!   page 3, from "k"     k1: b @ 44 ─▶ undo: a @ 12..44     update in place, the old version goes behind it
@@ -15,7 +15,6 @@
 //! | `bytes` | pages on disk and in the log |
 //! | `pages` | the pages of a table: by key, split, recovered |
 //! | `store` | a table |
-//! | `trial` | such a table on a machine that crashes |
 //!
 //! 1. A key has one slot, and a slot at most one version that has not ended; it is the newest.
 //! 2. A page that changed since it was written is written by the next job, with all that it has; so pages and log
@@ -26,7 +25,6 @@ mod bytes;
 mod page;
 mod pages;
 mod store;
-pub mod trial;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_kernel::method::Method;
 
-use super::trial::Counts;
-use super::{InPlace, trial};
+use super::InPlace;
 use crate::testing::conformance::{self, Options};
+use crate::testing::crashes::{self, Counts};
 
 #[test]
 fn rows_in_place_pass_the_suite() {
@@ -34,9 +34,10 @@ fn rows_in_place_pass_the_suite() {
 
 #[test]
 fn no_acknowledged_commit_is_lost_wherever_the_machine_crashes() {
+    let method: Arc<dyn Method> = Arc::new(InPlace);
     let mut all = Counts::default();
     for seed in 0..40 {
-        let counts = trial::run(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let counts = crashes::run(&method, seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         all.crashes += counts.crashes;
         all.rows += counts.rows;
         all.backups += counts.backups;

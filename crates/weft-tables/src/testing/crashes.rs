@@ -1,4 +1,5 @@
-//! A table of pages on a machine that crashes at any operation, with jobs, backups and a follower beside its writers.
+//! A table of any method on a machine that crashes at any operation, with jobs, backups and a follower beside its
+//! writers.
 //!
 //! ```text
 //!   life 1   two writers, each with keys of its own · checkpoints · a job            crash at operation 211
@@ -18,8 +19,7 @@ use weft_kernel::index::NewIndex;
 use weft_kernel::method::Method;
 use weft_kernel::{Durability, Engine, EngineOptions, Follower, NewTable, TableRef, Transaction, restore};
 
-use super::InPlace;
-use crate::testing::Prng;
+use super::random::Prng;
 
 const TABLE: &str = "t";
 const WRITERS: u64 = 2;
@@ -66,7 +66,7 @@ pub struct Counts {
 }
 
 /// Runs the lives of one seed; the first difference, or how it went.
-pub fn run(seed: u64) -> std::result::Result<Counts, String> {
+pub fn run(method: &Arc<dyn Method>, seed: u64) -> std::result::Result<Counts, String> {
     let simulation = Simulation::new(SimOptions::seeded(seed));
     let model = Arc::new(Mutex::new(Model::default()));
     let mut random = Prng(seed ^ 0x1b7a);
@@ -78,8 +78,8 @@ pub fn run(seed: u64) -> std::result::Result<Counts, String> {
         } else {
             simulation.crash_after(1 + random.below(if life == 0 { 60 } else { 900 }));
         }
-        let inner = model.clone();
-        let end = simulation.run(move |env| live(&env, &inner, seed * 10 + life, is_last));
+        let (inner, method) = (model.clone(), method.clone());
+        let end = simulation.run(move |env| live(&env, &method, &inner, seed * 10 + life, is_last));
         match end {
             RunEnd::Finished => {}
             RunEnd::Crashed { .. } => counts.crashes += 1,
@@ -104,14 +104,11 @@ fn options(seed: u64) -> EngineOptions {
     }
 }
 
-fn methods() -> Vec<Arc<dyn Method>> {
-    vec![Arc::new(InPlace)]
-}
-
-fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
+fn live(env: &Env, method: &Arc<dyn Method>, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
+    let methods = || vec![method.clone()];
     let engine = Engine::open(env.clone(), Path::new("/db"), methods(), options(seed)).expect("opens");
     verify(&engine, &mut model.lock());
-    set_up(&engine).expect("makes the table");
+    set_up(&engine, method.name()).expect("makes the table");
     let spawn = |number: u64| {
         let (engine, model) = (engine.clone(), model.clone());
         let body = move || write(&engine, &model, number, Prng(seed * 100 + number));
@@ -119,8 +116,8 @@ fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
     };
     model.lock().writing = WRITERS;
     let mut threads: Vec<_> = (0..WRITERS).map(spawn).collect();
-    let (to_follow, with) = ((env.clone(), engine.clone()), model.clone());
-    let body = move || follow(&to_follow.0, &to_follow.1, &with);
+    let (to_follow, with) = ((env.clone(), engine.clone(), method.clone()), model.clone());
+    let body = move || follow(&to_follow.0, &to_follow.1, &to_follow.2, &with);
     threads.push(env.spawn.spawn("follower", Box::new(body)).expect("starts"));
     back_up(&engine, model, &mut Prng(seed ^ 0x5a));
     threads.into_iter().for_each(|thread| thread.join().expect("ends"));
@@ -139,14 +136,14 @@ fn live(env: &Env, model: &Arc<Mutex<Model>>, seed: u64, is_last: bool) {
     }
 }
 
-fn set_up(engine: &Arc<Engine>) -> Result<()> {
+fn set_up(engine: &Arc<Engine>, method: &str) -> Result<()> {
     let mut txn = engine.begin()?;
     if txn.table(TABLE).is_ok() {
         return Ok(());
     }
     let column = |name: &str, data_type| Column { name: name.into(), data_type, not_null: true };
     let columns = vec![column("k", DataType::BigInt), column("v", DataType::BigInt), column("pad", DataType::Text)];
-    let table = txn.create_table(NewTable::new(TABLE, Schema::new(columns, vec![0]), "in_place"))?;
+    let table = txn.create_table(NewTable::new(TABLE, Schema::new(columns, vec![0]), method))?;
     // No value is written twice; the check of the engine finds a row without its entry.
     txn.create_index(&table, NewIndex::new("t_v", vec![1], true))?;
     txn.commit().map(|_| ())
@@ -264,7 +261,7 @@ fn verify(engine: &Arc<Engine>, model: &mut Model) {
 }
 
 /// Joins and follows beside the writers, and notes what the follower shows.
-fn follow(env: &Env, engine: &Arc<Engine>, model: &Mutex<Model>) {
+fn follow(env: &Env, engine: &Arc<Engine>, method: &Arc<dyn Method>, model: &Mutex<Model>) {
     let mut follower: Option<Follower> = None;
     loop {
         let is_last = model.lock().writing == 0;
@@ -274,7 +271,8 @@ fn follow(env: &Env, engine: &Arc<Engine>, model: &Mutex<Model>) {
         match &mut follower {
             None => {
                 let announced = || engine.announced();
-                match Follower::join(env.clone(), Path::new("/db"), methods(), options(0), &announced) {
+                let methods = vec![method.clone()];
+                match Follower::join(env.clone(), Path::new("/db"), methods, options(0), &announced) {
                     Ok(joined) => {
                         model.lock().joins += 1;
                         follower = Some(joined);
@@ -342,6 +340,6 @@ fn back_up(engine: &Arc<Engine>, model: &Mutex<Model>, random: &mut Prng) {
 }
 
 /// Why a trial of some seeds fails; none when it does not.
-pub fn first_failure(seeds: u64) -> Option<(u64, String)> {
-    (0..seeds).find_map(|seed| run(seed).err().map(|what| (seed, what)))
+pub fn first_failure(method: &Arc<dyn Method>, seeds: u64) -> Option<(u64, String)> {
+    (0..seeds).find_map(|seed| run(method, seed).err().map(|what| (seed, what)))
 }
