@@ -10,8 +10,8 @@
 //!    thread, and those that are being closed.
 //! 2. A file that is being read is not closed under its reader: the read has its own reference to the handle.
 //! 3. A file keeps its name for as long as somebody has a [`File`] of this cache, and its bytes too unless it is one of
-//!    pages: file numbers are never used again, and a part's file is removed after its last reader let go. So opening it
-//!    again finds the same file.
+//!    pages: file numbers are never used again, and a part's file is removed after its last reader let go. So opening
+//!    it again finds the same file.
 //! 4. The system's own limit may be reached by others (sockets, the log): then half of the handles are closed, and the
 //!    file is tried again until none is left to close. So does who opens other files ([`GivingWay`]): a handle that
 //!    nobody reads keeps no log from going on.
