@@ -57,6 +57,7 @@ kernel_faults! {
     FORGET_KEY_LOCK "A key lock is released before publication.";
     SKIP_FILE_SYNC "A data file is not synced before the manifest names it.";
     FORGET_CHUNKS "Redo applies a long transaction without its chunks.";
+    FORGET_LEFT_CHUNKS "Redo applies a transaction without the chunks that it left in the log.";
     SKIP_SPECULATIVE_VALIDATION "A transaction that has only read commits without waiting until that is durable.";
     SKIP_ROW_LOCK "The lock of a row is not taken.";
     FORGET_WAITER "A lock that becomes free is not handed to who waits for it.";

@@ -44,6 +44,9 @@ pub struct EngineOptions {
     pub log_batch_bytes: usize,
     /// The changes of a transaction are handed to the log in pieces of about this size, or of a quarter of a segment.
     pub log_chunk_bytes: usize,
+    /// Of transactions that wrote to the log ahead of their commit an opening and a follower keep so many bytes of
+    /// changes; what is beyond they read again when it commits.
+    pub undecided_bytes: usize,
     /// The log is kept at most about this long: more of it makes the tables that hold it freeze and convert.
     pub checkpoint_log_bytes: u64,
     /// The manifest is rewritten when it is longer than this and than four times its first part.
@@ -85,6 +88,7 @@ impl Default for EngineOptions {
             log_zero_ahead_bytes: 1 << 20,
             log_batch_bytes: 8 << 20,
             log_chunk_bytes: 256 << 10,
+            undecided_bytes: 16 << 20,
             checkpoint_log_bytes: 64 << 20,
             manifest_bytes: 1 << 20,
             durability: Durability::Full,

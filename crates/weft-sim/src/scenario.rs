@@ -42,6 +42,7 @@ impl Scenario {
             log_zero_ahead_bytes: log.pick(&[0, 4 << 10, 1 << 20]),
             log_batch_bytes: log.pick(&[1 << 10, 16 << 10, 8 << 20]),
             log_chunk_bytes: log.pick(&[512, 4 << 10, 256 << 10]),
+            undecided_bytes: [0, 1 << 10, 16 << 20][(seed / 3 % 3) as usize],
             checkpoint_log_bytes: random.pick(&[32 << 10, 64 << 10, 256 << 10]),
             manifest_bytes: random.pick(&[4 << 10, 16 << 10]),
             serializable_memory_bytes: [1 << 10, u64::MAX, u64::MAX][(seed % 3) as usize],

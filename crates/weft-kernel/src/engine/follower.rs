@@ -20,8 +20,8 @@
 //! 5. What depends on the memory of the writer (locks, what is sequenced and not durable) there is none of here: who
 //!    would write is refused.
 //!
-//! Memory: rows and entries beyond the writer's cuts, undecided transactions that the writer sent ahead of their
-//! commit, and definitions.
+//! Memory: rows and entries beyond the writer's cuts, and definitions; of undecided transactions that the writer sent
+//! ahead of their commit as much as an option says (`undecided.rs`).
 //!
 //! Source: PolarDB-IMCI sections 5 and 7, for logical records; DESIGN sections 3 (Log) and 8.
 
@@ -139,6 +139,7 @@ impl Follower {
                 return Ok(None);
             }
             self.reader.advance(announced)?;
+            self.redo.announced = Some(announced);
         }
     }
 }

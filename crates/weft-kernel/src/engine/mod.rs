@@ -32,6 +32,7 @@ mod redo;
 mod status;
 mod tested;
 mod threads;
+mod undecided;
 
 pub use crate::options::{Durability, EngineOptions};
 pub use crate::txn::Engine;

@@ -13,15 +13,16 @@
 //! 2. A follower is recovery that goes on (`follower.rs`): the same code, but what it has applied it publishes commit
 //!    by commit, and a file that it cannot read is no damage: who writes has gone on without it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_contract::{RecoveredTable, Table, TableWrites, Upkeep};
 use weft_env::Env;
-use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp, TxnId};
+use weft_format::{Code, Error, FileId, Lsn, Result, TableId, Timestamp};
 
 use super::behind::{Behind, key_of_row};
 use super::tested::test_again;
+use super::undecided::{Chunks, Undecided};
 use crate::catalog::{Catalog, IndexRef, Relation, TableDef, TableRef, decode_def, decode_image, decode_object};
 use crate::fault::{self, Fault};
 use crate::index::Index;
@@ -49,13 +50,12 @@ pub(super) struct Redo {
     pub(super) services: Arc<Services>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) mode: Mode,
-    /// How far a live log is read before others read of what was recovered.
+    /// How far the log of another engine is durable, as far as is known here.
     pub(super) announced: Option<Lsn>,
     /// The first segment of the log, and the last commit before it.
     pub(super) begins: Option<(String, Timestamp)>,
-    /// Changes of transactions that are not decided, and the epoch of the log that they are of.
-    chunks: HashMap<TxnId, Vec<Vec<u8>>>,
-    epoch: u32,
+    /// Changes of transactions that are not decided.
+    undecided: Undecided,
     /// Files and cuts of the tables that are open, for those on which redo fails.
     pub(super) opened: BTreeMap<TableId, RecoveredTable>,
     /// What indexes get at the end.
@@ -84,8 +84,7 @@ impl Redo {
             mode,
             announced: None,
             begins: None,
-            chunks: HashMap::new(),
-            epoch: 0,
+            undecided: Undecided::new(services.options.undecided_bytes),
             opened: BTreeMap::new(),
             behind: Behind::default(),
             made: BTreeMap::new(),
@@ -128,20 +127,12 @@ impl Redo {
     /// Applies a record of the log; the timestamp of a commit. Switches of layout are not its business: what recovers
     /// has the manifest, and a follower looks at them itself.
     pub(super) fn record(&mut self, entry: &Entry<'_>) -> Result<Option<Timestamp>> {
-        if entry.epoch != self.epoch {
-            self.epoch = entry.epoch;
-            self.chunks.clear();
-        }
+        self.undecided.begin_epoch(entry.epoch);
         match entry.record {
-            Record::Chunk { txn, changes } => self.chunks.entry(txn).or_default().push(changes.to_vec()),
-            Record::Abort { txn } => {
-                self.chunks.remove(&txn);
-            }
+            Record::Chunk { txn, changes } => self.undecided.add(txn, entry.lsn, changes),
+            Record::Abort { txn } => drop(self.undecided.take(txn)),
             Record::Commit { txn, ts, changes } => {
-                let mut chunks = self.chunks.remove(&txn).unwrap_or_default();
-                if fault::active(Fault::FORGET_CHUNKS) {
-                    chunks.clear();
-                }
+                let chunks = self.undecided.take(txn).filter(|_| !fault::active(Fault::FORGET_CHUNKS));
                 let timeline = self.services.timeline.clone();
                 match self.mode {
                     // First, so that nothing freezes up to a commit of which indexes may still get entries.
@@ -175,10 +166,12 @@ impl Redo {
     }
 
     /// Applies what a commit has in its chunks and in its own record.
-    fn commit(&mut self, ts: Timestamp, chunks: Vec<Vec<u8>>, changes: &[u8]) -> Result<()> {
+    fn commit(&mut self, ts: Timestamp, chunks: Option<Chunks>, changes: &[u8]) -> Result<()> {
         let mut journal = Journal::default();
-        for chunk in chunks {
-            self.read(ts, &chunk, &mut journal)?;
+        if let Some(chunks) = chunks {
+            let (env, services) = (self.env.clone(), self.services.clone());
+            let announced = self.announced;
+            chunks.for_each((&env, &services.files), announced, |changes| self.read(ts, changes, &mut journal))?;
         }
         self.read(ts, changes, &mut journal)?;
         let mut troubles: Vec<(Relation, Error)> = Vec::new();

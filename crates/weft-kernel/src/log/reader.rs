@@ -121,6 +121,22 @@ pub(crate) fn read_live_log(env: &Env, dir: &Path, announced: Lsn) -> Result<Log
     LogReader::begin(env, dir, (segments(env, dir)?, Vec::new()), Some(announced))
 }
 
+/// The same from the segment that has a position on, or from the first that is left.
+pub(crate) fn read_live_log_from(env: &Env, dir: &Path, announced: Lsn, from: Lsn) -> Result<LogReader> {
+    LogReader::begin(env, dir, (since(segments(env, dir)?, from), Vec::new()), Some(announced))
+}
+
+/// Starts to read a log at the segment that has a position.
+pub(crate) fn read_log_from(env: &Env, dir: &Path, from: Lsn) -> Result<LogReader> {
+    LogReader::new(env, dir, since(segments(env, dir)?, from))
+}
+
+/// Those of some starts that a reader needs who begins at a position.
+fn since(mut starts: Vec<Lsn>, from: Lsn) -> Vec<Lsn> {
+    let first = starts.partition_point(|start| *start <= from).saturating_sub(1);
+    starts.split_off(first)
+}
+
 /// Where the segments start, ascending.
 fn segments(env: &Env, dir: &Path) -> Result<Vec<Lsn>> {
     let names = env.fs.list(dir).map_err(|error| Error::io(format!("listing {}", dir.display()), &error))?;

@@ -9,8 +9,8 @@ use weft_format::{Code, Result, Timestamp, Value};
 use super::open;
 use crate::engine::Follower;
 use crate::index::{Direction, NewIndex};
-use crate::testing::{MemoryMethod, Scratch, by_hand, create, get, key, put, row};
-use crate::{Engine, Transaction};
+use crate::testing::{MemoryMethod, Scratch, by_hand, create, get, key, open_with, put, row};
+use crate::{Engine, EngineOptions, Transaction};
 
 fn join(scratch: &Scratch, writer: &Arc<Engine>) -> Result<Follower> {
     let methods = vec![Arc::new(MemoryMethod) as Arc<dyn crate::method::Method>];
@@ -30,6 +30,47 @@ fn assert_follows(follower: &mut Follower, writer: &Arc<Engine>, keys: std::ops:
         }
     }
     assert_eq!(follower.engine().check().unwrap(), Vec::<String>::new());
+}
+
+/// Of transactions with more chunks than are kept in memory: one commits, one is rolled back, one commits.
+#[test]
+pub(super) fn chunks_beyond_what_is_kept_are_read_again() {
+    let scratch = Scratch::new("left-chunks");
+    let options = EngineOptions { log_segment_bytes: 8192, log_chunk_bytes: 500, undecided_bytes: 1500, ..by_hand() };
+    let open = || open_with(Env::real(), scratch.path(), options.clone()).unwrap();
+    let writer = open();
+    create(&writer, &["t"]).unwrap();
+    put(&writer, "t", 0, 0).unwrap();
+    let kept = writer.keep_for_followers();
+    let methods = vec![Arc::new(MemoryMethod) as Arc<dyn crate::method::Method>];
+    let join = || Follower::join(Env::real(), scratch.path(), methods.clone(), options.clone(), &|| writer.announced());
+    let mut follower = join().unwrap();
+    for (first, committed) in [(1000, true), (2000, false), (3000, true)] {
+        let mut txn = writer.begin().unwrap();
+        let t = txn.table("t").unwrap();
+        for k in first..first + 800 {
+            txn.insert(&t, &row(&t, k, k)).unwrap();
+            if k == first + 400 {
+                put(&writer, "t", 0, k).unwrap();
+                follower.follow(writer.announced()).unwrap();
+            }
+        }
+        if committed {
+            txn.commit().unwrap();
+        }
+        assert_follows(&mut follower, &writer, first..first + 801);
+    }
+    assert_eq!(join().unwrap().engine().published(), writer.published());
+    let counted = |engine: &Arc<Engine>| {
+        let txn = engine.begin().unwrap();
+        let t = txn.table("t").unwrap();
+        (0..5000).filter(|k| get(&txn, &t, *k).is_some()).count()
+    };
+    let before = counted(&writer);
+    assert_eq!(before, 1601);
+    drop((kept, follower));
+    drop(writer);
+    assert_eq!(counted(&open()), before);
 }
 
 #[test]
