@@ -15,9 +15,11 @@ use weft_format::array::elements;
 use weft_format::{DataType, Value};
 
 use crate::arithmetic::ArithmeticOp;
+use crate::builtins::Volatility;
 use crate::cast::is_castable;
 use crate::cast::is_immutable_cast;
 use crate::functions::Function;
+use crate::routines::Routine;
 use crate::text::{fits_integer, pow10};
 use crate::tree::{Expr, Node};
 use crate::types::{is_integer, is_number};
@@ -73,6 +75,10 @@ impl Expr {
                 [left, right].iter().all(|side| side.is_like(self)) && self.data_type.is_text()
             }
             Node::Call(function, args) => self.is_call(*function, args),
+            Node::Routine(Routine::Builtin(builtin), args) => {
+                let types: Vec<DataType> = args.iter().map(|arg| arg.data_type).collect();
+                builtin.0.is_call(&types, self.data_type)
+            }
             Node::Routine(..) => false,
         }
     }
@@ -110,6 +116,7 @@ impl Expr {
     /// clock, and no cast between text and dates or across time zones.
     pub fn is_immutable(&self) -> bool {
         let mut immutable = match &self.node {
+            Node::Routine(Routine::Builtin(builtin), _) => builtin.0.volatility == Volatility::Immutable,
             Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => false,
             Node::Cast(expr) => is_immutable_cast(expr.data_type, self.data_type),
             _ => true,

@@ -22,14 +22,14 @@ use weft_format::Code;
 use weft_format::Result;
 
 pub use self::limits::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
-use self::limits::{FORMAT_VERSION, damaged, too_complex};
-use crate::tree::Expr;
+use self::limits::{FORMAT_VERSION, FORMAT_WITH_BUILTINS, damaged, too_complex};
+use crate::tree::{Expr, Node};
 
 impl Expr {
     /// The bytes of an immutable expression; an error when it is too deep or too long to be stored.
     pub fn encode(&self) -> Result<Vec<u8>> {
         assert!(self.is_immutable(), "only immutable expressions are stored");
-        let mut bytes = vec![FORMAT_VERSION];
+        let mut bytes = vec![if calls_builtin(self) { FORMAT_WITH_BUILTINS } else { FORMAT_VERSION }];
         output::put(&mut bytes, self, EXPR_DEPTH_MAX)?;
         if bytes.len() > EXPR_BYTES_MAX { Err(too_complex()) } else { Ok(bytes) }
     }
@@ -41,6 +41,12 @@ impl Expr {
         }
         input::read(bytes)
     }
+}
+
+fn calls_builtin(expr: &Expr) -> bool {
+    let mut found = matches!(expr.node, Node::Routine(..));
+    expr.for_each_operand(&mut |operand| found |= calls_builtin(operand));
+    found
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::arithmetic::compute;
 use crate::arithmetic::negate;
 use crate::cast::{assign, cast};
 use crate::functions::{Function, call, round_decimal};
-use crate::like::like;
+use crate::like::{like, like_any_case};
 use crate::routines::{self, Routine};
 use crate::{EvalContext, Expr, Node};
 
@@ -101,12 +101,12 @@ impl Expr {
                 match (expr.eval(row, context)?, pattern.eval(row, context)?) {
                     (Value::Text(text), Value::Text(pattern)) => {
                         let matched = if *insensitive {
-                            like(&text.to_lowercase(), &pattern.to_lowercase(), *escape)
+                            like_any_case(&text, &pattern, *escape)
                         } else {
                             like(&text, &pattern, *escape)
                         };
                         let matched = matched.ok_or_else(|| {
-                            Error::new(Code::InvalidParameterValue, "LIKE pattern must not end with escape character")
+                            Error::new(Code::InvalidEscapeSequence, "LIKE pattern must not end with escape character")
                         })?;
                         Ok(Some(matched != *negated))
                     }

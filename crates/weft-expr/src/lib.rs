@@ -9,7 +9,8 @@
 //!   eval                  a walk over the tree with one row's values; no allocation but for text
 //!
 //!   tree ── eval ── arithmetic, cast, functions, like      an expression and its value
-//!     │           └── routines, json                   those of uuid, bytea, time, interval, json and arrays
+//!     │           ├── routines, json                   those of uuid, bytea, time, interval, json and arrays
+//!     │           └── builtins                         the table of functions
 //!     ├── check                                            whether it is well-typed, immutable, can fail
 //!     ├── codec                                            its bytes, for the catalog
 //!     └── sql                                              its text
@@ -29,6 +30,7 @@
 //! This crate is below the kernel, which keeps indexes on expressions, and knows neither SQL text nor tables.
 
 mod arithmetic;
+pub mod builtins;
 mod cast;
 mod check;
 mod codec;
@@ -37,6 +39,7 @@ mod eval;
 mod functions;
 pub mod json;
 mod like;
+mod numbers;
 pub mod routines;
 mod sql;
 pub mod style;
@@ -51,6 +54,7 @@ pub use cast::{assign, cast, check_assignable, coerce_param, is_castable, no_cas
 pub use check::crosses_session;
 pub use codec::{EXPR_BYTES_MAX, EXPR_DEPTH_MAX};
 pub use functions::Function;
+pub use numbers::{NextNumber, Numbers};
 pub use style::{Local, Style};
 pub use tree::{EvalContext, Expr, Node};
 pub use types::{as_numeric, common_type, is_integer, is_number, literal_number_type};

@@ -1,5 +1,19 @@
 //! LIKE: `%` any characters, `_` one, an escape character before either.
 
+/// The same without regard to case: letters that have one small letter are compared by it.
+pub(crate) fn like_any_case(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {
+    let lowered = |text: &str| -> String { text.chars().map(lower).collect() };
+    like(&lowered(text), &lowered(pattern), escape)
+}
+
+fn lower(letter: char) -> char {
+    let mut lower = letter.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(small), None) => small,
+        _ => letter,
+    }
+}
+
 /// Whether `text` matches `pattern`. Linear for patterns with one `%`, never exponential: on a mismatch only the last
 /// `%` takes one character more. None when the pattern ends with its escape character.
 pub(crate) fn like(text: &str, pattern: &str, escape: Option<char>) -> Option<bool> {

@@ -10,6 +10,7 @@ use weft_format::{CompareOp, DataType, Value};
 
 use crate::arithmetic::ArithmeticOp;
 use crate::functions::Function;
+use crate::routines::Routine;
 use crate::text::print;
 use crate::tree::{Expr, Node};
 use crate::types::literal_number_type;
@@ -74,7 +75,11 @@ impl Expr {
                 push(out, format_args!(")::{}", self.data_type));
             }
             Node::Routine(routine, args) => {
-                push(out, format_args!("{routine:?}("));
+                match routine {
+                    Routine::Builtin(builtin) => out.push_str(builtin.0.name),
+                    routine => push(out, format_args!("{routine:?}")),
+                }
+                out.push('(');
                 put_list(args, names, out);
                 out.push(')');
             }

@@ -14,6 +14,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use crate::numbers::Numbers;
 use crate::zone::Zone;
 
 /// How dates and timestamps are written.
@@ -68,9 +69,11 @@ pub struct Local {
     pub style: Style,
     /// The transaction's time: microseconds since 1970 UTC.
     pub now_micros: i64,
+    /// The sequences of the statement.
+    pub numbers: Numbers,
 }
 
-static FIXED: LazyLock<Local> = LazyLock::new(|| Local { style: Style::default(), now_micros: 0 });
+static FIXED: LazyLock<Local> = LazyLock::new(|| Local::new(Style::default(), 0));
 
 impl Default for Style {
     fn default() -> Style {
@@ -84,6 +87,11 @@ impl Default for Style {
 }
 
 impl Local {
+    /// A session's, at a time.
+    pub fn new(style: Style, now_micros: i64) -> Local {
+        Local { style, now_micros, numbers: Numbers::default() }
+    }
+
     /// ISO, UTC, and no present: what does not depend on a session.
     pub fn fixed() -> &'static Local {
         &FIXED

@@ -106,6 +106,11 @@ codes! {
     NtileArgument Invalid "22014" "The number of buckets of ntile is not above zero.";
     NthValueArgument Invalid "22016" "The number of a row of nth_value is not above zero.";
     PowerArgument Invalid "2201F" "A root of a negative number, or a power that there is not.";
+    InvalidRegularExpression Invalid "2201B" "A pattern is no regular expression.";
+    InvalidEscapeSequence Invalid "22025" "A pattern ends with its escape character, or that is none.";
+    InvalidUseOfEscape Invalid "2200C" "An escape character stands where it may not.";
+    NullNotAllowed Invalid "22004" "NULL stands where a value must be.";
+    WidthBucketArgument Invalid "2201G" "The bounds or the number of buckets of width_bucket are none.";
     Substring Invalid "22011" "The length of a substring is negative.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
     SnapshotTooOld Invalid "72000" "What the snapshot shows is not kept any more.";

@@ -17,6 +17,7 @@ use crate::function::{
 };
 use crate::monitor;
 use crate::privileges;
+use crate::procs;
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
 use crate::snapshot::{Index, Request, Sequence, Snapshot, quoted};
@@ -33,10 +34,21 @@ pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
     FUNCTIONS.iter().chain(SERVER).find(fits)
 }
 
+/// The names of all functions that queries of the catalog call; those of several forms more than once.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().chain(SERVER).map(|function| function.name).chain(WITHOUT_PARENTHESES.iter().copied())
+}
+
 /// Whether a name is that of a function which needs the catalog or the session: a query that calls it is ours even
 /// when it names no relation.
 pub(crate) fn is_of_catalog(name: &str) -> bool {
-    !PLAIN.contains(&name) && FUNCTIONS.iter().chain(SERVER).any(|function| function.name == name)
+    !PLAIN.contains(&name) && !is_built_in(name) && FUNCTIONS.iter().chain(SERVER).any(|function| function.name == name)
+}
+
+/// Whether the table of functions has it, so that any query may call it. What the table's `pg_typeof` gives is a type's
+/// name, and its number here: in a query of the catalog it is the catalog's.
+fn is_built_in(name: &str) -> bool {
+    name != "pg_typeof" && weft_expr::builtins::is_known(name)
 }
 
 /// Whether a function of the catalog has one value for a statement: no rows, nothing that it asks the server for.
@@ -134,6 +146,12 @@ const PLAIN: &[&str] = &[
     "statement_timestamp",
     "to_char",
 ];
+
+/// What is said of the function of a number.
+fn of_function(call: &Arguments<'_>, said: fn(u32) -> Option<String>) -> Datum {
+    let oid = u32::try_from(call.int(0)).ok();
+    oid.and_then(said).map_or(Datum::Null, Datum::text)
+}
 
 fn first(types: &[Type]) -> Type {
     types.iter().find(|known| **known != Type::Unknown).cloned().unwrap_or(Type::Text)
@@ -244,9 +262,9 @@ static FUNCTIONS: &[Function] = &[
         }))
     }),
     function("pg_get_functiondef", (1, 1), text, null),
-    function("pg_get_function_result", (1, 1), text, null),
-    function("pg_get_function_arguments", (1, 1), text, null),
-    function("pg_get_function_identity_arguments", (1, 1), text, null),
+    function("pg_get_function_result", (1, 1), text, |call| Ok(of_function(call, procs::result))),
+    function("pg_get_function_arguments", (1, 1), text, |call| Ok(of_function(call, procs::arguments))),
+    function("pg_get_function_identity_arguments", (1, 1), text, |call| Ok(of_function(call, procs::arguments))),
     function("pg_get_function_sqlbody", (1, 1), text, null),
     function("pg_get_statisticsobjdef_columns", (1, 1), text, null),
     function("pg_get_statisticsobjdef", (1, 1), text, null),

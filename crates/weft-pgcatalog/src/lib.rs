@@ -34,6 +34,7 @@ mod order;
 mod pattern;
 mod plan;
 mod privileges;
+mod procs;
 mod relations;
 pub mod rights;
 mod roles;
@@ -48,6 +49,7 @@ mod types;
 mod value;
 
 pub use classify::{Kind, classify, is_computed_late, is_constant, is_of_session};
+pub use functions::function_names;
 pub use plan::CatalogQuery;
 pub use snapshot::{
     Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,

@@ -3,7 +3,7 @@
 use crate::declared::{Relation, Rows};
 use crate::snapshot::{INFORMATION_SCHEMA, Snapshot};
 use crate::value::{Datum, Row};
-use crate::{monitor, roles, rows, standard, types};
+use crate::{monitor, procs, roles, rows, standard, types};
 
 /// The rows of a relation.
 pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<Row> {
@@ -24,6 +24,7 @@ pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<R
         "pg_settings" | "pg_stat_activity" | "pg_stat_database" | "pg_locks" => {
             monitor::fill(relation.name, &mut rows, snapshot);
         }
+        "pg_proc" => procs::fill(&mut rows),
         name => rows::fill(name, &mut rows, snapshot),
     }
     rows.rows

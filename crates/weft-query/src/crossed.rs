@@ -8,6 +8,8 @@
 //! 1. A key of a join, one side of which is not of one relation, is a condition of that join before its rule runs: the
 //!    rule keeps conditions. Afterwards they are keys again.
 //! 2. So is a key that takes NULLs for equal: the rule gives all joins the way of the first.
+//! 3. The rule goes through relations in the order in which it finds them; they are put into a good one before
+//!    (`join_order`).
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{NullEquality, Result};
@@ -17,6 +19,7 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, Operator, binary_exp
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use super::join_order::ordered;
 use super::semantics::has_node;
 
 /// The engine's rule, with the invariants above.
@@ -37,6 +40,7 @@ impl OptimizerRule for KeptKeys {
             return Ok(Transformed::no(plan));
         }
         let kept = plan.transform_up_with_subqueries(|plan| Ok(as_conditions(plan)))?;
+        let kept = kept.transform_data(ordered)?;
         let changed = kept.transformed;
         let mut made = self.0.rewrite(kept.data, config)?;
         made.transformed |= changed;

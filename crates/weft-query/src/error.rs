@@ -72,7 +72,7 @@ fn with_remedy(error: Error) -> Error {
         Code::InvalidText | Code::InvalidDatetime | Code::DatatypeMismatch => {
             "correct the value, or cast to a type that it has"
         }
-        Code::InvalidParameterValue => "correct the argument; regular expressions follow the syntax of Rust's regex",
+        Code::InvalidParameterValue => "correct the argument",
         _ => return error,
     };
     error.hint(hint)

@@ -24,6 +24,7 @@ use weft_kernel::index::IndexPart;
 use weft_kernel::table::ExprTest;
 
 use super::pushdown::{Given, compare_op, constant_of, mirrored};
+use super::routines::builtin_of;
 use super::types::{output_type, value_of};
 
 /// An expression that an index of a table has.
@@ -233,8 +234,16 @@ fn read_call(function: &ScalarFunction, schema: &Schema, depth: usize) -> Option
         "nullif" if is_plain && is_like_first => call(Function::NullIf, first),
         "greatest" if is_plain && is_like_first => call(Function::Greatest, first),
         "least" if is_plain && is_like_first => call(Function::Least, first),
-        _ => None,
+        _ => builtin_call(function, args),
     }
+}
+
+/// A call of the table's function, whose arguments are cast as the point engine casts them.
+fn builtin_call(function: &ScalarFunction, args: Vec<Expr>) -> Option<Expr> {
+    let types: Vec<DataType> = args.iter().map(|arg| arg.data_type).collect();
+    let signature = builtin_of(&function.func, &types)?;
+    let args = args.into_iter().zip(&signature.args).map(|(arg, to)| arg.cast_to(*to)).collect();
+    Some(Expr::new(Node::Routine(signature.routine, args), signature.result))
 }
 
 fn arithmetic_call(op: ArithmeticOp, args: &[Expr]) -> Option<Expr> {
@@ -264,6 +273,7 @@ fn normal(mut expr: Expr) -> Expr {
         }
         Node::Call(Function::Substring, args) => Node::Call(Function::Substring, args.into_iter().map(wide).collect()),
         Node::Call(function, args) => Node::Call(function, args.into_iter().map(normal).collect()),
+        Node::Routine(routine, args) => Node::Routine(routine, args.into_iter().map(normal).collect()),
         Node::Arithmetic(op, left, right) => Node::Arithmetic(op, below(left), below(right)),
         // The planner has the smaller one on the left, and the sides of an equality in an order of its own.
         Node::Compare(op, left, right) => {

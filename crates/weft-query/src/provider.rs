@@ -29,6 +29,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
+use weft_kernel::index::IndexPart;
 use weft_kernel::table::{LOCATION, ReadView, scan_schema};
 use weft_sql::queries::TARGET;
 use weft_sql::views::{SystemView, is_view};
@@ -60,6 +61,8 @@ pub(crate) struct WeftTable {
     /// Which stored column each of `schema` is.
     ordinals: Vec<usize>,
     indexed: Arc<[Indexed]>,
+    /// Columns that are unique together.
+    unique: Vec<Vec<String>>,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -80,10 +83,46 @@ impl WeftTable {
             ordinals,
             stored,
             indexed: indexed(table).into(),
+            unique: unique_columns(table),
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
         }
     }
+}
+
+impl WeftTable {
+    /// How many rows it had when it was planned last.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// The names of columns that are unique together.
+    pub(crate) fn unique_columns(&self) -> Vec<Vec<String>> {
+        self.unique.clone()
+    }
+}
+
+/// The columns of the key, and of unique indexes of columns alone and of all rows.
+fn unique_columns(table: &TableRef) -> Vec<Vec<String>> {
+    let schema = &table.def.schema;
+    let name = |ordinal: usize| schema.columns[ordinal].name.clone();
+    let mut unique: Vec<Vec<String>> = Vec::new();
+    if !schema.hidden_row_id {
+        unique.push(schema.key.iter().copied().map(name).collect());
+    }
+    for index in table.indexes().iter() {
+        let columns = index.index.parts().iter().map(|part| match part {
+            IndexPart::Column(ordinal) => Some(name(*ordinal)),
+            IndexPart::Expression(_) => None,
+        });
+        if index.index.is_unique()
+            && index.index.predicate().is_empty()
+            && let Some(columns) = columns.collect::<Option<Vec<String>>>()
+        {
+            unique.push(columns);
+        }
+    }
+    unique
 }
 
 impl fmt::Debug for WeftTable {

@@ -24,12 +24,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
-    GroupByExpr, Ident, LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo,
-    UnaryOperator, Value, Values, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident,
+    LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo, UnaryOperator, Value,
+    Values, Visit, VisitMut, Visitor, VisitorMut,
 };
+use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
-use weft_sql::expr::{check_fields, compare_op, interval_cast};
+use weft_sql::expr::{call, check_fields, compare_op, interval_cast, written_call};
 use weft_sql::queries::names::{MARKER, column_name, folded};
 
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
@@ -164,10 +165,10 @@ impl Rewriter {
                     *expr = number(text);
                 }
             }
-            Expr::Substring { expr: text, substring_from: Some(from), substring_for, .. } => {
-                let mut args = vec![(**text).clone(), (**from).clone()];
-                args.extend(substring_for.as_deref().cloned());
-                *expr = call("substr", args);
+            Expr::Substring { .. } | Expr::SimilarTo { .. } | Expr::Position { .. } | Expr::Overlay { .. } => {
+                if let Some(call) = written_call(expr) {
+                    *expr = call;
+                }
             }
             Expr::Interval(interval) => {
                 check_fields(interval)?;
@@ -185,8 +186,8 @@ impl Rewriter {
                     *expr = Expr::Cast { kind: CastKind::Cast, expr: expr_now, data_type, array: false, format: None };
                 }
             }
-            Expr::Function(function) if is_set(&function.name.to_string()) => {
-                let name = format!("{LIST_PREFIX}{}", function.name.to_string().to_lowercase());
+            Expr::Function(function) if last_name(function).is_some_and(|name| gives_rows(&name)) => {
+                let name = format!("{LIST_PREFIX}{}", last_name(function).unwrap_or_default());
                 function.name = Ident::new(name).into();
                 *expr = called("unnest", expr.clone());
             }
@@ -296,10 +297,6 @@ fn written_or_refused(expr: &mut Expr) -> Result<bool> {
                 _ => Expr::IsTrue(equal),
             };
         }
-        Expr::SimilarTo { .. } => {
-            return Err(Error::new(Code::FeatureNotSupported, "SIMILAR TO is not supported")
-                .hint("write a regular expression: x ~ '^(...)$'"));
-        }
         Expr::Cast { expr: of, data_type, .. } => {
             if let Some(length) = varchar_length(data_type) {
                 let text = typed_values::cast((**of).clone(), SqlType::Text);
@@ -356,12 +353,9 @@ fn present(function: &Function) -> Option<SqlType> {
     })
 }
 
-/// Functions whose rows are the elements of an array that the function behind [`LIST_PREFIX`] gives.
-fn is_set(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ["array_elements", "array_elements_text", "object_keys"]
-        .iter()
-        .any(|rest| [name.strip_prefix("jsonb_"), name.strip_prefix("json_")].contains(&Some(*rest)))
+/// The name without its schema.
+fn last_name(function: &Function) -> Option<String> {
+    function.name.0.last().and_then(|part| part.as_ident()).map(folded)
 }
 
 fn is_json_aggregate(name: &str) -> bool {
@@ -382,20 +376,6 @@ fn narrowed_series(series: Expr) -> Expr {
 /// A function of one argument.
 fn called(name: &str, arg: Expr) -> Expr {
     call(name, vec![arg])
-}
-
-fn call(name: &str, args: Vec<Expr>) -> Expr {
-    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
-    Expr::Function(Function {
-        name: Ident::new(name).into(),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 /// `x = ANY (array)` as a function of both.

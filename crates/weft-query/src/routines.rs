@@ -26,8 +26,8 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 use weft_env::Rng;
-use weft_expr::Local;
 use weft_expr::routines::{self, Routine, by_name, by_operator, quantified};
+use weft_expr::{Local, builtins};
 use weft_format::predicate::CompareOp;
 use weft_format::{DataType, Value};
 use weft_sql::{array_of, value_at};
@@ -37,66 +37,7 @@ use super::local::local_of;
 use super::operands::{narrowed, operand_type, with_type};
 use super::types::{field_of, field_type, scalar_of, value_of};
 
-/// Names of functions that routines compute, for some or all types of arguments.
-const NAMES: &[&str] = &[
-    "gen_random_uuid",
-    "encode",
-    "decode",
-    "length",
-    "octet_length",
-    "substr",
-    "substring",
-    "age",
-    "timezone",
-    "date_trunc",
-    "date_part",
-    "extract",
-    "to_timestamp",
-    "make_timestamp",
-    "make_timestamptz",
-    "make_date",
-    "to_json",
-    "to_jsonb",
-    "json_typeof",
-    "jsonb_typeof",
-    "json_array_length",
-    "jsonb_array_length",
-    "json_build_object",
-    "jsonb_build_object",
-    "json_build_array",
-    "jsonb_build_array",
-    "json_object_keys",
-    "jsonb_object_keys",
-    "json_array_elements",
-    "jsonb_array_elements",
-    "json_array_elements_text",
-    "jsonb_array_elements_text",
-    "json_extract_path",
-    "jsonb_extract_path",
-    "json_extract_path_text",
-    "jsonb_extract_path_text",
-    "json_strip_nulls",
-    "jsonb_strip_nulls",
-    "jsonb_pretty",
-    "jsonb_set",
-    ARRAY_OF,
-    "array_length",
-    "array_upper",
-    "array_lower",
-    "array_ndims",
-    "cardinality",
-    "array_to_string",
-    "string_to_array",
-    "array_append",
-    "array_prepend",
-    "array_cat",
-    "array_position",
-    "array_remove",
-    "array_replace",
-];
-
-/// `ARRAY[...]` as a function.
-pub(crate) const ARRAY_OF: &str = "array_of";
+pub(crate) use weft_expr::routines::ARRAY_OF;
 
 /// Before the name of a function with many rows: the same rows as one array.
 pub(crate) const LIST_PREFIX: &str = "list_";
@@ -120,8 +61,9 @@ pub(super) fn functions(engine: &[Arc<ScalarUDF>], rng: &Arc<dyn Rng>) -> Vec<Ar
         let other = engine.iter().find(is_known).cloned();
         all.push(Arc::new(ScalarUDF::from(Function::new(name, How::Named { other }, rng))));
     };
-    NAMES.iter().for_each(|name| add(name));
-    for name in NAMES.iter().filter(|name| name.contains("_array_elements") || name.ends_with("_object_keys")) {
+    let names = routines::names();
+    names.iter().for_each(|name| add(name));
+    for name in names.iter().filter(|name| routines::gives_rows(name)) {
         add(&format!("{LIST_PREFIX}{name}"));
     }
     for op in QUANTIFIED {
@@ -133,7 +75,7 @@ pub(super) fn functions(engine: &[Arc<ScalarUDF>], rng: &Arc<dyn Rng>) -> Vec<Ar
 
 /// A routine of arguments whose types were looked at.
 pub(super) fn bound(signature: routines::Signature, args: Vec<Expr>) -> Expr {
-    let name = format!("{:?}", signature.routine).to_lowercase();
+    let name = signature.routine.name();
     let function = Function::new(&name, How::Bound(signature), &(Arc::new(NoRng) as Arc<dyn Rng>));
     Arc::new(ScalarUDF::from(function)).call(args)
 }
@@ -198,6 +140,16 @@ pub(super) fn depends_on_session(call: &ScalarFunction, node: &LogicalPlan) -> R
         }
         Call::Span | Call::ArrayBytes | Call::Other(_) => false,
     })
+}
+
+/// The table's function that a call of arguments of these types is computed by; none when it is another one.
+pub(super) fn builtin_of(func: &ScalarUDF, args: &[DataType]) -> Option<routines::Signature> {
+    let function = func.inner().downcast_ref::<Function>()?;
+    let types: Vec<ArrowType> = args.iter().map(|data_type| data_type.arrow()).collect();
+    match function.call(&types) {
+        Ok(Call::Routine(signature)) if matches!(signature.routine, Routine::Builtin(_)) => Some(signature),
+        _ => None,
+    }
 }
 
 /// What values of a type are compared and ordered by: the span of an interval, the bytes of an array (the engine has no
@@ -275,7 +227,13 @@ enum Call {
 
 impl Function {
     fn new(name: &str, how: How, rng: &Arc<dyn Rng>) -> Function {
-        let volatility = if name == "gen_random_uuid" { Volatility::Volatile } else { Volatility::Immutable };
+        let volatility = match builtins::volatility(name.strip_prefix(LIST_PREFIX).unwrap_or(name)) {
+            _ if name == "gen_random_uuid" => Volatility::Volatile,
+            builtins::Volatility::Volatile => Volatility::Volatile,
+            // What depends on the session's settings only is told by `depends_on_session`.
+            builtins::Volatility::Present => Volatility::Stable,
+            builtins::Volatility::Immutable | builtins::Volatility::Stable => Volatility::Immutable,
+        };
         Function { name: name.into(), how, signature: Signature::user_defined(volatility), rng: Arc::clone(rng) }
     }
 
@@ -294,7 +252,14 @@ impl Function {
             quantified(op, any, value, array)
         });
         let name = self.name.strip_prefix(LIST_PREFIX).unwrap_or(&self.name);
-        match (compared.or_else(|| by_name(name, &given)), other) {
+        let found = compared.or_else(|| by_name(name, &given)).or_else(|| by_name(name, &with_integers(&given)));
+        match (found, other) {
+            // The engine computes whole batches of what it gives as the table does.
+            (Some(routines::Signature { routine: Routine::Builtin(_), args, .. }), Some(other))
+                if !is_ours(name, &args) =>
+            {
+                Ok(Call::Other(Arc::clone(other)))
+            }
             (Some(signature), _) => Ok(Call::Routine(signature)),
             (None, Some(other)) => Ok(Call::Other(Arc::clone(other))),
             (None, None) => {
@@ -304,6 +269,44 @@ impl Function {
             }
         }
     }
+}
+
+/// The types with integers in place of bigints: the planner has constants as bigints until they are looked at.
+fn with_integers(given: &[Option<DataType>]) -> Vec<Option<DataType>> {
+    let narrow = |given: &Option<DataType>| given.map(|t| if t == DataType::BigInt { DataType::Integer } else { t });
+    given.iter().map(narrow).collect()
+}
+
+/// Whether the table's function is called though the engine has one of that name, which gives something else.
+fn is_ours(name: &str, args: &[DataType]) -> bool {
+    const OURS: &[&str] = &[
+        "age",
+        "array_position",
+        "array_positions",
+        "cos",
+        "cot",
+        "date_bin",
+        "date_part",
+        "date_trunc",
+        "degrees",
+        "factorial",
+        "log",
+        "log10",
+        "lpad",
+        "make_time",
+        "overlay",
+        "regexp_count",
+        "regexp_instr",
+        "regexp_like",
+        "regexp_match",
+        "regexp_replace",
+        "rpad",
+        "sin",
+        "substring",
+        "tan",
+        "to_timestamp",
+    ];
+    OURS.contains(&name) || args.contains(&DataType::Bytea)
 }
 
 /// The type of an argument; none for a text that may be an untyped literal, and for NULL.
@@ -386,6 +389,7 @@ impl ScalarUDFImpl for Function {
             }),
             Call::Routine(signature) => {
                 let random = || self.rng.next_u64();
+                let args = if signature.routine.is_volatile() { for_each_row(args)? } else { args };
                 let wanted = signature.args.clone();
                 computed(&args, &given, &wanted, signature.result, |values| {
                     routines::call(&signature, values, local, &random)
@@ -552,6 +556,13 @@ fn items_as(items: &ArrayRef, wanted: &ArrowType) -> Option<Vec<ScalarValue>> {
 enum Argument {
     One(Value),
     Each(ArrayRef, DataType, DataType),
+}
+
+/// The arguments as arrays: a volatile function has another value in every row, also of constants.
+fn for_each_row(args: ScalarFunctionArgs) -> Result<ScalarFunctionArgs> {
+    let rows = args.number_rows;
+    let arrays = args.args.iter().map(|arg| arg.to_array(rows).map(ColumnarValue::Array));
+    Ok(ScalarFunctionArgs { args: arrays.collect::<Result<_>>()?, ..args })
 }
 
 /// Computes each row; arguments of other types than wanted are cast first.

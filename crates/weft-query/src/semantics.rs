@@ -342,7 +342,6 @@ fn our_call(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>
 fn narrower(call: &ScalarFunction, schema: &DFSchema) -> Option<ArrowType> {
     let is_small = |arg: &Expr| matches!(operand_type(arg, schema), Some(DataType::SmallInt | DataType::Integer));
     match call.func.name() {
-        "array_position" | "regexp_count" | "regexp_instr" => Some(ArrowType::Int32),
         "gcd" | "lcm" if call.args.iter().all(is_small) => Some(ArrowType::Int32),
         _ => None,
     }

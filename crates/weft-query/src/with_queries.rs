@@ -20,7 +20,8 @@ use super::dependent::is_aggregate;
 use super::template::parsed;
 
 /// Functions that have another value at each call.
-const VOLATILE: [&str; 7] = ["random", "nextval", "setval", "gen_random_uuid", "uuid", "clock_timestamp", "timeofday"];
+const VOLATILE: [&str; 8] =
+    ["random", "weft_next_number", "nextval", "setval", "gen_random_uuid", "uuid", "clock_timestamp", "timeofday"];
 
 /// Refuses what would be computed otherwise.
 pub(super) fn check(query: &Query) -> Result<()> {

@@ -229,7 +229,7 @@ impl Settings {
 
     /// The zone and styles, with a time.
     pub(crate) fn local(&self, now_micros: i64) -> Local {
-        Local { style: self.style.clone(), now_micros }
+        Local::new(self.style.clone(), now_micros)
     }
 
     /// Whether notices are sent to the client.

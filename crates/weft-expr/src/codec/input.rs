@@ -3,14 +3,16 @@
 use weft_format::wire::ByteReader;
 use weft_format::{CompareOp, DataType, Result, Value};
 
-use super::limits::{EXPR_DEPTH_MAX, FORMAT_VERSION, damaged, kind};
+use super::limits::{EXPR_DEPTH_MAX, FORMAT_VERSION, FORMAT_WITH_BUILTINS, damaged, kind};
 use crate::arithmetic::ArithmeticOp;
+use crate::builtins::{BuiltinRef, by_oid};
 use crate::functions::Function;
+use crate::routines::Routine;
 use crate::tree::{Expr, Node};
 
 pub(super) fn read(bytes: &[u8]) -> Result<Expr> {
     let mut input = Input { reader: ByteReader::new(bytes, damaged) };
-    if input.reader.u8()? != FORMAT_VERSION {
+    if !matches!(input.reader.u8()?, FORMAT_VERSION | FORMAT_WITH_BUILTINS) {
         return Err(damaged("its format version is unknown"));
     }
     let expr = input.expr(EXPR_DEPTH_MAX)?;
@@ -57,11 +59,11 @@ impl Input<'_> {
                     **otherwise = self.expr(depth)?;
                 }
             }
-            Node::Call(_, args) => {
+            Node::Call(_, args) | Node::Routine(_, args) => {
                 let count = self.reader.count()?;
                 *args = (0..count).map(|_| self.expr(depth)).collect::<Result<_>>()?;
             }
-            Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => {
+            Node::Param(_) | Node::Now | Node::Assign(..) => {
                 unreachable!("no kind stands for {pending:?}")
             }
         }
@@ -96,6 +98,10 @@ impl Input<'_> {
             kind::CASE => Node::Case { branches: Vec::new(), otherwise: self.reader.flag()?.then(open) },
             kind::CAST => Node::Cast(open()),
             kind::CONCAT => Node::Concat(open(), open()),
+            kind::BUILTIN => {
+                let builtin = by_oid(self.reader.u32()?).ok_or_else(|| damaged("a function is not known"))?;
+                Node::Routine(Routine::Builtin(BuiltinRef(builtin)), Vec::new())
+            }
             _ => return Err(damaged("a node is of no known kind")),
         })
     }

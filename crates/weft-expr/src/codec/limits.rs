@@ -9,6 +9,8 @@ pub const EXPR_BYTES_MAX: usize = 16 << 10;
 
 /// First byte of an encoded expression.
 pub(super) const FORMAT_VERSION: u8 = 1;
+/// The same of one that calls built-in functions, which the release before does not know.
+pub(super) const FORMAT_WITH_BUILTINS: u8 = 2;
 
 /// The numbers of the kinds of nodes.
 pub(super) mod kind {
@@ -29,6 +31,7 @@ pub(super) mod kind {
     pub(in crate::codec) const CASE: u8 = 15;
     pub(in crate::codec) const CAST: u8 = 16;
     pub(in crate::codec) const CONCAT: u8 = 17;
+    pub(in crate::codec) const BUILTIN: u8 = 18;
 }
 
 pub(super) fn too_complex() -> Error {

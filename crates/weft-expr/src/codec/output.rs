@@ -6,6 +6,7 @@ use weft_format::{CompareOp, Result};
 use super::limits::{kind, too_complex};
 use crate::arithmetic::ArithmeticOp;
 use crate::functions::Function;
+use crate::routines::Routine;
 use crate::tree::{Expr, Node};
 
 pub(super) fn put(bytes: &mut Vec<u8>, expr: &Expr, depth: usize) -> Result<()> {
@@ -46,6 +47,10 @@ fn put_node(bytes: &mut Vec<u8>, expr: &Expr) {
         Node::Case { otherwise, .. } => bytes.extend([kind::CASE, u8::from(otherwise.is_some())]),
         Node::Cast(_) => bytes.push(kind::CAST),
         Node::Concat(..) => bytes.push(kind::CONCAT),
+        Node::Routine(Routine::Builtin(builtin), _) => {
+            bytes.push(kind::BUILTIN);
+            bytes.extend(builtin.0.oid.to_le_bytes());
+        }
         Node::Param(_) | Node::Now | Node::Assign(..) | Node::Routine(..) => {
             unreachable!("an immutable expression has no {:?}", expr.node)
         }
@@ -55,7 +60,7 @@ fn put_node(bytes: &mut Vec<u8>, expr: &Expr) {
         Node::Literal(value) => put_value(bytes, value.as_ref()),
         Node::Column(position) => put_count(bytes, *position),
         Node::InList { list, .. } => put_count(bytes, list.len()),
-        Node::Call(_, args) => put_count(bytes, args.len()),
+        Node::Call(_, args) | Node::Routine(_, args) => put_count(bytes, args.len()),
         Node::Case { branches, .. } => put_count(bytes, branches.len()),
         _ => {}
     }

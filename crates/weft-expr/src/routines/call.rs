@@ -4,6 +4,7 @@ use weft_format::{Result, Value};
 
 use super::routine::{Routine, Signature};
 use super::{arrays, bytes, calendar, jsons, times};
+use crate::builtins::Call;
 use crate::style::Local;
 
 /// Computes a routine for a session; the values have the types of the signature. `random` gives 64 random bits.
@@ -13,6 +14,10 @@ pub fn call(signature: &Signature, args: &[Value], local: &Local, random: &dyn F
         return Ok(Value::Null);
     }
     match signature.routine {
+        R::Builtin(builtin) => {
+            let (types, result) = (&*signature.args, signature.result);
+            (builtin.0.compute)(&Call { args, types, result, local, random })
+        }
         R::IntegerXor => match args {
             [Value::Int(a), Value::Int(b)] => Ok(Value::Int(a ^ b)),
             _ => unreachable!("the arguments were cast to an integer type"),

@@ -24,7 +24,7 @@ pub use calendar::{is_field, part_type};
 pub use call::call;
 pub use operators::{by_operator, quantified};
 pub use routine::{Routine, Signature};
-pub use signatures::by_name;
+pub use signatures::{ARRAY_OF, by_name, gives_rows, names};
 pub use times::{add_to_moment, add_to_timestamp};
 
 #[cfg(test)]

@@ -4,12 +4,28 @@ use weft_format::DataType;
 use weft_format::predicate::CompareOp;
 
 use super::routine::{Routine, Signature};
+use crate::builtins::find;
 use crate::types::{common_type, is_integer, is_number};
 
 /// The routine of an operator; an operand without a type is an untyped literal or parameter. None when the operator of
 /// these types is none of the routines.
 pub fn by_operator(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<Signature> {
-    arrays(sign, left, right).or_else(|| jsons(sign, left, right)).or_else(|| others(sign, left, right))
+    let found = arrays(sign, left, right).or_else(|| jsons(sign, left, right)).or_else(|| others(sign, left, right));
+    found.or_else(|| patterns(sign, left, right))
+}
+
+/// Whether a text matches a regular expression.
+fn patterns(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<Signature> {
+    let name = match sign {
+        "~" => "textregexeq",
+        "!~" => "textregexne",
+        "~*" => "texticregexeq",
+        "!~*" => "texticregexne",
+        _ => return None,
+    };
+    let is_text = |given: Option<DataType>| given.is_none_or(DataType::is_text);
+    let text = Some(DataType::Text);
+    if is_text(left) && is_text(right) { find(name, &[text, text]) } else { None }
 }
 
 fn text_array() -> DataType {

@@ -3,6 +3,8 @@
 use weft_format::DataType;
 use weft_format::predicate::CompareOp;
 
+use crate::builtins::{BuiltinRef, Volatility};
+
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -90,6 +92,8 @@ pub enum Routine {
     AnyOf(CompareOp),
     /// `value op ALL (array)`
     AllOf(CompareOp),
+    /// A row of the table of functions.
+    Builtin(BuiltinRef),
 }
 
 /// A routine for arguments of some types.
@@ -110,8 +114,19 @@ impl Signature {
 }
 
 impl Routine {
+    /// Its name, in lower case; of operators one that says what they do.
+    pub fn name(self) -> String {
+        match self {
+            Routine::Builtin(builtin) => builtin.0.name.to_owned(),
+            routine => format!("{routine:?}").to_lowercase(),
+        }
+    }
+
     /// Whether it is computed though an argument is NULL.
     pub fn takes_null(self) -> bool {
+        if let Routine::Builtin(builtin) = self {
+            return !builtin.0.is_strict;
+        }
         matches!(
             self,
             Routine::JsonBuildObject
@@ -141,6 +156,7 @@ impl Routine {
             | Routine::Age
             | Routine::Trunc
             | Routine::Part => reads_zone,
+            Routine::Builtin(builtin) => builtin.0.volatility != Volatility::Immutable,
             Routine::ToJson | Routine::JsonBuildArray | Routine::JsonBuildObject | Routine::ArrayToString => true,
             _ => false,
         }
@@ -148,6 +164,9 @@ impl Routine {
 
     /// Whether equal arguments give equal results.
     pub fn is_volatile(self) -> bool {
-        self == Routine::RandomUuid
+        match self {
+            Routine::Builtin(builtin) => builtin.0.volatility == Volatility::Volatile,
+            routine => routine == Routine::RandomUuid,
+        }
     }
 }

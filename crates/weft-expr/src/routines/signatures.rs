@@ -3,12 +3,88 @@
 use weft_format::DataType;
 
 use super::routine::{Routine, Signature};
+use crate::builtins::{self, find};
 use crate::types::{common_type, is_integer, is_number};
+
+/// `ARRAY[...]` as a function.
+pub const ARRAY_OF: &str = "array_of";
+
+/// Names of functions that routines compute, for some or all types of arguments; those of the table are not among them.
+pub(crate) const NAMES: &[&str] = &[
+    "gen_random_uuid",
+    "encode",
+    "decode",
+    "length",
+    "octet_length",
+    "substr",
+    "substring",
+    "age",
+    "timezone",
+    "date_trunc",
+    "date_part",
+    "extract",
+    "to_timestamp",
+    "make_timestamp",
+    "make_timestamptz",
+    "make_date",
+    "to_json",
+    "to_jsonb",
+    "json_typeof",
+    "jsonb_typeof",
+    "json_array_length",
+    "jsonb_array_length",
+    "json_build_object",
+    "jsonb_build_object",
+    "json_build_array",
+    "jsonb_build_array",
+    "json_object_keys",
+    "jsonb_object_keys",
+    "json_array_elements",
+    "jsonb_array_elements",
+    "json_array_elements_text",
+    "jsonb_array_elements_text",
+    "json_extract_path",
+    "jsonb_extract_path",
+    "json_extract_path_text",
+    "jsonb_extract_path_text",
+    "json_strip_nulls",
+    "jsonb_strip_nulls",
+    "jsonb_pretty",
+    "jsonb_set",
+    ARRAY_OF,
+    "array_length",
+    "array_upper",
+    "array_lower",
+    "array_ndims",
+    "cardinality",
+    "array_to_string",
+    "string_to_array",
+    "array_append",
+    "array_prepend",
+    "array_cat",
+    "array_position",
+    "array_remove",
+    "array_replace",
+];
+
+/// All names of functions: those of the table and those above.
+pub fn names() -> Vec<&'static str> {
+    let mut names = builtins::names();
+    names.extend(NAMES.iter().filter(|name| !builtins::is_known(name)));
+    names
+}
+
+/// Whether a function has many rows, which its routine gives as an array.
+pub fn gives_rows(name: &str) -> bool {
+    let of_json = [name.strip_prefix("jsonb_"), name.strip_prefix("json_")].into_iter().flatten();
+    let mut of_json = of_json.filter(|rest| matches!(*rest, "array_elements" | "array_elements_text" | "object_keys"));
+    of_json.next().is_some() || builtins::gives_rows(name)
+}
 
 /// The routine of a function; an argument without a type is an untyped literal or parameter. None when a function of
 /// that name for these types is none of the routines.
 pub fn by_name(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
-    arrays(name, given).or_else(|| jsons(name, given)).or_else(|| others(name, given))
+    arrays(name, given).or_else(|| jsons(name, given)).or_else(|| others(name, given)).or_else(|| find(name, given))
 }
 
 fn is(given: Option<DataType>, wanted: DataType) -> bool {
@@ -159,7 +235,7 @@ fn arrays(name: &str, given: &[Option<DataType>]) -> Option<Signature> {
     if name == "string_to_array" && (2..=3).contains(&given.len()) && given.iter().all(|given| is_text(*given)) {
         return Some(Signature::new(R::StringToArray, vec![Text; given.len()], Text.array()?));
     }
-    if name == "array_of" {
+    if name == ARRAY_OF {
         let mut element = None;
         for given in given.iter().flatten() {
             element = Some(element.map_or(Some(*given), |known| common_type(known, *given))?);

@@ -11,7 +11,7 @@ fn local(zone: &str, dates: &str, intervals: &str) -> Local {
     style.set_zone(zone).unwrap();
     style.set_date_style(dates).unwrap();
     style.set_interval_style(intervals).unwrap();
-    Local { style, now_micros: 0 }
+    Local::new(style, 0)
 }
 
 fn answer(text: &str, data_type: DataType, local: &Local) -> String {

@@ -16,36 +16,60 @@ use weft_format::{Code, Error, Result};
 
 use super::core::Core;
 use super::recent::{COMMIT_BYTES, CommittedWrites};
-use super::transaction::Transaction;
+use super::transaction::{Taken, Transaction};
 use crate::catalog::{Object, Sequence, SequenceOptions, SequenceValue};
 use crate::log::{ChangeEncoder, Record};
 
 /// So many numbers are logged ahead.
 const LOGGED_AHEAD: u64 = 32;
 
+/// Takes numbers of one sequence for a transaction, on any thread.
+pub struct NumberTaker {
+    core: Arc<Core>,
+    taken: Taken,
+    sequence: Arc<Object>,
+}
+
+impl NumberTaker {
+    /// The next number, which no one else gets.
+    pub fn next_value(&self) -> Result<i64> {
+        next_value(&self.core, &self.taken, &self.sequence)
+    }
+}
+
+/// The next number of a sequence.
+fn next_value(core: &Core, taken: &Taken, sequence: &Object) -> Result<i64> {
+    let options = SequenceOptions::of(sequence)?;
+    let shared = core.sequence_state(sequence, &options);
+    let mut state = shared.lock();
+    let next = options.next(state.value).ok_or_else(|| exhausted(sequence, &options))?;
+    assert!(state.reserved <= LOGGED_AHEAD, "no more numbers are given than were logged ahead");
+    let value = SequenceValue { last: next, is_called: true };
+    if state.reserved == 0 {
+        core.check_writable()?;
+        core.log_sequence(sequence.id, options.advanced(value, LOGGED_AHEAD))?;
+        state.reserved = LOGGED_AHEAD;
+    } else {
+        state.reserved -= 1;
+    }
+    state.value = value;
+    drop(state);
+    let mut taken = taken.lock();
+    taken.retain(|(id, _)| *id != sequence.id);
+    taken.push((sequence.id, next));
+    Ok(next)
+}
+
 impl Transaction {
     /// The next number of a sequence, which no one else gets.
     pub fn next_value(&self, sequence: &Object) -> Result<i64> {
-        let options = SequenceOptions::of(sequence)?;
-        let shared = self.sequence_state(sequence, &options);
-        let mut state = shared.lock();
-        let next = options.next(state.value).ok_or_else(|| exhausted(sequence, &options))?;
-        assert!(state.reserved <= LOGGED_AHEAD, "no more numbers are given than were logged ahead");
-        let value = SequenceValue { last: next, is_called: true };
-        if state.reserved == 0 {
-            let core = self.core();
-            core.check_writable()?;
-            core.log_sequence(sequence.id, options.advanced(value, LOGGED_AHEAD))?;
-            state.reserved = LOGGED_AHEAD;
-        } else {
-            state.reserved -= 1;
-        }
-        state.value = value;
-        drop(state);
-        let mut taken = self.numbers_taken.lock();
-        taken.retain(|(id, _)| *id != sequence.id);
-        taken.push((sequence.id, next));
-        Ok(next)
+        next_value(self.core(), &self.numbers_taken, sequence)
+    }
+
+    /// What takes numbers of a sequence for this transaction while a statement of it runs.
+    pub fn number_taker(&self, sequence: &Arc<Object>) -> NumberTaker {
+        let (core, taken, sequence) = (self.core(), &self.numbers_taken, sequence);
+        NumberTaker { core: Arc::clone(core), taken: Arc::clone(taken), sequence: Arc::clone(sequence) }
     }
 
     /// The last number that this transaction took from each sequence since it was asked this, the latest last.
@@ -56,7 +80,7 @@ impl Transaction {
     /// Where a sequence is.
     pub fn sequence_value(&self, sequence: &Object) -> Result<SequenceValue> {
         let options = SequenceOptions::of(sequence)?;
-        Ok(self.sequence_state(sequence, &options).lock().value)
+        Ok(self.core().sequence_state(sequence, &options).lock().value)
     }
 
     /// Sets where a sequence goes on; at once, and whatever becomes of this transaction.
@@ -68,7 +92,7 @@ impl Transaction {
                 format!("setval: value {} is out of bounds for sequence \"{name}\" ({min}..{max})", value.last);
             return Err(Error::new(Code::NumericOutOfRange, message));
         }
-        let shared = self.sequence_state(sequence, &options);
+        let shared = self.core().sequence_state(sequence, &options);
         let mut state = shared.lock();
         let core = self.core();
         core.check_writable()?;
@@ -76,13 +100,13 @@ impl Transaction {
         (state.value, state.reserved) = (value, 0);
         Ok(())
     }
-
-    fn sequence_state(&self, sequence: &Object, options: &SequenceOptions) -> Arc<Sequence> {
-        self.core().catalog.sequences.get(sequence.id, options.begin())
-    }
 }
 
 impl Core {
+    fn sequence_state(&self, sequence: &Object, options: &SequenceOptions) -> Arc<Sequence> {
+        self.catalog.sequences.get(sequence.id, options.begin())
+    }
+
     /// Logs where the sequences are of which numbers were logged ahead.
     pub(crate) fn settle_sequences(&self) -> Result<()> {
         for (id, value) in self.catalog.sequences.unsettled() {

@@ -81,9 +81,11 @@ pub struct Transaction {
     exported: Vec<HeldSnapshot>,
     /// Where names without a schema are looked for, in this order; the first is where things are made.
     search_path: Arc<[SchemaId]>,
-    /// The last number taken from each sequence, in the order in which they were asked last.
-    pub(super) numbers_taken: Mutex<Vec<(u32, i64)>>,
+    pub(super) numbers_taken: Taken,
 }
+
+/// The last number that a transaction took from each sequence, in the order in which they were asked last.
+pub(super) type Taken = Arc<Mutex<Vec<(u32, i64)>>>;
 
 /// A locked row.
 pub(super) struct LastRead {
@@ -137,7 +139,7 @@ impl Transaction {
             is_past: false,
             exported: Vec::new(),
             search_path: Arc::new([SchemaId::PUBLIC]),
-            numbers_taken: Mutex::default(),
+            numbers_taken: Taken::default(),
         })
     }
 
@@ -586,7 +588,7 @@ impl Transaction {
         self.finish();
     }
 
-    pub(super) fn core(&self) -> &Core {
+    pub(super) fn core(&self) -> &Arc<Core> {
         &self.engine.core
     }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use sqlparser::ast::{
     CastKind, Expr as SqlExpr, Function, IndexColumn, Spanned, Value as SqlValue, ValueWithSpan, visit_expressions,
 };
+use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::IndexPart;
 
@@ -70,7 +71,7 @@ const VOLATILE: &[&str] = &[
     "uuid",
 ];
 /// The names of functions that give rows.
-const ROW_SETS: &[&str] = &["generate_series", "unnest", "regexp_matches", "regexp_split_to_table"];
+const ROW_SETS: &[&str] = &["generate_series", "unnest", "regexp_matches"];
 
 /// What an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read from
 /// either end.
@@ -157,7 +158,7 @@ fn forbidden_call(function: &Function) -> Option<Error> {
         (Code::WindowingError, "window functions are not allowed in index expressions")
     } else if is_in(AGGREGATES) {
         (Code::GroupingError, "aggregate functions are not allowed in index expressions")
-    } else if is_in(ROW_SETS) {
+    } else if is_in(ROW_SETS) || gives_rows(&name) {
         (Code::FeatureNotSupported, "set-returning functions are not allowed in index expressions")
     } else if is_in(VOLATILE) {
         return Some(not_immutable());

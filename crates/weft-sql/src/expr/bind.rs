@@ -11,8 +11,8 @@ use sqlparser::tokenizer::Span;
 use weft_expr::routines::{Routine, Signature, by_operator, quantified};
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_expr::{
-    ArithmeticOp, Expr, Function, Local, Node, arithmetic_types, assign, check_assignable, common_type, is_castable,
-    is_integer, is_number, literal_number_type, negate, no_cast,
+    ArithmeticOp, Expr, Local, Node, arithmetic_types, assign, check_assignable, common_type, is_castable, is_integer,
+    is_number, literal_number_type, negate, no_cast,
 };
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Value};
@@ -176,11 +176,6 @@ impl<'a> Binder<'a> {
             SqlExpr::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref(), scope, expected)
             }
-            SqlExpr::Substring { expr, substring_from: Some(from), substring_for, special: _, shorthand: _ } => {
-                let mut args = vec![&**expr, &**from];
-                args.extend(substring_for.as_deref());
-                self.call(Function::Substring, &args, scope, expected)
-            }
             SqlExpr::Function(function) => self.function(function, scope, expected),
             SqlExpr::InSubquery { .. } | SqlExpr::Exists { .. } | SqlExpr::Subquery(_) => unsupported("a subquery"),
             other => self.bind_special(other, scope, expected),
@@ -205,7 +200,10 @@ impl<'a> Binder<'a> {
                 Some(cast) => self.bind(&cast, scope, expected),
                 None => unsupported("this interval"),
             },
-            other => unsupported(format!("\"{}\"", brief(other))),
+            other => match super::written_call(other) {
+                Some(call) => self.bind(&call, scope, expected),
+                None => unsupported(format!("\"{}\"", brief(other))),
+            },
         }
     }
 

@@ -1,14 +1,20 @@
 //! Binding of what chooses between expressions (CASE, coalesce, ...) and of function calls.
 
 use sqlparser::ast::{CaseWhen, Expr as SqlExpr, FunctionArg, FunctionArgExpr, FunctionArguments};
-use weft_expr::routines::by_name;
+use weft_expr::routines::{Signature, by_name, gives_rows};
 use weft_expr::{Expr, Function, Node, common_type, is_integer, is_number};
 use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error};
 
 use super::Scope;
-use super::bind::{BindResult, Binder, is_now, now, routine, unsupported};
+use super::bind::{BindError, BindResult, Binder, is_now, now, routine, unsupported};
 use crate::text;
+
+/// Whether the query engine gives numerics of another scale, as it knows how many digits a constant asks for.
+fn has_other_scale(name: &str, signature: &Signature) -> bool {
+    const NAMES: &[&str] = &["round", "trunc", "ceil", "ceiling", "floor", "sign", "sqrt"];
+    matches!(signature.result, DataType::Numeric { .. }) && NAMES.contains(&name)
+}
 
 impl Binder<'_> {
     pub(super) fn case(
@@ -96,8 +102,13 @@ impl Binder<'_> {
         if is_now(name) && args.is_empty() {
             return Ok(now(name));
         }
-        match Function::by_name(name) {
-            Some(known) => self.call(known, &args, scope, expected),
+        // A literal without a type is a pattern.
+        let is_pattern = name == "substring" && args.iter().skip(1).any(|arg| self.is_untyped(arg));
+        match Function::by_name(name).filter(|_| !is_pattern) {
+            Some(known) => match self.call(known, &args, scope, expected) {
+                Err(BindError::Unsupported(_)) => self.routine_call(name, &args, scope),
+                bound => bound,
+            },
             None => self.routine_call(name, &args, scope),
         }
     }
@@ -110,8 +121,8 @@ impl Binder<'_> {
         }
         let given: Vec<Option<DataType>> = bound.iter().map(|arg| arg.as_ref().map(|arg| arg.data_type)).collect();
         // Of functions with many rows the routine gives an array, which the query engine takes apart.
-        let is_set = name.contains("_array_elements") || name.ends_with("_object_keys");
-        let Some(signature) = by_name(name, &given).filter(|_| !is_set) else {
+        let is_known = |signature: &Signature| !gives_rows(name) && !has_other_scale(name, signature);
+        let Some(signature) = by_name(name, &given).filter(is_known) else {
             return unsupported(format!("the function {name}"));
         };
         let mut typed = Vec::with_capacity(args.len());

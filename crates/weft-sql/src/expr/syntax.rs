@@ -1,6 +1,9 @@
 //! What the parser's trees of comparisons and intervals mean, for both engines.
 
-use sqlparser::ast::{BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Interval, Value};
+use sqlparser::ast::{
+    BinaryOperator, CastKind, CeilFloorKind, DataType as SqlType, DateTimeField, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, TrimWhereField, Value,
+};
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, DataType, Error, Result};
 
@@ -54,6 +57,62 @@ pub fn interval_cast(interval: &Interval) -> Option<Expr> {
         data_type: SqlType::Interval { fields: None, precision: None },
         array: false,
         format: None,
+    })
+}
+
+/// A call of a function.
+pub fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+    Expr::Function(Function {
+        name: Ident::new(name).into(),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// What SQL writes with words between the arguments, as a call: `position('b' IN x)` is `position(x, 'b')`.
+pub fn written_call(expr: &Expr) -> Option<Expr> {
+    Some(match expr {
+        Expr::Position { expr, r#in } => call("position", vec![(**r#in).clone(), (**expr).clone()]),
+        Expr::Substring { expr, substring_from: Some(from), substring_for, .. } => {
+            let mut args = vec![(**expr).clone(), (**from).clone()];
+            args.extend(substring_for.as_deref().cloned());
+            call("substring", args)
+        }
+        Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+            let mut args = vec![(**expr).clone(), (**overlay_what).clone(), (**overlay_from).clone()];
+            args.extend(overlay_for.as_deref().cloned());
+            call("overlay", args)
+        }
+        Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
+            let name = match trim_where {
+                None | Some(TrimWhereField::Both) => "btrim",
+                Some(TrimWhereField::Leading) => "ltrim",
+                Some(TrimWhereField::Trailing) => "rtrim",
+            };
+            let mut args = vec![(**expr).clone()];
+            args.extend(trim_what.as_deref().cloned());
+            args.extend(trim_characters.iter().flatten().cloned());
+            call(name, args)
+        }
+        Expr::Ceil { expr, field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) } => {
+            call("ceil", vec![(**expr).clone()])
+        }
+        Expr::Floor { expr, field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) } => {
+            call("floor", vec![(**expr).clone()])
+        }
+        Expr::SimilarTo { negated, expr, pattern, escape_char } => {
+            let mut pattern = vec![(**pattern).clone()];
+            pattern.extend(escape_char.clone().map(Expr::Value));
+            let name = if *negated { "textregexne" } else { "textregexeq" };
+            call(name, vec![(**expr).clone(), call("similar_to_escape", pattern)])
+        }
+        _ => return None,
     })
 }
 

@@ -4,14 +4,16 @@
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
 //!   INSERT INTO t VALUES (nextval('s'))    each call stands for one row: it is made once
-//!   SELECT nextval('s') FROM t             refused: it would be called for each row
+//!   SELECT nextval('s') FROM t             called for each row: SELECT weft_next_number(71..), which is s
 //! ```
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, VisitMut, VisitorMut};
+use weft_expr::{NextNumber, Numbers};
 use weft_format::{Code, Error, Result, Value};
-use weft_kernel::{Object, ObjectKind, SequenceValue};
+use weft_kernel::{NumberTaker, Object, ObjectKind, SequenceValue};
 use weft_pgcatalog::rights::Rights;
 
 use super::client::Embedded;
@@ -19,7 +21,7 @@ use super::execute::{Run, execute};
 use super::plan::plan;
 use super::work::Work;
 use crate::ddl::comment::{self, About};
-use crate::expr::{arguments, function_name, relation_argument, relation_name};
+use crate::expr::{arguments, call, function_name, relation_argument, relation_name};
 use crate::parse::parse_expression;
 use crate::resolve::{self, Relation};
 use crate::settings::EngineChoice;
@@ -35,17 +37,22 @@ pub(super) fn substitute(
     params: &[Value],
 ) -> Result<Statement> {
     let mut called = statement.clone();
-    let mut caller = Caller { work: Some(work), source, params, in_rows: 0 };
-    match VisitMut::visit(&mut called, &mut caller) {
-        ControlFlow::Continue(()) => Ok(called),
-        ControlFlow::Break(error) => Err(error),
+    let mut caller = Caller { work: Some(&mut *work), source, params, in_rows: 0, sequences: HashMap::new() };
+    if let ControlFlow::Break(error) = VisitMut::visit(&mut called, &mut caller) {
+        return Err(error);
     }
+    let sequences = caller.sequences;
+    work.local.numbers = Numbers::of(sequences);
+    Ok(called)
 }
 
 /// The same for who asks for columns and types only: nothing is called.
 pub(super) fn described(statement: &Statement) -> Result<Statement> {
     let mut called = statement.clone();
-    match VisitMut::visit(&mut called, &mut Caller { work: None, source: "", params: &[], in_rows: 0 }) {
+    match VisitMut::visit(
+        &mut called,
+        &mut Caller { work: None, source: "", params: &[], in_rows: 0, sequences: HashMap::new() },
+    ) {
         ControlFlow::Continue(()) => Ok(called),
         ControlFlow::Break(error) => Err(error),
     }
@@ -58,6 +65,17 @@ struct Caller<'a, 'w> {
     params: &'a [Value],
     /// How many SELECTs with FROM are around.
     in_rows: usize,
+    /// Those of which each row of the statement takes numbers.
+    sequences: HashMap<i64, Box<dyn NextNumber>>,
+}
+
+/// A sequence as expressions know it.
+struct Taking(NumberTaker);
+
+impl NextNumber for Taking {
+    fn next_number(&self) -> Result<i64> {
+        self.0.next_value()
+    }
 }
 
 impl VisitorMut for Caller<'_, '_> {
@@ -117,10 +135,14 @@ impl Caller<'_, '_> {
     fn value(&mut self, name: &str, expr: &SqlExpr) -> Result<SqlExpr> {
         let is_text = matches!(name, "current_schema" | "obj_description" | "col_description");
         let data_type = if is_text { "text" } else { "bigint" };
-        if !is_text && name != "currval" && name != "lastval" && self.in_rows > 0 {
+        if let ("nextval", SqlExpr::Function(function), true, Some(_)) = (name, expr, self.in_rows > 0, &self.work) {
+            return self.for_each_row(function);
+        }
+        if name == "setval" && self.in_rows > 0 {
             let message = format!("{name}() for each row of a query is not supported");
-            return Err(Error::new(Code::FeatureNotSupported, message)
-                .hint("call it in a SELECT without FROM or in VALUES; a column's DEFAULT is called for each row"));
+            return Err(
+                Error::new(Code::FeatureNotSupported, message).hint("call it in a SELECT without FROM or in VALUES")
+            );
         }
         if self.work.is_none() {
             return parse_expression(&format!("CAST(NULL AS {data_type})"));
@@ -135,6 +157,23 @@ impl Caller<'_, '_> {
             Some(text) => text,
         };
         parse_expression(&format!("CAST({literal} AS {data_type})"))
+    }
+
+    /// A call that takes a number for each row.
+    fn for_each_row(&mut self, function: &Function) -> Result<SqlExpr> {
+        let args = arguments(function).unwrap_or_default();
+        let [which] = args.as_slice() else {
+            let message = format!("function nextval does not exist with {} arguments", args.len());
+            return Err(Error::new(Code::UndefinedFunction, message));
+        };
+        let sequence = self.sequence(which)?;
+        let Some(work) = &mut self.work else { return Err(Error::internal("nothing is called while it is described")) };
+        work.permit.check_sequence(&sequence, Rights::USAGE.and(Rights::UPDATE))?;
+        work.check_writable("nextval()")?;
+        let called = (work.txn.engine().env().rng.next_u64() >> 2) as i64;
+        self.sequences.insert(called, Box::new(Taking(work.txn.number_taker(&sequence))));
+        let called = SqlExpr::value(sqlparser::ast::Value::Number(called.to_string(), false));
+        Ok(call("weft_next_number", vec![called]))
     }
 
     fn call_schema(&mut self) -> Result<Option<String>> {
