@@ -38,6 +38,7 @@ pub(crate) fn fill(rows: &mut Rows) {
             ("procost", Datum::Float(1.0)),
             ("prorows", Datum::Float(if builtin.is_set { 1000.0 } else { 0.0 })),
             ("provariadic", Datum::Int(variadic(builtin))),
+            ("prosupport", Datum::text("-")),
             ("prokind", Datum::text("f")),
             ("proisstrict", Datum::Bool(builtin.is_strict)),
             ("proretset", Datum::Bool(builtin.is_set)),

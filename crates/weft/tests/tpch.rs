@@ -87,8 +87,8 @@ fn shuffled(sql: &str, seed: u64) -> String {
     let mut parts = sql.split("from ");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end =
-            ["where", "group", "order", ")"].iter().filter_map(|word| part.find(word)).min().unwrap_or(part.len());
+        let ends = [" where ", "\nwhere ", "\n  where ", "\n    where ", "\ngroup by ", " group by ", ")"];
+        let end = ends.iter().filter_map(|end| part.find(end)).min().unwrap_or(part.len());
         let (list, rest) = part.split_at(end);
         let mut items: Vec<&str> = list.split(',').map(str::trim).collect();
         if !list.contains('(') && !list.contains("join") {

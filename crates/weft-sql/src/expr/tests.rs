@@ -147,7 +147,7 @@ fn errors_are_raised_not_wrapped() {
 #[test]
 fn what_the_point_engine_does_not_know_is_left_to_the_other() {
     for sql in
-        ["sqrt(f)", "count(*)", "(SELECT 1)", "i IN (SELECT 1)", "d + interval '1 day'", "i # 3", "sum(i) OVER ()"]
+        ["sqrt(n)", "count(*)", "(SELECT 1)", "i IN (SELECT 1)", "d + interval '1 day'", "i # 3", "sum(i) OVER ()"]
     {
         match bound(sql) {
             Err(BindError::Unsupported(_)) => {}

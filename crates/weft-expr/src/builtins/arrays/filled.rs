@@ -57,11 +57,11 @@ fn as_int(value: &Value) -> Option<i64> {
 }
 
 fn filled(value: &Value, element: DataType, count: usize) -> Result<Value> {
-    check_elements(count)?;
     let one = ArrayValue::new(element, [value.as_ref()]);
     if one.as_bytes().len().saturating_mul(count) > BYTES_MAX {
         return Err(too_large());
     }
+    check_elements(count)?;
     Ok(Value::Array(ArrayValue::new(element, std::iter::repeat_n(value.as_ref(), count))))
 }
 

@@ -85,6 +85,7 @@ impl Options {
 /// The error of a pattern that is none.
 pub(super) fn invalid(why: &str) -> Error {
     Error::new(Code::InvalidRegularExpression, format!("invalid regular expression: {why}"))
+        .hint("correct the pattern; a backslash takes the next character as it is")
 }
 
 /// The error of a pattern that is too large.
