@@ -31,3 +31,52 @@ fn shown(local: &Local, name: &str, args: &[(DataType, Option<&str>)]) -> Result
     let value = call(&signature, &values, local, &|| 0)?;
     Ok(if value.is_null() { "NULL".into() } else { print_as(value.as_ref(), signature.result, &local.style) })
 }
+
+/// A function, its arguments with their types, and what it gives: `("left", "text abc | integer 2", "ab")`.
+pub(crate) type Case = (&'static str, &'static str, &'static str);
+
+fn type_named(name: &str) -> DataType {
+    if let Some(element) = name.strip_suffix("[]") {
+        return type_named(element).array().expect("a type of elements");
+    }
+    match name {
+        "integer" => DataType::Integer,
+        "bigint" => DataType::BigInt,
+        "double" => DataType::DoublePrecision,
+        "numeric" => DataType::Numeric { precision: 10, scale: 2 },
+        "text" => DataType::Text,
+        "varchar" => DataType::Varchar(3),
+        "boolean" => DataType::Boolean,
+        "date" => DataType::Date,
+        "timestamp" => DataType::Timestamp,
+        "interval" => DataType::Interval,
+        "json" => DataType::Json,
+        "jsonb" => DataType::Jsonb,
+        "real" => DataType::Real,
+        "char" => DataType::Char(3),
+        "moment" => DataType::TimestampTz,
+        "oid" => DataType::Oid,
+        "bytea" => DataType::Bytea,
+        "uuid" => DataType::Uuid,
+        "smallint" => DataType::SmallInt,
+        "time" => DataType::Time,
+        other => panic!("no type {other}"),
+    }
+}
+
+/// Tests cases, and tells all that give something else.
+pub(crate) fn check(cases: &[Case]) {
+    let mut wrong = Vec::new();
+    for (name, args, wanted) in cases {
+        let args = args.split(" | ").filter(|arg| !arg.is_empty()).map(|arg| {
+            let (data_type, text) = arg.split_once(' ').expect("a type and a text");
+            (type_named(data_type), (text != "NULL").then_some(text))
+        });
+        let args: Vec<_> = args.collect();
+        let given = answer(name, &args);
+        if given != *wanted {
+            wrong.push(format!("{name}({args:?})\n  gives {given}\n  not   {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,48 +1,6 @@
 //! Functions of arrays; the answers are PostgreSQL 15's, but where a test says otherwise.
 
-use weft_format::DataType;
-
-use super::super::testing::answer;
-
-/// A function, its arguments with their types, and what it gives.
-type Case = (&'static str, &'static str, &'static str);
-
-fn type_named(name: &str) -> DataType {
-    if let Some(element) = name.strip_suffix("[]") {
-        return type_named(element).array().expect("a type of elements");
-    }
-    match name {
-        "integer" => DataType::Integer,
-        "bigint" => DataType::BigInt,
-        "double" => DataType::DoublePrecision,
-        "numeric" => DataType::Numeric { precision: 10, scale: 2 },
-        "text" => DataType::Text,
-        "varchar" => DataType::Varchar(3),
-        "boolean" => DataType::Boolean,
-        "date" => DataType::Date,
-        "timestamp" => DataType::Timestamp,
-        "interval" => DataType::Interval,
-        "json" => DataType::Json,
-        "jsonb" => DataType::Jsonb,
-        other => panic!("no type {other}"),
-    }
-}
-
-fn check(cases: &[Case]) {
-    let mut wrong = Vec::new();
-    for (name, args, wanted) in cases {
-        let args = args.split(" | ").filter(|arg| !arg.is_empty()).map(|arg| {
-            let (data_type, text) = arg.split_once(' ').expect("a type and a text");
-            (type_named(data_type), (text != "NULL").then_some(text))
-        });
-        let args: Vec<_> = args.collect();
-        let given = answer(name, &args);
-        if given != *wanted {
-            wrong.push(format!("{name}({args:?})\n  gives {given}\n  not   {wanted}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
+use super::super::testing::{Case, check};
 
 const FILLED: &[Case] = &[
     ("array_fill", "integer 7 | integer[] {3}", "{7,7,7}"),

@@ -2,52 +2,8 @@
 
 use weft_format::DataType;
 
-use super::super::testing::answer;
+use super::super::testing::{Case, answer, check};
 use crate::json::JSON_DEPTH_MAX;
-
-/// A function, its arguments with their types, and what it gives.
-type Case = (&'static str, &'static str, &'static str);
-
-fn type_named(name: &str) -> DataType {
-    if let Some(element) = name.strip_suffix("[]") {
-        return type_named(element).array().expect("a type of elements");
-    }
-    match name {
-        "integer" => DataType::Integer,
-        "double" => DataType::DoublePrecision,
-        "real" => DataType::Real,
-        "numeric" => DataType::Numeric { precision: 10, scale: 2 },
-        "text" => DataType::Text,
-        "char" => DataType::Char(3),
-        "boolean" => DataType::Boolean,
-        "date" => DataType::Date,
-        "timestamp" => DataType::Timestamp,
-        "moment" => DataType::TimestampTz,
-        "interval" => DataType::Interval,
-        "json" => DataType::Json,
-        "jsonb" => DataType::Jsonb,
-        "oid" => DataType::Oid,
-        "bytea" => DataType::Bytea,
-        "uuid" => DataType::Uuid,
-        other => panic!("no type {other}"),
-    }
-}
-
-fn check(cases: &[Case]) {
-    let mut wrong = Vec::new();
-    for (name, args, wanted) in cases {
-        let args = args.split(" | ").filter(|arg| !arg.is_empty()).map(|arg| {
-            let (data_type, text) = arg.split_once(' ').expect("a type and a text");
-            (type_named(data_type), (text != "NULL").then_some(text))
-        });
-        let args: Vec<_> = args.collect();
-        let given = answer(name, &args);
-        if given != *wanted {
-            wrong.push(format!("{name}({args:?})\n  gives {given}\n  not   {wanted}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
 
 const MADE: &[Case] = &[
     ("json_object", "text[] {}", "{}"),

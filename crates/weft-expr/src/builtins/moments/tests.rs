@@ -3,46 +3,9 @@
 use weft_format::DataType;
 
 use super::super::find;
-use super::super::testing::{answer, answer_in};
+use super::super::testing::{Case, answer_in, check};
 use crate::style::{Local, Style};
 use crate::zone::Zone;
-
-/// A function, its arguments with their types, and what it gives.
-type Case = (&'static str, &'static str, &'static str);
-
-fn type_named(name: &str) -> DataType {
-    if let Some(element) = name.strip_suffix("[]") {
-        return type_named(element).array().expect("a type of elements");
-    }
-    match name {
-        "integer" => DataType::Integer,
-        "smallint" => DataType::SmallInt,
-        "double" => DataType::DoublePrecision,
-        "text" => DataType::Text,
-        "date" => DataType::Date,
-        "time" => DataType::Time,
-        "timestamp" => DataType::Timestamp,
-        "moment" => DataType::TimestampTz,
-        "interval" => DataType::Interval,
-        other => panic!("no type {other}"),
-    }
-}
-
-fn check(cases: &[Case]) {
-    let mut wrong = Vec::new();
-    for (name, args, wanted) in cases {
-        let args = args.split(" | ").filter(|arg| !arg.is_empty()).map(|arg| {
-            let (data_type, text) = arg.split_once(' ').expect("a type and a text");
-            (type_named(data_type), (text != "NULL").then_some(text))
-        });
-        let args: Vec<_> = args.collect();
-        let given = answer(name, &args);
-        if given != *wanted {
-            wrong.push(format!("{name}({args:?})\n  gives {given}\n  not   {wanted}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
 
 const MADE: &[Case] = &[
     ("make_interval", "", "00:00:00"),
