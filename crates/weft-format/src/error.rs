@@ -113,6 +113,14 @@ codes! {
     WidthBucketArgument Invalid "2201G" "The bounds or the number of buckets of width_bucket are none.";
     Substring Invalid "22011" "The length of a substring is negative.";
     InvalidParameterValue Invalid "22023" "A setting or argument has a value that it cannot have.";
+    JsonMemberNotFound Invalid "2203A" "A path asks for a key that an object has not.";
+    JsonArrayNotFound Invalid "22039" "A path asks for elements of what is no array.";
+    JsonObjectNotFound Invalid "2203C" "A path asks for keys of what is no object.";
+    JsonNumberNotFound Invalid "2203B" "A path computes with what is no number.";
+    JsonSubscript Invalid "22033" "A path asks for an element that an array has not.";
+    JsonNonNumeric Invalid "22036" "A path's method takes a number, and gets something else.";
+    JsonSingletonRequired Invalid "22038" "A path gives several items, or none, where one is needed.";
+    JsonDatetime Invalid "22031" "A path reads a text as a date or time, which it is not.";
     SnapshotTooOld Invalid "72000" "What the snapshot shows is not kept any more.";
     InvalidRowCount Invalid "2201W" "LIMIT is negative.";
     InvalidRowOffset Invalid "2201X" "OFFSET is negative.";

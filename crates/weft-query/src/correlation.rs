@@ -1,9 +1,9 @@
-//! Which correlated subqueries the engine turns into joins rightly. The others are refused.
+//! Which correlated subqueries the engine turns into joins rightly. The others are applied (`apply`).
 //!
 //! ```text
 //!   SELECT ... FROM i WHERE i.k = o.k                                  the condition is lifted into the join
-//!   SELECT row_number() OVER (ORDER BY v) FROM i WHERE i.k = o.k       refused: rows of all o.k would be one partition
-//!   SELECT ... FROM n LEFT JOIN (... WHERE i.k = o.k) c ON ...         refused: c would be missing less often
+//!   SELECT row_number() OVER (ORDER BY v) FROM i WHERE i.k = o.k       no: rows of all o.k would be one partition
+//!   SELECT ... FROM n LEFT JOIN (... WHERE i.k = o.k) c ON ...         no: c would be missing less often
 //! ```
 //!
 //! The engine lifts the conditions of a subquery's WHERE that name columns of the outer query over all that stands
@@ -17,13 +17,15 @@
 //! 4. A subquery names columns of the query right around it only.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::utils::{merge_schema, split_conjunction};
 use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, Operator};
 use weft_format::{Code, Error};
 
+use super::apply::lateral::lateral_of;
+use super::apply::mark::parts;
 use super::error::wrap;
 
 /// What is asked of a subquery.
@@ -41,8 +43,12 @@ pub(super) enum Asked {
 
 /// Whether a subquery's own level names columns of the outer query.
 pub(super) fn is_correlated(plan: &LogicalPlan) -> bool {
-    let found = plan.exists(|node| Ok(node.contains_outer_reference()));
-    found.expect("the search does not fail")
+    let own = plan.contains_outer_reference();
+    own || match lateral_of(plan) {
+        // What its right side names is told to it by the node.
+        Some(lateral) => is_correlated(&lateral.left),
+        None => plan.inputs().into_iter().any(is_correlated),
+    }
 }
 
 /// Whether something in a plan or in its subqueries has another value each time.
@@ -50,7 +56,7 @@ pub(super) fn is_volatile(plan: &LogicalPlan) -> bool {
     let mut found = false;
     let walked = plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
-            found |= expr.is_volatile();
+            found |= expr.exists(|expr| Ok(expr.is_volatile_node() && parts(expr).is_none()))?;
             Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
         })
     });
@@ -93,10 +99,19 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(subquery_of(expr).is_some())).expect("the search does not fail")
 }
 
-/// An error for what has no right plan.
+/// What an error for what no join stands for says to who may apply the subquery.
+const NO_JOIN: &str = "no join";
+
+/// An error for what no join stands for.
 pub(super) fn refused<T>(what: &str) -> Result<T> {
     let message = format!("a subquery that refers to the outer query is not supported {what}");
-    Err(wrap(Error::new(Code::FeatureNotSupported, message).hint("write it as a join")))
+    let error = wrap(Error::new(Code::FeatureNotSupported, message).hint("write it as a join"));
+    Err(error.context(NO_JOIN))
+}
+
+/// Whether an error says that no join stands for a subquery.
+pub(super) fn is_refusal(error: &DataFusionError) -> bool {
+    matches!(error, DataFusionError::Context(context, _) if context == NO_JOIN)
 }
 
 /// Refuses a subquery that the engine would plan wrongly. One that is not correlated passes, but for invariant 4.
@@ -127,6 +142,9 @@ impl Walk {
             return refused("anywhere but in WHERE");
         }
         check_level(plan)?;
+        if let Some(lateral) = lateral_of(plan) {
+            return if self.visit(&lateral.left, false, aggregated)? { refused("beside LATERAL") } else { Ok(false) };
+        }
         let stays = match plan {
             LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) => true,
             LogicalPlan::Filter(_) => self.asked != Asked::Table,
@@ -224,6 +242,9 @@ fn check_level(plan: &LogicalPlan) -> Result<()> {
     let mut beyond = false;
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
+            if parts(expr).is_some() {
+                return Ok(TreeNodeRecursion::Jump);
+            }
             if let Some(subquery) = subquery_of(expr) {
                 let schema = schema.get_or_insert_with(|| merge_schema(&plan.inputs()));
                 beyond |= reaches_beyond(&subquery.subquery, schema);
@@ -234,15 +255,27 @@ fn check_level(plan: &LogicalPlan) -> Result<()> {
     if beyond { refused("over more than one level") } else { Ok(()) }
 }
 
-fn reaches_beyond(plan: &LogicalPlan, schema: &DFSchema) -> bool {
+/// Whether a subquery names columns of a query further out than the one right around it, which has this schema.
+pub(super) fn reaches_beyond(plan: &LogicalPlan, schema: &DFSchema) -> bool {
     let refers = |expr: &Expr| matches!(expr, Expr::OuterReferenceColumn(_, column) if !schema.has_column(column));
     let mut found = false;
-    let walked = plan.apply(|node| {
-        node.apply_expressions(|expr| {
-            found |= expr.exists(|expr| Ok(refers(expr)))?;
-            Ok(TreeNodeRecursion::Continue)
-        })
+    let walked = plan.apply_expressions(|expr| {
+        found |= expr.exists(|expr| Ok(refers(expr)))?;
+        Ok(TreeNodeRecursion::Continue)
     });
     walked.expect("the search does not fail");
-    found
+    if found {
+        return true;
+    }
+    match plan {
+        // What is LATERAL names columns of the left side, too.
+        LogicalPlan::Join(join) => {
+            let both = schema.join(join.left.schema()).unwrap_or_else(|_| schema.clone());
+            reaches_beyond(&join.left, schema) || reaches_beyond(&join.right, &both)
+        }
+        plan => match lateral_of(plan) {
+            Some(lateral) => reaches_beyond(&lateral.left, schema),
+            None => plan.inputs().into_iter().any(|input| reaches_beyond(input, schema)),
+        },
+    }
 }

@@ -182,7 +182,7 @@ fn relations_of(sources: &mut dyn Sources, table: &TableWithJoins, into: &mut Ve
 }
 
 /// Functions whose arguments are of each row, not of a group. One that is missing here costs wider keys.
-const AGGREGATES: [&str; 16] = [
+const AGGREGATES: &[&str] = &[
     "count",
     "sum",
     "avg",
@@ -197,7 +197,23 @@ const AGGREGATES: [&str; 16] = [
     "every",
     "bit_and",
     "bit_or",
+    "bit_xor",
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "grouping",
+    "json_object_agg",
+    "jsonb_object_agg",
+    "mode",
+    "percentile_cont",
+    "percentile_disc",
+    "regr_count",
+    "regr_slope",
     "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "var_pop",
+    "var_samp",
     "variance",
 ];
 

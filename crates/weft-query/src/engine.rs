@@ -11,10 +11,11 @@
 //! Concurrency: planning and the last steps of a query run in the caller's thread; partitions run on the engine's
 //! worker threads. All state is shared and immutable.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arrow::datatypes::{DataType as ArrowType, Field};
@@ -26,7 +27,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::planner::SqlToRel;
 use sqlparser::ast::{Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visit, Visitor, visit_expressions_mut};
 use tokio::runtime::{Handle, Runtime};
-use weft_env::Clock;
+use weft_env::{Clock, Rng};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Engine, TableRef};
@@ -36,21 +37,27 @@ use weft_sql::queries::names::{check_query, name_columns, shown};
 use weft_sql::queries::{PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation};
 use weft_sql::{Binding, Tables};
 
+use super::apply::cache::Caches;
+use super::apply::costly::{applies, costly_last};
+use super::apply::prepare::{Preparing, needs_preparing, prepared};
+use super::apply::walk::visit_all;
 use super::cases::level_cases;
 use super::coalesced::coalesced;
+use super::correlation::has_subquery;
 use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
 use super::forecast::{Expected, expected};
 use super::gather::gather;
 use super::guard::{guarded, guarded_deep};
 use super::held::counted;
 use super::local::state_for;
+use super::membership::Applies;
 use super::output::Converter;
 use super::planned::Planned;
 use super::pool::Reserved;
 use super::provider::PlanningContext;
 use super::reach::is_in_reach;
 use super::rewrite::rewrite;
-use super::scan::Execution;
+use super::scan::{Execution, Shared};
 use super::semantics::typed_params;
 use super::session_reads::reads_session;
 use super::setup::{Sparing, memory, parser_options, session_state};
@@ -76,6 +83,9 @@ const TEXT_BYTES_DEEP: usize = 1 << 10;
 /// DataFusion over the tables of one database.
 pub(crate) struct DataFusionEngine {
     pub(super) state: Arc<SessionState>,
+    /// The same, which applies all subqueries: for what the engine has no joins for after all. Made when it is needed.
+    applying: OnceLock<Arc<SessionState>>,
+    rng: Arc<dyn Rng>,
     runtime: Option<Runtime>,
     pub(super) handle: Handle,
     pub(super) parallelism: usize,
@@ -98,9 +108,12 @@ impl DataFusionEngine {
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options, Arc::clone(kernel.lending())).map_err(|error| unwrap(error, ""))?;
-        let state = session_state(parallelism, memory, &env.rng);
+        let applies = if options.apply_subqueries { Applies::Correlated } else { Applies::Others };
+        let state = session_state(parallelism, applies, memory, &env.rng);
         Ok(DataFusionEngine {
             state: Arc::new(state),
+            applying: OnceLock::new(),
+            rng: Arc::clone(&env.rng),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
             parallelism,
@@ -108,6 +121,25 @@ impl DataFusionEngine {
             sparing: Sparing::new(options.memory_bytes),
             clock: Arc::clone(&env.clock),
         })
+    }
+
+    /// The state that applies all subqueries.
+    pub(super) fn applying(&self) -> &SessionState {
+        self.applying.get_or_init(|| {
+            let memory = Arc::clone(self.state.runtime_env());
+            Arc::new(session_state(self.parallelism, Applies::All, memory, &self.rng))
+        })
+    }
+
+    /// Whether a query's subqueries become what the engine plans: it says no to some joins only when it comes to them.
+    fn check_joins(
+        &self,
+        planned: &Planned,
+        analysed: LogicalPlan,
+        wrong: &dyn Fn(DataFusionError) -> Error,
+    ) -> Result<()> {
+        let plan = planned.state.optimizer().optimize(analysed, &*planned.state, |_, _| {}).map_err(wrong)?;
+        self.physical(planned, &planned.state, &plan).map(drop).map_err(wrong)
     }
 
     fn finish_prepare(
@@ -118,6 +150,7 @@ impl DataFusionEngine {
         (state, text): (Arc<SessionState>, &str),
     ) -> Result<PreparedQuery> {
         let wrong = |error| unwrap_planned(error, text);
+        let has_subqueries = has_subqueries(&plan).map_err(wrong)?;
         let plan = typed_params(plan).map_err(wrong)?;
         let mut params = parameters(&plan).map_err(wrong)?;
         // Those of a WITH query that nothing names are not in the plan.
@@ -128,6 +161,7 @@ impl DataFusionEngine {
         let is_fixed = !reads_clock(&analysed).map_err(wrong)? && !reads_views;
         let is_ready = is_fixed && params.is_empty();
         let reads_session = reads_session(&analysed).map_err(wrong)?;
+        let trial = (has_subqueries && !is_ready).then(|| analysed.clone());
         let (schema, plan) = if is_ready {
             let optimised = state.optimizer().optimize(analysed, &*state, |_, _| {}).map_err(wrong)?;
             (optimised.schema().as_arrow().clone(), optimised)
@@ -156,10 +190,14 @@ impl DataFusionEngine {
             executions: AtomicU64::new(0),
             planned: AtomicU64::new(0),
             spares_memory: AtomicBool::new(false),
+            has_subqueries,
             text: text.into(),
         };
         if is_ready {
             self.prepare_template(&planned)?;
+        }
+        if let Some(analysed) = trial {
+            self.check_joins(&planned, analysed, &wrong)?;
         }
         Ok(PreparedQuery::new(columns, params, tables, reads_session, Box::new(planned)))
     }
@@ -170,29 +208,27 @@ impl DataFusionEngine {
         let converter = Converter::new(&query.columns, &plan.schema());
         let stopped = Arc::new(AtomicBool::new(false));
         let _entered = self.handle.enter();
-        let context =
-            self.task_context(query, &plan, Execution { binding, params: given, stopped: Arc::clone(&stopped) });
+        let context = self.task_context(query, &plan, (binding, given), &stopped);
         let observed = expected.is_observed.then(|| Arc::clone(&plan));
         let stream = gather(plan, context).map_err(|error| unwrap(error, &query.text))?;
         let running = Running { stream, observed, run, lease };
         Ok(RunningQuery::new(running, self.handle.clone(), converter, cancel, Arc::clone(&query.text), stopped))
     }
 
-    fn task_context(&self, query: &Planned, plan: &Arc<dyn ExecutionPlan>, execution: Execution) -> Arc<TaskContext> {
-        let mut config = self.state.config().clone().with_extension(Arc::new(execution));
+    fn task_context(
+        &self,
+        query: &Planned,
+        plan: &Arc<dyn ExecutionPlan>,
+        (binding, params): (Binding, Arc<[ScalarValue]>),
+        stopped: &Arc<AtomicBool>,
+    ) -> Arc<TaskContext> {
+        let mut config = self.state.config().clone();
         if query.spares_memory.load(Ordering::Relaxed) {
             config = self.sparing.run(config, plan);
         }
-        Arc::new(TaskContext::new(
-            None,
-            String::new(),
-            config,
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            Arc::clone(self.state.runtime_env()),
-        ))
+        let memory = Arc::clone(self.state.runtime_env());
+        let shared = Arc::new(Shared { config, caches: Caches::new(&memory.memory_pool), memory });
+        Execution { binding: Arc::new(binding), params, stopped: Arc::clone(stopped), shared }.context()
     }
 
     /// A physical plan for one execution.
@@ -221,8 +257,16 @@ impl DataFusionEngine {
         query.planned.fetch_add(1, Ordering::Relaxed);
         let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
-        let plan = wait(&self.handle, state.query_planner().create_physical_plan(plan, state))?;
-        counted(stoppable(coalesced(plan)?)?, spares_memory)
+        let finish = move |plan| counted(stoppable(coalesced(costly_last(plan)?)?, applies)?, spares_memory);
+        let mut plan = Cow::Borrowed(plan);
+        if needs_preparing(&plan)? {
+            let mut state = state.clone();
+            *state.config_mut() = state.config().clone().with_target_partitions(1);
+            let (own, handle) = (query.params.len(), self.handle.clone());
+            let preparing = Preparing { state, own, handle, finish: Box::new(finish) };
+            plan = Cow::Owned(prepared(plan.into_owned(), &Arc::new(preparing))?);
+        }
+        finish(wait(&self.handle, state.query_planner().create_physical_plan(&plan, state))?)
     }
 
     /// Waits until the memory of queries that were stopped is given back: their tasks notice that at their next batch.
@@ -281,7 +325,15 @@ impl QueryEngine for DataFusionEngine {
             }
             let reads_views = context.reads_views();
             let used = context.into_used();
-            self.finish_prepare(plan, used, (reads_views, asked), (state, text))
+            let asked = (reads_views, asked);
+            let made = self.finish_prepare(plan.clone(), used.clone(), asked, (state, text));
+            match made {
+                Err(error) if may_be_lost(&error) && has_subqueries(&plan).unwrap_or(false) => {
+                    let applying = Arc::new(state_for(self.applying(), local));
+                    self.finish_prepare(plan, used, asked, (applying, text)).map_err(|_| error)
+                }
+                made => made,
+            }
         })
     }
 
@@ -325,6 +377,23 @@ impl Drop for DataFusionEngine {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Whether a plan has subqueries, or LATERAL.
+fn has_subqueries(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
+    plan.exists(|node| {
+        let mut found = matches!(node, LogicalPlan::Subquery(_));
+        node.apply_expressions(|expr| {
+            found |= has_subquery(expr);
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(found)
+    })
+}
+
+/// Whether an error may say that the engine's rules lost their way, not that the query is wrong.
+fn may_be_lost(error: &Error) -> bool {
+    matches!(error.code(), Code::FeatureNotSupported | Code::Internal | Code::SyntaxError | Code::GroupingError)
 }
 
 /// The highest number of a parameter in a query.
@@ -420,19 +489,17 @@ fn given(types: &[Option<DataType>], binding: &Binding) -> Result<Vec<ScalarValu
 
 /// Whether the plan calls a function whose value belongs to the moment of execution (`now()`, `current_date`, ...).
 fn reads_clock(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
+    let is_stable = |expr: &Expr| {
+        matches!(expr, Expr::ScalarFunction(function)
+        if function.func.signature().volatility == Volatility::Stable)
+    };
     let mut found = false;
-    plan.apply_with_subqueries(|node| {
+    visit_all(plan, &mut |node| {
         node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Expr::ScalarFunction(function) = expr
-                    && function.func.signature().volatility == Volatility::Stable
-                {
-                    found = true;
-                    return Ok(TreeNodeRecursion::Stop);
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
+            found |= expr.exists(|expr| Ok(is_stable(expr)))?;
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(())
     })?;
     Ok(found)
 }

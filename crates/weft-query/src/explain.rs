@@ -13,12 +13,15 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use weft_format::Result;
 use weft_sql::Binding;
 use weft_sql::queries::{Plan, QueryStream};
 
+use super::apply::walk::applied_in;
 use super::engine::DataFusionEngine;
+use super::error::unwrap;
 use super::planned::Planned;
 
 impl DataFusionEngine {
@@ -30,6 +33,7 @@ impl DataFusionEngine {
         let mut out = format!("Query engine ({warm})\n");
         if !analyze {
             let _ = write!(out, "{}", DisplayableExecutionPlan::new(plan.as_ref()).indent(false));
+            write_applied(&mut out, &plan, &query.text)?;
             return Ok(out);
         }
         let started = self.clock.monotonic_nanos();
@@ -40,7 +44,20 @@ impl DataFusionEngine {
         }
         let elapsed = self.clock.monotonic_nanos() - started;
         let _ = write!(out, "{}", DisplayableExecutionPlan::with_metrics(plan.as_ref()).indent(false));
+        write_applied(&mut out, &plan, &query.text)?;
         let _ = writeln!(out, "{rows} rows in {:.3} ms", elapsed as f64 / 1e6);
         Ok(out)
     }
+}
+
+/// The plans of subqueries that are applied in a plan.
+fn write_applied(out: &mut String, plan: &Arc<dyn ExecutionPlan>, text: &str) -> Result<()> {
+    for (name, plan) in applied_in(plan).map_err(|error| unwrap(error, text))? {
+        let _ = write!(
+            out,
+            "{name}, for each row that asks:\n{}",
+            DisplayableExecutionPlan::new(plan.as_ref()).indent(false)
+        );
+    }
+    Ok(())
 }

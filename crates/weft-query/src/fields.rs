@@ -39,6 +39,10 @@ impl<'a> Expander<'a> {
     }
 }
 
+fn named(table: Option<Ident>, names: Vec<String>) -> Vec<Field> {
+    names.into_iter().map(|name| Field::of(table.clone(), name)).collect()
+}
+
 impl Expander<'_> {
     pub(super) fn fields_of(&mut self, from: &[TableWithJoins]) -> Option<Vec<Field>> {
         let mut fields = Vec::new();
@@ -73,11 +77,18 @@ impl Expander<'_> {
             }
             TableFactor::Derived { subquery, alias, .. } => (self.query_names(subquery)?, alias, None),
             TableFactor::NestedJoin { table_with_joins, alias: None } => return self.joined_fields(table_with_joins),
+            TableFactor::UNNEST { alias: Some(of), .. }
+            | TableFactor::Table { alias: Some(of), args: Some(_), .. }
+            | TableFactor::Function { alias: Some(of), .. } => {
+                let names = of.columns.iter().map(|column| folded(&column.name)).collect();
+                let table = Some(of.name.clone());
+                return Some(named(table, names));
+            }
             _ => return None,
         };
         let table = alias.as_ref().map(|alias| alias.name.clone()).or(table);
         let names = renamed(names, alias.as_ref())?;
-        Some(names.into_iter().map(|name| Field::of(table.clone(), name)).collect())
+        Some(named(table, names))
     }
 
     /// The columns of a WITH query of this name; none when there is no such query.

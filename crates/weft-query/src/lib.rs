@@ -4,9 +4,10 @@
 //! ```text
 //!   engine ── prepare, execute, templates    setup: session state, threads, memory    explain
 //!     provider    tables, views and functions for the planner ── pushdown (WHERE → scan)
-//!     wildcard, using, dependent, rewrite, cases    syntax that the planner gets wrong, or never ends with
+//!     wildcard, using, dependent, from_functions, rewrite, cases    syntax that the planner gets wrong or never ends
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     apart, lifted, crossed, repeated, plain, unsorted, inferred, open_filters    what rules mix up, lose or add
+//!     apply       what no join stands for: subqueries and LATERAL that run for each row
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, coalesced    the memory of queries: shares, what operators do not account for; batches made whole
 //!     stream, gather, output    batches of all partitions, in exactly the columns' types
@@ -18,6 +19,7 @@
 
 mod aliases;
 mod apart;
+mod apply;
 mod arithmetic;
 mod averages;
 mod belonging;
@@ -35,10 +37,12 @@ mod explain;
 mod extremes;
 mod fields;
 mod forecast;
+mod from_functions;
 mod functions;
 #[cfg(test)]
 mod functions_doc;
 mod gather;
+mod greatest;
 mod guard;
 mod held;
 mod indexed;

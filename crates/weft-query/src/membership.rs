@@ -11,6 +11,7 @@
 //!   EXISTS (q) that is not correlated       (SELECT count(*) FROM (q LIMIT 1)) > 0: computed once
 //!   EXISTS (q with o.k) in result columns   (SELECT count(*) FROM q) > 0
 //!   x op ALL (q)                            NOT x (negated op) ANY (q)
+//!   what no join stands for                 a subquery that is applied: see `apply`
 //! ```
 //!
 //! 1. The engine's own joins for IN know two truth values (apache/datafusion 21309, 8241, 25336, 25340, 25474): a
@@ -23,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::{Case, Exists, InSubquery, ScalarFunction, SetComparison, SetQuantifier};
 use datafusion::logical_expr::logical_plan::{FetchType, Filter, Projection, SkipType, Subquery};
@@ -34,8 +35,11 @@ use weft_format::{Code, DataType, Error};
 use weft_sql::queries::names::MARKER;
 
 use super::apart::kept_apart;
+use super::apply::mark::{ArrayOfRows, Kind, marked, parts};
+use super::apply::outer::reference;
 use super::correlation::{
-    Asked, check, has_split_groups, has_subquery, is_correlated, is_volatile, refused, subquery_of,
+    Asked, check, has_split_groups, has_subquery, is_correlated, is_refusal, is_volatile, reaches_beyond, refused,
+    subquery_of,
 };
 use super::error::wrap;
 use super::extremes::{max, min};
@@ -67,6 +71,17 @@ pub(super) struct Rewriter<'a> {
     pub(super) schema: DFSchema,
     /// Numbers the subqueries that must not be taken for one.
     pub(super) made: &'a Cell<u32>,
+    pub(super) applies: Applies,
+}
+
+/// Which subqueries are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Applies {
+    /// Those that no join stands for.
+    Others,
+    /// All that refer to the query around them.
+    Correlated,
+    All,
 }
 
 impl Rewriter<'_> {
@@ -74,11 +89,47 @@ impl Rewriter<'_> {
         if !has_subquery(&expr) {
             return Ok(expr);
         }
-        match kept_apart(expr, &self.schema, self.made)? {
+        let expr = kept_apart(expr, &self.schema, self.made)?;
+        let Some(of) = subquery_of(&expr) else { return self.parts(expr, place) };
+        let applies = match self.applies {
+            Applies::Others => false,
+            Applies::Correlated => is_correlated(&of.subquery),
+            Applies::All => true,
+        };
+        if applies || reaches_beyond(&of.subquery, &self.schema) {
+            return self.applied(expr);
+        }
+        match self.joined(expr.clone(), place) {
+            Err(error) if is_refusal(&error) => self.applied(expr),
+            made => made,
+        }
+    }
+
+    /// What has subqueries in it.
+    fn parts(&self, expr: Expr, place: Place) -> Result<Expr> {
+        match expr {
             Expr::Not(inner) => self.negated(*inner, place),
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) if place == Place::Conjunct => {
                 Ok(self.rewrite(*left, place)?.and(self.rewrite(*right, place)?))
             }
+            other if parts(&other).is_some() => Ok(other),
+            other if ArrayOfRows::subquery(&other).is_some() => {
+                let Expr::ScalarFunction(mut function) = other else { return internal_err!("no call") };
+                match kept_apart(function.args.remove(0), &self.schema, self.made)? {
+                    Expr::ScalarSubquery(of) => self.marked(Kind::Array, of.subquery.as_ref().clone(), Vec::new()),
+                    other => internal_err!("{other} is no subquery"),
+                }
+            }
+            other => {
+                let inside = |expr| self.rewrite(expr, place.inside()).map(Transformed::yes);
+                other.map_children(inside).map(|expr| expr.data)
+            }
+        }
+    }
+
+    /// A subquery that becomes a join, or is computed once.
+    fn joined(&self, expr: Expr, place: Place) -> Result<Expr> {
+        match expr {
             Expr::Exists(Exists { subquery, negated }) => self.exists(&subquery.subquery, negated, place),
             Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
                 let test = Test { left: self.rewrite(*expr, place.inside())?, op: Operator::Eq, subquery, negated };
@@ -93,11 +144,66 @@ impl Rewriter<'_> {
                 self.any(Test { left, op, subquery, negated }, place)
             }
             Expr::ScalarSubquery(subquery) => self.value(subquery),
-            other => {
-                let inside = |expr| self.rewrite(expr, place.inside()).map(Transformed::yes);
-                other.map_children(inside).map(|expr| expr.data)
-            }
+            other => self.parts(other, place),
         }
+    }
+
+    /// A subquery that runs for each row of what is around.
+    fn applied(&self, expr: Expr) -> Result<Expr> {
+        match expr {
+            Expr::Exists(Exists { subquery, negated }) => {
+                let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone());
+                let plan =
+                    plan.project(vec![lit(true).alias(format!("{MARKER}exists"))])?.limit(0, Some(1))?.build()?;
+                let exists = self.marked(Kind::Exists, plan, Vec::new())?;
+                Ok(if negated { not(exists) } else { exists })
+            }
+            Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+                let left = self.rewrite(*expr, Place::Value)?;
+                self.applied_any(Test { left, op: Operator::Eq, subquery, negated })
+            }
+            Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
+                let left = self.rewrite(*expr, Place::Value)?;
+                let (op, negated) = match quantifier {
+                    SetQuantifier::Any => (op, false),
+                    SetQuantifier::All => (opposite(op)?, true),
+                };
+                self.applied_any(Test { left, op, subquery, negated })
+            }
+            Expr::ScalarSubquery(of) => self.marked(Kind::Value, of.subquery.as_ref().clone(), Vec::new()),
+            other => Ok(other),
+        }
+    }
+
+    /// Each row of the subquery says whether the comparison holds; what is compared is an outer value.
+    fn applied_any(&self, test: Test) -> Result<Expr> {
+        self.check_types(&test)?;
+        let plan = test.subquery.subquery.as_ref().clone();
+        let number = self.number();
+        let mut values = Vec::new();
+        let is_constant = !test.left.any_column_refs() && !test.left.contains_outer() && !has_subquery(&test.left);
+        let left = if is_constant {
+            test.left
+        } else {
+            let (_, field) = test.left.to_field(&self.schema)?;
+            values.push(test.left);
+            reference(field, number, 0)
+        };
+        let data_type = field_type(plan.schema().field(0));
+        let name = format!("{MARKER}any");
+        let compared = ordered(left, test.op, column_of(&plan), data_type).alias(&name);
+        let told = LogicalPlanBuilder::from(plan).project(vec![compared])?;
+        let told = told.filter(Expr::Column(Column::from_name(name)).is_not_false())?.build()?;
+        let any = marked(Kind::Any, told, values, &self.schema, number)?;
+        Ok(if test.negated { not(any) } else { any })
+    }
+
+    fn marked(&self, kind: Kind, plan: LogicalPlan, values: Vec<Expr>) -> Result<Expr> {
+        marked(kind, plan, values, &self.schema, self.number())
+    }
+
+    fn number(&self) -> u32 {
+        self.made.replace(self.made.get() + 1)
     }
 
     fn negated(&self, inner: Expr, place: Place) -> Result<Expr> {
@@ -145,21 +251,8 @@ impl Rewriter<'_> {
     /// Whether a comparison holds for some row.
     fn any(&self, test: Test, place: Place) -> Result<Expr> {
         let test = Test { subquery: subquery(unnamed(&test.subquery.subquery)?.0), ..test };
+        self.check_types(&test)?;
         let plan = Arc::clone(&test.subquery.subquery);
-        let [field] = &plan.schema().fields()[..] else {
-            let message = format!("subquery must return only one column, not {}", plan.schema().fields().len());
-            return Err(wrap(Error::new(Code::SyntaxError, message)));
-        };
-        // Constants in quotes and NULL take the other's type.
-        if let (Some(left), false) = (operand_type(&test.left, &self.schema), is_open(&plan))
-            && weft_expr::common_type(left, field_type(field)).is_none()
-        {
-            let [left, right] = [left, field_type(field)].map(weft_expr::text::type_name);
-            let message = format!("operator does not exist: {left} {} {right}", test.op);
-            return Err(wrap(
-                Error::new(Code::UndefinedFunction, message).hint("cast one side to the type of the other"),
-            ));
-        }
         let correlated = is_correlated(&plan);
         if correlated {
             match one_row(&plan)? {
@@ -180,6 +273,26 @@ impl Rewriter<'_> {
             (Place::Conjunct, true) => self.none(test, correlated),
             _ => self.three_valued(&by_span(test)?, place),
         }
+    }
+
+    /// Refuses what has no comparison.
+    fn check_types(&self, test: &Test) -> Result<()> {
+        let plan = &test.subquery.subquery;
+        let [field] = &plan.schema().fields()[..] else {
+            let message = format!("subquery must return only one column, not {}", plan.schema().fields().len());
+            return Err(wrap(Error::new(Code::SyntaxError, message)));
+        };
+        // Constants in quotes and NULL take the other's type.
+        if let (Some(left), false) = (operand_type(&test.left, &self.schema), is_open(plan))
+            && weft_expr::common_type(left, field_type(field)).is_none()
+        {
+            let [left, right] = [left, field_type(field)].map(weft_expr::text::type_name);
+            let message = format!("operator does not exist: {left} {} {right}", test.op);
+            return Err(wrap(
+                Error::new(Code::UndefinedFunction, message).hint("cast one side to the type of the other"),
+            ));
+        }
+        Ok(())
     }
 
     /// Invariant 2: a comparison with the one row, if it is there.
@@ -226,8 +339,7 @@ impl Rewriter<'_> {
     fn three_valued(&self, test: &Test, place: Place) -> Result<Expr> {
         let plan = &test.subquery.subquery;
         if test.left.is_volatile() || is_volatile(plan) {
-            let message = "IN, ANY or ALL with a function whose value changes from call to call is not supported here";
-            return Err(wrap(Error::new(Code::FeatureNotSupported, message).hint("use it in WHERE, joined by AND")));
+            return refused("with a function whose value changes from call to call");
         }
         let found = match extremum(test.op) {
             Some(aggregate) if place == Place::Value => {
@@ -280,6 +392,10 @@ impl Rewriter<'_> {
         let plan = &of.subquery;
         if !is_correlated(plan) {
             check(plan, Asked::Value)?;
+            if !is_single_row(plan) {
+                // That there are several is an error where the value is asked for only.
+                return self.marked(Kind::Value, plan.as_ref().clone(), Vec::new());
+            }
             if !is_volatile(plan) {
                 return Ok(nullable(of));
             }
@@ -295,6 +411,9 @@ impl Rewriter<'_> {
         }
         if is_single_row(plan) {
             return scalar(plan.as_ref().clone());
+        }
+        if plan.exists(|node| Ok(matches!(node, LogicalPlan::Aggregate(_))))? {
+            return refused("below an aggregate of an aggregate");
         }
         let aggregated = |aggregate: Expr| -> Result<Expr> {
             scalar(
@@ -579,13 +698,14 @@ fn without_condition(plan: &LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
-fn is_single_row(plan: &LogicalPlan) -> bool {
+/// Whether a plan has at most one row.
+pub(super) fn is_single_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => is_single_row(&projection.input),
         LogicalPlan::SubqueryAlias(alias) => is_single_row(&alias.input),
         LogicalPlan::Sort(sort) => is_single_row(&sort.input),
         LogicalPlan::Filter(filter) => is_single_row(&filter.input),
-        LogicalPlan::Aggregate(_) => true,
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
         other => other.max_rows().is_some_and(|rows| rows <= 1),
     }
 }

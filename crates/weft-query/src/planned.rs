@@ -30,6 +30,8 @@ pub(super) struct Planned {
     pub(super) planned: AtomicU64,
     /// An execution ran out of memory: joins sort both sides from now on, which can spill, as hash joins cannot.
     pub(super) spares_memory: AtomicBool,
+    /// Whether it has subqueries, which are all applied when what they become has no plan.
+    pub(super) has_subqueries: bool,
     pub(super) text: Arc<str>,
 }
 

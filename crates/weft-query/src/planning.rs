@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{Result as PlanResult, ScalarValue};
+use datafusion::common::{DataFusionError, Result as PlanResult, ScalarValue};
+use datafusion::execution::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::Result;
 use weft_sql::Binding;
 
 use super::engine::DataFusionEngine;
 use super::error::unwrap_planned;
-use super::local::state_for;
+use super::local::{local_of, state_for};
 use super::planned::Planned;
 use super::provider::{partition_count, refresh_estimates};
 use super::scan::WeftScanExec;
@@ -135,9 +136,19 @@ impl DataFusionEngine {
         let plan = if query.params.is_empty() {
             self.physical(query, &query.state, &query.plan)?
         } else {
-            let plan = with_closed(&query.plan, &query.params, is_open, given)?;
-            let plan = with_slots(query.state.optimize(&plan)?, &slots)?;
-            self.physical(query, &query.state, &plan)?
+            let closed = with_closed(&query.plan, &query.params, is_open, given)?;
+            let plan = |state: &SessionState| {
+                let plan = with_slots(state.optimize(&closed)?, &slots)?;
+                self.physical(query, state, &plan)
+            };
+            match plan(&query.state) {
+                // An error of the engine's own says that it has no plan for a join that it made.
+                Err(error) if query.has_subqueries && !matches!(error.find_root(), DataFusionError::External(_)) => {
+                    let applying = state_for(self.applying(), local_of(query.state.config_options()));
+                    plan(&applying).map_err(|_| error)?
+                }
+                made => made?,
+            }
         };
         let expected = self.expected(&plan);
         Ok(Template { closed, slots, plan, expected })

@@ -16,7 +16,6 @@ use arrow::datatypes::{DataType as ArrowType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::{TableProvider, provider_as_source, source_as_provider};
@@ -35,6 +34,7 @@ use weft_sql::queries::TARGET;
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
 
+use super::apply::walk::visit_all;
 use super::conditions::Conditions;
 use super::error::wrap;
 use super::indexed::{Indexed, indexed, test_of};
@@ -181,7 +181,7 @@ impl TableProvider for WeftTable {
 
 /// Takes new estimates from the bound tables into a plan's providers, so that it is planned anew with them.
 pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (TableRef, ReadView)>) {
-    let refreshed = plan.apply_with_subqueries(|node| {
+    let refreshed = visit_all(plan, &mut |node| {
         if let LogicalPlan::TableScan(scan) = node
             && let Ok(provider) = source_as_provider(&scan.source)
             && let Some(table) = provider.downcast_ref::<WeftTable>()
@@ -191,7 +191,7 @@ pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (Ta
             table.rows.store(statistics.row_count, Ordering::Relaxed);
             table.bytes.store(statistics.bytes, Ordering::Relaxed);
         }
-        Ok(TreeNodeRecursion::Continue)
+        Ok(())
     });
     debug_assert!(refreshed.is_ok(), "a walk that returns no error ends well");
 }
@@ -199,14 +199,14 @@ pub(crate) fn refresh_estimates(plan: &LogicalPlan, views: &HashMap<TableId, (Ta
 /// The tables that a plan reads.
 pub(crate) fn scanned_tables(plan: &LogicalPlan) -> HashSet<TableId> {
     let mut ids = HashSet::new();
-    let walked = plan.apply_with_subqueries(|node| {
+    let walked = visit_all(plan, &mut |node| {
         if let LogicalPlan::TableScan(scan) = node
             && let Ok(provider) = source_as_provider(&scan.source)
             && let Some(table) = provider.downcast_ref::<WeftTable>()
         {
             ids.insert(table.id);
         }
-        Ok(TreeNodeRecursion::Continue)
+        Ok(())
     });
     debug_assert!(walked.is_ok(), "a walk that returns no error ends well");
     ids

@@ -17,25 +17,26 @@
 //! | `SELECT 1 ... HAVING true` | `SELECT 1 ... HAVING (true) AND count(*) >= 0`: one group |
 //! | `(a, b) = (c, d)`, `VALUES (DATE '...'), ('...')` | see `row_values`, `typed_values` |
 //! | `DISTINCT ON (1)` | see `distinct_on` |
-//! | `SELECT generate_series(1, 3)` | `SELECT unnest(generate_series(1, 3))` |
+//! | `SELECT generate_series(1, 3)`, `ARRAY(SELECT a)` | see `from_functions`; `array_of_rows((SELECT a))` |
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident,
-    LimitClause, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo, UnaryOperator, Value,
-    Values, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, CastKind, CharacterLength, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, LimitClause, Query,
+    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TimezoneInfo, UnaryOperator, Value, Values, Visit,
+    VisitMut, Visitor, VisitorMut,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_sql::expr::{call, check_fields, compare_op, interval_cast, written_call};
 use weft_sql::queries::names::{MARKER, column_name, folded};
 
+use super::apply::mark::ROWS;
 use super::routines::{ARRAY_OF, LIST_PREFIX, quantified_name};
 use super::template::{parsed, put};
-use super::{distinct_on, row_values, typed_values, with_queries};
+use super::{distinct_on, from_functions, row_values, typed_values, with_queries};
 
 /// The most digits a numeric constant has on either side of the point.
 const DIGITS_MAX: i64 = 38;
@@ -84,7 +85,7 @@ impl VisitorMut for Rewriter {
         }
         let members =
             select.selection.as_mut().map_or(Ok(()), |condition| row_values::as_members(condition, &mut self.wrapped));
-        match members.and_then(|()| grouped(select)) {
+        match members.and_then(|()| grouped(select)).and_then(|()| from_functions::as_from(select)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -100,18 +101,8 @@ impl VisitorMut for Rewriter {
     /// What is written around a function here is not visited again.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
-        match function.name.to_string().to_lowercase().as_str() {
-            "string_agg" => {
-                *expr = Expr::Cast {
-                    kind: CastKind::Cast,
-                    expr: Box::new(expr.clone()),
-                    data_type: SqlType::Text,
-                    array: false,
-                    format: None,
-                }
-            }
-            "generate_series" => *expr = called("unnest", narrowed_series(expr.clone())),
-            _ => {}
+        if function.name.to_string().eq_ignore_ascii_case("string_agg") {
+            *expr = typed_values::cast(expr.clone(), SqlType::Text);
         }
         ControlFlow::Continue(())
     }
@@ -142,7 +133,7 @@ impl Rewriter {
     }
 
     fn expr(&mut self, expr: &mut Expr) -> Result<()> {
-        if written_or_refused(expr)? || self.typed(expr) {
+        if written_or_refused(expr, &mut self.wrapped)? || self.typed(expr) {
             return Ok(());
         }
         match expr {
@@ -280,8 +271,8 @@ fn modulo(function: &Function) -> Option<Expr> {
 }
 
 /// Rows, casts to varchar(n), and what is not supported; whether the expression was written anew.
-fn written_or_refused(expr: &mut Expr) -> Result<bool> {
-    if let Some(written) = row_values::written_out(expr)? {
+fn written_or_refused(expr: &mut Expr, made: &mut usize) -> Result<bool> {
+    if let Some(written) = row_values::written_out(expr, made)? {
         *expr = written;
         return Ok(true);
     }
@@ -305,10 +296,10 @@ fn written_or_refused(expr: &mut Expr) -> Result<bool> {
                 *expr = typed_values::cast(kept, SqlType::Varchar(None));
             }
         }
-        Expr::Function(function) if matches!(function.args, FunctionArguments::Subquery(_)) => {
-            let message = format!("{}(SELECT ...) is not supported", function.name);
-            return Err(Error::new(Code::FeatureNotSupported, message)
-                .hint("write an aggregate in a subquery: (SELECT array_agg(...) ...)"));
+        Expr::Function(function) => {
+            if let FunctionArguments::Subquery(query) = &function.args {
+                *expr = call(ROWS, vec![Expr::Subquery(query.clone())]);
+            }
         }
         _ => {}
     }
@@ -360,17 +351,6 @@ fn last_name(function: &Function) -> Option<String> {
 
 fn is_json_aggregate(name: &str) -> bool {
     ["jsonb_agg", "json_agg"].iter().any(|known| name.eq_ignore_ascii_case(known))
-}
-
-/// The array of a series, whose elements the engine gives as bigints: of integers if its constants are some.
-fn narrowed_series(series: Expr) -> Expr {
-    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &series else { return series };
-    let is_one = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) if is_integer(arg));
-    if !list.args.iter().all(is_one) {
-        return series;
-    }
-    let data_type = SqlType::Array(ArrayElemTypeDef::SquareBracket(Box::new(SqlType::Int(None)), None));
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(series), data_type, array: false, format: None }
 }
 
 /// A function of one argument.
@@ -434,8 +414,8 @@ fn grouped(select: &mut Select) -> Result<()> {
         Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => Some(sets),
         _ => None,
     });
-    let is_column = |expr: &Expr| matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-    if let Some(other) = sets.flatten().flatten().find(|expr| !is_column(expr)) {
+    let is_place = |expr: &&Expr| matches!(expr, Expr::Value(_) | Expr::Tuple(_));
+    if let Some(other) = sets.flatten().flatten().find(is_place) {
         let message = format!("an expression ({other}) within ROLLUP, CUBE or GROUPING SETS is not supported");
         return Err(Error::new(Code::FeatureNotSupported, message)
             .hint("name the expression in a subquery, and group by that column"));

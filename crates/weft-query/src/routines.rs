@@ -591,17 +591,18 @@ fn computed(
     // A volatile function without arguments has another value in every row.
     let rows = if is_constant && !arguments.is_empty() { 1 } else { args.number_rows };
     let mut values = Vec::with_capacity(rows);
-    let mut row_values = Vec::with_capacity(arguments.len());
+    // Constants are there once; the others change from row to row.
+    let constant = |argument: &Argument| match argument {
+        Argument::One(value) => value.clone(),
+        Argument::Each(..) => Value::Null,
+    };
+    let mut row_values: Vec<Value> = arguments.iter().map(constant).collect();
     for row in 0..rows {
-        row_values.clear();
-        for argument in &arguments {
-            row_values.push(match argument {
-                Argument::One(value) => value.clone(),
-                Argument::Each(array, from, to) if from == to => value_at(array, row, *from),
-                Argument::Each(array, from, to) => {
-                    weft_expr::cast(value_at(array, row, *from), *from, *to, local).map_err(wrap)?
-                }
-            });
+        for (place, argument) in arguments.iter().enumerate() {
+            let Argument::Each(array, from, to) = argument else { continue };
+            let value = value_at(array, row, *from);
+            row_values[place] =
+                if from == to { value } else { weft_expr::cast(value, *from, *to, local).map_err(wrap)? };
         }
         values.push(compute(&row_values).map_err(wrap)?);
     }
@@ -615,4 +616,13 @@ fn computed(
 pub(super) fn is_native(signature: &routines::Signature) -> bool {
     matches!(signature.routine, Routine::TimestampPlusInterval | Routine::TimestampMinusInterval)
         && signature.args[0] == DataType::Timestamp
+}
+
+/// An untyped literal read as a type of ours.
+pub(super) fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
+    match operand_type(&item, schema) {
+        Some(given) if given.arrow() == to.arrow() => item,
+        None if matches!(item, Expr::Placeholder(_)) => item,
+        _ => cast_to(item, to),
+    }
 }

@@ -7,28 +7,36 @@
 //!   (a, b) IN ((1, 2), (3, 4)) a = 1 AND b = 2 OR a = 3 AND b = 4
 //!   (a, b) IN (SELECT ...)     EXISTS (SELECT 1 FROM (SELECT ...) AS m (c0, c1) WHERE a = c0 AND b = c1)
 //!   (a, b) NOT IN (SELECT ...) NOT EXISTS (... WHERE (a = c0 AND b = c1) IS NOT FALSE)
+//!     elsewhere                true = ANY (SELECT a = c0 AND b = c1 FROM (SELECT ...) AS m (c0, c1))
+//!   (a, b) = (SELECT ...)      (SELECT a = c0 AND b = c1 FROM (SELECT ...) AS m (c0, c1))
 //! ```
 //!
 //! The query engine compares rows as records, in which NULL is a value like others; in SQL it is unknown.
 //!
-//! 1. Membership in a subquery is written so where it is a condition of WHERE, joined to the others by AND: there only
-//!    rows count for which it is true. Elsewhere it may be unknown, and is refused. NOT IN compares each row with each,
-//!    for a NULL in any of them counts.
+//! 1. Membership in a subquery is EXISTS where it is a condition of WHERE, joined to the others by AND: there only rows
+//!    count for which it is true. Elsewhere it may be unknown. NOT IN compares each row with each, for a NULL in any of
+//!    them counts.
+
+use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
-    UnaryOperator, Value,
+    UnaryOperator, Value, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::queries::names::MARKER;
 
+use super::dependent::is_aggregate;
 use super::template::{parsed, put};
 
 /// The comparison of rows that an expression is, written out; none when it is none.
-pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
+pub(super) fn written_out(expr: &Expr, made: &mut usize) -> Result<Option<Expr>> {
     Ok(match expr {
-        Expr::BinaryOp { left, op, right } => match (row_of(left), row_of(right)) {
-            (Some(left), Some(right)) => Some(compared(&left, op, &right)?),
+        Expr::BinaryOp { left, op, right } => match (row_of(left), row_of(right), bare(right)) {
+            (Some(left), Some(right), _) => Some(compared(&left, op, &right)?),
+            (Some(left), None, Expr::Subquery(query)) => {
+                Some(Expr::Subquery(Box::new(told(&left, op, (**query).clone(), made)?)))
+            }
             _ => None,
         },
         Expr::IsDistinctFrom(left, right) => match (row_of(left), row_of(right)) {
@@ -49,18 +57,67 @@ pub(super) fn written_out(expr: &Expr) -> Result<Option<Expr>> {
             let any = joined(any, &BinaryOperator::Or).ok_or_else(unequal)?;
             Some(if *is_negated { negated(any) } else { any })
         }
-        Expr::InSubquery { expr, .. } => match row_of(expr) {
-            Some(_) => return Err(refused()),
+        Expr::InSubquery { expr, subquery, negated: is_negated } => match row_of(expr) {
+            Some(row) => {
+                let any = any(&row, &BinaryOperator::Eq, (**subquery).clone(), made)?;
+                Some(if *is_negated { negated(any) } else { any })
+            }
             None => None,
         },
-        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
-            if row_of(left).is_some() && matches!(**right, Expr::Subquery(_)) {
-                return Err(refused());
+        Expr::AnyOp { left, compare_op, right, .. } => match (row_of(left), &**right) {
+            (Some(row), Expr::Subquery(query)) => Some(any(&row, compare_op, (**query).clone(), made)?),
+            _ => None,
+        },
+        Expr::AllOp { left, compare_op, right } => match (row_of(left), &**right) {
+            (Some(row), Expr::Subquery(query)) => {
+                let compared = told(&row, compare_op, (**query).clone(), made)?;
+                let right = Box::new(Expr::Subquery(Box::new(compared)));
+                Some(Expr::AllOp { left: Box::new(truth()), compare_op: BinaryOperator::Eq, right })
             }
-            None
-        }
+            _ => None,
+        },
         _ => None,
     })
+}
+
+/// Refuses rows with aggregates or windows: in a subquery they would be of that.
+fn check_row(row: &[Expr]) -> Result<()> {
+    struct Found;
+    impl Visitor for Found {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            let is_one = is_aggregate(expr) || matches!(expr, Expr::Function(Function { over: Some(_), .. }));
+            if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    if row.iter().any(|column| Visit::visit(column, &mut Found).is_break()) {
+        let message =
+            "a row with an aggregate or a window function, compared with those of a subquery, is not supported";
+        return Err(Error::new(Code::FeatureNotSupported, message)
+            .hint("compute the aggregate in a subquery of FROM, and compare its column"));
+    }
+    Ok(())
+}
+
+/// Whether a row compares so with some row of a query: whether it is true of some that it does.
+fn any(row: &[Expr], op: &BinaryOperator, query: Query, made: &mut usize) -> Result<Expr> {
+    let right = Box::new(Expr::Subquery(Box::new(told(row, op, query, made)?)));
+    Ok(Expr::AnyOp { left: Box::new(truth()), compare_op: BinaryOperator::Eq, right, is_some: false })
+}
+
+fn truth() -> Expr {
+    Expr::value(Value::Boolean(true))
+}
+
+/// What the comparison of a row with each row of a query says.
+fn told(row: &[Expr], op: &BinaryOperator, query: Query, made: &mut usize) -> Result<Query> {
+    check_row(row)?;
+    let (mut query, columns) = members(row, query, made)?;
+    let compared = compared(row, op, &columns)?;
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.projection = vec![SelectItem::UnnamedExpr(compared)];
+    }
+    Ok(query)
 }
 
 /// Invariant 1, of the conditions of a WHERE; `made` numbers the names.
@@ -103,6 +160,17 @@ fn bare(mut expr: &Expr) -> &Expr {
 }
 
 fn exists(row: &[Expr], subquery: Query, negated: bool, made: &mut usize) -> Result<Expr> {
+    let (mut query, columns) = members(row, subquery, made)?;
+    let same = compared(row, &BinaryOperator::Eq, &columns)?;
+    let wanted = if negated { Expr::IsNotFalse(Box::new(same)) } else { same };
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.selection = Some(wanted);
+    }
+    Ok(Expr::Exists { subquery: Box::new(query), negated })
+}
+
+/// `SELECT 1 FROM (query)`, and the names of the query's columns in it, as many as the row has.
+fn members(row: &[Expr], subquery: Query, made: &mut usize) -> Result<(Query, Vec<Expr>)> {
     *made += 1;
     if row.is_empty() {
         return Err(unequal());
@@ -119,18 +187,7 @@ fn exists(row: &[Expr], subquery: Query, negated: bool, made: &mut usize) -> Res
     let named: Vec<String> = columns.iter().map(Ident::to_string).collect();
     let mut query = parsed(&format!("SELECT 1 FROM (SELECT 1) AS \"{name}\" ({})", named.join(", ")))?;
     put(&mut query, &name, subquery)?;
-    let columns: Vec<Expr> = columns.into_iter().map(Expr::Identifier).collect();
-    let same = compared(row, &BinaryOperator::Eq, &columns)?;
-    let wanted = if negated { Expr::IsNotFalse(Box::new(same)) } else { same };
-    if let SetExpr::Select(select) = &mut *query.body {
-        select.selection = Some(wanted);
-    }
-    Ok(Expr::Exists { subquery: Box::new(query), negated })
-}
-
-fn refused() -> Error {
-    Error::new(Code::FeatureNotSupported, "a row compared with those of a subquery is not supported")
-        .hint("write EXISTS with a comparison for each column")
+    Ok((query, columns.into_iter().map(Expr::Identifier).collect()))
 }
 
 fn unequal() -> Error {
@@ -231,8 +288,8 @@ mod tests {
 
     fn shown(sql: &str) -> String {
         let expr = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql).unwrap().parse_expr().unwrap();
-        match written_out(&expr) {
-            Ok(Some(expr)) => expr.to_string(),
+        match written_out(&expr, &mut 0) {
+            Ok(Some(expr)) => expr.to_string().replace(&format!("{MARKER}member1"), "m"),
             Ok(None) => "as it is".into(),
             Err(error) => error.sqlstate().into(),
         }
@@ -248,7 +305,16 @@ mod tests {
             ("(a, b) NOT IN ((1, 2))", "(NOT ((a = 1) AND (b = 2)))"),
             ("(a, b) IS DISTINCT FROM (c, 1)", "((a IS DISTINCT FROM c) OR (b IS DISTINCT FROM 1))"),
             ("(a, b) = (c, d, e)", "42601"),
-            ("(a, b) IN (SELECT 1, 2)", "0A000"),
+            (
+                "(a, b) IN (SELECT x, y FROM t)",
+                "true = ANY(SELECT ((a = \"mc0\") AND (b = \"mc1\")) \
+                 FROM (SELECT x, y FROM t) AS \"m\" (\"mc0\", \"mc1\"))",
+            ),
+            (
+                "(a, b) = (SELECT x, y FROM t)",
+                "(SELECT ((a = \"mc0\") AND (b = \"mc1\")) FROM (SELECT x, y FROM t) AS \"m\" (\"mc0\", \"mc1\"))",
+            ),
+            ("(a, b) IN (SELECT 1)", "42601"),
             ("a = b", "as it is"),
             ("a IN (1, 2)", "as it is"),
         ];

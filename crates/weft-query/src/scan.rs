@@ -14,7 +14,7 @@
 //! Concurrency: partitions are read by different worker threads; each read is synchronous work inside a poll. The plan
 //! wraps the leaf in an operator that yields to the scheduler; the cancel token is asked before each batch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,18 +26,21 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{Count, Metric, MetricValue, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::prelude::SessionConfig;
 use futures::Stream;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::table::{LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
 use weft_sql::Binding;
 
+use super::apply::cache::Caches;
 use super::conditions::Conditions;
 use super::error::wrap;
 use super::held::with_own_texts;
@@ -48,11 +51,21 @@ pub(crate) const BATCH_ROWS: usize = 8192;
 /// What the leaves of a running plan find in their task context.
 pub(crate) struct Execution {
     /// Views, cancel token.
-    pub(crate) binding: Binding,
-    /// The values of open parameters, `$1` first.
+    pub(crate) binding: Arc<Binding>,
+    /// The values of open parameters, `$1` first; in the plan of a subquery that is applied its outer values follow.
     pub(crate) params: Arc<[ScalarValue]>,
     /// Set when nobody waits for the result any more; the cancel token may belong to the next statement by then.
     pub(crate) stopped: Arc<AtomicBool>,
+    /// What the plans of its subqueries share with it.
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the plan of an execution and those of its subqueries have in common.
+pub(crate) struct Shared {
+    pub(crate) config: SessionConfig,
+    pub(crate) memory: Arc<RuntimeEnv>,
+    /// What subqueries answered.
+    pub(crate) caches: Caches,
 }
 
 impl Execution {
@@ -62,6 +75,21 @@ impl Execution {
             return Err(Error::new(Code::QueryCanceled, "the query was dropped"));
         }
         self.binding.cancel.check()
+    }
+
+    /// The context of a plan.
+    pub(crate) fn context(self) -> Arc<TaskContext> {
+        let shared = Arc::clone(&self.shared);
+        let config = shared.config.clone().with_extension(Arc::new(self));
+        let none = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        let memory = Arc::clone(&shared.memory);
+        Arc::new(TaskContext::new(None, String::new(), config, none.0, none.1, none.2, none.3, memory))
+    }
+
+    /// The context of the plan of a subquery, with these parameters.
+    pub(crate) fn within(&self, params: Arc<[ScalarValue]>) -> Arc<TaskContext> {
+        let (binding, stopped) = (Arc::clone(&self.binding), Arc::clone(&self.stopped));
+        Execution { binding, params, stopped, shared: Arc::clone(&self.shared) }.context()
     }
 }
 

@@ -25,17 +25,19 @@ use datafusion::optimizer::AnalyzerRule;
 
 use weft_expr::Local;
 use weft_expr::routines::{Routine, Signature};
-use weft_format::{Code, DataType, Error, Value};
+use weft_format::{DataType, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, open};
 
 use super::arithmetic::{Checked, RoundEven, numeric_of};
 use super::error::wrap;
 use super::functions;
+use super::greatest::{extreme_by_key, is_extreme_by_key};
 use super::local::local_of;
 use super::nearest::Nearest;
 use super::operands::{is_special, operand_type, with_type};
 use super::routines::{
-    bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call, widened,
+    as_type, bound, cast_present, cast_to, comparable, in_list, is_compared_by_key, is_time, settled, typed_call,
+    widened,
 };
 use super::told_once::told_once;
 use super::types::{field_of, field_type, output_type};
@@ -321,11 +323,7 @@ fn typed_sum(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
 fn our_call(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match call {
         call if matches!(call.func.name(), "concat" | "concat_ws") => concatenated(call, schema),
-        call if is_extreme_by_key(&call, schema) => {
-            let message = format!("{} of arrays or intervals is not supported", call.func.name());
-            let error = Error::new(Code::FeatureNotSupported, message);
-            return Err(wrap(error.hint("write CASE WHEN a > b THEN a ELSE b END")));
-        }
+        call if is_extreme_by_key(&call, schema) => extreme_by_key(call, schema)?,
         call if narrower(&call, schema).is_some() => {
             let to = narrower(&call, schema).unwrap_or(ArrowType::Int64);
             Transformed::yes(cast(Expr::ScalarFunction(call), to))
@@ -345,11 +343,6 @@ fn narrower(call: &ScalarFunction, schema: &DFSchema) -> Option<ArrowType> {
         "gcd" | "lcm" if call.args.iter().all(is_small) => Some(ArrowType::Int32),
         _ => None,
     }
-}
-
-fn is_extreme_by_key(call: &ScalarFunction, schema: &DFSchema) -> bool {
-    let is_by_key = |arg: &Expr| operand_type(arg, schema).is_some_and(is_compared_by_key);
-    matches!(call.func.name(), "greatest" | "least") && call.args.iter().any(is_by_key)
 }
 
 /// CASE x WHEN of types of ours as CASE WHEN x = : the engine looks constants up in tables, and has none for these.
@@ -471,15 +464,6 @@ fn typed_limits(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 fn is_open_param(expr: &Expr) -> bool {
     matches!(expr, Expr::Placeholder(placeholder) if placeholder.field.is_none())
-}
-
-/// An untyped literal read as a type of ours.
-fn as_type(item: Expr, to: DataType, schema: &DFSchema) -> Expr {
-    match operand_type(&item, schema) {
-        Some(given) if given.arrow() == to.arrow() => item,
-        None if matches!(item, Expr::Placeholder(_)) => item,
-        _ => cast_to(item, to),
-    }
 }
 
 /// Lists of other things than constants are comparisons: the engine takes the sets of two lists for disjoint when their

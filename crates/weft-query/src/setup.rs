@@ -12,7 +12,7 @@ use datafusion::optimizer::analyzer::resolve_grouping_function::ResolveGroupingF
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimizer::Optimizer;
-use datafusion::optimizer::{Analyzer, OptimizerRule};
+use datafusion::optimizer::{Analyzer, AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -26,12 +26,16 @@ use weft_env::Rng;
 use weft_kernel::cache::Lending;
 use weft_sql::queries::QueryOptions;
 
+use super::apply::hide::Hide;
+use super::apply::lateral_exec::Planner;
+use super::apply::mark::ArrayOfRows;
 use super::averages;
 use super::crossed::KeptKeys;
 use super::extremes;
 use super::functions;
 use super::inferred::SafeInference;
 use super::lengths::bounded;
+use super::membership::Applies;
 use super::open_filters::OpenFilters;
 use super::operators::WeftOperators;
 use super::plain::PlainInputs;
@@ -100,7 +104,12 @@ pub(super) fn memory(options: &QueryOptions, lending: Arc<Lending>) -> datafusio
 }
 
 /// Rules, functions and options.
-pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &Arc<dyn Rng>) -> SessionState {
+pub(super) fn session_state(
+    parallelism: usize,
+    applies: Applies,
+    memory: Arc<RuntimeEnv>,
+    rng: &Arc<dyn Rng>,
+) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(parallelism)
         .with_batch_size(BATCH_ROWS)
@@ -115,13 +124,13 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     options.optimizer.enable_join_dynamic_filter_pushdown = false;
     options.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     options.sql_parser.parse_float_as_decimal = true;
-    let analyzer = Analyzer::with_rules(vec![
-        Arc::new(ResolveGroupingFunction::new()),
-        Arc::new(Subqueries),
-        Arc::new(PostgresTypes),
-        Arc::new(TypeCoercion::new()),
-        Arc::new(CheckedArithmetic),
-    ]);
+    let types: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
+        vec![Arc::new(PostgresTypes), Arc::new(TypeCoercion::new()), Arc::new(CheckedArithmetic)];
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
+        vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(Subqueries { applies })];
+    rules.extend(types.iter().cloned());
+    rules.push(Arc::new(Hide { types }));
+    let analyzer = Analyzer::with_rules(rules);
     let rules = logical_rules();
     let mut physical = PhysicalOptimizer::new().rules;
     // Conditions are moved in the logical plan; this rule finds columns by name, and takes the first of several.
@@ -137,6 +146,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
         .with_default_features()
         .with_analyzer_rules(analyzer.rules)
         .with_optimizer_rules(rules)
+        .with_query_planner(Arc::new(Planner))
         .build();
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(WeftOperators)];
     planners.extend(state.expr_planners().iter().cloned());
@@ -145,6 +155,7 @@ pub(super) fn session_state(parallelism: usize, memory: Arc<RuntimeEnv>, rng: &A
     let scalars = scalars.filter(|(name, function)| !is_foreign(name) && !is_foreign(function.name()));
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
+    scalars.push(Arc::new(ArrayOfRows::function()));
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);
     let mut aggregates: Vec<Arc<AggregateUDF>> = state.aggregate_functions().values().cloned().collect();

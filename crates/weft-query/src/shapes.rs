@@ -63,6 +63,7 @@ const REUSABLE: &[&str] = &[
     "NestedLoopJoinExec",
     "CrossJoinExec",
     "UnionExec",
+    "LateralExec",
     "StopExec",
     "BoundedWindowAggExec",
     "WindowAggExec",

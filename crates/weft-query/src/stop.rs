@@ -9,7 +9,8 @@
 //! ```
 //!
 //! 1. Whatever multiplies rows, and windows, which may read a frame for each row, has a `StopExec` above it; a filter
-//!    inside it is a [`StopExpr`], and what computes a frame asks [`check_running`].
+//!    inside it is a [`StopExpr`], and what computes a frame asks [`check_running`]. So has what applies subqueries,
+//!    which find their execution by [`running`].
 //! 2. A template holds no token: `StopExec` takes it from the execution, filters are bound per execution.
 
 use std::cell::RefCell;
@@ -42,6 +43,7 @@ const MULTIPLY: &[&str] = &[
     "NestedLoopJoinExec",
     "HashJoinExec",
     "SortMergeJoinExec",
+    "LateralExec",
     "RecursiveQueryExec",
     "UnnestExec",
     "WindowAggExec",
@@ -61,13 +63,22 @@ pub(super) fn check_running() -> Result<()> {
     })
 }
 
-/// The plan with a `StopExec` above each operator that multiplies rows.
-pub(super) fn stoppable(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if !plan.exists(|node| Ok(MULTIPLY.contains(&node.name())))? {
+/// The execution whose operator this thread polls.
+pub(super) fn running() -> Option<Arc<Execution>> {
+    RUNNING.with(|running| running.borrow().clone())
+}
+
+/// The plan with a `StopExec` above each operator that multiplies rows, or that `asks` which execution it belongs to.
+pub(super) fn stoppable(
+    plan: Arc<dyn ExecutionPlan>,
+    asks: fn(&Arc<dyn ExecutionPlan>) -> Result<bool>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let needs_it = |node: &Arc<dyn ExecutionPlan>| Ok(MULTIPLY.contains(&node.name()) || asks(node)?);
+    if !plan.exists(|node| needs_it(node))? {
         return Ok(plan);
     }
     plan.transform_up(|node| {
-        if !MULTIPLY.contains(&node.name()) {
+        if !needs_it(&node)? {
             return Ok(Transformed::no(node));
         }
         Ok(Transformed::yes(PassExec::above(node, Stop)))

@@ -4,6 +4,7 @@
 //!   WHERE k IN (q) OR x = 1          see `membership`: what is asked of q; `correlation`: what is refused
 //!   a JOIN b ON c AND k IN (q)       a JOIN b ON c WHERE k IN (q)
 //!   a LEFT JOIN b ON b.k IN (q)      a LEFT JOIN (b WHERE b.k IN (q)) ON true
+//!   a JOIN LATERAL (q) ON c          a join, or q WHERE c for each row of a: see `apply`
 //!   GROUP BY k IN (q), ORDER BY ...  a result column below, by whose name it is grouped
 //!   HAVING random() < 1              HAVING kept(random() < 1, count(*))
 //! ```
@@ -18,28 +19,59 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, internal_err};
+use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_aggregate::count::count;
+use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::{Exists, InSubquery, ScalarFunction, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Aggregate, Filter, Join, Limit, Projection, Subquery, SubqueryAlias};
+use datafusion::logical_expr::logical_plan::{
+    Aggregate, Filter, Join, Limit, Projection, Sort, Subquery, SubqueryAlias, Values,
+};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, lit, not};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, cast, lit, not,
+};
 use datafusion::optimizer::AnalyzerRule;
+use weft_format::{Code, Error};
 use weft_sql::queries::names::MARKER;
 
+use super::apply::lateral::{Lateral, Right};
+use super::apply::mark::ArrayOfRows;
+use super::apply::outer;
 use super::belonging::{check_belonging, check_join_condition};
-use super::correlation::{Asked, check, has_split_groups, has_subquery, is_correlated, refused, subquery_of};
+use super::correlation::{
+    Asked, check, has_split_groups, has_subquery, is_correlated, is_refusal, refused, subquery_of,
+};
+use super::error::wrap;
 use super::functions::Kept;
 use super::lifted::told_apart;
-use super::membership::{Place, Rewriter, nullable};
+use super::membership::{Applies, Place, Rewriter, is_single_row, nullable};
 use super::semantics::has_node;
 
 /// Subqueries as conditions and values; conditions on aggregates.
 #[derive(Debug)]
-pub(crate) struct Subqueries;
+pub(crate) struct Subqueries {
+    /// Which are applied.
+    pub(crate) applies: Applies,
+}
+
+/// What a rewrite of a plan goes by.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    /// Numbers what must not be taken for one.
+    made: &'a Cell<u32>,
+    applies: Applies,
+}
+
+impl Context<'_> {
+    fn number(&self) -> u32 {
+        self.made.replace(self.made.get() + 1)
+    }
+}
 
 impl AnalyzerRule for Subqueries {
     fn name(&self) -> &str {
@@ -48,14 +80,16 @@ impl AnalyzerRule for Subqueries {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let made = Cell::new(0);
-        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, &made))?.data;
+        let context = Context { made: &made, applies: self.applies };
+        let plan = plan.transform_down_with_subqueries(unwrapped_below)?.data;
+        let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, context))?.data;
         let has_conditions =
             has_node(&rewritten, |plan| matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)))?;
         if has_conditions { barred(rewritten) } else { Ok(rewritten) }
     }
 }
 
-fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>> {
+fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPlan>> {
     let mut has_some = false;
     plan.apply_expressions(|expr| {
         has_some |= has_subquery(expr);
@@ -64,20 +98,27 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     if has_some {
         check_belonging(&plan)?;
     }
-    let plan = lateral(plan, made)?;
+    let shown = plan.inputs().first().map(|input| input.schema().columns());
+    let plan = if has_some { widened(lateral(plan, context)?)? } else { lateral(plan, context)? };
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
     }
-    let rewriter = Rewriter { schema: merge_schema(&plan.inputs()), made };
+    let rewriter = Rewriter { schema: merge_schema(&plan.inputs()), made: context.made, applies: context.applies };
     match plan {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
             let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
             kept(without_distinct(predicate)?, input)
         }
+        LogicalPlan::Values(values) if has_some || LogicalPlan::Values(values.clone()).contains_outer_reference() => {
+            node(values_apart(values)?, context)
+        }
+        LogicalPlan::Limit(limit) if LogicalPlan::Limit(limit.clone()).contains_outer_reference() => {
+            numbered(limit, context).map(Transformed::yes)
+        }
         plan if !has_some => Ok(Transformed::no(plan)),
-        LogicalPlan::Join(join) => on_conditions(join, made).map(Transformed::yes),
+        LogicalPlan::Join(join) => on_conditions(join, context).map(Transformed::yes),
         plan @ (LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_)) => {
-            moved(plan, &rewriter).map(Transformed::yes)
+            moved(plan, &rewriter, shown.unwrap_or_default()).map(Transformed::yes)
         }
         plan => {
             let names = NamePreserver::new(&plan);
@@ -90,26 +131,147 @@ fn node(plan: LogicalPlan, made: &Cell<u32>) -> Result<Transformed<LogicalPlan>>
     }
 }
 
+/// LIMIT and OFFSET that name columns of the query around, as a condition on the rows' numbers.
+fn numbered(limit: Limit, context: Context<'_>) -> Result<LogicalPlan> {
+    let (input, order) = match &*limit.input {
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => (&sort.input, sort.expr.clone()),
+        _ => (&limit.input, Vec::new()),
+    };
+    let shown: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+    let name = format!("{MARKER}row{}", context.number());
+    let number = match order.is_empty() {
+        true => row_number(),
+        false => row_number().order_by(order).build()?,
+    };
+    let input = LogicalPlanBuilder::from(input.as_ref().clone()).window(vec![number.alias(&name)])?;
+    let number = cast(Expr::Column(Column::from_name(&name)), ArrowType::Int64);
+    let none = || lit(0_i64);
+    let skipped = coalesce(vec![limit.skip.map_or_else(none, |skip| cast(*skip, ArrowType::Int64)), none()]);
+    let mut taken = number.clone().gt(skipped.clone());
+    if let Some(fetch) = limit.fetch {
+        let fetch = cast(*fetch, ArrowType::Int64);
+        taken = taken.and(fetch.clone().is_null().or((number.clone() - skipped).lt_eq(fetch)));
+    }
+    input.filter(taken)?.sort(vec![number.sort(true, false)])?.project(shown)?.build()
+}
+
+/// Rows of VALUES that are more than constants, each as a query.
+fn values_apart(values: Values) -> Result<LogicalPlan> {
+    let names: Vec<String> = values.schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut rows = values.values.into_iter().map(|row| {
+        let columns = row.into_iter().zip(&names).map(|(expr, name)| expr.alias(name));
+        LogicalPlanBuilder::empty(true).project(columns.collect::<Vec<_>>())?.build()
+    });
+    let first = rows.next().unwrap_or_else(|| internal_err!("VALUES has rows"))?;
+    rows.try_fold(LogicalPlanBuilder::from(first), |all, row| all.union(row?))?.build()
+}
+
 /// A join with a correlated LATERAL, whose columns to be lifted get names of their own ([`told_apart`]); one that the
-/// engine would plan wrongly is refused.
-fn lateral(mut plan: LogicalPlan, made: &Cell<u32>) -> Result<LogicalPlan> {
-    if let LogicalPlan::Join(join) = &mut plan
-        && let Some(right) = told_apart_below(&join.right, made)?
-    {
-        join.right = Arc::new(right);
+/// engine would plan wrongly is applied.
+fn lateral(mut plan: LogicalPlan, context: Context<'_>) -> Result<LogicalPlan> {
+    let LogicalPlan::Join(join) = &mut plan else { return Ok(plan) };
+    let made = told_apart_below(&join.right, context);
+    match made {
+        Ok(Some(right)) if matches!(join.join_type, JoinType::Inner | JoinType::Left) => join.right = Arc::new(right),
+        Ok(None) if !names_columns(&join.right, join.left.schema()) => {}
+        Err(error) if !is_refusal(&error) => return Err(error),
+        _ => return applied(join, context),
     }
     Ok(plan)
 }
 
+/// Whether outer references of a plan are columns of this schema.
+fn names_columns(plan: &LogicalPlan, schema: &DFSchema) -> bool {
+    let is_one = |expr: &Expr| matches!(expr, Expr::OuterReferenceColumn(_, column) if schema.has_column(column));
+    let mut found = false;
+    let walked = plan.apply(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.exists(|expr| Ok(is_one(expr)))?;
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })
+    });
+    walked.expect("the search does not fail");
+    found
+}
+
+/// A join whose right side runs for each row of the left one; its condition is one of the right side.
+fn applied(join: &Join, context: Context<'_>) -> Result<LogicalPlan> {
+    let keeps_all = match join.join_type {
+        JoinType::Inner => false,
+        JoinType::Left => true,
+        _ => {
+            let message =
+                "invalid reference to FROM-clause entry: LATERAL stands on the right of an INNER or LEFT JOIN";
+            let error = Error::new(Code::InvalidColumnReference, message);
+            return Err(wrap(error.hint("turn the join around, or write a subquery that names no other table")));
+        }
+    };
+    let left = join.left.schema();
+    let mut right = LogicalPlanBuilder::from(unwrapped(&join.right)?);
+    let equal = join.on.iter().map(|(a, b)| a.clone().eq(b.clone()));
+    if let Some(condition) = conjunction(equal.chain(join.filter.clone())) {
+        let rewriter = Rewriter { schema: join.schema.as_ref().clone(), made: context.made, applies: Applies::All };
+        let condition = rewriter.rewrite(condition, Place::Conjunct)?.transform_up(|expr| {
+            let Expr::Column(column) = &expr else { return Ok(Transformed::no(expr)) };
+            if right.schema().has_column(column) {
+                return Ok(Transformed::no(expr));
+            }
+            let field = Arc::clone(left.field_from_column(column)?);
+            Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column.clone())))
+        })?;
+        right = right.filter(condition.data)?;
+    }
+    let number = context.number();
+    let (right, values) = outer::told_apart(right.build()?, Vec::new(), left, number)?;
+    Ok(Lateral::new(Arc::clone(&join.left), Right::Shown(Arc::new(right)), values, number, keeps_all)?.plan())
+}
+
+/// A node whose inputs do not say that they are LATERAL where they name nothing beside them, but what is around.
+fn unwrapped_below(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let left = match &plan {
+        LogicalPlan::Join(join) => Some(Arc::clone(join.left.schema())),
+        _ => None,
+    };
+    let mut is_right = false;
+    plan.map_children(|child| {
+        let stays = is_right && left.as_ref().is_some_and(|left| names_columns(&child, left));
+        is_right = true;
+        if stays || !is_wrapped(&child) { Ok(Transformed::no(child)) } else { unwrapped(&child).map(Transformed::yes) }
+    })
+}
+
+fn is_wrapped(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::SubqueryAlias(alias) => is_wrapped(&alias.input),
+        LogicalPlan::Subquery(_) => true,
+        _ => false,
+    }
+}
+
+/// The plan of LATERAL without the node that says so.
+fn unwrapped(plan: &LogicalPlan) -> Result<LogicalPlan> {
+    Ok(match plan {
+        LogicalPlan::SubqueryAlias(alias) => {
+            let input = Arc::new(unwrapped(&alias.input)?);
+            LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(input, alias.alias.clone())?)
+        }
+        LogicalPlan::Subquery(of) => of.subquery.as_ref().clone(),
+        other => other.clone(),
+    })
+}
+
 /// The plan of a correlated LATERAL, below its names; none for any other.
-fn told_apart_below(plan: &LogicalPlan, made: &Cell<u32>) -> Result<Option<LogicalPlan>> {
+fn told_apart_below(plan: &LogicalPlan, context: Context<'_>) -> Result<Option<LogicalPlan>> {
     match plan {
         LogicalPlan::SubqueryAlias(alias) => {
-            let Some(input) = told_apart_below(&alias.input, made)? else { return Ok(None) };
+            let Some(input) = told_apart_below(&alias.input, context)? else { return Ok(None) };
             let named = SubqueryAlias::try_new(Arc::new(input), alias.alias.clone())?;
             Ok(Some(LogicalPlan::SubqueryAlias(named)))
         }
         LogicalPlan::Subquery(of) if is_correlated(&of.subquery) => {
+            if context.applies != Applies::Others {
+                return refused("at all");
+            }
             if has_distinct(&of.subquery) {
                 return refused("below DISTINCT of LATERAL");
             }
@@ -117,7 +279,7 @@ fn told_apart_below(plan: &LogicalPlan, made: &Cell<u32>) -> Result<Option<Logic
                 return refused("by other than equality below GROUP BY of LATERAL");
             }
             check(&of.subquery, Asked::Table)?;
-            told_apart(of.clone(), made).map(|apart| Some(LogicalPlan::Subquery(apart)))
+            told_apart(of.clone(), context.made).map(|apart| Some(LogicalPlan::Subquery(apart)))
         }
         _ => Ok(None),
     }
@@ -145,29 +307,38 @@ fn without_distinct(predicate: Expr) -> Result<Expr> {
     Ok(written.data)
 }
 
-fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, made: &Cell<u32>) -> Result<LogicalPlan> {
+fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, context: Context<'_>) -> Result<LogicalPlan> {
     let Some(predicate) = conjunction(conditions) else { return Ok(input.as_ref().clone()) };
-    let rewriter = Rewriter { schema: merge_schema(&[&input]), made };
+    let rewriter = Rewriter { schema: merge_schema(&[&input]), made: context.made, applies: context.applies };
     let predicate = rewriter.rewrite(predicate, Place::Conjunct)?;
     Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
 }
 
 /// Conditions of ON with subqueries become conditions of a WHERE: above an inner join, else on the side that may be
-/// missing, whose rows alone they choose.
-fn on_conditions(mut join: Join, made: &Cell<u32>) -> Result<LogicalPlan> {
+/// missing, whose rows alone they choose. Those of both sides stay, and are applied.
+fn on_conditions(mut join: Join, context: Context<'_>) -> Result<LogicalPlan> {
     let conditions = join.filter.take().map(split_conjunction_owned).unwrap_or_default();
     let (with, without): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(has_subquery);
     join.filter = conjunction(without);
     let side = match join.join_type {
-        JoinType::Inner => return filtered(Arc::new(LogicalPlan::Join(join)), with, made),
-        JoinType::Left => &mut join.right,
-        JoinType::Right => &mut join.left,
-        _ => return refused("in ON of this join"),
+        JoinType::Inner => return filtered(Arc::new(LogicalPlan::Join(join)), with, context),
+        JoinType::Left => Some(&mut join.right),
+        JoinType::Right => Some(&mut join.left),
+        _ => None,
     };
-    if !with.iter().flat_map(columns).all(|column| side.schema().has_column(&column)) {
-        return refused("in ON, unless it refers only to the side whose rows may be missing");
+    let is_of = |side: &&mut Arc<LogicalPlan>| {
+        let mut all = with.iter().flat_map(columns);
+        all.all(|column| side.schema().has_column(&column))
+    };
+    match side.filter(is_of) {
+        Some(side) => *side = Arc::new(filtered(Arc::clone(side), with, context)?),
+        None => {
+            let schema = merge_schema(&[&join.left, &join.right]);
+            let rewriter = Rewriter { schema, made: context.made, applies: Applies::All };
+            let with = with.into_iter().map(|condition| rewriter.rewrite(condition, Place::Condition));
+            join.filter = conjunction(join.filter.into_iter().chain(with.collect::<Result<Vec<_>>>()?));
+        }
     }
-    *side = Arc::new(filtered(Arc::clone(side), with, made)?);
     LogicalPlan::Join(join).recompute_schema()
 }
 
@@ -189,7 +360,7 @@ fn columns(expr: &Expr) -> Vec<Column> {
 }
 
 /// Invariant 2: subqueries of a node's expressions become columns of what it reads.
-fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
+fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>, shown: Vec<Column>) -> Result<LogicalPlan> {
     let input = plan.inputs()[0].clone();
     let written = input.schema().columns();
     let mut columns: Vec<Expr> = written.iter().cloned().map(Expr::Column).collect();
@@ -198,12 +369,14 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
         let name = names.save(&expr);
         let replaced = expr.transform_down(|expr| {
             let expr = match expr {
-                Expr::ScalarSubquery(subquery) if !is_correlated(&subquery.subquery) => {
+                Expr::ScalarSubquery(subquery)
+                    if !is_correlated(&subquery.subquery) && is_single_row(&subquery.subquery) =>
+                {
                     return Ok(Transformed::new(nullable(subquery), true, TreeNodeRecursion::Jump));
                 }
                 other => other,
             };
-            if subquery_of(&expr).is_none() {
+            if subquery_of(&expr).is_none() && ArrayOfRows::subquery(&expr).is_none() {
                 return Ok(Transformed::no(expr));
             }
             let column = format!("{MARKER}sub{}", rewriter.made.replace(rewriter.made.get() + 1));
@@ -218,7 +391,26 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>) -> Result<LogicalPlan> {
     if !is_sort {
         return Ok(plan);
     }
-    LogicalPlanBuilder::from(plan).project(written.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
+    LogicalPlanBuilder::from(plan).project(shown.into_iter().map(Expr::Column).collect::<Vec<_>>())?.build()
+}
+
+/// A sort whose input has the columns, too, that subqueries of its keys name of what is selected from.
+fn widened(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Sort(sort) = plan else { return Ok(plan) };
+    let LogicalPlan::Projection(projection) = &*sort.input else { return Ok(LogicalPlan::Sort(sort)) };
+    let mut exprs = projection.expr.clone();
+    for key in &sort.expr {
+        let missing = columns(&key.expr)
+            .into_iter()
+            .filter(|column| !projection.schema.has_column(column) && projection.input.schema().has_column(column));
+        for column in missing.map(Expr::Column) {
+            if !exprs.contains(&column) {
+                exprs.push(column);
+            }
+        }
+    }
+    let input = Arc::new(LogicalPlan::Projection(Projection::try_new(exprs, Arc::clone(&projection.input))?));
+    Ok(LogicalPlan::Sort(Sort { input, ..sort }))
 }
 
 /// Invariant 3, but for subqueries that refer to the query around them, LATERAL or not: a limit is in the way of their

@@ -11,19 +11,16 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableAliasColumnDef, TableFactor,
+    TableWithJoins, VisitMut, VisitorMut,
 };
-use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_sql::Tables;
-use weft_sql::expr::call;
-use weft_sql::queries::names::folded;
 
 use super::aliases;
 use super::dependent;
 use super::fields::{Expander, Field, constraint, is_plain_wildcard};
-use super::routines::LIST_PREFIX;
+use super::from_functions;
 use super::using;
 use super::whole_rows;
 
@@ -48,8 +45,9 @@ impl VisitorMut for Expander<'_> {
 
     /// The columns that an alias names are the first ones: the planner wants names of all.
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        rows_as_array(factor);
-        name_series(factor);
+        if let Err(error) = from_functions::write_out(factor) {
+            return ControlFlow::Break(error);
+        }
         if let TableFactor::Table { alias: Some(alias), args: None, .. }
         | TableFactor::Derived { alias: Some(alias), .. } = factor
             && !alias.columns.is_empty()
@@ -86,67 +84,6 @@ impl VisitorMut for Expander<'_> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
-    }
-}
-
-/// A function in FROM with many rows, as the array of them: `string_to_table(a)` is `unnest(list_string_to_table(a))`.
-/// Its column has the name that PostgreSQL gives it.
-fn rows_as_array(factor: &mut TableFactor) {
-    let (name, alias, args, with_ordinality) = match factor {
-        TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
-            (name, alias, &args.args, *with_ordinality)
-        }
-        TableFactor::Function { name, alias, args, .. } => (name, alias, &*args, false),
-        _ => return,
-    };
-    let Some(function) = name.0.last().and_then(|part| part.as_ident()).map(folded) else { return };
-    let given = args.iter().map(|arg| match arg {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
-        _ => None,
-    });
-    let Some(given) = given.collect::<Option<Vec<Expr>>>().filter(|_| gives_rows(&function)) else { return };
-    let alias = alias.take().unwrap_or_else(|| {
-        let column = if function.contains("_array_elements") { "value" } else { &*function };
-        TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', &*function),
-            columns: vec![TableAliasColumnDef { name: Ident::with_quote('"', column), data_type: None }],
-            at: None,
-        }
-    });
-    *factor = TableFactor::UNNEST {
-        alias: Some(alias),
-        array_exprs: vec![call(&format!("{LIST_PREFIX}{function}"), given)],
-        with_offset: false,
-        with_offset_alias: None,
-        with_ordinality,
-    };
-}
-
-/// What `generate_series` and `unnest` in FROM give has the name of the alias, or of the function.
-fn name_series(factor: &mut TableFactor) {
-    let (function, alias) = match factor {
-        TableFactor::Table { name, alias, args: Some(_), .. } | TableFactor::Function { name, alias, .. } => {
-            let Some(function) = name.0.last().and_then(|part| part.as_ident()) else { return };
-            (folded(function), alias)
-        }
-        TableFactor::UNNEST { alias, array_exprs, with_offset: false, .. } if array_exprs.len() == 1 => {
-            ("unnest".into(), alias)
-        }
-        _ => return,
-    };
-    if !matches!(function.as_str(), "generate_series" | "unnest") {
-        return;
-    }
-    let alias = alias.get_or_insert_with(|| TableAlias {
-        explicit: true,
-        name: Ident::with_quote('"', function),
-        columns: Vec::new(),
-        at: None,
-    });
-    if alias.columns.is_empty() {
-        let name = Ident::with_quote('"', folded(&alias.name));
-        alias.columns.push(TableAliasColumnDef { name, data_type: None });
     }
 }
 

@@ -71,7 +71,11 @@ impl Database {
         };
         let methods: Vec<Arc<dyn weft_kernel::method::Method>> = vec![column_method()];
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
-        let queries = QueryOptions { memory_bytes: options.query_memory_bytes, ..QueryOptions::default() };
+        let queries = QueryOptions {
+            memory_bytes: options.query_memory_bytes,
+            apply_subqueries: options.apply_subqueries,
+            ..QueryOptions::default()
+        };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
         Ok(Database { engine, sql, env, _memory: Arc::new(memory) })
     }

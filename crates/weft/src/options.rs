@@ -32,6 +32,9 @@ pub struct Options {
     /// The most memory that queries of the query engine and their results take together, bytes; above it they spill,
     /// or fail with 53200.
     pub query_memory_bytes: usize,
+    /// Whether subqueries that refer to the query around them run for each row, also where a join stands for them: the
+    /// answers are the same. To compare both.
+    pub apply_subqueries: bool,
     /// How long a statement waits for a lock before it fails with 55P03.
     pub lock_timeout: Duration,
     /// How many transactions may be open at once; further ones wait in order, and fail with 53300 in the end.
@@ -66,6 +69,7 @@ impl Default for Options {
             log_segment_bytes: engine.log_segment_bytes,
             checkpoint_log_bytes: engine.checkpoint_log_bytes,
             query_memory_bytes: 1 << 30,
+            apply_subqueries: false,
             lock_timeout: engine.lock_timeout,
             transaction_slots: engine.transaction_slots,
             query_slots: engine.query_slots,

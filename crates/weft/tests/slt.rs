@@ -214,6 +214,13 @@ fn query_engine_forced() {
     run(&Configuration { engine: Some("query"), ..configuration("query") });
 }
 
+/// What would become a join runs for each row.
+#[test]
+fn subqueries_applied() {
+    let options = Options { apply_subqueries: true, ..Options::default() };
+    run(&Configuration { options, ..configuration("applied") });
+}
+
 /// One database and the sessions of a file's connections.
 struct Server {
     dir: PathBuf,

@@ -18,13 +18,16 @@ mod arrays;
 mod builtin;
 mod formatting;
 mod internal;
+mod jsonpath;
 mod jsons;
 mod limits;
 mod math;
 mod moments;
 mod patterns;
 mod resolve;
+mod series;
 mod strings;
+mod system;
 mod table;
 
 pub use builtin::{Arg, Builtin, BuiltinRef, Call, Gives, Volatility};

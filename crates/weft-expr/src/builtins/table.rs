@@ -7,11 +7,14 @@ use super::arrays;
 use super::builtin::{Builtin, Volatility};
 use super::formatting;
 use super::internal;
+use super::jsonpath;
 use super::jsons;
 use super::math;
 use super::moments;
 use super::patterns;
+use super::series;
 use super::strings;
+use super::system;
 
 /// The rooms' rows.
 const ROOMS: &[&[Builtin]] = &[
@@ -23,6 +26,9 @@ const ROOMS: &[&[Builtin]] = &[
     patterns::ROWS,
     arrays::ROWS,
     jsons::ROWS,
+    jsonpath::ROWS,
+    series::ROWS,
+    system::ROWS,
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static Builtin>>> = LazyLock::new(|| {

@@ -2,7 +2,7 @@
 
 use weft_format::{Code, Error, Result};
 
-use super::scan::{items, members, unquoted};
+use super::scan::{items, member, members, unquoted};
 
 /// `object`, `array`, `string`, `number`, `boolean` or `null`.
 pub fn kind(text: &str) -> &'static str {
@@ -18,8 +18,7 @@ pub fn kind(text: &str) -> &'static str {
 
 /// `value -> 'key'`: of equal keys the last one.
 pub fn get_key<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
-    let found = members(text)?.unwrap_or_default();
-    Ok(found.into_iter().rev().find(|(known, _)| known == key).map(|(_, value)| value))
+    member(text, key)
 }
 
 /// `value -> n`: counted from 0, or from the end by negative numbers.

@@ -25,11 +25,33 @@ pub fn members(text: &str) -> Result<Option<Vec<(String, &str)>>> {
     scanner.list(b'}', &mut |scanner| {
         let key = scanner.string()?;
         scanner.colon()?;
-        let value = scanner.value(JSON_DEPTH_MAX)?;
+        let value = scanner.skip()?;
         members.push((unquoted(key)?, value));
         Ok(())
     })?;
     Ok(Some(members))
+}
+
+/// The text of the member of an object with a key, the last one if there are several; none when it is no object.
+pub(super) fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+    let mut scanner = Scanner::new(text);
+    scanner.blanks();
+    if !scanner.take(b'{') {
+        return Ok(None);
+    }
+    let mut found = None;
+    scanner.list(b'}', &mut |scanner| {
+        let known = scanner.string()?;
+        scanner.colon()?;
+        let value = scanner.skip()?;
+        let plain = &known[1..known.len() - 1];
+        let is_it = if plain.contains('\\') { unquoted(known)? == key } else { plain == key };
+        if is_it {
+            found = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The text of the elements of an array; none when it is no array.
@@ -41,7 +63,7 @@ pub fn items(text: &str) -> Result<Option<Vec<&str>>> {
     }
     let mut items = Vec::new();
     scanner.list(b']', &mut |scanner| {
-        items.push(scanner.value(JSON_DEPTH_MAX)?);
+        items.push(scanner.skip()?);
         Ok(())
     })?;
     Ok(Some(items))
@@ -201,6 +223,36 @@ impl<'a> Scanner<'a> {
             }
         }
         Ok(&self.text[start..self.at])
+    }
+
+    /// The text of the next value, which is known to be one: of arrays and objects only the brackets are looked at.
+    fn skip(&mut self) -> Result<&'a str> {
+        self.blanks();
+        if !matches!(self.next(), Some(b'{' | b'[')) {
+            return self.value(JSON_DEPTH_MAX);
+        }
+        let (start, mut open) = (self.at, 0_usize);
+        loop {
+            match self.next() {
+                Some(b'{' | b'[') => open += 1,
+                Some(b'}' | b']') if open == 1 => break,
+                Some(b'}' | b']') => open -= 1,
+                Some(b'"') => self.skip_string(),
+                Some(_) => {}
+                None => return Err(self.invalid()),
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Goes to the closing quote of a string.
+    fn skip_string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.next().filter(|byte| *byte != b'"') {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+        }
     }
 
     /// A string with its quotes.

@@ -86,6 +86,13 @@ fn jsons(sign: &str, left: Option<DataType>, right: Option<DataType>) -> Option<
     use Routine as R;
     let signature = |routine, a, b, result| Some(Signature::new(routine, [a, b], result));
     match (sign, left) {
+        // A path is a text.
+        ("@?", None | Some(Jsonb)) if right.is_none_or(DataType::is_text) => {
+            return find("jsonb_path_exists_opr", &[Some(Jsonb), Some(Text)]);
+        }
+        ("@@", Some(Jsonb)) if right.is_none_or(DataType::is_text) => {
+            return find("jsonb_path_match_opr", &[Some(Jsonb), Some(Text)]);
+        }
         ("<@", _) if right == Some(Jsonb) && left.is_none_or(|left| left == Jsonb) => {
             return signature(R::JsonContained, Jsonb, Jsonb, Boolean);
         }

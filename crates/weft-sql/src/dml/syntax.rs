@@ -123,7 +123,21 @@ pub(super) fn target_relation(mut table: TableWithJoins, shown: &Ident) -> Table
     table
 }
 
-/// The columns assigned and their expressions, `(a, b) = (1, 2)` taken apart.
+/// A column of a query of so many columns, as a subquery: `(a, b) = (SELECT ...)` asks it for each column.
+fn column_of(query: &Query, place: usize, count: usize) -> Result<Expr> {
+    let names: Vec<String> = (0..count).map(|place| format!("\"{MARKER}set{place}\"")).collect();
+    let text = format!("SELECT {} FROM (SELECT 1) AS \"{MARKER}set\" ({})", names[place], names.join(", "));
+    let parsed = Parser::parse_sql(&WeftDialect, &text).ok().and_then(|statements| statements.into_iter().next());
+    let Some(Statement::Query(mut made)) = parsed else { return Err(Error::internal(format!("no query: {text}"))) };
+    if let SetExpr::Select(select) = &mut *made.body
+        && let Some(TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }) = select.from.first_mut()
+    {
+        **subquery = query.clone();
+    }
+    Ok(Expr::Subquery(made))
+}
+
+/// The columns assigned and their expressions, `(a, b) = (1, 2)` and `(a, b) = (SELECT 1, 2)` taken apart.
 pub(super) fn assignments(list: &[Assignment], schema: &Schema, table: &str) -> Result<Vec<(usize, Expr)>> {
     let mut out: Vec<(usize, Expr)> = Vec::with_capacity(list.len());
     let mut add = |name: &ObjectName, value: Expr| {
@@ -146,6 +160,11 @@ pub(super) fn assignments(list: &[Assignment], schema: &Schema, table: &str) -> 
             (AssignmentTarget::Tuple(names), Expr::Tuple(_)) => {
                 let message = format!("{} columns are assigned another number of values", names.len());
                 return Err(Error::new(Code::SyntaxError, message));
+            }
+            (AssignmentTarget::Tuple(names), Expr::Subquery(query)) => {
+                for (place, name) in names.iter().enumerate() {
+                    add(name, column_of(query, place, names.len())?)?;
+                }
             }
             (AssignmentTarget::Tuple(_), _) => return Err(unsupported("assigning a subquery to several columns")),
         }

@@ -413,6 +413,8 @@ impl<'a> Binder<'a> {
             | BinaryOperator::Question
             | BinaryOperator::QuestionAnd
             | BinaryOperator::QuestionPipe
+            | BinaryOperator::AtQuestion
+            | BinaryOperator::AtAt
             | BinaryOperator::PGOverlap => return self.routine_operator(left, op, right, scope),
             BinaryOperator::Plus => ArithmeticOp::Add,
             BinaryOperator::Minus => ArithmeticOp::Subtract,

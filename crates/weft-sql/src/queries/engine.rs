@@ -28,11 +28,19 @@ pub struct QueryOptions {
     pub spill_bytes: u64,
     /// Worker threads and partitions; 0 = as many as the machine runs at once.
     pub parallelism: usize,
+    /// Whether subqueries that refer to the query around them run for each row, also where a join stands for them.
+    pub apply_subqueries: bool,
 }
 
 impl Default for QueryOptions {
     fn default() -> QueryOptions {
-        QueryOptions { memory_bytes: 2 << 30, spill_dir: None, spill_bytes: 100 << 30, parallelism: 0 }
+        QueryOptions {
+            memory_bytes: 2 << 30,
+            spill_dir: None,
+            spill_bytes: 100 << 30,
+            parallelism: 0,
+            apply_subqueries: false,
+        }
     }
 }
 

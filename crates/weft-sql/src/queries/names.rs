@@ -12,8 +12,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause, ObjectName,
-    OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TrimWhereField, Visit, VisitMut, Visitor, VisitorMut,
+    AccessExpr, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause,
+    ObjectName, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TrimWhereField, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 
@@ -130,10 +131,16 @@ fn name_of(expr: &Expr) -> Option<String> {
         Expr::Trim { .. } => fixed("btrim"),
         Expr::Ceil { .. } => fixed("ceil"),
         Expr::Floor { .. } => fixed("floor"),
-        Expr::Exists { .. } => fixed("exists"),
+        Expr::Exists { negated: false, .. } => fixed("exists"),
         Expr::Interval(_) => fixed("interval"),
         Expr::Array(_) => fixed("array"),
-        Expr::CompoundFieldAccess { root, .. } => name_of(root),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            let field = |access: &AccessExpr| match access {
+                AccessExpr::Dot(Expr::Identifier(ident)) => Some(folded(ident)),
+                _ => None,
+            };
+            access_chain.iter().rev().find_map(field).or_else(|| name_of(root))
+        }
         Expr::AtTimeZone { .. } => fixed("timezone"),
         Expr::Subquery(query) => first_column(&query.body),
         _ => None,
@@ -294,10 +301,12 @@ impl Visitor for Checker {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
         let passed_over = match factor {
-            TableFactor::Table { sample, version, partitions, index_hints, with_hints, with_ordinality, .. } => {
+            TableFactor::Table {
+                args, sample, version, partitions, index_hints, with_hints, with_ordinality, ..
+            } => {
                 sample.is_some()
                     || version.is_some()
-                    || *with_ordinality
+                    || (*with_ordinality && args.is_none())
                     || !partitions.is_empty()
                     || !index_hints.is_empty()
                     || !with_hints.is_empty()

@@ -25,7 +25,10 @@ mod read;
 mod read_number;
 mod roman;
 mod settle;
+mod standard;
 mod weeks;
+
+pub(super) use standard::Template;
 
 use weft_format::DataType;
 

@@ -243,7 +243,22 @@ pub(super) fn check_length(pattern: &str) -> Result<()> {
     Err(Error::new(Code::ProgramLimit, message).hint("format the parts one by one"))
 }
 
-fn parse(pattern: &str, nodes: &mut Vec<Node>) {
+/// The pieces of a template of the SQL standard, which has few separators and no other letters but in quotes.
+pub(super) fn standard_nodes(pattern: &str) -> Result<Vec<Node>> {
+    check_length(pattern)?;
+    let mut nodes = Vec::new();
+    match parse(pattern, &mut nodes) {
+        None => Ok(nodes),
+        Some(letter) => {
+            let message = format!("invalid datetime format separator: \"{letter}\"");
+            Err(Error::new(Code::InvalidDatetime, message))
+        }
+    }
+}
+
+/// Takes a template apart; gives the first letter outside of quotes that is no separator of the SQL standard.
+fn parse(pattern: &str, nodes: &mut Vec<Node>) -> Option<char> {
+    let mut stray = None;
     let mut rest = pattern;
     while !rest.is_empty() {
         let (mut is_bare, mut is_local) = (false, false);
@@ -252,7 +267,7 @@ fn parse(pattern: &str, nodes: &mut Vec<Node>) {
         } else if let Some(behind) = after(rest, "TM", "tm") {
             (rest, is_local) = (behind, true);
         }
-        let Some(first) = rest.chars().next() else { return };
+        let Some(first) = rest.chars().next() else { return stray };
         if let Some(at) = keyword(rest) {
             rest = &rest[KEYWORDS[at].name.len()..];
             let mut ordinal = None;
@@ -267,6 +282,9 @@ fn parse(pattern: &str, nodes: &mut Vec<Node>) {
         } else if first == '"' {
             rest = quoted(&rest[1..], |letter| nodes.push(Node::Text(letter)));
         } else {
+            if stray.is_none() && !"-./,':; ".contains(first) {
+                stray = Some(first);
+            }
             let letter = if rest.starts_with("\\\"") { '"' } else { first };
             rest = &rest[if letter == first { first.len_utf8() } else { 2 }..];
             nodes.push(match letter {
@@ -276,6 +294,7 @@ fn parse(pattern: &str, nodes: &mut Vec<Node>) {
             });
         }
     }
+    stray
 }
 
 fn after<'a>(text: &'a str, upper: &str, lower: &str) -> Option<&'a str> {

@@ -106,6 +106,36 @@ pub(super) fn read(text: &str, nodes: &[Node]) -> Result<Said> {
     Ok(reader.said)
 }
 
+/// Reads all of a text by all of a template, whose separators and letters stand for themselves.
+pub(super) fn read_standard(text: &str, nodes: &[Node]) -> Result<Said> {
+    let mut reader = Reader { text, at: 0, extra: 0, is_exact: true, said: Said::default() };
+    for (index, node) in nodes.iter().enumerate() {
+        if reader.rest().is_empty() {
+            return Err(wrong("input string is too short for datetime format"));
+        }
+        match node {
+            Node::Field(item) => {
+                let takes_all = item.is_bare || ends_number(*item, nodes.get(index + 1));
+                reader.field(Slot { item: *item, takes_all })?;
+            }
+            Node::Separator(letter) | Node::Space(letter) | Node::Text(letter)
+                if reader.rest().starts_with(*letter) =>
+            {
+                reader.skip_letter();
+            }
+            Node::Separator(letter) | Node::Space(letter) => {
+                return Err(wrong(format!("unmatched format separator \"{letter}\"")));
+            }
+            Node::Text(letter) => return Err(wrong(format!("unmatched format character \"{letter}\""))),
+        }
+    }
+    reader.skip_blanks();
+    match reader.rest() {
+        "" => Ok(reader.said),
+        _ => Err(wrong("trailing characters remain in input string after datetime format")),
+    }
+}
+
 /// Whether a number ends where its digits end, since no digits follow it.
 fn ends_number(item: Item, next: Option<&Node>) -> bool {
     item.ordinal.is_some()

@@ -24,15 +24,15 @@ const ZONE_HOURS_MAX: i32 = 15;
 
 /// A date and a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moment {
-    year: i64,
-    month: i64,
-    day: i64,
+pub(super) struct Moment {
+    pub(super) year: i64,
+    pub(super) month: i64,
+    pub(super) day: i64,
     /// Since midnight.
-    micros: i64,
+    pub(super) micros: i64,
     /// Seconds east of UTC, if an offset was said.
-    east_seconds: Option<i64>,
-    fraction_digits: u8,
+    pub(super) east_seconds: Option<i64>,
+    pub(super) fraction_digits: u8,
 }
 
 pub(super) fn to_date(call: &Call<'_>) -> Result<Value> {
@@ -65,7 +65,7 @@ fn moment_of(text: &str, pattern: &str) -> Result<Moment> {
 }
 
 /// Rounds to so many digits of a second; 0 are all.
-fn rounded(micros: i64, digits: u8) -> i64 {
+pub(super) fn rounded(micros: i64, digits: u8) -> i64 {
     if digits == 0 || digits >= 6 {
         return micros;
     }
@@ -113,7 +113,8 @@ struct Tested {
 const WHOLE_DATE: Tested = Tested { year: true, month: true, day: true };
 
 impl Said {
-    fn settle(&self, text: &str) -> Result<Moment> {
+    /// The date and time that it says; the text is for errors.
+    pub(super) fn settle(&self, text: &str) -> Result<Moment> {
         let mut moment =
             Moment { year: 0, month: 1, day: 1, micros: 0, east_seconds: None, fraction_digits: self.fraction_digits };
         let (hour, minute, second) = self.clock()?;

@@ -12,19 +12,24 @@
 //! 3. Threads share no patterns: a cache belongs to one.
 //! 4. All quantifiers are written as those that take little: the crate then reads no further than to where it knows
 //!    that there is a match, and what it says of the beginning is the same.
+//! 5. But for a pattern that is single characters one after the other, each as often as it can be, with groups or not
+//!    ([`is_single`]): there the first way of the crate, which takes as much as it can from the left, is the longest,
+//!    and what its groups take is what PostgreSQL's take. For of two ways to match, the one that is further behind in
+//!    the pattern where they part can go on as the other one does once that one is behind; so the way that is furthest
+//!    behind at each character is as long as any. The crate then says all.
 
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::rc::Rc;
 
-use regex::{Regex, RegexBuilder};
+use regex::{CaptureLocations, Regex, RegexBuilder};
 use weft_format::Result;
 
 use super::are::{Alternation, Atom, Named, SHORTER, parse};
 use super::dissect::{Groups, dissect};
 use super::options::{Options, too_complex};
 use super::program::Program;
-use super::sweep::{Places, Sweep};
+use super::sweep::{Places, States, Sweep};
 use super::tokens::Assertion;
 
 /// The most bytes of what the `regex` crate makes of a pattern.
@@ -45,6 +50,11 @@ pub(super) struct Pattern {
     regex: Regex,
     program: Program,
     has_words: bool,
+    /// Whether the crate says all of a match (compiled 5).
+    is_single: bool,
+    /// Where the crate's groups are, and the states of sweeps: for the next search.
+    places: RefCell<CaptureLocations>,
+    states: RefCell<Option<(States, States)>>,
 }
 
 type Cached = (String, Options, Rc<Pattern>);
@@ -80,12 +90,27 @@ impl Pattern {
 
     fn new(pattern: &str, options: Options) -> Result<Pattern> {
         let parsed = parse(pattern, options)?;
-        let mut text = String::new();
-        let mut has_words = false;
-        write_alternation(&mut text, &parsed.all, &parsed.sets, &mut has_words);
+        let is_single = is_single(&parsed.all);
+        let mut writer = Writer { out: String::new(), sets: &parsed.sets, has_words: false, is_single };
+        writer.alternation(&parsed.all);
+        let (text, has_words) = (writer.out, writer.has_words);
         let program = Program::new(parsed)?;
         let regex = RegexBuilder::new(&text).size_limit(REGEX_BYTES_MAX).nest_limit(NEST_MAX).build();
-        Ok(Pattern { regex: regex.map_err(|_| too_complex())?, program, has_words })
+        let regex = regex.map_err(|_| too_complex())?;
+        let places = RefCell::new(regex.capture_locations());
+        Ok(Pattern { regex, program, has_words, is_single, places, states: RefCell::default() })
+    }
+
+    /// The same, with sweeps for all but the beginning.
+    #[cfg(test)]
+    pub(super) fn swept(pattern: &str) -> Result<Pattern> {
+        Ok(Pattern { is_single: false, ..Pattern::new(pattern, Options::ADVANCED)? })
+    }
+
+    /// Whether the crate says all of a match.
+    #[cfg(test)]
+    pub(super) fn is_single(&self) -> bool {
+        self.is_single
     }
 
     /// How many groups it keeps.
@@ -110,7 +135,7 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     fn sweep(&mut self) -> &mut Sweep<'a> {
         let (pattern, text) = (self.pattern, self.text);
-        self.sweep.get_or_insert_with(|| Sweep::new(&pattern.program, text))
+        self.sweep.get_or_insert_with(|| Sweep::new(&pattern.program, text, pattern.states.take()))
     }
 
     /// Whether there is a match.
@@ -120,6 +145,9 @@ impl<'a> Search<'a> {
 
     /// The first match that begins at a place or behind it.
     pub(super) fn next(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
+        if self.pattern.is_single && !self.goes_alone() {
+            return Ok(self.pattern.regex.find_at(self.text, from).map(|found| (found.start(), found.end())));
+        }
         let Some(begin) = self.begin(from)? else { return Ok(None) };
         let pattern = self.pattern;
         let (root, to) = (&pattern.program.root, self.text.len());
@@ -147,7 +175,13 @@ impl<'a> Search<'a> {
     /// What the groups took of a match.
     pub(super) fn groups(&mut self, found: (usize, usize)) -> Result<Groups> {
         let mut groups = vec![None; self.pattern.groups()];
-        if !groups.is_empty() {
+        if self.pattern.is_single && !self.goes_alone() {
+            let mut places = self.pattern.places.borrow_mut();
+            self.pattern.regex.captures_read_at(&mut places, self.text, found.0);
+            for (at, group) in groups.iter_mut().enumerate() {
+                *group = places.get(at + 1);
+            }
+        } else if !groups.is_empty() {
             let pattern = self.pattern;
             dissect(self.sweep(), &pattern.program.root, found, &mut groups)?;
         }
@@ -163,51 +197,80 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Writes branches as the `regex` crate reads them.
-fn write_alternation(out: &mut String, all: &Alternation, sets: &[Named], has_words: &mut bool) {
-    for (at, branch) in all.branches.iter().enumerate() {
-        if at > 0 {
-            out.push('|');
-        }
-        for piece in &branch.pieces {
-            if piece.max == Some(0) {
-                continue;
-            }
-            write_atom(out, &piece.atom, sets, has_words);
-            let written = match (piece.min, piece.max) {
-                (1, Some(1)) => Ok(()),
-                (min, None) => write!(out, "{{{min},}}?"),
-                (min, Some(max)) => write!(out, "{{{min},{max}}}?"),
-            };
-            written.expect("a String takes everything");
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        if let Some(sweep) = self.sweep.take() {
+            self.pattern.states.replace(Some(sweep.into_states()));
         }
     }
 }
 
-fn write_atom(out: &mut String, atom: &Atom, sets: &[Named], has_words: &mut bool) {
-    match atom {
-        Atom::Set(set) => match sets[*set].written {
-            Some(written) => out.push_str(written),
-            None => sets[*set].set.write(out),
-        },
-        Atom::Group(_, inner) => {
-            out.push_str("(?:");
-            write_alternation(out, inner, sets, has_words);
-            out.push(')');
+/// Whether a pattern is single characters one after the other, as often as they can be, and groups of such that stand
+/// once.
+fn is_single(all: &Alternation) -> bool {
+    let [branch] = &all.branches[..] else { return false };
+    branch.pieces.iter().all(|piece| match &piece.atom {
+        Atom::Set(_) => piece.prefers != SHORTER,
+        Atom::Assert(_) => (piece.min, piece.max) == (1, Some(1)),
+        Atom::Group(_, inner) => (piece.min, piece.max) == (1, Some(1)) && piece.prefers != SHORTER && is_single(inner),
+    })
+}
+
+/// Writes a pattern as the `regex` crate reads it.
+struct Writer<'a> {
+    out: String,
+    sets: &'a [Named],
+    has_words: bool,
+    is_single: bool,
+}
+
+impl Writer<'_> {
+    fn alternation(&mut self, all: &Alternation) {
+        for (at, branch) in all.branches.iter().enumerate() {
+            if at > 0 {
+                self.out.push('|');
+            }
+            for piece in &branch.pieces {
+                if piece.max == Some(0) {
+                    continue;
+                }
+                self.atom(&piece.atom);
+                let prefers = if self.is_single { "" } else { "?" };
+                let written = match (piece.min, piece.max) {
+                    (1, Some(1)) => Ok(()),
+                    (min, None) => write!(self.out, "{{{min},}}{prefers}"),
+                    (min, Some(max)) => write!(self.out, "{{{min},{max}}}{prefers}"),
+                };
+                written.expect("a String takes everything");
+            }
         }
-        Atom::Assert(assertion) => {
-            let (written, is_word) = match assertion {
-                Assertion::TextStart => (r"\A", false),
-                Assertion::TextEnd => (r"\z", false),
-                Assertion::LineStart => ("(?m:^)", false),
-                Assertion::LineEnd => ("(?m:$)", false),
-                Assertion::WordStart => (r"\b{start}", true),
-                Assertion::WordEnd => (r"\b{end}", true),
-                Assertion::WordEdge => (r"\b", true),
-                Assertion::NoWordEdge => (r"\B", true),
-            };
-            *has_words |= is_word;
-            out.push_str(written);
+    }
+
+    fn atom(&mut self, atom: &Atom) {
+        match atom {
+            Atom::Set(set) => match self.sets[*set].written {
+                Some(written) => self.out.push_str(written),
+                None => self.sets[*set].set.write(&mut self.out),
+            },
+            Atom::Group(number, inner) => {
+                self.out.push_str(if self.is_single && number.is_some() { "(" } else { "(?:" });
+                self.alternation(inner);
+                self.out.push(')');
+            }
+            Atom::Assert(assertion) => {
+                let (written, is_word) = match assertion {
+                    Assertion::TextStart => (r"\A", false),
+                    Assertion::TextEnd => (r"\z", false),
+                    Assertion::LineStart => ("(?m:^)", false),
+                    Assertion::LineEnd => ("(?m:$)", false),
+                    Assertion::WordStart => (r"\b{start}", true),
+                    Assertion::WordEnd => (r"\b{end}", true),
+                    Assertion::WordEdge => (r"\b", true),
+                    Assertion::NoWordEdge => (r"\B", true),
+                };
+                self.has_words |= is_word;
+                self.out.push_str(written);
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ mod charset;
 mod compiled;
 mod counted;
 mod dissect;
+mod matcher;
 mod options;
 mod program;
 mod replace;
@@ -24,6 +25,7 @@ mod sweep;
 mod tokens;
 
 pub(super) use calls::ROWS;
+pub(super) use matcher::{Matcher, MatcherOptions};
 
 #[cfg(test)]
 mod tests;

@@ -56,6 +56,9 @@ fn replaced(call: &Call<'_>, options: Options, start: i64, n: i64) -> Result<Val
         if n > 0 && count < n {
             continue;
         }
+        if copied == 0 && out.is_empty() {
+            out.reserve(text.len() + template.text.len().min(text.len()));
+        }
         push(&mut out, &text[copied..found.0])?;
         let groups = if template.has_groups { search.groups(found)? } else { Vec::new() };
         template.fill(&mut out, text, found, &groups)?;
@@ -63,6 +66,9 @@ fn replaced(call: &Call<'_>, options: Options, start: i64, n: i64) -> Result<Val
         if n > 0 {
             break;
         }
+    }
+    if out.is_empty() && copied == 0 {
+        return Ok(call.args[0].clone());
     }
     push(&mut out, &text[copied..])?;
     Ok(Value::Text(out.into()))
@@ -79,7 +85,8 @@ fn push(out: &mut String, text: &str) -> Result<()> {
 
 /// What is put in a match's place.
 struct Template<'a> {
-    parts: Vec<Part<'a>>,
+    text: &'a str,
+    is_plain: bool,
     has_groups: bool,
 }
 
@@ -91,37 +98,37 @@ enum Part<'a> {
 
 impl<'a> Template<'a> {
     fn new(text: &'a str) -> Template<'a> {
-        let (mut parts, mut has_groups) = (Vec::new(), false);
-        let mut rest = text;
-        while let Some(at) = rest.find('\\') {
-            parts.push(Part::Text(&rest[..at]));
-            let behind = &rest[at + 1..];
-            rest = match behind.chars().next() {
-                Some(digit @ '1'..='9') => {
-                    has_groups = true;
-                    parts.push(Part::Group(digit as usize - '0' as usize));
-                    &behind[1..]
-                }
-                Some('&') => {
-                    parts.push(Part::Match);
-                    &behind[1..]
-                }
-                Some('\\') => {
-                    parts.push(Part::Text("\\"));
-                    &behind[1..]
-                }
-                _ => {
-                    parts.push(Part::Text("\\"));
-                    behind
-                }
+        let mut template = Template { text, is_plain: !text.contains('\\'), has_groups: false };
+        template.has_groups = !template.is_plain && template.parts().any(|part| matches!(part, Part::Group(_)));
+        template
+    }
+
+    /// Its parts: a text up to a backslash, what stands behind that, and so on.
+    fn parts(&self) -> impl Iterator<Item = Part<'a>> {
+        let mut rest = self.text;
+        std::iter::from_fn(move || {
+            let text = &rest[..rest.find('\\').unwrap_or(rest.len())];
+            if !text.is_empty() {
+                rest = &rest[text.len()..];
+                return Some(Part::Text(text));
+            }
+            let behind = rest.get(1..)?;
+            let (part, taken) = match behind.as_bytes().first() {
+                Some(digit @ b'1'..=b'9') => (Part::Group(usize::from(digit - b'0')), 1),
+                Some(b'&') => (Part::Match, 1),
+                Some(b'\\') => (Part::Text("\\"), 1),
+                _ => (Part::Text("\\"), 0),
             };
-        }
-        parts.push(Part::Text(rest));
-        Template { parts, has_groups }
+            rest = &behind[taken..];
+            Some(part)
+        })
     }
 
     fn fill(&self, out: &mut String, text: &str, found: (usize, usize), groups: &Groups) -> Result<()> {
-        for part in &self.parts {
+        if self.is_plain {
+            return push(out, self.text);
+        }
+        for part in self.parts() {
             match part {
                 Part::Text(part) => push(out, part)?,
                 Part::Match => push(out, &text[found.0..found.1])?,

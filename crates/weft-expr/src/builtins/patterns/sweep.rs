@@ -67,7 +67,7 @@ impl Places {
 }
 
 /// States, each once, in the order in which they were reached.
-struct States {
+pub(super) struct States {
     list: Vec<usize>,
     reached: Vec<u32>,
     round: u32,
@@ -109,9 +109,16 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    pub(super) fn new(program: &'a Program, text: &'a str) -> Sweep<'a> {
-        let states = program.root.part.hi;
-        Sweep { program, text, now: States::new(states), next: States::new(states), work: Cell::new(0) }
+    /// The states of an earlier sweep of the program are used again.
+    pub(super) fn new(program: &'a Program, text: &'a str, states: Option<(States, States)>) -> Sweep<'a> {
+        let count = program.root.part.hi;
+        let (now, next) = states.unwrap_or_else(|| (States::new(count), States::new(count)));
+        debug_assert!(now.reached.len() == count && next.reached.len() == count, "the states are the program's");
+        Sweep { program, text, now, next, work: Cell::new(0) }
+    }
+
+    pub(super) fn into_states(self) -> (States, States) {
+        (self.now, self.next)
     }
 
     /// How many steps are looked at of these states, there and back.

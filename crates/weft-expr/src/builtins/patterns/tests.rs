@@ -7,6 +7,8 @@ use weft_format::DataType;
 
 use super::charset::CharSet;
 use super::charset::class;
+use super::compiled::Pattern;
+use super::options::Options;
 use crate::builtins::testing::answer;
 
 const ANSWERS: &str = include_str!("answers.tsv");
@@ -143,4 +145,65 @@ fn sets_have_complements() {
     assert_eq!(set.ranges(), [(0x5f, 0x5f), (0x61, 0x70), (0xd700, 0xd7ff), (0xe000, 0xe001)]);
     assert_eq!(set.complement().complement(), set);
     assert_eq!(CharSet::of([]).complement().ranges(), [(0, 0xd7ff), (0xe000, 0x10_ffff)]);
+}
+
+/// A pattern of single characters with quantifiers and groups.
+fn single_pattern(random: &mut impl FnMut(usize) -> usize, depth: usize) -> String {
+    let mut pattern = String::new();
+    for _ in 0..1 + random(4) {
+        let atoms = ["a", "b", "[ab]", "[^a]", ".", "c", "[bc]", "\\w"];
+        match random(9) {
+            0 if depth < 3 => pattern += &format!("({})", single_pattern(random, depth + 1)),
+            1 if depth < 3 => pattern += &format!("(?:{})", single_pattern(random, depth + 1)),
+            2 => pattern += ["^", "$", "\\y", "\\Y", "\\m", "\\M"][random(6)],
+            _ => {
+                pattern += atoms[random(atoms.len())];
+                pattern += ["", "", "?", "*", "+", "{2}", "{1,2}", "{0,3}", "{2,}"][random(9)];
+            }
+        }
+    }
+    pattern
+}
+
+#[test]
+fn single_characters_are_matched_as_by_sweeps() {
+    let mut state = 20_261_126_u64;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..1000 {
+        let pattern = single_pattern(&mut random, 0);
+        let (fast, swept) = (Pattern::of(&pattern, Options::ADVANCED).unwrap(), Pattern::swept(&pattern).unwrap());
+        assert!(fast.is_single(), "{pattern}");
+        for _ in 0..6 {
+            let text: String = (0..random(9)).map(|_| ['a', 'b', 'c', ' ', 'a', 'b'][random(6)]).collect();
+            let (mut a, mut b) = (fast.search(&text), swept.search(&text));
+            let mut from = Some(0);
+            while let Some(at) = from {
+                let found = a.next(at).unwrap();
+                assert_eq!(found, b.next(at).unwrap(), "{pattern} in {text:?} from {at}");
+                let Some(found) = found else { break };
+                assert_eq!(a.groups(found).unwrap(), b.groups(found).unwrap(), "{pattern} in {text:?} at {found:?}");
+                from = a.behind(found);
+            }
+        }
+    }
+}
+
+#[test]
+fn which_patterns_are_single_characters() {
+    for (pattern, is_single) in [
+        ("[0-9]+", true),
+        ("^(a+)(?:b*c)$", true),
+        ("a{0}b", true),
+        ("a|b", false),
+        ("a+?b", false),
+        ("(ab)?", false),
+        ("(ab)*", false),
+        ("(a|b)c", false),
+        ("(?:a+?)b", false),
+    ] {
+        assert_eq!(Pattern::of(pattern, Options::ADVANCED).unwrap().is_single(), is_single, "{pattern}");
+    }
 }

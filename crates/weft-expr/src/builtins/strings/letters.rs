@@ -63,9 +63,15 @@ fn cased(c: char, mut to: impl Iterator<Item = char>) -> char {
 
 pub(super) fn initcap(call: &Call<'_>) -> Result<Value> {
     let mut in_word = false;
-    let mut out = String::with_capacity(call.text(0).len());
-    for c in call.text(0).chars() {
-        out.push(if in_word { cased(c, c.to_lowercase()) } else { cased(c, c.to_uppercase()) });
+    let of = call.text(0);
+    let mut out = String::with_capacity(of.len());
+    for c in of.chars() {
+        out.push(match (c.is_ascii(), in_word) {
+            (true, true) => c.to_ascii_lowercase(),
+            (true, false) => c.to_ascii_uppercase(),
+            (false, true) => cased(c, c.to_lowercase()),
+            (false, false) => cased(c, c.to_uppercase()),
+        });
         in_word = c.is_alphanumeric();
     }
     text(out)
@@ -74,6 +80,9 @@ pub(super) fn initcap(call: &Call<'_>) -> Result<Value> {
 /// The place in bytes behind so many characters from the start, or before so many from the end.
 fn place(of: &str, characters: i64) -> usize {
     let count = usize::try_from(characters.unsigned_abs()).unwrap_or(usize::MAX);
+    if of.is_ascii() {
+        return if characters >= 0 { count.min(of.len()) } else { of.len().saturating_sub(count) };
+    }
     if characters >= 0 {
         return of.char_indices().nth(count).map_or(of.len(), |(at, _)| at);
     }
@@ -92,29 +101,47 @@ pub(super) fn right(call: &Call<'_>) -> Result<Value> {
     }
 }
 
-/// The text cut to a number of characters, and what fills it up to that.
-fn padding(call: &Call<'_>) -> Result<(String, String)> {
+/// How often a text that fills another one is needed, whole and its first bytes, so that there are so many characters.
+fn filling(fill: &str, missing: usize) -> (usize, usize) {
+    if fill.is_empty() || missing == 0 {
+        return (0, 0);
+    }
+    let letters = if fill.is_ascii() { fill.len() } else { fill.chars().count() };
+    (missing / letters, place(fill, (missing % letters) as i64))
+}
+
+/// A text cut to a number of characters, or filled up to that at its start or its end.
+fn padded(call: &Call<'_>, at_start: bool) -> Result<Value> {
     let wanted = usize::try_from(call.int(1).max(0)).unwrap_or(usize::MAX);
     let fill = if call.count() > 2 { call.text(2) } else { " " };
     let of = call.text(0);
-    let kept = &of[..place(of, call.int(1).max(0))];
-    let missing = if fill.is_empty() { 0 } else { wanted - kept.chars().count() };
-    let letters = fill.chars().count().max(1);
-    let (whole, rest) = (missing / letters, missing % letters);
-    let partial = &fill[..place(fill, rest as i64)];
-    let bytes = (whole as u64).saturating_mul(fill.len() as u64);
-    check_bytes(bytes.saturating_add((kept.len() + partial.len()) as u64))?;
-    Ok((kept.to_owned(), fill.repeat(whole) + partial))
+    let letters = if of.is_ascii() { of.len() } else { of.chars().count() };
+    if letters >= wanted {
+        return if letters == wanted { Ok(call.args[0].clone()) } else { text(&of[..place(of, call.int(1).max(0))]) };
+    }
+    let (whole, partial) = filling(fill, wanted - letters);
+    let bytes = (whole as u64).saturating_mul(fill.len() as u64).saturating_add((of.len() + partial) as u64);
+    check_bytes(bytes)?;
+    let mut out = String::with_capacity(bytes as usize);
+    if !at_start {
+        out.push_str(of);
+    }
+    for _ in 0..whole {
+        out.push_str(fill);
+    }
+    out.push_str(&fill[..partial]);
+    if at_start {
+        out.push_str(of);
+    }
+    text(out)
 }
 
 pub(super) fn lpad(call: &Call<'_>) -> Result<Value> {
-    let (kept, filled) = padding(call)?;
-    text(filled + &kept)
+    padded(call, true)
 }
 
 pub(super) fn rpad(call: &Call<'_>) -> Result<Value> {
-    let (kept, filled) = padding(call)?;
-    text(kept + &filled)
+    padded(call, false)
 }
 
 pub(super) fn repeat(call: &Call<'_>) -> Result<Value> {
@@ -137,18 +164,42 @@ pub(super) fn replace(call: &Call<'_>) -> Result<Value> {
 }
 
 pub(super) fn reverse(call: &Call<'_>) -> Result<Value> {
-    text(call.text(0).chars().rev().collect::<String>())
+    let of = call.text(0);
+    let mut out = String::with_capacity(of.len());
+    out.extend(of.chars().rev());
+    text(out)
 }
 
 pub(super) fn translate(call: &Call<'_>) -> Result<Value> {
-    let mut targets = call.text(2).chars();
+    let (from, to) = (call.text(1), call.text(2));
+    if from.is_ascii() && to.is_ascii() {
+        return translate_ascii(call.text(0), from.as_bytes(), to.as_bytes());
+    }
+    let mut targets = to.chars();
     let mut map: HashMap<char, Option<char>> = HashMap::new();
-    for from in call.text(1).chars() {
+    for from in from.chars() {
         let to = targets.next();
         map.entry(from).or_insert(to);
     }
     let out: String = call.text(0).chars().filter_map(|c| map.get(&c).copied().unwrap_or(Some(c))).collect();
     check_bytes(out.len() as u64)?;
+    text(out)
+}
+
+/// Replaces ASCII only, by as many bytes at most: what else there is stays as it is.
+fn translate_ascii(of: &str, from: &[u8], to: &[u8]) -> Result<Value> {
+    let known = from.iter().fold(0_u128, |known, byte| known | 1 << byte);
+    let mut out = String::with_capacity(of.len());
+    let mut rest = of;
+    while let Some(at) = rest.bytes().position(|byte| byte < 128 && known >> byte & 1 == 1) {
+        out.push_str(&rest[..at]);
+        let place = from.iter().position(|byte| *byte == rest.as_bytes()[at]);
+        if let Some(byte) = place.and_then(|place| to.get(place)) {
+            out.push(char::from(*byte));
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
     text(out)
 }
 

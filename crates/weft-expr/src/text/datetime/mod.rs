@@ -13,7 +13,9 @@ mod tokens;
 mod words;
 
 pub(crate) use decode::offset_seconds;
-pub(crate) use print::{write_date, write_time, write_timestamp, write_timestamptz, write_xsd};
+pub(crate) use print::{
+    write_date, write_time, write_timestamp, write_timestamptz, write_xsd, write_xsd_at, write_xsd_time,
+};
 
 use weft_format::interval::DAY_MICROS;
 use weft_format::{Code, DataType, Error, Result};

@@ -118,14 +118,24 @@ fn write_offset(out: &mut String, east_seconds: i32, with_minutes: bool) {
 pub(crate) fn write_xsd(out: &mut String, micros: i64, is_zoned: bool, style: &Style) {
     let offset = is_zoned.then(|| style.zone.at(micros.div_euclid(1_000_000)).east_seconds);
     let wall_micros = micros.saturating_add(i64::from(offset.unwrap_or(0)) * 1_000_000);
+    write_xsd_at(out, wall_micros, offset);
+}
+
+/// Appends a timestamp as JSON has it, on the clocks of an offset from UTC if there is one.
+pub(crate) fn write_xsd_at(out: &mut String, wall_micros: i64, east_seconds: Option<i32>) {
     let (days, in_day) = (wall_micros.div_euclid(DAY_MICROS), wall_micros.rem_euclid(DAY_MICROS));
     let (year, month, day, is_bc) = shown_date(days);
     push(out, format_args!("{year:04}-{month:02}-{day:02}T"));
-    write_time(out, in_day);
-    if let Some(east_seconds) = offset {
-        write_offset(out, east_seconds, true);
-    }
+    write_xsd_time(out, in_day, east_seconds);
     if is_bc {
         out.push_str(" BC");
+    }
+}
+
+/// Appends a time of day as JSON has it, with an offset from UTC if there is one.
+pub(crate) fn write_xsd_time(out: &mut String, micros: i64, east_seconds: Option<i32>) {
+    write_time(out, micros);
+    if let Some(east_seconds) = east_seconds {
+        write_offset(out, east_seconds, true);
     }
 }

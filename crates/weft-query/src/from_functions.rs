@@ -1,0 +1,253 @@
+//! Functions in FROM, as what the planner has for them.
+//!
+//! ```text
+//!   string_to_table(a, ',')                 unnest(list_string_to_table(a, ','))
+//!   generate_series(1, o.n)                 unnest(list_generate_series(1, o.n))     of constants: the engine's own
+//!   SELECT generate_series(1, 1e7)          SELECT s FROM generate_series(1, 1e7) AS s
+//!   unnest(a) WITH ORDINALITY AS t (v, n)   LATERAL (SELECT *, row_number() OVER () FROM unnest(a)) AS t (v, n)
+//! ```
+//!
+//! 1. A column has the name that PostgreSQL gives it: the alias's, else the function's.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, TableAlias,
+    TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+};
+use weft_expr::routines::gives_rows;
+use weft_format::Result;
+use weft_sql::expr::call;
+use weft_sql::queries::names::{MARKER, folded};
+
+use super::routines::LIST_PREFIX;
+use super::template::parsed;
+
+/// Writes a function in FROM in such a form.
+pub(super) fn write_out(factor: &mut TableFactor) -> Result<()> {
+    as_array(factor);
+    name_series(factor);
+    with_ordinality(factor)
+}
+
+/// A function in FROM: its name, its arguments.
+fn called(factor: &TableFactor) -> Option<(String, Vec<Expr>)> {
+    let (name, args) = match factor {
+        TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
+        TableFactor::Function { name, args, .. } => (name, args),
+        _ => return None,
+    };
+    let name = name.0.last().and_then(|part| part.as_ident()).map(folded)?;
+    let given = args.iter().map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    });
+    Some((name, given.collect::<Option<Vec<Expr>>>()?))
+}
+
+/// A function with many rows as the array of them.
+fn as_array(factor: &mut TableFactor) {
+    let Some((function, given)) = called(factor) else { return };
+    let is_unnest = function == "unnest";
+    let is_engines = function == "generate_series" && given.iter().all(|arg| is_constant(arg) && !has_zone(arg));
+    if is_engines || !(is_unnest || gives_rows(&function)) {
+        return;
+    }
+    let (alias, with_ordinality) = match factor {
+        TableFactor::Table { alias, with_ordinality, .. } => (alias.take(), *with_ordinality),
+        TableFactor::Function { alias, with_ordinality, .. } => (alias.take(), *with_ordinality),
+        _ => return,
+    };
+    let alias = alias.or_else(|| {
+        if is_unnest {
+            return None;
+        }
+        let column = if function.contains("_array_elements") { "value" } else { &*function };
+        Some(TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', &*function),
+            columns: vec![TableAliasColumnDef { name: Ident::with_quote('"', column), data_type: None }],
+            at: None,
+        })
+    });
+    let array_exprs = if is_unnest { given } else { vec![call(&format!("{LIST_PREFIX}{function}"), given)] };
+    *factor = TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality };
+}
+
+/// Whether an expression names nothing, and has no parameter.
+fn is_constant(expr: &Expr) -> bool {
+    struct Open;
+    impl Visitor for Open {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) | Expr::Function(_) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+            if matches!(value.value, Value::Placeholder(_)) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
+    }
+    Visit::visit(expr, &mut Open).is_continue()
+}
+
+/// Whether a constant is a moment, which is not the engine's series.
+fn has_zone(expr: &Expr) -> bool {
+    let data_type = match expr {
+        Expr::Cast { data_type, .. } => data_type,
+        Expr::TypedString(typed) => &typed.data_type,
+        Expr::Nested(inner) => return has_zone(inner),
+        _ => return false,
+    };
+    matches!(data_type, DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone))
+}
+
+/// The one series of constants in a SELECT without FROM becomes its FROM: it may have more rows than an array.
+pub(super) fn as_from(select: &mut Select) -> Result<()> {
+    if !select.from.is_empty() || select.distinct.is_some() {
+        return Ok(());
+    }
+    let mut found = Series { calls: 0, replaced: None };
+    let _ = VisitMut::visit(&mut select.projection, &mut found);
+    let Some(call) = found.replaced.filter(|_| found.calls == 1) else { return Ok(()) };
+    let name = format!("{MARKER}series");
+    let mut query = parsed(&format!("SELECT 1 FROM {call} AS \"{name}\" (\"{name}\")"))?;
+    if let sqlparser::ast::SetExpr::Select(made) = &mut *query.body {
+        select.from = std::mem::take(&mut made.from);
+        let mut put = Put { name };
+        let _ = VisitMut::visit(&mut select.projection, &mut put);
+    }
+    Ok(())
+}
+
+/// Whether an expression is a series of constants that the engine gives row by row.
+fn is_series(expr: &Expr) -> bool {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return false };
+    let is_one = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) => is_constant(arg) && !has_zone(arg),
+        _ => false,
+    };
+    name.to_string().eq_ignore_ascii_case("generate_series") && list.args.iter().all(is_one)
+}
+
+/// Finds calls: beside another, which may be an aggregate, the series stays where it is.
+struct Series {
+    calls: usize,
+    replaced: Option<String>,
+}
+
+impl VisitorMut for Series {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.calls += 2;
+        ControlFlow::Break(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(_) = expr {
+            self.calls += 1;
+        }
+        if is_series(expr) {
+            self.replaced = Some(expr.to_string());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Puts the column of FROM in place of the series.
+struct Put {
+    name: String,
+}
+
+impl VisitorMut for Put {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if is_series(expr) {
+            *expr = Expr::Identifier(Ident::with_quote('"', &self.name));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What `generate_series` and `unnest` give has the name of the alias, or of the function.
+fn name_series(factor: &mut TableFactor) {
+    let (function, alias) = match factor {
+        TableFactor::Table { name, alias, args: Some(_), .. } | TableFactor::Function { name, alias, .. } => {
+            let Some(function) = name.0.last().and_then(|part| part.as_ident()) else { return };
+            (folded(function), alias)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_offset: false, .. } if array_exprs.len() == 1 => {
+            ("unnest".into(), alias)
+        }
+        _ => return,
+    };
+    if !matches!(function.as_str(), "generate_series" | "unnest") {
+        return;
+    }
+    let alias = alias.get_or_insert_with(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', function),
+        columns: Vec::new(),
+        at: None,
+    });
+    if alias.columns.is_empty() {
+        let name = Ident::with_quote('"', folded(&alias.name));
+        alias.columns.push(TableAliasColumnDef { name, data_type: None });
+    }
+}
+
+/// Rows with their numbers: a query, which runs for each row of what is named in it.
+fn with_ordinality(factor: &mut TableFactor) -> Result<()> {
+    let (alias, columns) = match factor {
+        TableFactor::Table { alias, args: Some(_), with_ordinality, .. }
+        | TableFactor::Function { alias, with_ordinality, .. } => {
+            if !std::mem::take(with_ordinality) {
+                return Ok(());
+            }
+            (alias, 1)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+            if !std::mem::take(with_ordinality) {
+                return Ok(());
+            }
+            (alias, array_exprs.len())
+        }
+        _ => return Ok(()),
+    };
+    let given = alias.take();
+    let name = given.as_ref().map_or_else(|| Ident::new("unnest"), |alias| alias.name.clone());
+    let mut names: Vec<Ident> =
+        given.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone()).collect();
+    for place in names.len()..=columns {
+        names.push(Ident::with_quote('"', if place == columns { "ordinality".into() } else { folded(&name) }));
+    }
+    let defined = |names: &[Ident]| -> Vec<TableAliasColumnDef> {
+        names.iter().map(|name| TableAliasColumnDef { name: name.clone(), data_type: None }).collect()
+    };
+    let inner = Ident::with_quote('"', format!("{MARKER}rows"));
+    *alias = Some(TableAlias { explicit: true, name: inner, columns: defined(&names[..columns]), at: None });
+    let mut query = parsed("SELECT *, row_number() OVER () FROM f")?;
+    if let sqlparser::ast::SetExpr::Select(select) = &mut *query.body {
+        for from in &mut select.from {
+            from.relation = factor.clone();
+        }
+    }
+    *factor = TableFactor::Derived {
+        lateral: true,
+        subquery: Box::new(query),
+        alias: Some(TableAlias { explicit: true, name, columns: defined(&names), at: None }),
+        sample: None,
+    };
+    Ok(())
+}
