@@ -205,16 +205,21 @@ static FUNCTIONS: &[Function] = &[
     function("current_role", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("current_schema", (0, 0), name, |call| {
-        known(call.snapshot.search_path.first().map(|oid| call.snapshot.schema_name(*oid)))
+        let mut path = call.snapshot.search_path.iter().filter(|oid| Some(**oid) != call.snapshot.temporary);
+        known(path.next().map(|oid| call.snapshot.schema_name(*oid)))
     }),
     function(
         "current_schemas",
         (1, 1),
         |_| Type::Array(Arc::new(Type::Name)),
         |call| {
-            let implicit = call.values[0].is_true().then_some("pg_catalog");
-            let path = call.snapshot.search_path.iter().map(|oid| call.snapshot.schema_name(*oid));
-            Ok(Datum::list(implicit.into_iter().chain(path).map(Datum::text).collect()))
+            let snapshot = call.snapshot;
+            let name = |oid: u32| snapshot.schema_name(oid);
+            let with_implicit = call.values[0].is_true();
+            let temporary = snapshot.temporary.filter(|_| with_implicit).map(name);
+            let implicit = temporary.into_iter().chain(with_implicit.then_some("pg_catalog"));
+            let path = snapshot.search_path.iter().filter(|oid| Some(**oid) != snapshot.temporary);
+            Ok(Datum::list(implicit.chain(path.map(|oid| name(*oid))).map(Datum::text).collect()))
         },
     ),
     function("pg_get_userbyid", (1, 1), name, |call| Ok(Datum::text(call.snapshot.role_name(call.int(0))))),

@@ -188,7 +188,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("relpages", int((class.bytes / 8192) as i64)),
             ("reltuples", Datum::Float(class.rows)),
             ("relhasindex", Datum::Bool(class.has_index)),
-            ("relpersistence", text("p")),
+            ("relpersistence", text(if snapshot.is_temporary(class.schema) { "t" } else { "p" })),
             ("relkind", text(class.kind)),
             ("relnatts", int(class.columns as i64)),
             ("relchecks", int(class.checks as i64)),
@@ -240,11 +240,22 @@ struct Attribute<'a> {
     not_null: bool,
     has_default: bool,
     identity: &'a str,
+    generated: bool,
     dropped: bool,
 }
 
 fn plain_attribute(relation: u32, name: &str, number: i64, data_type: (i64, i64)) -> Attribute<'_> {
-    Attribute { relation, name, number, data_type, not_null: false, has_default: false, identity: "", dropped: false }
+    Attribute {
+        relation,
+        name,
+        number,
+        data_type,
+        not_null: false,
+        has_default: false,
+        identity: "",
+        generated: false,
+        dropped: false,
+    }
 }
 
 fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
@@ -269,6 +280,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attnotnull", Datum::Bool(attribute.not_null)),
             ("atthasdef", Datum::Bool(attribute.has_default)),
             ("attidentity", text(attribute.identity)),
+            ("attgenerated", text(if attribute.generated { "s" } else { "" })),
             ("attisdropped", Datum::Bool(attribute.dropped)),
             ("attislocal", Datum::Bool(true)),
             ("attcollation", int(row.map_or(0, types::TypeRow::collation))),
@@ -288,6 +300,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
                 not_null: column.not_null,
                 has_default: column.default.is_some() && column.identity.is_none(),
                 identity: column.identity.map_or("", |always| if always { "a" } else { "d" }),
+                generated: column.generated,
                 dropped: column.dropped,
                 ..plain_attribute(table.oid, &column.name, number, type_of(column.data_type))
             });

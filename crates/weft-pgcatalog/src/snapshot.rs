@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub version: String,
     /// The schemas of the search path, by number.
     pub search_path: Vec<u32>,
+    /// The schema of the session's temporary relations, which is part of the path.
+    pub temporary: Option<u32>,
     /// The session's number.
     pub backend: i64,
     /// The transaction's number.
@@ -210,6 +212,8 @@ pub struct Column {
     pub default: Option<String>,
     /// GENERATED AS IDENTITY: whether ALWAYS.
     pub identity: Option<bool>,
+    /// GENERATED AS (expression) STORED: `default` is the expression.
+    pub generated: bool,
 }
 
 /// A foreign key.
@@ -406,6 +410,11 @@ impl Snapshot {
             INFORMATION_SCHEMA => "information_schema",
             _ => self.schemas.iter().find(|(known, _)| *known == oid).map_or("???", |(_, name)| name),
         }
+    }
+
+    /// Whether a schema has the temporary relations of a session.
+    pub(crate) fn is_temporary(&self, oid: u32) -> bool {
+        self.schema_name(oid).starts_with("pg_temp_")
     }
 
     /// The number of a schema.

@@ -73,6 +73,7 @@ impl Database {
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
         let queries = QueryOptions { memory_bytes: options.query_memory_bytes, ..QueryOptions::default() };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
+        sql.drop_leftovers();
         Ok(Database { engine, sql, env, _memory: Arc::new(memory) })
     }
 

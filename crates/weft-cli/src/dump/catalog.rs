@@ -42,6 +42,8 @@ pub(super) struct Column {
     /// `a` always, `d` by default; none: no identity.
     pub(super) identity: Option<char>,
     pub(super) default: Option<String>,
+    /// `default` is the expression that it is computed by.
+    pub(super) generated: bool,
 }
 
 /// A constraint of a table.
@@ -103,7 +105,8 @@ pub(super) struct Catalog {
     pub(super) comments: Vec<String>,
 }
 
-const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
+/// Not the schemas of temporary relations, either.
+const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_temp_'";
 
 impl Catalog {
     /// Reads all, or only tables with these names (`t` or `schema.t`) and what goes with them.
@@ -168,7 +171,7 @@ impl Reader<'_> {
     fn columns(&mut self) -> Result<BTreeMap<u32, Vec<Column>>, Failure> {
         let rows = self.rows(&format!(
             "SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, \
-             pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+             pg_get_expr(d.adbin, d.adrelid), a.attgenerated FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
              LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
              WHERE {OWN} AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"
@@ -182,6 +185,7 @@ impl Reader<'_> {
                 not_null: text(row, 3) == "t",
                 identity: text(row, 4).chars().next(),
                 default: row.get(5).cloned().flatten(),
+                generated: text(row, 6) == "s",
             });
         }
         Ok(columns)

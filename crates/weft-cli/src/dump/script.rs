@@ -149,6 +149,8 @@ impl Script<'_> {
                 self.catalog.sequences.iter().find(of_column).map(|sequence| format!(" ({})", options(sequence)));
             let when = if identity == 'a' { "ALWAYS" } else { "BY DEFAULT" };
             text.push_str(&format!(" GENERATED {when} AS IDENTITY{}", options.unwrap_or_default()));
+        } else if let (Some(expression), true) = (&column.default, column.generated) {
+            text.push_str(&format!(" GENERATED ALWAYS AS ({expression}) STORED"));
         } else if let Some(default) = &column.default {
             text.push_str(&format!(" DEFAULT {default}"));
         }
@@ -174,6 +176,7 @@ impl Script<'_> {
             .of_kind('r')
             .map(|table| {
                 let columns = self.catalog.columns.get(&table.oid).into_iter().flatten();
+                let columns = columns.filter(|column| !column.generated);
                 let columns: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
                 let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
                 format!("{}{columns}", table.name)

@@ -12,6 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::lock::{LockTables, lock_tables};
 use super::names::fold;
 use super::parser::{expect_end, parser, syntax_error, word};
 use super::rights::{RightsStatement, may_be_rights, rights_statement};
@@ -39,6 +40,8 @@ pub enum Own {
     Rights(Box<RightsStatement>),
     /// SELECT set_config(name, value, only for the transaction)
     SetConfig(String, String, bool),
+    /// LOCK TABLE
+    Lock(LockTables),
     /// BACKUP TO a directory of the machine that the database is on.
     Backup(String),
 }
@@ -133,6 +136,9 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     }
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
+    }
+    if word(parser, "lock") {
+        return lock_tables(parser).map(|lock| Some(Own::Lock(lock)));
     }
     if word(parser, "move") {
         return Ok(match parser.parse_fetch_statement()? {

@@ -20,7 +20,7 @@ use super::monitor;
 use super::work::Work;
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::row::predicate_text;
+use crate::row::{generated, predicate_text};
 use crate::version::SERVER_VERSION;
 use crate::view_columns::view_columns;
 
@@ -85,6 +85,7 @@ fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
         session_user: settings.session_user.clone(),
         version: format!("PostgreSQL {SERVER_VERSION}"),
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
+        temporary: work.temporary.schema(txn).map(schema_oid),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
         read_ts: txn.read_ts().0,
@@ -151,8 +152,9 @@ fn described(table: &TableRef, def: &TableDef, numbers: &BTreeMap<u32, Numbers>,
         data_type: column.data_type,
         not_null: column.not_null,
         dropped: def.schema.is_dropped(ordinal),
-        default: def.defaults.get(ordinal).cloned().flatten(),
+        default: def.defaults.get(ordinal).cloned().flatten().or_else(|| generated(def, ordinal).map(str::to_owned)),
         identity: def.properties.get(&format!("identity.{ordinal}")).map(|kind| kind == "always"),
+        generated: generated(def, ordinal).is_some(),
     };
     let action = |action: FkAction| match action {
         FkAction::NoAction => 'a',

@@ -8,17 +8,19 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
+use weft_pgcatalog::rights::Rights;
 
-use super::Session;
 use super::views::expand_views;
 use super::work::{Work, with_context};
+use super::{Session, temporary};
 use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, fold, table_name};
+use crate::parse::{Parsed, fold, like_of, table_name};
 use crate::resolve::{self, Relation};
+use crate::rights::Need;
 use crate::settings::EngineChoice;
 
 pub(super) fn create_table(
@@ -30,10 +32,16 @@ pub(super) fn create_table(
     let engine = session.settings.engine;
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
+        let is_temporary = temporary::is_asked(create);
+        let placed = if is_temporary { Some(temporary::in_schema(work, create)?) } else { None };
+        let create = placed.as_ref().unwrap_or(create);
+        if create.on_commit.is_some() && !is_temporary {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::new(Code::InvalidTableDefinition, message).hint("CREATE TEMPORARY TABLE"));
+        }
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
-        work.permit.check_creates_in(work.txn, namespace)?;
-        if create.temporary {
-            return Err(Error::new(Code::FeatureNotSupported, "TEMPORARY is not supported in CREATE TABLE"));
+        if !is_temporary {
+            work.permit.check_creates_in(work.txn, namespace)?;
         }
         if create.if_not_exists && resolve::is_taken(work.txn, namespace, &name) {
             let message = format!("relation \"{name}\" already exists, skipping");
@@ -41,10 +49,11 @@ pub(super) fn create_table(
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         }
         let Some(query) = &create.query else {
-            let asked = ddl::new_table(work.txn, create, method, source, &work.local)?;
+            check_likes(work, create)?;
+            let wanted = ddl::new_table(work.txn, create, method, source, &work.local)?;
             check_free(work.txn, namespace, &name)?;
-            work.notices.extend(asked.notices.iter().cloned());
-            create_asked(work.txn, asked)?;
+            work.notices.extend(wanted.notices.iter().cloned());
+            create_asked(work.txn, wanted, &work.local)?;
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         };
         if engine == EngineChoice::Point {
@@ -67,6 +76,19 @@ pub(super) fn create_table(
         let filled = with_context(work, |context| filling.execute(context))?;
         Ok(Outcome::done(Tag::Select(filled.tag.row_count())))
     })
+}
+
+/// Tests that the tables of LIKE may be read.
+fn check_likes(work: &Work<'_>, create: &CreateTable) -> Result<()> {
+    for column in &create.columns {
+        let Some(like) = like_of(column)? else { continue };
+        match resolve::relation(work.txn, &like.table) {
+            Some(Relation::Table(table)) => work.permit.check_need(&Need::of_table(&table.def, Rights::SELECT))?,
+            Some(Relation::Object(object)) => work.permit.check_need(&Need::of_object(&object, Rights::SELECT))?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// `INSERT INTO "table" query`
@@ -196,6 +218,10 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
         };
         work.permit.check_owns(&relation)?;
         let to = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
+        if resolve::is_temporary(work.txn, to) || resolve::is_temporary(work.txn, relation.namespace()) {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::new(Code::FeatureNotSupported, message));
+        }
         work.permit.check_creates_in(work.txn, to)?;
         let own = resolve::split(&name).1.to_owned();
         if resolve::is_taken(work.txn, to, &own) {

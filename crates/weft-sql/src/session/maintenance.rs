@@ -145,6 +145,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             session.of_client.clear();
             session.cursors.clear();
             session.numbers.forget();
+            session.discard_temporary()?;
             "DISCARD ALL"
         }
         DiscardObject::PLANS => {
@@ -155,7 +156,10 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             session.numbers.forget();
             "DISCARD SEQUENCES"
         }
-        DiscardObject::TEMP => "DISCARD TEMP",
+        DiscardObject::TEMP => {
+            session.discard_temporary()?;
+            "DISCARD TEMP"
+        }
     };
     Ok(Outcome::done(Tag::Done(tag)))
 }

@@ -18,7 +18,7 @@ use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, failed_transaction};
 use super::work::{Work, with_context};
-use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
+use super::{Client, Prepared, Session, backup, cursors, locks, maintenance, objects, rights, schemas, views};
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
 use crate::expr::data_type_of;
@@ -512,6 +512,7 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
             Ok(Outcome { tag: Tag::Select(1), columns, rows })
         }
         Own::Backup(dest) => backup::run(session, dest),
+        Own::Lock(lock) => locks::lock(session, lock),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),

@@ -13,15 +13,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CreateTableOptions, CreateView, Ident, ObjectName, Query, SqlOption, Statement, TableAlias, TableFactor,
+    CreateTableOptions, CreateView, Ident, ObjectName, Query, SetExpr, SqlOption, Statement, TableAlias, TableFactor,
     TableObject, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Object, ObjectKind, Transaction};
+use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
 use super::answers::unsupported;
 use super::work::Work;
-use super::{Session, stars};
+use super::{Session, stars, temporary};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, fold, parse, table_name};
@@ -47,6 +47,16 @@ pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> R
 
 /// Fails when a statement would change a view.
 fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
+    if let Statement::Query(query) = statement {
+        let with = query.with.iter().flat_map(|with| &with.cte_tables).map(|table| &*table.query);
+        for part in with.chain([&**query]) {
+            if let SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) =
+                &*part.body
+            {
+                refuse_target(txn, inner)?;
+            }
+        }
+    }
     let name = match statement {
         Statement::Insert(insert) => match &insert.table {
             TableObject::TableName(name) => Some(("insert into", name)),
@@ -54,6 +64,10 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
         },
         Statement::Update(update) => match &update.table.relation {
             TableFactor::Table { name, .. } => Some(("update", name)),
+            _ => None,
+        },
+        Statement::Merge(merge) => match &merge.table {
+            TableFactor::Table { name, .. } => Some(("merge into", name)),
             _ => None,
         },
         Statement::Delete(delete) => {
@@ -182,7 +196,6 @@ fn alias_of(name: &str) -> TableAlias {
 pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -> Result<Outcome> {
     let refused = [
         (create.materialized, "MATERIALIZED VIEW"),
-        (create.temporary, "TEMPORARY VIEW"),
         (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "this CREATE VIEW"),
     ];
     if let Some((_, what)) = refused.iter().find(|(found, _)| *found) {
@@ -191,8 +204,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
     session.in_statement(|work| {
         check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
-        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
-        work.permit.check_creates_in(work.txn, namespace)?;
+        let (namespace, name) = place(work, create)?;
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
             if create.if_not_exists && known.is_some() {
@@ -246,6 +258,38 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         work.txn.put_object(view)?;
         Ok(Outcome::done(Tag::Done("CREATE VIEW")))
     })
+}
+
+/// The schema in which a view is made, and its name: a temporary one where it says so, or reads one.
+fn place(work: &mut Work<'_>, create: &CreateView) -> Result<(SchemaId, String)> {
+    let is_named = create.temporary || temporary::names_schema(&create.name);
+    if !is_named && !reads_temporary(work.txn, &create.query)? {
+        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
+        return Ok((namespace, name));
+    }
+    let target = temporary::place(work, &create.name)?;
+    let (namespace, name) = resolve::creation(work.txn, &table_name(&target)?)?;
+    if !is_named {
+        work.notices.push(Notice::plain(format!("view \"{name}\" will be a temporary view")));
+    }
+    Ok((namespace, name))
+}
+
+/// Whether a query names a temporary relation.
+fn reads_temporary(txn: &Transaction, query: &Query) -> Result<bool> {
+    let mut query = query.clone();
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };
+    if let ControlFlow::Break(error) = VisitMut::visit(&mut query, &mut names) {
+        return Err(error);
+    }
+    let Use::Qualify(needs) = names.use_of else { return Ok(false) };
+    let is_temporary = |id: &u32| {
+        let table = || txn.tables().iter().find(|def| def.oid == *id).map(|def| def.namespace);
+        let namespace = txn.object_of(*id).map(|object| object.namespace).or_else(table);
+        namespace.is_some_and(|namespace| resolve::is_temporary(txn, namespace))
+    };
+    Ok(needs.iter().any(is_temporary))
 }
 
 /// Writes out the stars of a view's query and the names of its columns, as far as it gives the same columns then;

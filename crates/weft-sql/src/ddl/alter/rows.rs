@@ -50,6 +50,11 @@ pub(super) fn has_row(txn: &Transaction, table: &TableRef, predicates: Vec<Predi
     Ok(found)
 }
 
+/// Whether a table has rows.
+pub(crate) fn has_rows(txn: &Transaction, table: &TableRef) -> Result<bool> {
+    has_row(txn, table, Vec::new())
+}
+
 /// Calls `visit` with the values of each row, one per stored column.
 pub(super) fn each_row(
     txn: &Transaction,
