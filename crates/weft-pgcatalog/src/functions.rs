@@ -253,7 +253,9 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.known_relation(0)?;
-        known(call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| format!(" {};", view.query)))
+        let view = call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| &view.query);
+        let materialized = || call.snapshot.table(oid).and_then(|table| Some(&table.materialized.as_ref()?.query));
+        known(view.or_else(materialized).map(|query| format!(" {query};")))
     }),
     function("pg_get_partkeydef", (1, 1), text, null),
     function("pg_get_triggerdef", (1, 2), text, null),
@@ -316,8 +318,11 @@ static FUNCTIONS: &[Function] = &[
     function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(encoding_name(call.int(0))))),
     function("pg_is_in_recovery", (0, 0), boolean, no),
     function("pg_is_wal_replay_paused", (0, 0), boolean, no),
-    function("pg_is_other_temp_schema", (1, 1), boolean, no),
-    function("pg_my_temp_schema", (0, 0), oid, zero),
+    function("pg_is_other_temp_schema", (1, 1), boolean, |call| {
+        let (oid, own) = (u32::try_from(call.int(0)).unwrap_or(0), call.snapshot.temporary);
+        Ok(Datum::Bool(call.snapshot.is_temporary(oid) && own != Some(oid)))
+    }),
+    function("pg_my_temp_schema", (0, 0), oid, |call| Ok(Datum::Int(call.snapshot.temporary.map_or(0, i64::from)))),
     function("pg_backend_pid", (0, 0), int4, |call| Ok(Datum::Int(call.snapshot.backend))),
     function("pg_cancel_backend", (1, 1), boolean, |call| {
         monitor::stop(call.snapshot, call.int(0), false).map(Datum::Bool)

@@ -81,6 +81,19 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 ]);
             }
         }
+        "pg_matviews" => {
+            for table in &snapshot.tables {
+                let Some(view) = &table.materialized else { continue };
+                rows.add([
+                    ("schemaname", text(snapshot.schema_name(table.schema))),
+                    ("matviewname", text(&table.name)),
+                    ("matviewowner", text(snapshot.owner_name(Target::Relation(table.oid)))),
+                    ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
+                    ("ispopulated", Datum::Bool(view.populated)),
+                    ("definition", text(format!(" {};", view.query))),
+                ]);
+            }
+        }
         "pg_indexes" => {
             for index in &snapshot.indexes {
                 rows.add([
@@ -137,6 +150,7 @@ struct Class<'a> {
     has_index: bool,
     has_triggers: bool,
     options: Datum,
+    populated: bool,
     /// The relation whose owner is its.
     owned_as: u32,
 }
@@ -163,13 +177,14 @@ fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns:
         has_index: false,
         has_triggers: false,
         options: Datum::Null,
+        populated: true,
         owned_as: oid,
     }
 }
 
 fn classes(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
-        let has_type = matches!(class.kind, "r" | "v");
+        let has_type = matches!(class.kind, "r" | "v" | "m");
         let is_system = class.schema == PG_CATALOG || class.schema == INFORMATION_SCHEMA;
         let acl = match class.kind {
             "i" => None,
@@ -194,7 +209,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("relchecks", int(class.checks as i64)),
             ("relhasrules", Datum::Bool(class.kind == "v")),
             ("relhastriggers", Datum::Bool(class.has_triggers)),
-            ("relispopulated", Datum::Bool(true)),
+            ("relispopulated", Datum::Bool(class.populated)),
             ("relreplident", text(if class.kind == "r" { "d" } else { "n" })),
             ("reloptions", class.options),
         ]);
@@ -208,6 +223,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
         let method = METHODS.iter().find(|(_, name, _)| *name == table.method).map_or(2, |(oid, ..)| *oid);
         let is_parent = |other: &crate::snapshot::Table| other.foreign_keys.iter().any(|key| key.parent == table.oid);
         let options = table.options.iter().map(text).collect::<Vec<_>>();
+        let kind = if table.materialized.is_some() { "m" } else { "r" };
         add(Class {
             method,
             bytes: table.bytes,
@@ -216,7 +232,8 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             has_index: snapshot.indexes.iter().any(|index| index.table == table.oid),
             has_triggers: !table.foreign_keys.is_empty() || snapshot.tables.iter().any(is_parent),
             options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
-            ..plain_class(table.oid, table.schema, &table.name, "r", table.columns.len())
+            populated: table.materialized.as_ref().is_none_or(|view| view.populated),
+            ..plain_class(table.oid, table.schema, &table.name, kind, table.columns.len())
         });
     }
     for index in &snapshot.indexes {
@@ -478,7 +495,7 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
-    for table in &snapshot.tables {
+    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
         let schema = text(snapshot.schema_name(table.schema));
         if name == "pg_tables" {
             rows.add([

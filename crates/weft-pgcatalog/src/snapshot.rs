@@ -191,10 +191,23 @@ pub struct Table {
     pub method: String,
     /// Options of WITH, as `name=value`.
     pub options: Vec<String>,
+    /// It is a materialised view.
+    pub materialized: Option<Materialized>,
     /// Rows, about.
     pub rows: u64,
     /// Bytes on disk and in memory, about.
     pub bytes: u64,
+}
+
+/// What a materialised view is made of.
+#[derive(Clone, Debug)]
+pub struct Materialized {
+    /// Its text.
+    pub query: String,
+    /// The numbers of the relations that it reads.
+    pub reads: Vec<u32>,
+    /// Whether it may be read.
+    pub populated: bool,
 }
 
 /// A column.

@@ -119,7 +119,8 @@ fn tables(rows: &mut Rows, snapshot: &Snapshot) {
         ]);
     };
     declared::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
-    snapshot.tables.iter().for_each(|table| add(table.schema, &table.name, false, false));
+    let tables = snapshot.tables.iter().filter(|table| table.materialized.is_none());
+    tables.for_each(|table| add(table.schema, &table.name, false, false));
     snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
 }
 
@@ -155,7 +156,7 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
             add_column(rows, snapshot, &plain(known.schema, known.name, name, number, (oid, -1)));
         }
     }
-    for table in &snapshot.tables {
+    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
         for (number, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.dropped) {
             let described = Column {
                 nullable: !column.not_null,

@@ -61,6 +61,7 @@ impl Script<'_> {
         if self.wanted.rows {
             self.rows()?;
             self.sequence_values()?;
+            self.refreshes()?;
         }
         if self.wanted.definitions {
             self.constraints(&['u'])?;
@@ -166,7 +167,8 @@ impl Script<'_> {
             let Some(name) = self.catalog.name_of(view.relation) else { continue };
             let columns = view.columns.join(", ");
             let columns = if columns.is_empty() { columns } else { format!(" ({columns})") };
-            self.line(&format!("\nCREATE VIEW {name}{columns} AS\n{};", view.query))?;
+            let (kind, data) = if view.materialized { ("MATERIALIZED VIEW", "\nWITH NO DATA") } else { ("VIEW", "") };
+            self.line(&format!("\nCREATE {kind} {name}{columns} AS\n{}{data};", view.query))?;
         }
         Ok(())
     }
@@ -197,6 +199,15 @@ impl Script<'_> {
             }
             copied?;
             self.line("\\.")?;
+        }
+        Ok(())
+    }
+
+    /// Materialised views get their rows from what they read.
+    fn refreshes(&mut self) -> Result<(), Failure> {
+        for view in self.catalog.views.iter().filter(|view| view.materialized && view.populated) {
+            let Some(name) = self.catalog.name_of(view.relation) else { continue };
+            self.line(&format!("REFRESH MATERIALIZED VIEW {name};"))?;
         }
         Ok(())
     }

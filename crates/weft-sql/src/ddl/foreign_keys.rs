@@ -122,7 +122,7 @@ pub(super) fn resolve(
 
 fn parent_of(txn: &Transaction, name: &str) -> Result<TableRef> {
     match crate::resolve::relation(txn, name) {
-        Some(crate::resolve::Relation::Table(table)) => Ok(table),
+        Some(crate::resolve::Relation::Table(table)) if !super::dependents::is_materialized(&table.def) => Ok(table),
         Some(_) => {
             let name = crate::resolve::shown(name);
             let message = format!("referenced relation \"{name}\" is not a table");

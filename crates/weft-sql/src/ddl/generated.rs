@@ -59,7 +59,7 @@ pub(super) fn stored_generated(
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
     };
-    if !bound.is_immutable() || !bound.cast_to(column.data_type).is_immutable() {
+    if !bound.is_immutable_anywhere() || !bound.cast_to(column.data_type).is_immutable_anywhere() {
         let error = Error::new(Code::InvalidObjectDefinition, "generation expression is not immutable");
         return Err(error.hint("its value must not depend on the clock, on settings or on chance"));
     }

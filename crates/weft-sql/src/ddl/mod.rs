@@ -29,7 +29,7 @@ mod like;
 mod pieces;
 pub(crate) mod sequence;
 
-pub(crate) use alter::{Altering, has_rows, move_object, move_table, rename_relation, truncate};
+pub(crate) use alter::{Altering, emptied, has_rows, move_object, move_table, rename_relation, truncate};
 pub(crate) use create::{ON_COMMIT, create_asked, new_table, table_of_query};
 pub(crate) use index::{create_uniques, new_index};
 pub(crate) use pieces::NewUnique;

@@ -110,7 +110,7 @@ impl PreparedWrite {
 
     /// New rows go to their table while the query still runs; one that runs out of memory begins again (dml 1).
     fn load(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
-        let shape = context.shape(&self.table.def.name)?;
+        let shape = context.shapes.shape(&self.table)?;
         let rng = Arc::clone(&context.txn.engine().env().rng);
         let eval = EvalContext { params: context.params, local: context.local, rng: Some(&*rng) };
         loop {

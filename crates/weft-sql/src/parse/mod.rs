@@ -33,7 +33,7 @@ pub use dialect::WeftDialect;
 pub use lock::{LockTables, TableLock};
 pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing};
 pub use names::{fold, table_name};
-pub use own::{AlterSequence, CreateSequence, Own};
+pub use own::{AlterSequence, CreateSequence, Own, Refresh};
 pub use parsed::Parsed;
 pub use position::{position_of, span_position};
 pub(crate) use rights::{Grant, GrantRoles, On, Owned, RightsStatement, RoleName, RoleOption};

@@ -49,7 +49,8 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     if constraints::is_set_constraints(statement) {
         return constraints::set_constraints(source, parser(statement));
     }
-    let statement = &tables::written_out(statement);
+    let (statement, no_data) = tables::take_data(tables::written_out(statement));
+    let statement = &statement;
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, overriding) = own::take_overriding(tokens);
@@ -70,5 +71,6 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         taken.parts.map(expression).transpose()?,
     )?;
     conflict::put_overriding(&mut tree, overriding);
+    tables::put_data(&mut tree, no_data);
     Ok(Parsed::Sql { statement: Box::new(tables::into_table(tree)?), method })
 }

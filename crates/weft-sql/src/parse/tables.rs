@@ -6,7 +6,8 @@
 //!   SELECT a INTO t FROM s                            CREATE TABLE t AS SELECT a FROM s
 //! ```
 //!
-//! `␀` is a NUL, which no text of SQL has.
+//! `␀` is a NUL, which no text of SQL has. WITH NO DATA behind CREATE ... AS is noted where another dialect notes COPY
+//! GRANTS.
 
 use std::ops::ControlFlow;
 
@@ -223,6 +224,34 @@ fn like(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, Vec<TokenWithSpan
     }
     made.extend(options);
     Some((place + 1, made.into_iter().map(|token| TokenWithSpan { token, span }).collect()))
+}
+
+/// Takes WITH DATA and WITH NO DATA from the end of CREATE ... AS; whether it was the latter.
+pub(super) fn take_data(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+    let is_create = next(&tokens, 0).is_some_and(|first| keyword(&tokens[first].token) == Keyword::CREATE);
+    let mut words = (0..tokens.len()).rev().filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_)));
+    let is = |at: usize, text: &str| is_word(&tokens[at].token, text);
+    let (Some(data), Some(second), third) = (words.next(), words.next(), words.next()) else { return (tokens, false) };
+    if !is_create || !is(data, "data") {
+        return (tokens, false);
+    }
+    let (from, no_data) = match third {
+        Some(third) if is(second, "no") && is(third, "with") => (third, true),
+        _ if is(second, "with") => (second, false),
+        _ => return (tokens, false),
+    };
+    drop(words);
+    tokens.truncate(from);
+    (tokens, no_data)
+}
+
+/// Notes WITH NO DATA.
+pub(super) fn put_data(statement: &mut Statement, no_data: bool) {
+    match statement {
+        Statement::CreateTable(create) => create.copy_grants |= no_data,
+        Statement::CreateView(create) => create.copy_grants |= no_data,
+        _ => {}
+    }
 }
 
 /// A query with INTO becomes CREATE TABLE AS.

@@ -15,6 +15,7 @@ use weft_kernel::Transaction;
 use weft_pgcatalog::rights::Rights;
 
 use super::Session;
+use crate::ddl::dependents::is_materialized;
 use crate::expr::EvalContext;
 use crate::rights::Need;
 use crate::row::{RowDefault, TableShape, generated, insert_batches};
@@ -24,6 +25,10 @@ pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]
     session.in_statement(|work| {
         work.check_writable("append")?;
         let found = crate::resolve::table(work.txn, table)?;
+        if is_materialized(&found.def) {
+            let message = format!("cannot change materialized view \"{}\"", found.def.name);
+            return Err(Error::new(Code::WrongObjectType, message));
+        }
         work.permit.check_need(&Need::of_table(&found.def, Rights::INSERT))?;
         let shape = work.db.shapes().shape(&found)?;
         let rng = Arc::clone(&work.txn.engine().env().rng);

@@ -14,10 +14,13 @@ use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Stop, Table, View};
+use weft_pgcatalog::{
+    CatalogQuery, Column, FIRST, ForeignKey, Index, Materialized, PUBLIC, Sequence, Snapshot, Stop, Table, View,
+};
 
 use super::monitor;
 use super::work::Work;
+use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::row::{generated, predicate_text};
@@ -182,6 +185,7 @@ fn described(table: &TableRef, def: &TableDef, numbers: &BTreeMap<u32, Numbers>,
         foreign_keys: def.foreign_keys.iter().map(foreign_key).collect(),
         method: def.method.clone(),
         options: def.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        materialized: None,
         rows: statistics.row_count,
         bytes: statistics.bytes,
     }
@@ -236,6 +240,15 @@ fn object_of(
     let (oid, schema, name) = (FIRST + object.id, schema_oid(object.namespace), object.name.clone());
     match object.kind {
         ObjectKind::Schema => shown.schemas.push((oid, name)),
+        ObjectKind::View if is_companion(object) => {
+            let query = object.property("query").unwrap_or_default().to_owned();
+            let reads = object.needs.iter().map(|id| FIRST + id).collect();
+            let Some(table) = materialized_by(txn, object) else { return Ok(()) };
+            let oid = FIRST + table.def.oid;
+            if let Some(shown) = shown.tables.iter_mut().find(|shown| shown.oid == oid) {
+                shown.materialized = Some(Materialized { query, reads, populated: is_populated(&table.def) });
+            }
+        }
         ObjectKind::View => {
             let query = object.property("query").unwrap_or_default().to_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();

@@ -13,6 +13,7 @@ use weft_pgcatalog::rights::Rights;
 use super::views::expand_views;
 use super::work::{Work, with_context};
 use super::{Session, temporary};
+use crate::ddl::dependents::is_materialized;
 use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
 use crate::expr::EvalContext;
@@ -70,6 +71,9 @@ pub(super) fn create_table(
         let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
         work.notices.extend(notices);
         let table = work.txn.create_table(table)?;
+        if create.copy_grants {
+            return Ok(Outcome::done(Tag::Done("CREATE TABLE AS")));
+        }
         let insert = insert_of_query(&resolve::full_name(work.txn, &table.def), query)?;
         let insert = expand_views(work.txn, &insert)?;
         let filling = PreparedWrite::prepare(&*queries, &*work.txn, &insert, source, &work.local)?;
@@ -92,7 +96,7 @@ fn check_likes(work: &Work<'_>, create: &CreateTable) -> Result<()> {
 }
 
 /// `INSERT INTO "table" query`
-fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
+pub(super) fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let name: Vec<String> = table.split(resolve::QUALIFIER).map(quoted).collect();
     match crate::parse::parse(&format!("INSERT INTO {} {query}", name.join(".")))?.pop() {
@@ -145,6 +149,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
         }
         check_references(work, alter)?;
         let table = match found {
+            Some(Relation::Table(table)) if is_materialized(&table.def) => return Err(not_a_table(&table.def.name)),
             Some(Relation::Table(table)) => table,
             None if alter.if_exists => {
                 let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
@@ -171,6 +176,12 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
     })
 }
 
+/// ALTER TABLE of a materialised view.
+fn not_a_table(name: &str) -> Error {
+    let error = Error::new(Code::WrongObjectType, format!("\"{name}\" is not a table"));
+    error.hint("drop the materialized view, and make it again")
+}
+
 /// RENAME TO of any relation.
 pub(super) fn rename(
     session: &mut Session,
@@ -193,6 +204,9 @@ pub(super) fn rename(
         }
         if !ddl::rename_relation(work.txn, name, new)? {
             let table = resolve::table(work.txn, &known_as)?;
+            if is_materialized(&table.def) {
+                return Err(not_a_table(&table.def.name));
+            }
             let rng = Arc::clone(&work.txn.engine().env().rng);
             let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
             let kind = RenameTableNameKind::To(new.clone());
@@ -229,6 +243,7 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
             return Err(Error::new(Code::DuplicateTable, message));
         }
         match relation {
+            Relation::Table(table) if is_materialized(&table.def) => return Err(not_a_table(&table.def.name)),
             Relation::Table(table) => ddl::move_table(work.txn, &table, to)?,
             Relation::Index(..) => {
                 let message = format!("\"{own}\" is not a table, view or sequence");

@@ -15,6 +15,7 @@ use weft_kernel::{LockMode, ObjectKind, TableRef, Transaction, Wait};
 use weft_pgcatalog::rights::Rights;
 
 use super::Session;
+use crate::ddl::dependents::is_materialized;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{LockTables, TableLock, table_name};
 use crate::resolve::{self, Relation};
@@ -53,7 +54,8 @@ pub(super) fn lock(session: &mut Session, lock: &LockTables) -> Result<Outcome> 
 fn relation(txn: &Transaction, name: &str) -> Result<Relation> {
     let found = resolve::relation(txn, name).ok_or_else(|| resolve::undefined(name))?;
     let is_sequence = matches!(&found, Relation::Object(object) if object.kind == ObjectKind::Sequence);
-    if is_sequence || matches!(found, Relation::Index(..)) {
+    let is_materialized = matches!(&found, Relation::Table(table) if is_materialized(&table.def));
+    if is_sequence || is_materialized || matches!(found, Relation::Index(..)) {
         let message = format!("\"{}\" is not a table or view", resolve::shown(name));
         return Err(Error::new(Code::WrongObjectType, message).hint("lock the table that it belongs to"));
     }

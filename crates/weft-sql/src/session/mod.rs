@@ -32,6 +32,7 @@ mod execute;
 mod explain;
 mod locks;
 mod maintenance;
+mod materialized;
 mod monitor;
 mod numbers;
 mod objects;
