@@ -172,7 +172,7 @@ fn copy_table(txn: &Transaction, table: &TableRef, options: Options, building: &
         }
         for index in txn.indexes_of(table) {
             if index.index.is_constraint() {
-                building.uniques.push(NewUnique { name: None, columns: placed(&index.index.columns()) });
+                building.uniques.push(NewUnique { name: None, columns: placed(index.index.columns()) });
             } else {
                 indexes.push(statement_of(table, &index));
             }

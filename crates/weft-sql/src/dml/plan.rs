@@ -26,22 +26,10 @@ fn behind_with(
 ) -> Result<PreparedWrite> {
     let with = query.with.clone();
     match &*query.body {
-        SetExpr::Update(statement) => match statement {
-            Statement::Update(change) => update::prepare(engine, tables, (change, with), text, local),
-            _ => Err(not_planned()),
-        },
-        SetExpr::Delete(statement) => match statement {
-            Statement::Delete(change) => delete::prepare(engine, tables, (change, with), text, local),
-            _ => Err(not_planned()),
-        },
-        SetExpr::Merge(statement) => match statement {
-            Statement::Merge(change) => merge::prepare(engine, tables, (change, with), text, local),
-            _ => Err(not_planned()),
-        },
-        SetExpr::Insert(statement) => match statement {
-            Statement::Insert(change) => insert::prepare(engine, tables, change, text, local),
-            _ => Err(not_planned()),
-        },
+        SetExpr::Update(Statement::Update(change)) => update::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Delete(Statement::Delete(change)) => delete::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Merge(Statement::Merge(change)) => merge::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Insert(Statement::Insert(change)) => insert::prepare(engine, tables, change, text, local),
         _ => Err(not_planned()),
     }
 }

@@ -18,7 +18,7 @@ use weft_kernel::{NewTable, Object, ObjectKind, TableRef};
 use super::Session;
 use super::answers::unsupported;
 use super::definitions::insert_of_query;
-use super::views::{column_names, expand_views, lock_needs, qualified_query, reads_temporary};
+use super::views::{column_names, expand_unread, expand_views, lock_needs, qualified_query, reads_temporary};
 use super::work::{Work, with_context};
 use crate::ddl::dependents::{MATERIALIZED, POPULATED, companion_name, is_materialized, is_populated};
 use crate::ddl::{self, emptied};
@@ -58,8 +58,8 @@ pub(super) fn create(
         let (query, needs) = qualified_query(work, &create.query)?;
         let reading = Statement::Query(Box::new(query.clone()));
         work.permit.check_statement(work.txn, &reading)?;
-        let prepared =
-            work.db.queries()?.prepare(&*work.txn, &*expand_views(work.txn, &reading)?, source, &work.local)?;
+        let described = expand_unread(work.txn, &query)?;
+        let prepared = work.db.queries()?.prepare(&*work.txn, &described, source, &work.local)?;
         let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
         let names = column_names(create, &from)?;
         let (mut new, notices) = ddl::table_of_query(work.txn, &table_of(create, &names), method, prepared.columns())?;

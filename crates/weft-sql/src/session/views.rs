@@ -46,6 +46,16 @@ pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> R
     }
 }
 
+/// A query with its views as subqueries, for who looks at its columns only.
+pub(super) fn expand_unread(txn: &Transaction, query: &Query) -> Result<Statement> {
+    let mut statement = Statement::Query(Box::new(query.clone()));
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand { is_read: false } };
+    match VisitMut::visit(&mut statement, &mut names) {
+        ControlFlow::Continue(()) => Ok(statement),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
 /// Fails when a statement would change a view.
 fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
     if let Statement::Query(query) = statement {
@@ -355,12 +365,7 @@ fn write_columns(
 
 /// The names and types of the columns of a view's query.
 fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec<String>, Vec<String>)> {
-    let mut statement = Statement::Query(Box::new(query.clone()));
-    let use_of = Use::Expand { is_read: false };
-    let mut names = Names { txn: work.txn, with: Vec::new(), depth: 0, use_of };
-    if let ControlFlow::Break(error) = VisitMut::visit(&mut statement, &mut names) {
-        return Err(error);
-    }
+    let statement = expand_unread(work.txn, query)?;
     let prepared = work.db.queries()?.prepare(&*work.txn, &statement, source, &work.local)?;
     let columns = prepared.columns().iter();
     Ok(columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip())
