@@ -37,6 +37,11 @@ pub(crate) fn is_companion(view: &Object) -> bool {
     view.name.starts_with('\0')
 }
 
+/// The name of a view, as users know it.
+pub(crate) fn name_of(view: &Object) -> &str {
+    view.property(MATERIALIZED).unwrap_or(&view.name)
+}
+
 /// The table of a materialised view that a view stands for.
 pub(crate) fn materialized_by(txn: &Transaction, view: &Object) -> Option<TableRef> {
     let number: u32 = view.name.strip_prefix('\0')?.parse().ok()?;
@@ -127,7 +132,7 @@ pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<
     let views = views_on(txn, table.oid);
     let view = views.iter().find(|view| column.is_none_or(|column| mentions(view, column)));
     match view {
-        Some(view) => Err(in_view(view.property(MATERIALIZED).unwrap_or(&view.name))),
+        Some(view) => Err(in_view(name_of(view))),
         None => Ok(()),
     }
 }
@@ -135,7 +140,7 @@ pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<
 /// As [`refuse_rename`], of a view.
 pub(crate) fn refuse_rename_of_view(txn: &Transaction, view: &Object) -> Result<()> {
     match views_on(txn, view.id).first() {
-        Some(other) => Err(in_view(other.property(MATERIALIZED).unwrap_or(&other.name))),
+        Some(other) => Err(in_view(name_of(other))),
         None => Ok(()),
     }
 }

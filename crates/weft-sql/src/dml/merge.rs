@@ -35,7 +35,7 @@ use crate::binding::Tables;
 use crate::expr::{cast_to, sequence_call};
 use crate::parse::{fold, inserted, inserts_defaults, inserts_nothing, parse_expression, sets_nothing};
 use crate::queries::QueryEngine;
-use crate::row::{check_not_set, generated, row_columns};
+use crate::row::{check_given, check_not_set, row_columns};
 
 /// Functions whose value changes from call to call: a condition with one would not be the same wherever it stands.
 const VOLATILE: &[&str] = &["random", "gen_random_uuid", "nextval", "clock_timestamp", "timeofday"];
@@ -236,9 +236,7 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
                 return Err(Error::new(Code::SyntaxError, "INSERT has more target columns than expressions"));
             }
             for (value, &ordinal) in row.iter().zip(&all).filter(|(value, _)| !is_default(value)) {
-                if !overriding || generated(def, ordinal).is_some() {
-                    check_given(table, ordinal)?;
-                }
+                check_given(def, ordinal, overriding)?;
                 values[ordinal] = Some(value.clone());
             }
             let mut numbered = Vec::new();
@@ -253,18 +251,6 @@ fn action(action: &MergeAction, table: &TableRef, is_matched: bool) -> Result<(K
             Ok((Kind::Insert { numbered }, values))
         }
         other => Err(Error::new(Code::SyntaxError, format!("{other} is not an action of this WHEN"))),
-    }
-}
-
-/// Fails when a value is given for a column that is always generated.
-fn check_given(table: &TableRef, ordinal: usize) -> Result<()> {
-    let insert = crate::parse::parse("INSERT INTO t VALUES (1)")?.pop();
-    match insert {
-        Some(crate::parse::Parsed::Sql { statement, .. }) => match *statement {
-            sqlparser::ast::Statement::Insert(insert) => crate::row::check_generated(&table.def, ordinal, &insert),
-            _ => Ok(()),
-        },
-        _ => Ok(()),
     }
 }
 

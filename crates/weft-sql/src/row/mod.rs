@@ -49,8 +49,8 @@ pub(crate) use predicate_text::predicate_text;
 pub use projection::Projection;
 pub use shape::{RowDefault, ShapeCache, TableShape};
 pub(crate) use shape::{
-    bind_check, bind_default, check_generated, row_columns, stored_check, stored_default, stored_expression,
-    table_scope,
+    bind_check, bind_default, check_generated, check_given, row_columns, stored_check, stored_default,
+    stored_expression, table_scope,
 };
 
 #[cfg(test)]

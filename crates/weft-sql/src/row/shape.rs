@@ -266,6 +266,11 @@ impl TableShape {
 
 /// Fails when an INSERT gives a value to a column that is always generated.
 pub(crate) fn check_generated(def: &TableDef, ordinal: usize, insert: &sqlparser::ast::Insert) -> Result<()> {
+    check_given(def, ordinal, crate::parse::overriding(insert))
+}
+
+/// Fails when a value is given for a column that is always generated; `overriding`: OVERRIDING SYSTEM VALUE is said.
+pub(crate) fn check_given(def: &TableDef, ordinal: usize, overriding: bool) -> Result<()> {
     if generated(def, ordinal).is_some() {
         let name = &def.schema.columns[ordinal].name;
         let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
@@ -274,7 +279,7 @@ pub(crate) fn check_generated(def: &TableDef, ordinal: usize, insert: &sqlparser
             .about(&def.name, Some(name), None));
     }
     let is_always = def.properties.get(&format!("identity.{ordinal}")).is_some_and(|kind| kind == "always");
-    if !is_always || crate::parse::overriding(insert) {
+    if !is_always || overriding {
         return Ok(());
     }
     let name = &def.schema.columns[ordinal].name;

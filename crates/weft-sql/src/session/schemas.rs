@@ -12,6 +12,7 @@ use super::objects::{drop_object, drop_table};
 use super::own_schema::Temporary;
 use super::work::Work;
 use crate::ddl::comment::{self, About};
+use crate::ddl::dependents;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::fold;
@@ -205,7 +206,8 @@ pub(super) fn rename(session: &mut Session, name: &str, new: &str) -> Result<Out
         let views = work.txn.objects().into_iter().filter(|object| object.kind == ObjectKind::View);
         let prefix = format!("{name}.");
         if let Some(view) = views.into_iter().find(|view| view.property("query").is_some_and(|q| q.contains(&prefix))) {
-            let message = format!("renaming a schema that view \"{}\" names is not supported", view.name);
+            let name = dependents::name_of(&view);
+            let message = format!("renaming a schema that view \"{name}\" names is not supported");
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
         let mut renamed = (*known).clone();
