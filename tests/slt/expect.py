@@ -47,7 +47,7 @@ def answer(connection, sql):
     except psycopg2.Error as error:
         return f"statement error ({error.pgcode})\n{sql}\n"
     if cursor.description is None:
-        if cursor.statusmessage.split()[0] in ("INSERT", "UPDATE", "DELETE"):
+        if cursor.statusmessage.split()[0] in ("INSERT", "UPDATE", "DELETE", "MERGE"):
             return f"statement count {cursor.rowcount}\n{sql}\n"
         return f"statement ok\n{sql}\n"
     letters = "".join(letter(column.type_code) for column in cursor.description)

@@ -125,6 +125,21 @@ impl Expr {
         immutable
     }
 
+    /// As [`Expr::is_immutable`], with functions and operators that indexes do not know (of json, arrays, intervals).
+    pub fn is_immutable_anywhere(&self) -> bool {
+        let mut immutable = match &self.node {
+            Node::Routine(routine, args) => {
+                let types: Vec<DataType> = args.iter().map(|arg| arg.data_type).collect();
+                !routine.depends_on_session(&types) && !routine.is_volatile()
+            }
+            Node::Param(_) | Node::Now | Node::Assign(..) => false,
+            Node::Cast(expr) => is_immutable_cast(expr.data_type, self.data_type),
+            _ => true,
+        };
+        self.for_each_operand(&mut |operand| immutable &= operand.is_immutable_anywhere());
+        immutable
+    }
+
     /// Whether there may be a row for which the evaluation is an error; false only when there is none.
     pub fn can_fail(&self) -> bool {
         let mut fails = match &self.node {

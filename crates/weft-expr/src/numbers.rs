@@ -20,17 +20,17 @@ pub trait NextNumber: Send + Sync {
 /// The sequences of one statement by what they are called in it, which nobody can know who wrote a view or a default.
 /// All are equal: a plan does not depend on them.
 #[derive(Clone, Default)]
-pub struct Numbers(Arc<HashMap<i64, Box<dyn NextNumber>>>);
+pub struct Numbers(Option<Arc<HashMap<i64, Box<dyn NextNumber>>>>);
 
 impl Numbers {
     /// Those that the statement names.
     pub fn of(sequences: HashMap<i64, Box<dyn NextNumber>>) -> Numbers {
-        Numbers(Arc::new(sequences))
+        Numbers(Some(Arc::new(sequences)))
     }
 
     /// The next number of a sequence.
     pub(crate) fn next(&self, which: i64) -> Result<i64> {
-        let sequence = self.0.get(&which);
+        let sequence = self.0.as_ref().and_then(|all| all.get(&which));
         let sequence =
             sequence.ok_or_else(|| Error::new(Code::FeatureNotSupported, "nextval() is not supported here"))?;
         sequence.next_number()
@@ -47,6 +47,6 @@ impl Eq for Numbers {}
 
 impl fmt::Debug for Numbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} sequences", self.0.len())
+        write!(f, "{} sequences", self.0.as_ref().map_or(0, |all| all.len()))
     }
 }

@@ -126,6 +126,7 @@ codes! {
     InvalidRowOffset Invalid "2201X" "OFFSET is negative.";
     CharacterNotInRepertoire Invalid "22021" "Bytes are not valid UTF-8.";
     BadCopyFormat Invalid "22P04" "A line of a COPY file does not fit the table.";
+    DuplicateAlias Invalid "42712" "A name stands for two relations of one statement.";
     CardinalityViolation Invalid "21000" "A row is touched twice, or a subquery returns more than one row.";
     NotNullViolation Invalid "23502" "NULL in a NOT NULL column.";
     ForeignKeyViolation Invalid "23503" "A row refers to one that is not there, or is referred to.";

@@ -205,16 +205,21 @@ static FUNCTIONS: &[Function] = &[
     function("current_role", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("user", (0, 0), name, |call| Ok(Datum::text(&call.snapshot.user))),
     function("current_schema", (0, 0), name, |call| {
-        known(call.snapshot.search_path.first().map(|oid| call.snapshot.schema_name(*oid)))
+        let mut path = call.snapshot.search_path.iter().filter(|oid| Some(**oid) != call.snapshot.temporary);
+        known(path.next().map(|oid| call.snapshot.schema_name(*oid)))
     }),
     function(
         "current_schemas",
         (1, 1),
         |_| Type::Array(Arc::new(Type::Name)),
         |call| {
-            let implicit = call.values[0].is_true().then_some("pg_catalog");
-            let path = call.snapshot.search_path.iter().map(|oid| call.snapshot.schema_name(*oid));
-            Ok(Datum::list(implicit.into_iter().chain(path).map(Datum::text).collect()))
+            let snapshot = call.snapshot;
+            let name = |oid: u32| snapshot.schema_name(oid);
+            let with_implicit = call.values[0].is_true();
+            let temporary = snapshot.temporary.filter(|_| with_implicit).map(name);
+            let implicit = temporary.into_iter().chain(with_implicit.then_some("pg_catalog"));
+            let path = snapshot.search_path.iter().filter(|oid| Some(**oid) != snapshot.temporary);
+            Ok(Datum::list(implicit.chain(path.map(|oid| name(*oid))).map(Datum::text).collect()))
         },
     ),
     function("pg_get_userbyid", (1, 1), name, |call| Ok(Datum::text(call.snapshot.role_name(call.int(0))))),
@@ -248,7 +253,9 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.known_relation(0)?;
-        known(call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| format!(" {};", view.query)))
+        let view = call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| &view.query);
+        let materialized = || call.snapshot.table(oid).and_then(|table| Some(&table.materialized.as_ref()?.query));
+        known(view.or_else(materialized).map(|query| format!(" {query};")))
     }),
     function("pg_get_partkeydef", (1, 1), text, null),
     function("pg_get_triggerdef", (1, 2), text, null),
@@ -311,8 +318,11 @@ static FUNCTIONS: &[Function] = &[
     function("pg_encoding_to_char", (1, 1), name, |call| Ok(Datum::text(encoding_name(call.int(0))))),
     function("pg_is_in_recovery", (0, 0), boolean, no),
     function("pg_is_wal_replay_paused", (0, 0), boolean, no),
-    function("pg_is_other_temp_schema", (1, 1), boolean, no),
-    function("pg_my_temp_schema", (0, 0), oid, zero),
+    function("pg_is_other_temp_schema", (1, 1), boolean, |call| {
+        let (oid, own) = (u32::try_from(call.int(0)).unwrap_or(0), call.snapshot.temporary);
+        Ok(Datum::Bool(call.snapshot.is_temporary(oid) && own != Some(oid)))
+    }),
+    function("pg_my_temp_schema", (0, 0), oid, |call| Ok(Datum::Int(call.snapshot.temporary.map_or(0, i64::from)))),
     function("pg_backend_pid", (0, 0), int4, |call| Ok(Datum::Int(call.snapshot.backend))),
     function("pg_cancel_backend", (1, 1), boolean, |call| {
         monitor::stop(call.snapshot, call.int(0), false).map(Datum::Bool)

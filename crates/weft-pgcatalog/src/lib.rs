@@ -52,8 +52,8 @@ pub use classify::{Kind, classify, is_computed_late, is_constant, is_of_session}
 pub use functions::function_names;
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, PG_CATALOG, PUBLIC, Request,
-    Sequence, SessionShown, Snapshot, Stop, Table, View, quoted,
+    Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, Materialized, PG_CATALOG, PUBLIC,
+    Request, Sequence, SessionShown, Snapshot, Stop, Table, View, quoted,
 };
 
 #[cfg(test)]

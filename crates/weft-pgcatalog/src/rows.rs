@@ -81,6 +81,19 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                 ]);
             }
         }
+        "pg_matviews" => {
+            for table in &snapshot.tables {
+                let Some(view) = &table.materialized else { continue };
+                rows.add([
+                    ("schemaname", text(snapshot.schema_name(table.schema))),
+                    ("matviewname", text(&table.name)),
+                    ("matviewowner", text(snapshot.owner_name(Target::Relation(table.oid)))),
+                    ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
+                    ("ispopulated", Datum::Bool(view.populated)),
+                    ("definition", text(format!(" {};", view.query))),
+                ]);
+            }
+        }
         "pg_indexes" => {
             for index in &snapshot.indexes {
                 rows.add([
@@ -137,6 +150,7 @@ struct Class<'a> {
     has_index: bool,
     has_triggers: bool,
     options: Datum,
+    populated: bool,
     /// The relation whose owner is its.
     owned_as: u32,
 }
@@ -163,13 +177,14 @@ fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns:
         has_index: false,
         has_triggers: false,
         options: Datum::Null,
+        populated: true,
         owned_as: oid,
     }
 }
 
 fn classes(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
-        let has_type = matches!(class.kind, "r" | "v");
+        let has_type = matches!(class.kind, "r" | "v" | "m");
         let is_system = class.schema == PG_CATALOG || class.schema == INFORMATION_SCHEMA;
         let acl = match class.kind {
             "i" => None,
@@ -188,13 +203,13 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("relpages", int((class.bytes / 8192) as i64)),
             ("reltuples", Datum::Float(class.rows)),
             ("relhasindex", Datum::Bool(class.has_index)),
-            ("relpersistence", text("p")),
+            ("relpersistence", text(if snapshot.is_temporary(class.schema) { "t" } else { "p" })),
             ("relkind", text(class.kind)),
             ("relnatts", int(class.columns as i64)),
             ("relchecks", int(class.checks as i64)),
             ("relhasrules", Datum::Bool(class.kind == "v")),
             ("relhastriggers", Datum::Bool(class.has_triggers)),
-            ("relispopulated", Datum::Bool(true)),
+            ("relispopulated", Datum::Bool(class.populated)),
             ("relreplident", text(if class.kind == "r" { "d" } else { "n" })),
             ("reloptions", class.options),
         ]);
@@ -208,6 +223,7 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
         let method = METHODS.iter().find(|(_, name, _)| *name == table.method).map_or(2, |(oid, ..)| *oid);
         let is_parent = |other: &crate::snapshot::Table| other.foreign_keys.iter().any(|key| key.parent == table.oid);
         let options = table.options.iter().map(text).collect::<Vec<_>>();
+        let kind = if table.materialized.is_some() { "m" } else { "r" };
         add(Class {
             method,
             bytes: table.bytes,
@@ -216,7 +232,8 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             has_index: snapshot.indexes.iter().any(|index| index.table == table.oid),
             has_triggers: !table.foreign_keys.is_empty() || snapshot.tables.iter().any(is_parent),
             options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
-            ..plain_class(table.oid, table.schema, &table.name, "r", table.columns.len())
+            populated: table.materialized.as_ref().is_none_or(|view| view.populated),
+            ..plain_class(table.oid, table.schema, &table.name, kind, table.columns.len())
         });
     }
     for index in &snapshot.indexes {
@@ -240,11 +257,22 @@ struct Attribute<'a> {
     not_null: bool,
     has_default: bool,
     identity: &'a str,
+    generated: bool,
     dropped: bool,
 }
 
 fn plain_attribute(relation: u32, name: &str, number: i64, data_type: (i64, i64)) -> Attribute<'_> {
-    Attribute { relation, name, number, data_type, not_null: false, has_default: false, identity: "", dropped: false }
+    Attribute {
+        relation,
+        name,
+        number,
+        data_type,
+        not_null: false,
+        has_default: false,
+        identity: "",
+        generated: false,
+        dropped: false,
+    }
 }
 
 fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
@@ -269,6 +297,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attnotnull", Datum::Bool(attribute.not_null)),
             ("atthasdef", Datum::Bool(attribute.has_default)),
             ("attidentity", text(attribute.identity)),
+            ("attgenerated", text(if attribute.generated { "s" } else { "" })),
             ("attisdropped", Datum::Bool(attribute.dropped)),
             ("attislocal", Datum::Bool(true)),
             ("attcollation", int(row.map_or(0, types::TypeRow::collation))),
@@ -288,6 +317,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
                 not_null: column.not_null,
                 has_default: column.default.is_some() && column.identity.is_none(),
                 identity: column.identity.map_or("", |always| if always { "a" } else { "d" }),
+                generated: column.generated,
                 dropped: column.dropped,
                 ..plain_attribute(table.oid, &column.name, number, type_of(column.data_type))
             });
@@ -465,7 +495,7 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
-    for table in &snapshot.tables {
+    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
         let schema = text(snapshot.schema_name(table.schema));
         if name == "pg_tables" {
             rows.add([

@@ -47,7 +47,9 @@ pub(crate) static SERVER: &[Function] = &[
     })),
     set(function("weft_view_reads", (1, 1), oid, |call| {
         let oid = call.relation(0);
-        let read = call.snapshot.views.iter().filter(|view| view.oid == oid).flat_map(|view| &view.reads);
+        let views = call.snapshot.views.iter().filter(|view| view.oid == oid).flat_map(|view| &view.reads);
+        let materialized = call.snapshot.table(oid).and_then(|table| table.materialized.as_ref());
+        let read = views.chain(materialized.into_iter().flat_map(|view| &view.reads));
         Ok(Datum::list(read.map(|oid| Datum::Int((*oid).into())).collect()))
     })),
     function("pg_relation_filenode", (1, 1), oid, |call| Ok(Datum::Int(call.relation(0).into()))),

@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub version: String,
     /// The schemas of the search path, by number.
     pub search_path: Vec<u32>,
+    /// The schema of the session's temporary relations, which is part of the path.
+    pub temporary: Option<u32>,
     /// The session's number.
     pub backend: i64,
     /// The transaction's number.
@@ -189,10 +191,23 @@ pub struct Table {
     pub method: String,
     /// Options of WITH, as `name=value`.
     pub options: Vec<String>,
+    /// It is a materialised view.
+    pub materialized: Option<Materialized>,
     /// Rows, about.
     pub rows: u64,
     /// Bytes on disk and in memory, about.
     pub bytes: u64,
+}
+
+/// What a materialised view is made of.
+#[derive(Clone, Debug)]
+pub struct Materialized {
+    /// Its text.
+    pub query: String,
+    /// The numbers of the relations that it reads.
+    pub reads: Vec<u32>,
+    /// Whether it may be read.
+    pub populated: bool,
 }
 
 /// A column.
@@ -210,6 +225,8 @@ pub struct Column {
     pub default: Option<String>,
     /// GENERATED AS IDENTITY: whether ALWAYS.
     pub identity: Option<bool>,
+    /// GENERATED AS (expression) STORED: `default` is the expression.
+    pub generated: bool,
 }
 
 /// A foreign key.
@@ -406,6 +423,11 @@ impl Snapshot {
             INFORMATION_SCHEMA => "information_schema",
             _ => self.schemas.iter().find(|(known, _)| *known == oid).map_or("???", |(_, name)| name),
         }
+    }
+
+    /// Whether a schema has the temporary relations of a session.
+    pub(crate) fn is_temporary(&self, oid: u32) -> bool {
+        self.schema_name(oid).starts_with("pg_temp_")
     }
 
     /// The number of a schema.

@@ -100,17 +100,27 @@ fn schemata(rows: &mut Rows, snapshot: &Snapshot) {
 
 fn tables(rows: &mut Rows, snapshot: &Snapshot) {
     let mut add = |schema: u32, name: &str, is_view: bool, is_system: bool| {
+        let is_temporary = snapshot.is_temporary(schema);
+        if is_temporary && snapshot.temporary != Some(schema) {
+            return;
+        }
+        let kind = match (is_view, is_temporary) {
+            (true, _) => "VIEW",
+            (false, true) => "LOCAL TEMPORARY",
+            (false, false) => "BASE TABLE",
+        };
         rows.add([
             ("table_catalog", text(&snapshot.database)),
             ("table_schema", text(snapshot.schema_name(schema))),
             ("table_name", text(name)),
-            ("table_type", text(if is_view { "VIEW" } else { "BASE TABLE" })),
+            ("table_type", text(kind)),
             ("is_insertable_into", yes_no(!is_view && !is_system)),
             ("is_typed", text("NO")),
         ]);
     };
     declared::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
-    snapshot.tables.iter().for_each(|table| add(table.schema, &table.name, false, false));
+    let tables = snapshot.tables.iter().filter(|table| table.materialized.is_none());
+    tables.for_each(|table| add(table.schema, &table.name, false, false));
     snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
 }
 
@@ -123,6 +133,7 @@ struct Column<'a> {
     nullable: bool,
     default: Option<&'a str>,
     identity: Option<bool>,
+    generated: Option<&'a str>,
     updatable: bool,
 }
 
@@ -136,6 +147,7 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
         nullable: true,
         default: None,
         identity: None,
+        generated: None,
         updatable: false,
     };
     for known in declared::all() {
@@ -144,12 +156,13 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
             add_column(rows, snapshot, &plain(known.schema, known.name, name, number, (oid, -1)));
         }
     }
-    for table in &snapshot.tables {
+    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
         for (number, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.dropped) {
             let described = Column {
                 nullable: !column.not_null,
-                default: column.default.as_deref().filter(|_| column.identity.is_none()),
+                default: column.default.as_deref().filter(|_| column.identity.is_none() && !column.generated),
                 identity: column.identity,
+                generated: column.default.as_deref().filter(|_| column.generated),
                 updatable: true,
                 ..plain(table.schema, &table.name, &column.name, number, type_of(column.data_type))
             };
@@ -222,7 +235,8 @@ fn add_column(rows: &mut Rows, snapshot: &Snapshot, column: &Column<'_>) {
             },
         ),
         ("identity_cycle", text("NO")),
-        ("is_generated", text("NEVER")),
+        ("is_generated", text(if column.generated.is_some() { "ALWAYS" } else { "NEVER" })),
+        ("generation_expression", column.generated.map_or(Datum::Null, text)),
         ("is_updatable", yes_no(column.updatable)),
     ]);
 }

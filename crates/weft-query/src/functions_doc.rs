@@ -13,6 +13,7 @@ use weft_env::Env;
 use weft_expr::builtins::{Arg, Builtin, Volatility, all};
 use weft_expr::{Function, routines};
 
+use super::membership::Applies;
 use super::setup::session_state;
 
 /// What PostgreSQL has, by section.
@@ -71,7 +72,7 @@ struct Known {
 impl Known {
     fn new() -> Known {
         let rng = Env::real().rng;
-        let state = session_state(1, Arc::new(RuntimeEnv::default()), &rng);
+        let state = session_state(1, Applies::Others, Arc::new(RuntimeEnv::default()), &rng);
         let mut queries: BTreeSet<String> = WRITTEN.iter().map(|name| (*name).to_owned()).collect();
         queries.extend(state.scalar_functions().keys().cloned());
         queries.extend(state.aggregate_functions().keys().cloned());

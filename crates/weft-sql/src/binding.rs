@@ -15,6 +15,9 @@ use weft_kernel::{Engine, TableRef};
 
 use crate::settings::Settings;
 
+/// What is visible of some tables.
+pub(crate) type Views = HashMap<TableId, (TableRef, ReadView)>;
+
 /// Where a planner finds tables by name: a transaction's catalog.
 pub trait Tables {
     /// The table, or [`weft_format::Code::UndefinedTable`] naming it. Names are folded already.

@@ -7,7 +7,7 @@ use weft_expr::Local;
 use weft_format::{DataType, Result, Value};
 use weft_kernel::{TableRef, Transaction};
 
-use crate::binding::{Binding, CancelToken};
+use crate::binding::{Binding, CancelToken, Views};
 use crate::expr::EvalContext;
 use crate::queries::QueryEngine;
 use crate::row::{ShapeCache, TableShape};
@@ -32,6 +32,8 @@ pub struct StatementContext<'a> {
     pub local: &'a Local,
     /// The session's settings.
     pub settings: &'a Arc<Settings>,
+    /// What tables showed before the first part of the statement wrote; none: they are read as they are now.
+    pub(crate) views: Option<Arc<Views>>,
 }
 
 impl StatementContext<'_> {
@@ -44,7 +46,12 @@ impl StatementContext<'_> {
     pub fn binding(&self, tables: &[TableRef]) -> Result<Binding> {
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
-            views.insert(table.def.id, (table.clone(), self.txn.view(table)?));
+            let before = self.views.as_ref().and_then(|views| views.get(&table.def.id)).cloned();
+            let view = match before {
+                Some(before) => before,
+                None => (table.clone(), self.txn.view(table)?),
+            };
+            views.insert(table.def.id, view);
         }
         Ok(Binding {
             views,

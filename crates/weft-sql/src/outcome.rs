@@ -44,6 +44,8 @@ pub enum Tag {
     Update(u64),
     /// Rows deleted.
     Delete(u64),
+    /// Rows inserted, updated or deleted by MERGE.
+    Merge(u64),
     /// Rows copied.
     Copy(u64),
     /// Rows fetched from a cursor.
@@ -59,7 +61,7 @@ impl Tag {
     pub fn row_count(self) -> u64 {
         match self {
             Tag::Select(n) | Tag::Insert(n) | Tag::Update(n) | Tag::Delete(n) | Tag::Copy(n) => n,
-            Tag::Fetch(n) | Tag::Move(n) => n,
+            Tag::Merge(n) | Tag::Fetch(n) | Tag::Move(n) => n,
             Tag::Done(_) => 0,
         }
     }
@@ -72,6 +74,7 @@ impl fmt::Display for Tag {
             Tag::Insert(n) => write!(f, "INSERT 0 {n}"),
             Tag::Update(n) => write!(f, "UPDATE {n}"),
             Tag::Delete(n) => write!(f, "DELETE {n}"),
+            Tag::Merge(n) => write!(f, "MERGE {n}"),
             Tag::Copy(n) => write!(f, "COPY {n}"),
             Tag::Fetch(n) => write!(f, "FETCH {n}"),
             Tag::Move(n) => write!(f, "MOVE {n}"),

@@ -17,6 +17,10 @@ use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction}
 /// Between a schema and a name.
 pub(crate) const QUALIFIER: char = '\0';
 
+/// What a session calls the schema of its temporary relations, and what the name of each such schema begins with.
+pub(crate) const TEMPORARY: &str = "pg_temp";
+pub(crate) const TEMPORARY_PREFIX: &str = "pg_temp_";
+
 /// The name of the schema that is always there.
 pub(crate) const PUBLIC: &str = "public";
 
@@ -60,6 +64,11 @@ pub(crate) fn schema_of(txn: &Transaction, name: &str) -> Option<SchemaId> {
     if name == PUBLIC {
         return Some(SchemaId::PUBLIC);
     }
+    if name == TEMPORARY || name.starts_with(TEMPORARY_PREFIX) {
+        // Those of other sessions are not found.
+        let own = txn.search_path().iter().copied().find(|id| is_temporary(txn, *id))?;
+        return (name == TEMPORARY || schema_name(txn, own) == name).then_some(own);
+    }
     txn.object(ObjectKind::Schema, SchemaId::PUBLIC, name).map(|object| SchemaId(object.id))
 }
 
@@ -69,6 +78,21 @@ pub(crate) fn schema_name(txn: &Transaction, id: SchemaId) -> String {
         SchemaId::PUBLIC => PUBLIC.to_owned(),
         SchemaId(id) => txn.object_of(id).map_or_else(|| format!("schema {id}"), |object| object.name.clone()),
     }
+}
+
+/// Whether a schema is that of a session's temporary relations.
+pub(crate) fn is_temporary(txn: &Transaction, id: SchemaId) -> bool {
+    id != SchemaId::PUBLIC && txn.object_of(id.0).is_some_and(|object| object.name.starts_with(TEMPORARY_PREFIX))
+}
+
+/// An error when one of two tables, in these schemas, refers to another and only one of them is temporary.
+pub(crate) fn check_same_life(txn: &Transaction, child: SchemaId, parent: SchemaId) -> Result<()> {
+    let message = match (is_temporary(txn, child), is_temporary(txn, parent)) {
+        (true, false) => "constraints on temporary tables may reference only temporary tables",
+        (false, true) => "constraints on permanent tables may reference only permanent tables",
+        _ => return Ok(()),
+    };
+    Err(Error::new(Code::InvalidTableDefinition, message))
 }
 
 /// The error of a schema that is not there.
@@ -152,7 +176,7 @@ pub(crate) fn creation(txn: &Transaction, name: &str) -> Result<(SchemaId, Strin
     let (schema, name) = split(name);
     let id = match schema {
         Some(schema) => schema_of(txn, schema).ok_or_else(|| no_schema(schema))?,
-        None => txn.search_path().first().copied().ok_or_else(|| {
+        None => txn.search_path().iter().copied().find(|id| !is_temporary(txn, *id)).ok_or_else(|| {
             Error::new(Code::UndefinedSchema, "no schema has been selected to create in").hint("SET search_path")
         })?,
     };

@@ -77,6 +77,7 @@ impl Database {
             ..QueryOptions::default()
         };
         let sql = SqlEngine::new(Arc::clone(&engine), SqlOptions { queries, query_engine: weft_query::query_engine });
+        sql.drop_leftovers();
         Ok(Database { engine, sql, env, _memory: Arc::new(memory) })
     }
 

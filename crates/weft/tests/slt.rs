@@ -315,8 +315,8 @@ impl Server {
     fn run_forced(&mut self, database: &Database, id: u64, engine: &str, sql: &str) -> Result<Outcome, Error> {
         let session = self.sessions.get_mut(&id).expect("the caller made it");
         let words = sql.trim_start().to_ascii_lowercase();
-        let counts =
-            ["select", "insert", "update", "delete", "with", "values", "("].iter().any(|w| words.starts_with(w));
+        let known = ["select", "insert", "update", "delete", "merge", "with", "values", "table", "("];
+        let counts = known.iter().any(|word| words.starts_with(word));
         if !counts {
             return execute(session, sql);
         }

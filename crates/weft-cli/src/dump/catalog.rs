@@ -25,6 +25,7 @@ impl Relation {
     pub(super) fn word(&self) -> &'static str {
         match self.kind {
             'v' => "VIEW",
+            'm' => "MATERIALIZED VIEW",
             'S' => "SEQUENCE",
             _ => "TABLE",
         }
@@ -42,6 +43,8 @@ pub(super) struct Column {
     /// `a` always, `d` by default; none: no identity.
     pub(super) identity: Option<char>,
     pub(super) default: Option<String>,
+    /// `default` is the expression that it is computed by.
+    pub(super) generated: bool,
 }
 
 /// A constraint of a table.
@@ -83,6 +86,9 @@ pub(super) struct View {
     /// The names of its columns, quoted where that is needed.
     pub(super) columns: Vec<String>,
     pub(super) query: String,
+    pub(super) materialized: bool,
+    /// Of a materialised one: whether it may be read.
+    pub(super) populated: bool,
     /// The relations that it reads.
     pub(super) reads: Vec<u32>,
 }
@@ -103,7 +109,8 @@ pub(super) struct Catalog {
     pub(super) comments: Vec<String>,
 }
 
-const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'";
+/// Not the schemas of temporary relations, either.
+const OWN: &str = "n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_temp_'";
 
 impl Catalog {
     /// Reads all, or only tables with these names (`t` or `schema.t`) and what goes with them.
@@ -152,7 +159,7 @@ impl Reader<'_> {
         let rows = self.rows(&format!(
             "SELECT c.oid, n.nspname, c.relname, c.relkind, c.reloptions, m.amname FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am m ON m.oid = c.relam \
-             WHERE {OWN} AND c.relkind IN ('r', 'v', 'S') ORDER BY c.oid"
+             WHERE {OWN} AND c.relkind IN ('r', 'v', 'm', 'S') ORDER BY c.oid"
         ))?;
         let relation = |row: &Row| Relation {
             oid: number(row, 0),
@@ -168,7 +175,7 @@ impl Reader<'_> {
     fn columns(&mut self) -> Result<BTreeMap<u32, Vec<Column>>, Failure> {
         let rows = self.rows(&format!(
             "SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, \
-             pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+             pg_get_expr(d.adbin, d.adrelid), a.attgenerated FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
              LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
              WHERE {OWN} AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attrelid, a.attnum"
@@ -182,6 +189,7 @@ impl Reader<'_> {
                 not_null: text(row, 3) == "t",
                 identity: text(row, 4).chars().next(),
                 default: row.get(5).cloned().flatten(),
+                generated: text(row, 6) == "s",
             });
         }
         Ok(columns)
@@ -213,16 +221,18 @@ impl Reader<'_> {
 
     fn views(&mut self, kept: &BTreeSet<u32>) -> Result<Vec<View>, Failure> {
         let rows = self.rows(&format!(
-            "SELECT c.oid, pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE {OWN} AND c.relkind = 'v' ORDER BY c.oid"
+            "SELECT c.oid, pg_get_viewdef(c.oid), c.relkind, c.relispopulated FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE {OWN} AND c.relkind IN ('v', 'm') ORDER BY c.oid"
         ))?;
         let columns = self.rows(&format!(
             "SELECT a.attrelid, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
              JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE {OWN} AND c.relkind = 'v' AND a.attnum > 0 ORDER BY a.attrelid, a.attnum"
+             WHERE {OWN} AND c.relkind IN ('v', 'm') AND a.attnum > 0 ORDER BY a.attrelid, a.attnum"
         ))?;
-        let reads = self
-            .rows("SELECT c.oid, r FROM pg_class c, weft_view_reads(c.oid) r WHERE c.relkind = 'v' ORDER BY c.oid")?;
+        let reads = self.rows(
+            "SELECT c.oid, r FROM pg_class c, weft_view_reads(c.oid) r WHERE c.relkind IN ('v', 'm') ORDER BY c.oid",
+        )?;
         let of = |rows: &[Row], view: u32| -> Vec<Row> {
             rows.iter().filter(|row| number(row, 0) == view).cloned().collect()
         };
@@ -232,6 +242,8 @@ impl Reader<'_> {
                 relation,
                 columns: of(&columns, relation).iter().map(|column| self.quoted(&text(column, 1))).collect(),
                 query: text(row, 1).trim().trim_end_matches(';').to_owned(),
+                materialized: text(row, 2) == "m",
+                populated: text(row, 3) == "t",
                 reads: of(&reads, relation).iter().map(|read| number(read, 1)).collect(),
             }
         };
@@ -341,6 +353,8 @@ mod tests {
             relation,
             columns: Vec::new(),
             query: String::new(),
+            materialized: false,
+            populated: true,
             reads: reads.to_vec(),
         };
         let ordered = in_order(vec![view(1, &[9, 3]), view(2, &[]), view(3, &[4, 9]), view(4, &[2])]);

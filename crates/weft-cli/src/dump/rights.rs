@@ -123,13 +123,14 @@ impl Statements {
         let owned = reader.rows(sql)?;
         // By kind, as they are made: numbers say in which order that was, and a loaded dump has others.
         let of_kind = |kind: char| relations.iter().filter(move |relation| relation.kind == kind);
-        for relation in ['r', 'v', 'S'].into_iter().flat_map(of_kind) {
+        for relation in ['r', 'v', 'm', 'S'].into_iter().flat_map(of_kind) {
             let oid = relation.oid;
             let Some(row) = owned.iter().find(|row| number(row, 0) == oid) else { continue };
             let owner = reader.quoted(&text(row, 2));
             let follows = of_columns.iter().any(|sequence| number(sequence, 0) == oid);
             if number(row, 1) != FIRST_SUPERUSER && !follows {
-                self.owners.push(format!("ALTER {} {} OWNER TO {owner};", relation.word(), relation.name));
+                let word = if relation.kind == 'm' { "TABLE" } else { relation.word() };
+                self.owners.push(format!("ALTER {word} {} OWNER TO {owner};", relation.name));
             }
             // Rights on views are rights on tables.
             let word = if relation.kind == 'S' { "SEQUENCE" } else { "TABLE" };

@@ -61,6 +61,7 @@ impl Script<'_> {
         if self.wanted.rows {
             self.rows()?;
             self.sequence_values()?;
+            self.refreshes()?;
         }
         if self.wanted.definitions {
             self.constraints(&['u'])?;
@@ -149,6 +150,8 @@ impl Script<'_> {
                 self.catalog.sequences.iter().find(of_column).map(|sequence| format!(" ({})", options(sequence)));
             let when = if identity == 'a' { "ALWAYS" } else { "BY DEFAULT" };
             text.push_str(&format!(" GENERATED {when} AS IDENTITY{}", options.unwrap_or_default()));
+        } else if let (Some(expression), true) = (&column.default, column.generated) {
+            text.push_str(&format!(" GENERATED ALWAYS AS ({expression}) STORED"));
         } else if let Some(default) = &column.default {
             text.push_str(&format!(" DEFAULT {default}"));
         }
@@ -164,7 +167,8 @@ impl Script<'_> {
             let Some(name) = self.catalog.name_of(view.relation) else { continue };
             let columns = view.columns.join(", ");
             let columns = if columns.is_empty() { columns } else { format!(" ({columns})") };
-            self.line(&format!("\nCREATE VIEW {name}{columns} AS\n{};", view.query))?;
+            let (kind, data) = if view.materialized { ("MATERIALIZED VIEW", "\nWITH NO DATA") } else { ("VIEW", "") };
+            self.line(&format!("\nCREATE {kind} {name}{columns} AS\n{}{data};", view.query))?;
         }
         Ok(())
     }
@@ -174,6 +178,7 @@ impl Script<'_> {
             .of_kind('r')
             .map(|table| {
                 let columns = self.catalog.columns.get(&table.oid).into_iter().flatten();
+                let columns = columns.filter(|column| !column.generated);
                 let columns: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
                 let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
                 format!("{}{columns}", table.name)
@@ -194,6 +199,15 @@ impl Script<'_> {
             }
             copied?;
             self.line("\\.")?;
+        }
+        Ok(())
+    }
+
+    /// Materialised views get their rows from what they read.
+    fn refreshes(&mut self) -> Result<(), Failure> {
+        for view in self.catalog.views.iter().filter(|view| view.materialized && view.populated) {
+            let Some(name) = self.catalog.name_of(view.relation) else { continue };
+            self.line(&format!("REFRESH MATERIALIZED VIEW {name};"))?;
         }
         Ok(())
     }

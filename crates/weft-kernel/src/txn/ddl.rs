@@ -15,7 +15,7 @@ use super::journal::{Step, TableState};
 use super::own_ddl::OwnDdl;
 use super::transaction::{Transaction, undefined_table};
 use crate::catalog::{ForeignKey, IndexRef, NewTable, ObjectKind, Relation, SchemaId, TableDef, TableRef};
-use crate::lock::{LockMode, LockName};
+use crate::lock::{LockMode, LockName, Wait};
 use crate::method::TableContext;
 
 impl Transaction {
@@ -114,6 +114,13 @@ impl Transaction {
     /// Keeps a table from being altered and dropped by others until the end.
     pub fn lock_against_ddl(&mut self, t: &TableRef) -> Result<()> {
         self.lock_table(t, LockMode::SHARED)
+    }
+
+    /// Locks a whole table until the end: shared, as those who write rows do, or exclusively; fails when it is not what
+    /// this transaction sees any more.
+    pub fn lock_whole(&mut self, t: &TableRef, mode: LockMode, wait: Wait) -> Result<()> {
+        self.lock(LockName::table(t.def.id), mode, wait, &|| format!("table {:?}", t.def.name))?;
+        self.lock_table(t, mode)
     }
 
     /// Stores a table anew, without rows: under another id, with the same name and number. Tables with foreign keys to

@@ -15,7 +15,7 @@ use super::source::Source;
 use super::tuples::BinaryReader;
 use crate::context::StatementContext;
 use crate::outcome::{Outcome, Tag};
-use crate::row::{Load, TableShape};
+use crate::row::{Load, TableShape, generated};
 use crate::session::Client;
 use crate::values::value_at;
 
@@ -62,7 +62,8 @@ pub(super) fn copy_from(
 
 fn ordinals(shape: &TableShape, columns: &[Ident]) -> Result<Vec<usize>> {
     if columns.is_empty() {
-        return Ok(shape.visible());
+        let is_given = |ordinal: &usize| generated(&shape.table.def, *ordinal).is_none();
+        return Ok(shape.visible().into_iter().filter(is_given).collect());
     }
     let mut ordinals = Vec::with_capacity(columns.len());
     for column in columns {
@@ -71,9 +72,20 @@ fn ordinals(shape: &TableShape, columns: &[Ident]) -> Result<Vec<usize>> {
             let message = format!("column \"{}\" specified more than once", column.value);
             return Err(Error::new(Code::DuplicateColumn, message));
         }
+        not_generated(shape, ordinal)?;
         ordinals.push(ordinal);
     }
     Ok(ordinals)
+}
+
+/// An error when a column is generated: COPY neither reads nor writes it.
+pub(super) fn not_generated(shape: &TableShape, ordinal: usize) -> Result<()> {
+    if generated(&shape.table.def, ordinal).is_none() {
+        return Ok(());
+    }
+    let name = &shape.columns()[ordinal].name;
+    let error = Error::new(Code::InvalidColumnReference, format!("column \"{name}\" is a generated column"));
+    Err(error.hint("Generated columns cannot be used in COPY.").about(shape.name(), Some(name), None))
 }
 
 /// Where rows are read from.
@@ -149,6 +161,7 @@ impl Input<'_> {
         let arrays = builders.iter_mut().map(ColumnBuilder::finish).collect();
         let batch = RecordBatch::try_new(Arc::new(schema), arrays)
             .map_err(|error| Error::internal(format!("rows of COPY: {error}")))?;
+        let batch = self.shape.generate_batch(batch, &context.eval_context())?;
         match self.shape.check_batch(&batch, &context.eval_context()) {
             Ok(()) => Ok(Some(batch)),
             Err(error) => Err(self.locate(&batch, context, error, first_line)),

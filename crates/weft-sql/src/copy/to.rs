@@ -7,6 +7,7 @@ use sqlparser::ast::{CopySource, Expr, Ident, Query, SelectItem};
 use weft_env::{Env, File, OpenMode};
 use weft_format::{Code, Error, Result};
 
+use super::from::not_generated;
 use super::options::{CopyOptions, Form};
 use super::source::format_of;
 use super::writer::Writer;
@@ -14,6 +15,7 @@ use crate::context::StatementContext;
 use crate::dml::{exact, select, table_relation};
 use crate::outcome::{Outcome, Tag};
 use crate::queries::PreparedQuery;
+use crate::row::generated;
 use crate::session::Client;
 use crate::values::{stored_columns, value_ref_at};
 
@@ -71,11 +73,17 @@ fn forced(query: &PreparedQuery, options: &CopyOptions) -> Result<Vec<bool>> {
 fn table_query(context: &StatementContext<'_>, name: &str, columns: &[Ident]) -> Result<Query> {
     let shape = context.shape(name)?;
     let names: Vec<String> = match columns {
-        [] => shape.table.def.schema.visible().map(|(_, column)| column.name.clone()).collect(),
+        [] => {
+            let visible = shape.table.def.schema.visible();
+            let shown = visible.filter(|(ordinal, _)| generated(&shape.table.def, *ordinal).is_none());
+            shown.map(|(_, column)| column.name.clone()).collect()
+        }
         some => {
             let mut names = Vec::with_capacity(some.len());
             for column in some {
-                names.push(shape.columns()[shape.ordinal(&crate::parse::fold(column))?].name.clone());
+                let ordinal = shape.ordinal(&crate::parse::fold(column))?;
+                not_generated(&shape, ordinal)?;
+                names.push(shape.columns()[ordinal].name.clone());
             }
             names
         }

@@ -8,9 +8,62 @@
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Object, ObjectKind, TableDef, Transaction};
+use weft_kernel::{Object, ObjectKind, TableDef, TableRef, Transaction};
 
 use crate::notice::Notice;
+
+/// The property of a materialised view: of its table the query, of its companion the name.
+pub(crate) const MATERIALIZED: &str = "materialized";
+/// The property of its table that says whether it has what its query gave.
+pub(crate) const POPULATED: &str = "populated";
+
+/// Whether a table is a materialised view.
+pub(crate) fn is_materialized(def: &TableDef) -> bool {
+    def.properties.contains_key(MATERIALIZED)
+}
+
+/// Whether a table may be read.
+pub(crate) fn is_populated(def: &TableDef) -> bool {
+    def.properties.get(POPULATED).is_none_or(|populated| populated == "yes")
+}
+
+/// The name of the view that stands for a materialised one and needs what that reads. No text of SQL has it.
+pub(crate) fn companion_name(table: u32) -> String {
+    format!("\0{table}")
+}
+
+/// Whether a view stands for a materialised one.
+pub(crate) fn is_companion(view: &Object) -> bool {
+    view.name.starts_with('\0')
+}
+
+/// The name of a view, as users know it.
+pub(crate) fn name_of(view: &Object) -> &str {
+    view.property(MATERIALIZED).unwrap_or(&view.name)
+}
+
+/// The table of a materialised view that a view stands for.
+pub(crate) fn materialized_by(txn: &Transaction, view: &Object) -> Option<TableRef> {
+    let number: u32 = view.name.strip_prefix('\0')?.parse().ok()?;
+    let def = txn.tables().into_iter().find(|def| def.oid == number)?;
+    txn.table_of(def.id)
+}
+
+/// Drops the view that stands for a materialised one.
+pub(crate) fn drop_companion(txn: &mut Transaction, table: &TableDef) -> Result<()> {
+    match txn.object(weft_kernel::ObjectKind::View, table.namespace, &companion_name(table.oid)) {
+        Some(companion) => txn.drop_object(&companion),
+        None => Ok(()),
+    }
+}
+
+/// What messages call a view.
+fn shown(view: &Object) -> String {
+    match view.property(MATERIALIZED) {
+        Some(name) => format!("materialized view {name}"),
+        None => format!("view {}", view.name),
+    }
+}
 
 /// The views that name a relation.
 pub(crate) fn views_on(txn: &Transaction, id: u32) -> Vec<Arc<Object>> {
@@ -57,16 +110,20 @@ pub(crate) fn drop_dependent(
     if !cascade {
         let message = format!("cannot drop {what} because other objects depend on it");
         let error = Error::new(Code::DependentObjects, message);
-        return Err(error.hint(format!("view {} depends on {what}; use DROP ... CASCADE to drop it, too", view.name)));
+        return Err(error.hint(format!("{} depends on {what}; use DROP ... CASCADE to drop it, too", shown(view))));
     }
     if txn.object_of(view.id).is_none() {
         return Ok(());
     }
-    for other in views_on(txn, view.id) {
-        drop_dependent(txn, &other, &format!("view {}", view.name), true, notices)?;
+    let table = materialized_by(txn, view);
+    for other in views_on(txn, table.as_ref().map_or(view.id, |table| table.def.oid)) {
+        drop_dependent(txn, &other, &shown(view), true, notices)?;
     }
-    notices.push(Notice::plain(format!("drop cascades to view {}", view.name)));
-    super::comment::drop_of(txn, view.id, None)?;
+    notices.push(Notice::plain(format!("drop cascades to {}", shown(view))));
+    super::comment::drop_of(txn, table.as_ref().map_or(view.id, |table| table.def.oid), None)?;
+    if let Some(table) = table {
+        txn.drop_relation(&table, &[])?;
+    }
     txn.drop_object(view)
 }
 
@@ -75,7 +132,7 @@ pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<
     let views = views_on(txn, table.oid);
     let view = views.iter().find(|view| column.is_none_or(|column| mentions(view, column)));
     match view {
-        Some(view) => Err(in_view(&view.name)),
+        Some(view) => Err(in_view(name_of(view))),
         None => Ok(()),
     }
 }
@@ -83,7 +140,7 @@ pub(crate) fn refuse_rename(txn: &Transaction, table: &TableDef, column: Option<
 /// As [`refuse_rename`], of a view.
 pub(crate) fn refuse_rename_of_view(txn: &Transaction, view: &Object) -> Result<()> {
     match views_on(txn, view.id).first() {
-        Some(other) => Err(in_view(&other.name)),
+        Some(other) => Err(in_view(name_of(other))),
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableRe
 
 use super::pieces::{NewUnique, free_name, unsupported};
 use crate::parse::{fold, table_name};
-use crate::row::bind_check;
+use crate::row::{bind_check, generated_property, generation_reads};
 
 /// A foreign key of a CREATE TABLE.
 pub(super) struct NewForeignKey {
@@ -81,6 +81,9 @@ pub(super) fn resolve(
             }
         };
         let parent = if to_itself { None } else { Some(parent_of(txn, &new.parent)?) };
+        if let Some(parent) = &parent {
+            crate::resolve::check_same_life(txn, table.namespace, parent.def.namespace)?;
+        }
         let schema = parent.as_ref().map_or(&table.schema, |parent| &*parent.def.schema);
         let parent_columns = parent_columns(&new, schema)?;
         let is_own_key = || same(&table.schema.key, &parent_columns) && !table.schema.hidden_row_id;
@@ -119,7 +122,7 @@ pub(super) fn resolve(
 
 fn parent_of(txn: &Transaction, name: &str) -> Result<TableRef> {
     match crate::resolve::relation(txn, name) {
-        Some(crate::resolve::Relation::Table(table)) => Ok(table),
+        Some(crate::resolve::Relation::Table(table)) if !super::dependents::is_materialized(&table.def) => Ok(table),
         Some(_) => {
             let name = crate::resolve::shown(name);
             let message = format!("referenced relation \"{name}\" is not a table");
@@ -161,6 +164,14 @@ fn refuse_untested_checks(table: &NewTable, new: &NewForeignKey) -> Result<()> {
     }
     let columns: ColumnSet = new.columns.iter().copied().collect();
     let scope = crate::row::table_scope(&table.name, &table.schema, crate::expr::Scope::empty());
+    for ordinal in 0..table.schema.columns.len() {
+        let Some(text) = table.properties.get(&generated_property(ordinal)) else { continue };
+        let reads = generation_reads(&table.name, &table.schema, ordinal, text)?;
+        if columns.contains(ordinal) || reads.into_iter().any(|column| columns.contains(column)) {
+            let what = "SET NULL or ON UPDATE CASCADE of a column that a generated column is computed from";
+            return Err(unsupported(what).about(&table.name, None, None));
+        }
+    }
     for (name, condition) in &table.checks {
         if bind_check(condition, &scope)?.columns().into_iter().any(|column| columns.contains(column)) {
             let error = unsupported("SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint");

@@ -110,7 +110,7 @@ fn stands_alone(expr: &SqlExpr) -> bool {
 
 /// Binds an expression. A column in parentheses is the column.
 fn expression(expr: &SqlExpr, shape: &TableShape, source: &str) -> Result<IndexPart> {
-    if let ControlFlow::Break(error) = visit_expressions(expr, |part| match forbidden(part) {
+    if let ControlFlow::Break(error) = visit_expressions(expr, |part| match forbidden(part, "index expression") {
         Some(error) => ControlFlow::Break(error),
         None => ControlFlow::Continue(()),
     }) {
@@ -131,45 +131,49 @@ fn expression(expr: &SqlExpr, shape: &TableShape, source: &str) -> Result<IndexP
         return Ok(IndexPart::Column(ordinal));
     }
     if !bound.is_immutable() {
-        return Err(not_immutable());
+        return Err(not_immutable("index expression"));
     }
     Ok(IndexPart::Expression(Arc::new(bound)))
 }
 
-/// What PostgreSQL refuses in an index expression.
-fn forbidden(expr: &SqlExpr) -> Option<Error> {
+/// What PostgreSQL refuses in the expression of an index, or of a generated column.
+pub(super) fn forbidden(expr: &SqlExpr, place: &str) -> Option<Error> {
     let refused = |code, what: &str| Some(Error::new(code, what));
     match expr {
         SqlExpr::Subquery(_) | SqlExpr::Exists { .. } | SqlExpr::InSubquery { .. } => {
-            refused(Code::FeatureNotSupported, "cannot use subquery in index expression")
+            refused(Code::FeatureNotSupported, &format!("cannot use subquery in {place}"))
         }
         SqlExpr::Value(ValueWithSpan { value: SqlValue::Placeholder(name), .. }) => {
             refused(Code::UndefinedParameter, &format!("there is no parameter {name}"))
         }
-        SqlExpr::Function(function) => forbidden_call(function),
+        SqlExpr::Function(function) => forbidden_call(function, place),
         _ => None,
     }
 }
 
-fn forbidden_call(function: &Function) -> Option<Error> {
+fn forbidden_call(function: &Function, place: &str) -> Option<Error> {
     let name = function.name.to_string().to_lowercase();
     let is_in = |names: &[&str]| names.contains(&name.as_str());
     let (code, message) = if function.over.is_some() {
-        (Code::WindowingError, "window functions are not allowed in index expressions")
+        (Code::WindowingError, "window functions are not allowed in")
     } else if is_in(AGGREGATES) {
-        (Code::GroupingError, "aggregate functions are not allowed in index expressions")
+        (Code::GroupingError, "aggregate functions are not allowed in")
     } else if is_in(ROW_SETS) || gives_rows(&name) {
-        (Code::FeatureNotSupported, "set-returning functions are not allowed in index expressions")
+        (Code::FeatureNotSupported, "set-returning functions are not allowed in")
     } else if is_in(VOLATILE) {
-        return Some(not_immutable());
+        return Some(not_immutable(place));
     } else {
         return None;
     };
-    Some(Error::new(code, message))
+    Some(Error::new(code, format!("{message} {place}s")))
 }
 
-fn not_immutable() -> Error {
-    Error::new(Code::InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
+fn not_immutable(place: &str) -> Error {
+    let message = match place {
+        "index expression" => "functions in index expression must be marked IMMUTABLE",
+        _ => "generation expression is not immutable",
+    };
+    Error::new(Code::InvalidObjectDefinition, message)
         .hint("its value must not depend on the clock, on settings or on chance")
 }
 

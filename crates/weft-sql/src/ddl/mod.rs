@@ -9,6 +9,7 @@
 //!   CREATE INDEX ON t (b DESC)                               index t_b_idx [1]
 //!   CREATE INDEX ON t (b) WHERE a > 7                        index t_b_idx1 [1] of the rows with Compare { a > 7 }
 //!   CREATE INDEX ON t (lower(b))                             index t_lower_idx on the expression
+//!   CREATE TABLE w (LIKE t INCLUDING ALL)                    columns, defaults, checks and indexes as t has them
 //!   CREATE TABLE u (t int REFERENCES t)                      foreign key u_t_fkey [0] → t [0]
 //! ```
 //!
@@ -16,16 +17,19 @@
 //! evaluated. What PostgreSQL has and Weft does not is refused by name.
 
 mod alter;
+mod building;
 pub(crate) mod comment;
 mod create;
 pub(crate) mod dependents;
 mod foreign_keys;
+mod generated;
 mod index;
 mod index_parts;
+mod like;
 mod pieces;
 pub(crate) mod sequence;
 
-pub(crate) use alter::{Altering, move_object, move_table, rename_relation, truncate};
-pub(crate) use create::{create_asked, new_table, table_of_query};
+pub(crate) use alter::{Altering, emptied, has_rows, move_object, move_table, rename_relation, truncate};
+pub(crate) use create::{ON_COMMIT, create_asked, new_table, table_of_query};
 pub(crate) use index::{create_uniques, new_index};
 pub(crate) use pieces::NewUnique;

@@ -1,10 +1,13 @@
 //! What definitions of tables, keys and indexes have in common: names, places, refusals.
 
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr as SqlExpr, visit_expressions_mut};
 use sqlparser::tokenizer::Span;
 use weft_format::{Code, Error, Result};
 use weft_kernel::TableRef;
 
-use crate::parse::span_position;
+use crate::parse::{fold, parse_expression, span_position};
 
 /// The most bytes of a name of a table or column.
 const NAME_BYTES_MAX: usize = 255;
@@ -56,4 +59,21 @@ pub(crate) fn free_name(base: &str, suffix: &str, is_taken: &dyn Fn(&str) -> boo
     let numbered = (1..).map(|number| format!("{base}_{suffix}{number}"));
     let mut names = std::iter::once(format!("{base}_{suffix}")).chain(numbered);
     names.find(|name| !is_taken(name)).expect("some number is free")
+}
+
+/// An expression over a table's columns without the table's name before them.
+pub(super) fn without_table(text: &str, table: &str) -> Result<String> {
+    let mut tree = parse_expression(text)?;
+    let mut changed = false;
+    let _ = visit_expressions_mut(&mut tree, |expr| {
+        if let SqlExpr::CompoundIdentifier(parts) = expr
+            && let [.., of, column] = parts.as_slice()
+            && fold(of) == table
+        {
+            *expr = SqlExpr::Identifier(column.clone());
+            changed = true;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(if changed { tree.to_string() } else { text.to_owned() })
 }

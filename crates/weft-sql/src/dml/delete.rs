@@ -1,6 +1,6 @@
 //! DELETE as a query of keys.
 
-use sqlparser::ast::{Delete, FromTable, SelectItem};
+use sqlparser::ast::{Delete, FromTable, SelectItem, With};
 use weft_expr::Local;
 use weft_format::Result;
 
@@ -9,11 +9,11 @@ use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::queries::QueryEngine;
 
-/// Plans a DELETE.
+/// Plans a DELETE; `with` are the queries before it.
 pub(super) fn prepare(
     engine: &dyn QueryEngine,
     tables: &dyn Tables,
-    delete: &Delete,
+    (delete, with): (&Delete, Option<With>),
     text: &str,
     local: &Local,
 ) -> Result<PreparedWrite> {
@@ -35,7 +35,8 @@ pub(super) fn prepare(
     items.extend(returning(delete.returning.as_deref().unwrap_or(&[]), schema, &shown));
     let mut from = vec![target_relation(only.clone(), &shown)];
     from.extend(delete.using.iter().flatten().cloned());
-    let query = select(items, from, delete.selection.clone())?;
+    let mut query = select(items, from, delete.selection.clone())?;
+    query.with = with;
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
         write: Write::Delete { may_repeat: delete.using.is_some() },

@@ -14,7 +14,7 @@ use crate::expr::cast_to;
 use crate::expr::{check_assignable, sequence_call};
 use crate::queries::QueryEngine;
 use crate::queries::names::MARKER;
-use crate::row::{check_generated, row_columns};
+use crate::row::{check_generated, generated, row_columns};
 
 /// Plans an INSERT.
 pub(super) fn prepare(
@@ -92,14 +92,26 @@ fn source(
     if let SetExpr::Values(values) = &mut *query.body {
         let width = values.rows.first().map_or(0, |row| row.content.len());
         check_width(width, &all, named)?;
+        // A column that is generated is given by DEFAULT only, and so is not given.
+        let is_left_out = |place: usize| {
+            generated(&table.def, all[place]).is_some()
+                && values.rows.iter().all(|row| row.content.get(place).is_some_and(is_default))
+        };
+        let given: Vec<usize> = (0..width).filter(|place| !is_left_out(*place)).collect();
+        if given.is_empty() {
+            return Err(unsupported("DEFAULT alone in VALUES of a generated column"));
+        }
         for row in &mut values.rows {
-            for (expr, &ordinal) in row.content.iter_mut().zip(&all) {
-                if is_default(expr) {
-                    *expr = default_of(&table.def, ordinal)?;
+            let content = std::mem::take(&mut row.content).into_iter().enumerate();
+            let kept = content.filter(|(place, _)| given.contains(place));
+            for (place, mut expr) in kept {
+                if is_default(&expr) {
+                    expr = default_of(&table.def, all[place])?;
                 }
+                row.content.push(expr);
             }
         }
-        return Ok((query, all[..width].to_vec()));
+        return Ok((query, given.into_iter().map(|place| all[place]).collect()));
     }
     let prepared = engine.prepare_query(tables, &query, text, None, local)?;
     let columns = prepared.columns();

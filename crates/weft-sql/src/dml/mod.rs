@@ -1,4 +1,4 @@
-//! Statements that write or lock many rows: UPDATE and DELETE with any WHERE, INSERT from a query, FOR UPDATE.
+//! Statements that write or lock many rows: UPDATE and DELETE with any WHERE, INSERT from a query, MERGE, FOR UPDATE.
 //!
 //! ```text
 //!   UPDATE t SET b = b + 1 WHERE a IN (SELECT a FROM u)
@@ -18,6 +18,9 @@
 mod delete;
 mod insert;
 mod lock;
+mod merge;
+mod merge_plan;
+mod merge_rows;
 mod plan;
 mod replace;
 mod stage;

@@ -2,19 +2,41 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Query, SetExpr, Statement};
 use weft_expr::Local;
 use weft_format::{Error, Result};
 
 use super::stage::{Stage, numbered};
 use super::write::{PreparedWrite, Write};
-use super::{delete, insert, lock, update};
+use super::{delete, insert, lock, merge, update};
 use crate::binding::Tables;
 use crate::context::StatementContext;
 use crate::expr::EvalContext;
 use crate::outcome::{Outcome, Tag};
 use crate::queries::{Purpose, QueryEngine};
 use crate::row::Load;
+
+/// Plans a statement that writes behind WITH.
+fn behind_with(
+    engine: &dyn QueryEngine,
+    tables: &dyn Tables,
+    query: &Query,
+    text: &str,
+    local: &Local,
+) -> Result<PreparedWrite> {
+    let with = query.with.clone();
+    match &*query.body {
+        SetExpr::Update(Statement::Update(change)) => update::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Delete(Statement::Delete(change)) => delete::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Merge(Statement::Merge(change)) => merge::prepare(engine, tables, (change, with), text, local),
+        SetExpr::Insert(Statement::Insert(change)) => insert::prepare(engine, tables, change, text, local),
+        _ => Err(not_planned()),
+    }
+}
+
+fn not_planned() -> Error {
+    Error::internal("only UPDATE, DELETE, MERGE and INSERT are planned as writes")
+}
 
 impl PreparedWrite {
     /// Plans an UPDATE, a DELETE, or an INSERT that the point engine does not run.
@@ -26,11 +48,13 @@ impl PreparedWrite {
         local: &Local,
     ) -> Result<PreparedWrite> {
         match statement {
-            Statement::Update(update) => update::prepare(engine, tables, update, text, local),
-            Statement::Delete(delete) => delete::prepare(engine, tables, delete, text, local),
+            Statement::Update(update) => update::prepare(engine, tables, (update, None), text, local),
+            Statement::Delete(delete) => delete::prepare(engine, tables, (delete, None), text, local),
             Statement::Insert(insert) => insert::prepare(engine, tables, insert, text, local),
+            Statement::Merge(merge) => merge::prepare(engine, tables, (merge, None), text, local),
             Statement::Query(query) if !query.locks.is_empty() => lock::prepare(engine, tables, query, text, local),
-            _ => Err(Error::internal("only UPDATE, DELETE and INSERT are planned as writes")),
+            Statement::Query(query) => behind_with(engine, tables, query, text, local),
+            _ => Err(not_planned()),
         }
     }
 
@@ -40,6 +64,9 @@ impl PreparedWrite {
             let rows = self.lock(locking, context)?;
             let count = rows.batches.iter().map(|batch| batch.num_rows() as u64).sum();
             return self.shown(Tag::Select(count), rows);
+        }
+        if let Write::Merge(plan) = &self.write {
+            return self.merge(plan, context);
         }
         if matches!(self.write, Write::Insert { .. }) && !self.returns && context.txn.can_build_in_parts(&self.table) {
             return self.load(context);
@@ -60,7 +87,7 @@ impl PreparedWrite {
             Write::Insert { .. } => Tag::Insert(count),
             Write::Update { .. } => Tag::Update(count),
             Write::Delete { .. } => Tag::Delete(count),
-            Write::Lock(_) => unreachable!("returned above"),
+            Write::Merge(_) | Write::Lock(_) => unreachable!("returned above"),
         };
         if !self.returns {
             return Ok(Outcome::done(tag));
@@ -71,7 +98,7 @@ impl PreparedWrite {
 
     /// New rows go to their table while the query still runs; one that runs out of memory begins again (dml 1).
     fn load(&self, context: &mut StatementContext<'_>) -> Result<Outcome> {
-        let shape = context.shape(&self.table.def.name)?;
+        let shape = context.shapes.shape(&self.table)?;
         let rng = Arc::clone(&context.txn.engine().env().rng);
         let eval = EvalContext { params: context.params, local: context.local, rng: Some(&*rng) };
         loop {

@@ -158,7 +158,8 @@ fn keep(batch: &RecordBatch, first: Vec<bool>) -> Result<RecordBatch> {
     filter_record_batch(batch, &BooleanArray::from(first)).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// The batch with a number of its own in each row, in the columns that take theirs from a sequence.
+/// The batch with a number of its own in each row, in the columns that take theirs from a sequence, and with what its
+/// generated columns are computed to be.
 pub(super) fn numbered(
     write: &Write,
     batch: RecordBatch,
@@ -168,7 +169,7 @@ pub(super) fn numbered(
 ) -> Result<RecordBatch> {
     let Write::Insert { numbered } = write else { return Ok(batch) };
     if numbered.is_empty() {
-        return Ok(batch);
+        return shape.generate_batch(batch, eval);
     }
     let mut arrays = batch.columns().to_vec();
     for &ordinal in numbered {
@@ -179,5 +180,6 @@ pub(super) fn numbered(
     let fields = batch.schema();
     let fields = fields.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     let schema = arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
-    RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| Error::internal(format!("new rows: {error}")))
+    let batch = RecordBatch::try_new(Arc::new(schema), arrays);
+    shape.generate_batch(batch.map_err(|error| Error::internal(format!("new rows: {error}")))?, eval)
 }

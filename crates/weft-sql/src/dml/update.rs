@@ -1,28 +1,33 @@
 //! UPDATE as a query of old keys and new rows.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, SelectItem, TableWithJoins, Update, UpdateTableFromKind, visit_expressions};
+use sqlparser::ast::{
+    Expr, Ident, Query, SelectItem, TableWithJoins, Update, UpdateTableFromKind, With, visit_expressions,
+};
 use weft_expr::Local;
 use weft_format::{Result, Schema};
-use weft_kernel::ColumnSet;
 use weft_kernel::table::LOCATION_NAME;
+use weft_kernel::{ColumnSet, TableRef};
 
 use super::syntax::{
-    aliased, assignments, column, default_of, derived, hidden, is_default, returning, select, target, target_relation,
-    unsupported,
+    aliased, assignments, column, default_of, derived, exact, hidden, is_default, returning, select, stored_expression,
+    target, target_relation, unsupported,
 };
 use super::write::{Parts, PreparedWrite, Write, returns};
 use crate::binding::Tables;
 use crate::expr::cast_to;
 use crate::parse::fold;
 use crate::queries::QueryEngine;
+use crate::queries::names::MARKER;
+use crate::row::{all_generated, check_not_set};
 
-/// Plans an UPDATE.
+/// Plans an UPDATE; `with` are the queries before it.
 pub(super) fn prepare(
     engine: &dyn QueryEngine,
     tables: &dyn Tables,
-    update: &Update,
+    (update, with): (&Update, Option<With>),
     text: &str,
     local: &Local,
 ) -> Result<PreparedWrite> {
@@ -33,6 +38,9 @@ pub(super) fn prepare(
     let table = tables.table(&name)?;
     let schema = &table.def.schema;
     let assigned = assignments(&update.assignments, schema, &name)?;
+    for (ordinal, _) in assigned.iter().filter(|(_, value)| !is_default(value)) {
+        check_not_set(&table.def, *ordinal)?;
+    }
 
     let key_name = |ordinal: usize| hidden('k', ordinal);
     let mut inner: Vec<SelectItem> = Vec::with_capacity(schema.key.len() + schema.columns.len());
@@ -47,7 +55,9 @@ pub(super) fn prepare(
         };
         inner.push(aliased(expr, &stored.name));
     }
-    let changes_key = assigned.iter().any(|(ordinal, _)| schema.key.contains(ordinal));
+    let is_of_key = |ordinal: &usize| schema.key.contains(ordinal);
+    let changes_key = assigned.iter().any(|(ordinal, _)| is_of_key(ordinal))
+        || all_generated(&table.def).iter().any(|(ordinal, _)| is_of_key(ordinal));
     let may_repeat = update.from.is_some();
     let returns = returns(update.returning.as_ref());
     let is_placed = !changes_key && !may_repeat && !returns;
@@ -61,20 +71,18 @@ pub(super) fn prepare(
         None => {}
     }
     let mut query = select(inner, from, update.selection.clone())?;
+    let computed = all_generated(&table.def);
+    if !computed.is_empty() {
+        query = with_generated(query, &table, &computed, is_placed)?;
+    }
 
     if returns {
-        let mut outer: Vec<SelectItem> = Vec::new();
-        for &ordinal in &schema.key {
-            outer.push(aliased(column(&shown, &key_name(ordinal)), &key_name(ordinal)));
-        }
-        for (ordinal, stored) in schema.columns.iter().enumerate() {
-            outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
-        }
-        outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
-        query = select(outer, vec![derived(query, shown, &[])], None)?;
+        query = with_returning(query, update, schema, shown)?;
     }
-    let set = assigned.iter().map(|(ordinal, _)| *ordinal);
-    let (writes, placed) = (set.clone().collect(), is_placed.then(|| set.collect()));
+    query.with = with;
+    let set = assigned.iter().map(|(ordinal, _)| *ordinal).chain(computed.iter().map(|(ordinal, _)| *ordinal));
+    let set = set.collect::<BTreeSet<usize>>();
+    let (writes, placed) = (set.iter().copied().collect(), is_placed.then(|| set.into_iter().collect()));
     Ok(PreparedWrite::new(Parts {
         query: engine.prepare_query(tables, &query, text, Some(table.clone()), local)?,
         write: Write::Update { changes_key, may_repeat, reads: columns_read(update, schema), writes, placed },
@@ -83,6 +91,41 @@ pub(super) fn prepare(
         returns,
         table,
     }))
+}
+
+/// The query of old keys and new rows with what RETURNING shows of them.
+fn with_returning(query: Query, update: &Update, schema: &Schema, shown: Ident) -> Result<Query> {
+    let key_name = |ordinal: usize| hidden('k', ordinal);
+    let mut outer: Vec<SelectItem> = Vec::new();
+    for &ordinal in &schema.key {
+        outer.push(aliased(column(&shown, &key_name(ordinal)), &key_name(ordinal)));
+    }
+    for (ordinal, stored) in schema.columns.iter().enumerate() {
+        outer.push(aliased(column(&shown, &stored.name), &hidden('c', ordinal)));
+    }
+    outer.extend(returning(update.returning.as_deref().unwrap_or(&[]), schema, &shown));
+    select(outer, vec![derived(query, shown, &[])], None)
+}
+
+/// The query of old keys and new rows with the generated columns computed from the others.
+fn with_generated(query: Query, table: &TableRef, computed: &[(usize, &str)], is_placed: bool) -> Result<Query> {
+    let schema = &table.def.schema;
+    let new = exact(&format!("{MARKER}new"));
+    let mut outer: Vec<SelectItem> = Vec::new();
+    for &ordinal in &schema.key {
+        outer.push(aliased(column(&new, &hidden('k', ordinal)), &hidden('k', ordinal)));
+    }
+    for (ordinal, stored) in schema.columns.iter().enumerate() {
+        let expr = match computed.iter().find(|(known, _)| *known == ordinal) {
+            Some((_, text)) => cast_to(stored_expression(text)?, stored.data_type)?,
+            None => column(&new, &stored.name),
+        };
+        outer.push(aliased(expr, &stored.name));
+    }
+    if is_placed {
+        outer.push(aliased(column(&new, &hidden('p', 0)), &hidden('p', 0)));
+    }
+    select(outer, vec![derived(query, new, &[])], None)
 }
 
 /// The columns of the target that WHERE and SET may read: those whose names they mention, of whatever table.

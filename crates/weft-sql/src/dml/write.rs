@@ -6,6 +6,7 @@ use sqlparser::ast::SelectItem;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{ColumnSet, TableRef};
 
+use super::merge_plan::MergePlan;
 use crate::locking::RowLocking;
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::queries::{Collected, PreparedQuery};
@@ -35,6 +36,8 @@ pub(super) enum Write {
     Delete {
         may_repeat: bool,
     },
+    /// What the action says whose number is behind the new row.
+    Merge(Box<MergePlan>),
     /// The row is locked.
     Lock(Box<Locking>),
 }

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, DataType, Error, Result};
 
-use crate::parse::WeftDialect;
+use crate::parse::{WeftDialect, parse_expression};
 
 /// The comparison that an operator of SQL is.
 pub fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
@@ -127,4 +127,14 @@ pub fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
     let parsed = Parser::new(&dialect).try_with_sql(&name).and_then(|mut parser| parser.parse_data_type());
     let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
     Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })
+}
+
+/// A value as a constant of its type.
+pub(crate) fn literal(value: &weft_format::Value, data_type: DataType) -> Result<Expr> {
+    let name = weft_expr::text::type_name(data_type);
+    if value.is_null() {
+        return parse_expression(&format!("CAST(NULL AS {name})"));
+    }
+    let text = weft_expr::text::print(value.as_ref(), data_type).replace('\'', "''");
+    parse_expression(&format!("CAST('{text}' AS {name})"))
 }

@@ -13,6 +13,8 @@
 mod conflict;
 mod constraints;
 mod dialect;
+mod lock;
+mod merge;
 mod names;
 mod own;
 mod parsed;
@@ -21,18 +23,24 @@ mod position;
 mod rights;
 mod statements;
 mod subqueries;
+mod tables;
 mod tokens;
 mod values;
+mod with;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use dialect::WeftDialect;
+pub use lock::{LockTables, TableLock};
+pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing};
 pub use names::{fold, table_name};
-pub use own::{AlterSequence, CreateSequence, Own};
+pub use own::{AlterSequence, CreateSequence, Own, Refresh};
 pub use parsed::Parsed;
 pub use position::{position_of, span_position};
 pub(crate) use rights::{Grant, GrantRoles, On, Owned, RightsStatement, RoleName, RoleOption};
 pub use statements::{parse, parse_expression};
+pub(crate) use tables::{Like, like_of};
 pub use values::{LiteralKind, Literals, scan_literals};
+pub(crate) use with::{has_writing_parts, statement_of, writes};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::lock::{LockTables, lock_tables};
 use super::names::fold;
 use super::parser::{expect_end, parser, syntax_error, word};
 use super::rights::{RightsStatement, may_be_rights, rights_statement};
@@ -39,8 +40,23 @@ pub enum Own {
     Rights(Box<RightsStatement>),
     /// SELECT set_config(name, value, only for the transaction)
     SetConfig(String, String, bool),
+    /// REFRESH MATERIALIZED VIEW
+    Refresh(Refresh),
+    /// LOCK TABLE
+    Lock(LockTables),
     /// BACKUP TO a directory of the machine that the database is on.
     Backup(String),
+}
+
+/// REFRESH MATERIALIZED VIEW.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refresh {
+    /// Which.
+    pub name: ObjectName,
+    /// CONCURRENTLY
+    pub concurrently: bool,
+    /// Not WITH NO DATA.
+    pub with_data: bool,
 }
 
 /// CREATE SEQUENCE.
@@ -134,6 +150,12 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         return create_sequence(parser).map(Some);
     }
+    if word(parser, "refresh") {
+        return refresh(parser).map(Some);
+    }
+    if word(parser, "lock") {
+        return lock_tables(parser).map(|lock| Some(Own::Lock(lock)));
+    }
     if word(parser, "move") {
         return Ok(match parser.parse_fetch_statement()? {
             Statement::Fetch { name, direction, .. } => Some(Own::Move(name, direction)),
@@ -166,6 +188,20 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         return Ok(Some(Own::Rename(name, if_exists, new)));
     }
     if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
+}
+
+fn refresh(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {
+    parser.expect_keywords(&[Keyword::MATERIALIZED, Keyword::VIEW])?;
+    let concurrently = parser.parse_keyword(Keyword::CONCURRENTLY);
+    let name = parser.parse_object_name(false)?;
+    let mut with_data = true;
+    if parser.parse_keyword(Keyword::WITH) {
+        with_data = !parser.parse_keyword(Keyword::NO);
+        if !word(parser, "data") {
+            return parser.expected("DATA", parser.peek_token());
+        }
+    }
+    Ok(Own::Refresh(Refresh { name, concurrently, with_data }))
 }
 
 fn create_sequence(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {

@@ -6,7 +6,7 @@ use weft_format::{Code, Error, Result};
 
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
-use super::{conflict, constraints, own, subqueries, tokens};
+use super::{conflict, constraints, merge, own, subqueries, tables, tokens, with};
 
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn parse(source: &str) -> Result<Vec<Parsed>> {
@@ -49,18 +49,21 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     if constraints::is_set_constraints(statement) {
         return constraints::set_constraints(source, parser(statement));
     }
+    let (statement, no_data) = tables::take_data(tables::written_out(statement));
+    let statement = &statement;
     let (tokens, method) = tokens::take_method(source, statement)?;
     let tokens = tokens::with_plain_copy_options(tokens::without_concurrently(tokens));
     let (tokens, overriding) = own::take_overriding(tokens);
     let tokens = own::order_identity_options(own::without_freeze(tokens));
     let (tokens, taken) = conflict::take_conflict(tokens);
-    let tokens = subqueries::written_plainly(tokens);
+    let tokens = merge::with_plain_actions(subqueries::written_plainly(tokens));
     let mut parser = parser(&tokens);
     let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error(source, &parser, error))
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))
         .map_err(|error| tokens::unknown_clause(source, &tokens).unwrap_or(error))?;
+    tree = with::put_behind_insert(tree);
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
     conflict::put_conflict(
         &mut tree,
@@ -68,5 +71,6 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         taken.parts.map(expression).transpose()?,
     )?;
     conflict::put_overriding(&mut tree, overriding);
-    Ok(Parsed::Sql { statement: Box::new(tree), method })
+    tables::put_data(&mut tree, no_data);
+    Ok(Parsed::Sql { statement: Box::new(tables::into_table(tree)?), method })
 }

@@ -107,7 +107,9 @@ fn objects(who: &Who<'_>, on: &On) -> Result<Vec<Object>> {
                 }
                 let wanted = if all_tables { ObjectKind::View } else { ObjectKind::Sequence };
                 let objects = txn.objects().into_iter();
-                for object in objects.filter(|object| object.kind == wanted && object.namespace == id) {
+                // What stands for a materialised view has no rights of its own.
+                let is_it = |object: &weft_kernel::Object| object.kind == wanted && !object.name.starts_with('\0');
+                for object in objects.filter(|object| is_it(object) && object.namespace == id) {
                     found.push(object_of(Relation::Object(object))?);
                 }
             }

@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Insert, JoinConstraint, JoinOperator, ObjectName, OnConflictAction, OnInsert, OrderByKind,
-    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableObject,
-    TableWithJoins, UpdateTableFromKind, Visit, Visitor,
+    FunctionArguments, Insert, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause, ObjectName,
+    OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
@@ -24,7 +24,7 @@ use super::need::{Need, Needs};
 use super::numbers::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
-use crate::parse::{Parsed, conflict_parts, conflict_rows, fold, parse, table_name};
+use crate::parse::{Parsed, conflict_parts, conflict_rows, fold, parse, table_name, writes};
 use crate::resolve::{self, Relation};
 use crate::view_columns::view_columns;
 
@@ -136,8 +136,62 @@ impl Reader<'_> {
                 let tables: Vec<&TableWithJoins> = from.iter().chain(delete.using.iter().flatten()).collect();
                 self.changing(&tables, Rights::DELETE, &[], &delete.selection, delete.returning.as_deref())
             }
+            Statement::Merge(merge) => self.merge(merge),
+            Statement::Query(query) if writes(query) => self.behind_with(query),
             other => other.visit(self),
         }
+    }
+
+    /// A statement that writes behind WITH.
+    fn behind_with(&mut self, query: &Query) -> Flow {
+        let (SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner)) =
+            &*query.body
+        else {
+            return query.visit(self);
+        };
+        self.begin_query(query);
+        query.with.visit(self)?;
+        self.statement(inner)?;
+        self.end_query(query);
+        ControlFlow::Continue(())
+    }
+
+    /// MERGE: what its actions do to the target; the source is read.
+    fn merge(&mut self, merge: &Merge) -> Flow {
+        self.at_top = false;
+        let right = |clause: &MergeClause| match clause.action {
+            MergeAction::Insert(_) => Rights::INSERT,
+            MergeAction::Update(_) => Rights::UPDATE,
+            MergeAction::Delete { .. } => Rights::DELETE,
+        };
+        let rights = merge.clauses.iter().map(right).fold(Rights::NONE, Rights::and);
+        let found = self.factor(&merge.table, rights).and_then(|target| {
+            let source = self.factor(&merge.source, Rights::SELECT)?;
+            Ok((target.first().cloned(), target.into_iter().chain(source).collect()))
+        });
+        let (target, sources) = match found {
+            Ok(found) => found,
+            Err(error) => return ControlFlow::Break(error),
+        };
+        self.scope.frames.push(Frame::Select(sources));
+        merge.source.visit(self)?;
+        merge.on.visit(self)?;
+        for clause in &merge.clauses {
+            clause.predicate.visit(self)?;
+            clause.action.visit(self)?;
+            let Some(target) = &target else { continue };
+            match &clause.action {
+                MergeAction::Update(update) => self.assign(target, &update.assignments),
+                MergeAction::Insert(_) => {
+                    let Some(need) = target.need else { continue };
+                    let numbers = target.columns.iter().flatten().map(|(_, number)| *number);
+                    self.needs.relations[need].insert.numbers.extend(numbers);
+                }
+                MergeAction::Delete { .. } => {}
+            }
+        }
+        self.scope.frames.pop();
+        ControlFlow::Continue(())
     }
 
     /// UPDATE and DELETE: the first table is changed, the others are read.
@@ -549,6 +603,7 @@ impl Reader<'_> {
         if let Some(schema) = schema
             && self.depth == 0
             && let Some(id) = resolve::schema_of(self.txn, schema)
+            && !resolve::is_temporary(self.txn, id)
         {
             self.needs.schemas.push((schema_oid(id), schema.to_owned()));
         }

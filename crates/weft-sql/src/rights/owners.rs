@@ -101,7 +101,11 @@ fn made_of(since: &DdlSince) -> Vec<(Target, u32, Kind)> {
     let objects = since.made_objects.iter().filter_map(|object| {
         let schema = schema_oid(object.namespace);
         match object.kind {
+            // That of a session's temporary relations is the system's.
+            ObjectKind::Schema if object.name.starts_with(crate::resolve::TEMPORARY_PREFIX) => None,
             ObjectKind::Schema => Some((Target::Schema(FIRST + object.id), 0, Kind::Schema)),
+            // What stands for a materialised view is its table's owner's.
+            ObjectKind::View if object.name.starts_with('\0') => None,
             ObjectKind::View => Some((Target::Relation(FIRST + object.id), schema, Kind::Table)),
             ObjectKind::Sequence => Some((Target::Relation(FIRST + object.id), schema, Kind::Sequence)),
             ObjectKind::Comment | ObjectKind::Other => None,

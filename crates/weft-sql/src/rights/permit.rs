@@ -189,6 +189,14 @@ impl Permit {
         Err(denied("database", name))
     }
 
+    /// An error when the role may not make temporary relations.
+    pub(crate) fn check_temporary(&self, database: &str) -> Result<()> {
+        self.check_database(Rights::TEMPORARY, database).map_err(|_| {
+            let message = format!("permission denied to create temporary tables in database \"{database}\"");
+            Error::new(Code::InsufficientPrivilege, message)
+        })
+    }
+
     /// An error when the role owns the database not.
     pub(crate) fn check_owns_database(&self, name: &str) -> Result<()> {
         let Some((access, role)) = self.access() else { return Ok(()) };

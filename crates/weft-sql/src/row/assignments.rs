@@ -3,6 +3,7 @@
 use sqlparser::ast::{AssignmentTarget, Expr as SqlExpr};
 use weft_format::{Code, Error, Result, Value};
 
+use super::generated::check_not_set;
 use super::planner::RowContext;
 use super::shape::TableShape;
 use crate::expr::{BindError, BindResult, Binder, Expr, Scope};
@@ -23,6 +24,7 @@ pub(super) fn apply_assignments(
             None => shape.default_value(context.txn, *ordinal, &context.eval)?,
         };
     }
+    shape.generate(&mut new, &context.eval)?;
     Ok(new)
 }
 
@@ -49,7 +51,11 @@ pub(super) fn bind_assignments(
             let message = format!("multiple assignments to same column \"{}\"", fold(ident));
             return Err(Error::new(Code::SyntaxError, message).into());
         }
-        assignments.push((ordinal, bind_value(&assignment.value, shape, ordinal, scope, binder)?));
+        let value = bind_value(&assignment.value, shape, ordinal, scope, binder)?;
+        if value.is_some() {
+            check_not_set(&shape.table.def, ordinal)?;
+        }
+        assignments.push((ordinal, value));
     }
     Ok(assignments)
 }

@@ -233,6 +233,7 @@ impl<'a> Writing<'a> {
     /// Writes one row; on return `values` starts with the row as it is stored. False when it was skipped.
     fn write(&mut self, values: &mut Vec<Value>, context: &mut RowContext<'_>) -> Result<bool> {
         let mut row = std::mem::take(&mut self.row);
+        self.insert.shape.generate(values, &context.eval)?;
         self.insert.shape.complete(context.txn, values, &context.eval, &mut row)?;
         let written = self.write_row(&row, values, context);
         self.row = row;

@@ -24,6 +24,8 @@ mod bulk;
 mod condition;
 mod conflict;
 mod delete;
+mod generate;
+mod generated;
 mod insert;
 mod key;
 mod literal;
@@ -38,6 +40,8 @@ mod shape;
 mod update;
 
 pub(crate) use bulk::{Load, bytes_as_rows, insert_batches, waiting_bytes_max};
+pub(crate) use generate::generation_reads;
+pub(crate) use generated::{GENERATED, all_generated, check_not_set, generated, generated_property};
 pub(crate) use plan::{RowPlan, plan, plan_query_insert};
 pub(crate) use planner::RowContext;
 pub(crate) use predicate::index_predicate;
@@ -45,7 +49,8 @@ pub(crate) use predicate_text::predicate_text;
 pub use projection::Projection;
 pub use shape::{RowDefault, ShapeCache, TableShape};
 pub(crate) use shape::{
-    bind_check, bind_default, check_generated, row_columns, stored_check, stored_default, table_scope,
+    bind_check, bind_default, check_generated, check_given, row_columns, stored_check, stored_default,
+    stored_expression, table_scope,
 };
 
 #[cfg(test)]

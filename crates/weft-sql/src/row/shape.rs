@@ -12,6 +12,7 @@ use weft_format::{Code, Column, DataType, Error, Result, Schema, TableId, Value,
 use weft_kernel::{ColumnSet, LockMode, ObjectKind, TableDef, TableRef, Transaction};
 
 use super::Projection;
+use super::generated::{all_generated, bind_generated, generated};
 use crate::expr::{BindResult, Binder, Definer, EvalContext, Expr, Scope, sequence_call};
 use crate::parse::{parse_expression, span_position};
 use crate::resolve;
@@ -34,6 +35,8 @@ pub struct TableShape {
     pub defaults: Vec<Option<RowDefault>>,
     /// CHECK constraints: name and condition.
     pub checks: Vec<(String, Expr)>,
+    /// Generated columns: ordinal and expression.
+    pub generated: Vec<(usize, Expr)>,
 }
 
 impl TableShape {
@@ -55,12 +58,18 @@ impl TableShape {
         for (name, source) in &def.checks {
             checks.push((name.clone(), bind_check(source, &scope)?));
         }
-        Ok(TableShape { table: table.clone(), defaults, checks })
+        let mut generated = Vec::new();
+        for (ordinal, source) in all_generated(def) {
+            generated.push((ordinal, bind_generated(source, &scope, &def.schema.columns[ordinal])?));
+        }
+        Ok(TableShape { table: table.clone(), defaults, checks, generated })
     }
 
     /// What a statement locks of a row of which it sets `writes` and has read `reads`: the columns of
     /// constraints that must be tested again count as read; a new key is a new row.
-    pub fn write_mode(&self, mut reads: ColumnSet, writes: ColumnSet) -> LockMode {
+    pub fn write_mode(&self, mut reads: ColumnSet, mut writes: ColumnSet) -> LockMode {
+        let (read, written) = self.generated_by(writes);
+        (reads, writes) = (reads.union(read), writes.union(written));
         if self.table.def.schema.key.iter().any(|&ordinal| writes.contains(ordinal)) {
             return LockMode::EXCLUSIVE;
         }
@@ -71,6 +80,19 @@ impl TableShape {
             }
         }
         LockMode::columns(reads.union(self.table.columns_tested(writes)), writes)
+    }
+
+    /// What a statement reads and writes beside the columns that it sets.
+    fn generated_by(&self, writes: ColumnSet) -> (ColumnSet, ColumnSet) {
+        let (mut reads, mut more) = (ColumnSet::NONE, ColumnSet::NONE);
+        for (ordinal, expr) in &self.generated {
+            let columns: ColumnSet = expr.columns().into_iter().collect();
+            if columns.meets(writes) {
+                reads = reads.union(columns);
+                more.insert(*ordinal);
+            }
+        }
+        (reads, more)
     }
 
     /// The table's name.
@@ -244,8 +266,20 @@ impl TableShape {
 
 /// Fails when an INSERT gives a value to a column that is always generated.
 pub(crate) fn check_generated(def: &TableDef, ordinal: usize, insert: &sqlparser::ast::Insert) -> Result<()> {
+    check_given(def, ordinal, crate::parse::overriding(insert))
+}
+
+/// Fails when a value is given for a column that is always generated; `overriding`: OVERRIDING SYSTEM VALUE is said.
+pub(crate) fn check_given(def: &TableDef, ordinal: usize, overriding: bool) -> Result<()> {
+    if generated(def, ordinal).is_some() {
+        let name = &def.schema.columns[ordinal].name;
+        let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+        return Err(Error::new(Code::GeneratedAlways, message)
+            .hint(format!("Column \"{name}\" is a generated column: leave it out, or write DEFAULT."))
+            .about(&def.name, Some(name), None));
+    }
     let is_always = def.properties.get(&format!("identity.{ordinal}")).is_some_and(|kind| kind == "always");
-    if !is_always || crate::parse::overriding(insert) {
+    if !is_always || overriding {
         return Ok(());
     }
     let name = &def.schema.columns[ordinal].name;
@@ -288,6 +322,13 @@ pub(crate) fn bind_check(source: &str, scope: &Scope) -> Result<Expr> {
 pub(crate) fn stored_default(source: &str, column: &Column, local: &Local) -> Result<String> {
     stored(source, local, "DEFAULT", |binder, tree| {
         binder.bind_assignment(tree, &Scope::empty(), column.data_type, &column.name)
+    })
+}
+
+/// The same of the expression of a generated column.
+pub(crate) fn stored_expression(source: &str, scope: &Scope, column: &Column, local: &Local) -> Result<String> {
+    stored(source, local, "GENERATED", |binder, tree| {
+        binder.bind_assignment(tree, scope, column.data_type, &column.name)
     })
 }
 

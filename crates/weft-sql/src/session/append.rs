@@ -15,22 +15,27 @@ use weft_kernel::Transaction;
 use weft_pgcatalog::rights::Rights;
 
 use super::Session;
+use crate::ddl::dependents::is_materialized;
 use crate::expr::EvalContext;
 use crate::rights::Need;
-use crate::row::{RowDefault, TableShape, insert_batches};
+use crate::row::{RowDefault, TableShape, generated, insert_batches};
 use crate::values::array_of;
 
 pub(super) fn append(session: &mut Session, table: &str, batches: &[RecordBatch]) -> Result<u64> {
     session.in_statement(|work| {
         work.check_writable("append")?;
         let found = crate::resolve::table(work.txn, table)?;
+        if is_materialized(&found.def) {
+            let message = format!("cannot change materialized view \"{}\"", found.def.name);
+            return Err(Error::new(Code::WrongObjectType, message));
+        }
         work.permit.check_need(&Need::of_table(&found.def, Rights::INSERT))?;
         let shape = work.db.shapes().shape(&found)?;
         let rng = Arc::clone(&work.txn.engine().env().rng);
         let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
         let mut stored = Vec::with_capacity(batches.len());
         for batch in batches {
-            stored.push(to_storage(work.txn, batch, &shape, &eval)?);
+            stored.push(shape.generate_batch(to_storage(work.txn, batch, &shape, &eval)?, &eval)?);
         }
         insert_batches(&shape, work.txn, &stored, &eval, work.cancel)
     })
@@ -45,7 +50,11 @@ fn to_storage(
 ) -> Result<RecordBatch> {
     let schema = batch.schema();
     for field in schema.fields() {
-        shape.ordinal(field.name())?;
+        let ordinal = shape.ordinal(field.name())?;
+        if generated(&shape.table.def, ordinal).is_some() {
+            let message = format!("column \"{}\" is a generated column", field.name());
+            return Err(Error::new(Code::GeneratedAlways, message).hint("leave it out of the batch"));
+        }
     }
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(shape.columns().len());
     for (ordinal, column) in shape.columns().iter().enumerate() {

@@ -1,16 +1,25 @@
 //! What a statement asks for, seen from its text or its tree alone.
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Query, Statement};
 use weft_pgcatalog::{Kind, classify};
+
+use crate::parse::writes;
 
 /// Whether a statement is a query of the catalog.
 pub(super) fn is_of_catalog(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Catalog)
+    matches!(statement, Statement::Query(query)
+        if query.locks.is_empty() && !may_write(query) && classify(query) == Kind::Catalog)
 }
 
 /// Whether a statement is a query with constants of the catalog, and reads nothing of it.
 pub(super) fn has_constants(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if query.locks.is_empty() && classify(query) == Kind::Constants)
+    matches!(statement, Statement::Query(query)
+        if query.locks.is_empty() && !may_write(query) && classify(query) == Kind::Constants)
+}
+
+/// Whether a query, or a WITH query of it, is a statement that writes.
+fn may_write(query: &Query) -> bool {
+    writes(query) || query.with.iter().flat_map(|with| &with.cte_tables).any(|table| writes(&table.query))
 }
 
 /// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may

@@ -14,13 +14,16 @@ use weft_format::{Result, Value};
 use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
 use weft_kernel::index::IndexPart;
 use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
-use weft_pgcatalog::{CatalogQuery, Column, FIRST, ForeignKey, Index, PUBLIC, Sequence, Snapshot, Stop, Table, View};
+use weft_pgcatalog::{
+    CatalogQuery, Column, FIRST, ForeignKey, Index, Materialized, PUBLIC, Sequence, Snapshot, Stop, Table, View,
+};
 
 use super::monitor;
 use super::work::Work;
+use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
 use crate::ddl::sequence::{owner, type_of};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::row::predicate_text;
+use crate::row::{generated, predicate_text};
 use crate::version::SERVER_VERSION;
 use crate::view_columns::view_columns;
 
@@ -85,6 +88,7 @@ fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
         session_user: settings.session_user.clone(),
         version: format!("PostgreSQL {SERVER_VERSION}"),
         search_path: txn.search_path().iter().map(|id| schema_oid(*id)).collect(),
+        temporary: work.temporary.schema(txn).map(schema_oid),
         backend: settings.backend,
         txid: i64::try_from(txn.id().0).unwrap_or(i64::MAX),
         read_ts: txn.read_ts().0,
@@ -151,8 +155,9 @@ fn described(table: &TableRef, def: &TableDef, numbers: &BTreeMap<u32, Numbers>,
         data_type: column.data_type,
         not_null: column.not_null,
         dropped: def.schema.is_dropped(ordinal),
-        default: def.defaults.get(ordinal).cloned().flatten(),
+        default: def.defaults.get(ordinal).cloned().flatten().or_else(|| generated(def, ordinal).map(str::to_owned)),
         identity: def.properties.get(&format!("identity.{ordinal}")).map(|kind| kind == "always"),
+        generated: generated(def, ordinal).is_some(),
     };
     let action = |action: FkAction| match action {
         FkAction::NoAction => 'a',
@@ -180,6 +185,7 @@ fn described(table: &TableRef, def: &TableDef, numbers: &BTreeMap<u32, Numbers>,
         foreign_keys: def.foreign_keys.iter().map(foreign_key).collect(),
         method: def.method.clone(),
         options: def.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        materialized: None,
         rows: statistics.row_count,
         bytes: statistics.bytes,
     }
@@ -234,6 +240,15 @@ fn object_of(
     let (oid, schema, name) = (FIRST + object.id, schema_oid(object.namespace), object.name.clone());
     match object.kind {
         ObjectKind::Schema => shown.schemas.push((oid, name)),
+        ObjectKind::View if is_companion(object) => {
+            let query = object.property("query").unwrap_or_default().to_owned();
+            let reads = object.needs.iter().map(|id| FIRST + id).collect();
+            let Some(table) = materialized_by(txn, object) else { return Ok(()) };
+            let oid = FIRST + table.def.oid;
+            if let Some(shown) = shown.tables.iter_mut().find(|shown| shown.oid == oid) {
+                shown.materialized = Some(Materialized { query, reads, populated: is_populated(&table.def) });
+            }
+        }
         ObjectKind::View => {
             let query = object.property("query").unwrap_or_default().to_owned();
             let reads = object.needs.iter().map(|id| FIRST + id).collect();

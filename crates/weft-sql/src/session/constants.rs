@@ -25,8 +25,7 @@ use weft_pgcatalog::{CatalogQuery, is_computed_late, is_constant, is_of_session}
 use super::catalog::{self, Shown};
 use super::plan::plan;
 use super::work::Work;
-use crate::expr::function_name;
-use crate::parse::parse_expression;
+use crate::expr::{function_name, literal};
 use crate::queries::names::column_name;
 use crate::settings::EngineChoice;
 
@@ -156,14 +155,4 @@ fn type_asked(expr: &Expr) -> Option<&Expr> {
 
 fn is_type_asked(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(function) if function_name(function) == "pg_typeof")
-}
-
-/// A value as a constant of its type.
-fn literal(value: &Value, data_type: DataType) -> Result<Expr> {
-    let name = weft_expr::text::type_name(data_type);
-    if value.is_null() {
-        return parse_expression(&format!("CAST(NULL AS {name})"));
-    }
-    let text = weft_expr::text::print(value.as_ref(), data_type).replace('\'', "''");
-    parse_expression(&format!("CAST('{text}' AS {name})"))
 }

@@ -8,17 +8,20 @@ use sqlparser::ast::{
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{ObjectKind, SchemaId, Transaction};
+use weft_pgcatalog::rights::Rights;
 
-use super::Session;
 use super::views::expand_views;
 use super::work::{Work, with_context};
+use super::{Session, temporary};
+use crate::ddl::dependents::is_materialized;
 use crate::ddl::{self, create_asked};
 use crate::dml::PreparedWrite;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{Parsed, fold, table_name};
+use crate::parse::{Parsed, fold, like_of, table_name};
 use crate::resolve::{self, Relation};
+use crate::rights::Need;
 use crate::settings::EngineChoice;
 
 pub(super) fn create_table(
@@ -30,10 +33,16 @@ pub(super) fn create_table(
     let engine = session.settings.engine;
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
+        let is_temporary = temporary::is_asked(create);
+        let placed = if is_temporary { Some(temporary::in_schema(work, create)?) } else { None };
+        let create = placed.as_ref().unwrap_or(create);
+        if create.on_commit.is_some() && !is_temporary {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::new(Code::InvalidTableDefinition, message).hint("CREATE TEMPORARY TABLE"));
+        }
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
-        work.permit.check_creates_in(work.txn, namespace)?;
-        if create.temporary {
-            return Err(Error::new(Code::FeatureNotSupported, "TEMPORARY is not supported in CREATE TABLE"));
+        if !is_temporary {
+            work.permit.check_creates_in(work.txn, namespace)?;
         }
         if create.if_not_exists && resolve::is_taken(work.txn, namespace, &name) {
             let message = format!("relation \"{name}\" already exists, skipping");
@@ -41,10 +50,11 @@ pub(super) fn create_table(
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         }
         let Some(query) = &create.query else {
-            let asked = ddl::new_table(work.txn, create, method, source, &work.local)?;
+            check_likes(work, create)?;
+            let wanted = ddl::new_table(work.txn, create, method, source, &work.local)?;
             check_free(work.txn, namespace, &name)?;
-            work.notices.extend(asked.notices.iter().cloned());
-            create_asked(work.txn, asked)?;
+            work.notices.extend(wanted.notices.iter().cloned());
+            create_asked(work.txn, wanted, &work.local)?;
             return Ok(Outcome::done(Tag::Done("CREATE TABLE")));
         };
         if engine == EngineChoice::Point {
@@ -61,6 +71,9 @@ pub(super) fn create_table(
         let (table, notices) = ddl::table_of_query(work.txn, create, method, prepared.columns())?;
         work.notices.extend(notices);
         let table = work.txn.create_table(table)?;
+        if create.copy_grants {
+            return Ok(Outcome::done(Tag::Done("CREATE TABLE AS")));
+        }
         let insert = insert_of_query(&resolve::full_name(work.txn, &table.def), query)?;
         let insert = expand_views(work.txn, &insert)?;
         let filling = PreparedWrite::prepare(&*queries, &*work.txn, &insert, source, &work.local)?;
@@ -69,8 +82,21 @@ pub(super) fn create_table(
     })
 }
 
+/// Tests that the tables of LIKE may be read.
+fn check_likes(work: &Work<'_>, create: &CreateTable) -> Result<()> {
+    for column in &create.columns {
+        let Some(like) = like_of(column)? else { continue };
+        match resolve::relation(work.txn, &like.table) {
+            Some(Relation::Table(table)) => work.permit.check_need(&Need::of_table(&table.def, Rights::SELECT))?,
+            Some(Relation::Object(object)) => work.permit.check_need(&Need::of_object(&object, Rights::SELECT))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// `INSERT INTO "table" query`
-fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
+pub(super) fn insert_of_query(table: &str, query: &sqlparser::ast::Query) -> Result<Statement> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let name: Vec<String> = table.split(resolve::QUALIFIER).map(quoted).collect();
     match crate::parse::parse(&format!("INSERT INTO {} {query}", name.join(".")))?.pop() {
@@ -123,6 +149,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
         }
         check_references(work, alter)?;
         let table = match found {
+            Some(Relation::Table(table)) if is_materialized(&table.def) => return Err(not_a_table(&table.def.name)),
             Some(Relation::Table(table)) => table,
             None if alter.if_exists => {
                 let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
@@ -149,6 +176,12 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
     })
 }
 
+/// ALTER TABLE of a materialised view.
+fn not_a_table(name: &str) -> Error {
+    let error = Error::new(Code::WrongObjectType, format!("\"{name}\" is not a table"));
+    error.hint("drop the materialized view, and make it again")
+}
+
 /// RENAME TO of any relation.
 pub(super) fn rename(
     session: &mut Session,
@@ -171,6 +204,9 @@ pub(super) fn rename(
         }
         if !ddl::rename_relation(work.txn, name, new)? {
             let table = resolve::table(work.txn, &known_as)?;
+            if is_materialized(&table.def) {
+                return Err(not_a_table(&table.def.name));
+            }
             let rng = Arc::clone(&work.txn.engine().env().rng);
             let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
             let kind = RenameTableNameKind::To(new.clone());
@@ -196,6 +232,10 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
         };
         work.permit.check_owns(&relation)?;
         let to = resolve::schema_of(work.txn, schema).ok_or_else(|| resolve::no_schema(schema))?;
+        if resolve::is_temporary(work.txn, to) || resolve::is_temporary(work.txn, relation.namespace()) {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::new(Code::FeatureNotSupported, message));
+        }
         work.permit.check_creates_in(work.txn, to)?;
         let own = resolve::split(&name).1.to_owned();
         if resolve::is_taken(work.txn, to, &own) {
@@ -203,6 +243,7 @@ pub(super) fn set_schema(session: &mut Session, name: &ObjectName, if_exists: bo
             return Err(Error::new(Code::DuplicateTable, message));
         }
         match relation {
+            Relation::Table(table) if is_materialized(&table.def) => return Err(not_a_table(&table.def.name)),
             Relation::Table(table) => ddl::move_table(work.txn, &table, to)?,
             Relation::Index(..) => {
                 let message = format!("\"{own}\" is not a table, view or sequence");

@@ -8,7 +8,8 @@ use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::catalog;
-use super::client::Client;
+use super::client::{Client, Embedded};
+use super::parts::run_parts;
 use super::plan::plan as make;
 use super::planned::{Action, Plan};
 use super::views::expand_views;
@@ -92,6 +93,14 @@ pub(super) fn execute_literals(
     if let Action::Catalog(query) = &plan.action {
         return catalog::run(query, &params, run.source, work).map(Executed::Done);
     }
+    if let Action::Parts(parts) = &plan.action {
+        let run_part = |work: &mut Work<'_>, statement: &Statement| {
+            let made = make(work.db, statement, run.source, work.txn, (EngineChoice::Query, &work.local))?;
+            let params = &run.params[..made.param_types.len().min(run.params.len())];
+            execute(&made, &Run { statement, source: run.source, params, literals: None }, work, &mut Embedded)
+        };
+        return run_parts(parts, run.statement, work, run_part).map(Executed::Done);
+    }
     let queries = work.db.queries()?;
     work.txn.admit_query()?;
     let outcome = execute_by_columns(plan, &params, work, &*queries, client);
@@ -116,6 +125,7 @@ fn execute_by_columns(
         cancel: work.cancel,
         local: &work.local,
         settings: work.settings,
+        views: work.views.clone(),
     };
     match &plan.action {
         Action::Query(query) if client.takes_rows() && !context.txn.is_speculative() => {
@@ -138,7 +148,7 @@ fn execute_by_columns(
                 &mut RowContext { txn: work.txn, eval, cancel: work.cancel, literals, candidates_max },
             )
         }
-        Action::Row(_) | Action::Catalog(_) => unreachable!("row plans and queries of the catalog have run above"),
+        Action::Row(_) | Action::Catalog(_) | Action::Parts(_) => unreachable!("these have run above"),
     }
 }
 

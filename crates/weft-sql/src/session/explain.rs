@@ -85,6 +85,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
             let binding = context.binding(query.tables())?;
             context.engine.explain(query, binding, analyze)
         })?,
+        Action::Parts(_) => return Err(unsupported("EXPLAIN of a statement whose WITH queries write")),
         Action::Dml(_) | Action::Upsert(..) => {
             let query = match &made.action {
                 Action::Dml(prepared) => prepared.query(),

@@ -9,6 +9,7 @@ use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::answers::unsupported;
+use crate::ddl::dependents::is_materialized;
 use crate::ddl::{self, sequence};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
@@ -27,6 +28,9 @@ pub(super) fn truncate(session: &mut Session, truncate: &Truncate) -> Result<Out
         for target in &truncate.table_names {
             let name = table_name(&target.name)?;
             let table = resolve::table(work.txn, &name)?;
+            if is_materialized(&table.def) {
+                return Err(Error::new(Code::WrongObjectType, format!("\"{}\" is not a table", table.def.name)));
+            }
             if !tables.iter().any(|known| known.id() == table.id()) {
                 tables.push(table);
             }
@@ -145,6 +149,7 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             session.of_client.clear();
             session.cursors.clear();
             session.numbers.forget();
+            session.discard_temporary()?;
             "DISCARD ALL"
         }
         DiscardObject::PLANS => {
@@ -155,7 +160,10 @@ pub(super) fn discard(session: &mut Session, what: &DiscardObject) -> Result<Out
             session.numbers.forget();
             "DISCARD SEQUENCES"
         }
-        DiscardObject::TEMP => "DISCARD TEMP",
+        DiscardObject::TEMP => {
+            session.discard_temporary()?;
+            "DISCARD TEMP"
+        }
     };
     Ok(Outcome::done(Tag::Done(tag)))
 }

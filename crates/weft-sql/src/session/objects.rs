@@ -9,7 +9,8 @@ use weft_kernel::{Object, ObjectKind, TableRef, Transaction};
 use super::Session;
 use super::work::Work;
 use crate::ddl::comment::{self, About};
-use crate::ddl::{dependents, sequence};
+use crate::ddl::dependents::{self, is_materialized};
+use crate::ddl::sequence;
 use crate::expr::data_type_of;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
@@ -115,7 +116,11 @@ pub(super) fn drop_relations(
         for name in names {
             let name = table_name(name)?;
             match (kind, resolve::relation(work.txn, &name)) {
-                (Kind::Table, Some(found_now @ Relation::Table(_))) => found.push(found_now),
+                (Kind::Table | Kind::Materialized, Some(Relation::Table(table)))
+                    if is_materialized(&table.def) == (kind == Kind::Materialized) =>
+                {
+                    found.push(Relation::Table(table));
+                }
                 (Kind::View, Some(Relation::Object(object))) if object.kind == ObjectKind::View => {
                     found.push(Relation::Object(object));
                 }
@@ -183,6 +188,7 @@ pub(super) fn drop_numbered(work: &mut Work<'_>, numbers: &[u32], cascade: bool)
 pub(super) enum Kind {
     Table,
     View,
+    Materialized,
     Sequence,
 }
 
@@ -191,6 +197,7 @@ impl Kind {
         match self {
             Kind::Table => "DROP TABLE",
             Kind::View => "DROP VIEW",
+            Kind::Materialized => "DROP MATERIALIZED VIEW",
             Kind::Sequence => "DROP SEQUENCE",
         }
     }
@@ -199,12 +206,14 @@ impl Kind {
         match self {
             Kind::Table => "table",
             Kind::View => "view",
+            Kind::Materialized => "materialized view",
             Kind::Sequence => "sequence",
         }
     }
 
     fn wrong(self, name: &str, other: &Relation) -> Error {
         let what = match other {
+            Relation::Table(table) if is_materialized(&table.def) => "MATERIALIZED VIEW",
             Relation::Table(_) => "TABLE",
             Relation::Index(..) => "INDEX",
             Relation::Object(object) if object.kind == ObjectKind::View => "VIEW",
@@ -242,6 +251,7 @@ pub(super) fn drop_table(
         })?;
     }
     txn.drop_relation(&table, with)?;
+    dependents::drop_companion(txn, &table.def)?;
     sequence::drop_owned(txn, table.def.oid, None)?;
     comment::drop_of(txn, table.def.oid, None)
 }
@@ -274,7 +284,11 @@ pub(super) fn comment_on(
         work.check_writable("COMMENT")?;
         let about =
             match kind {
-                CommentObject::Table | CommentObject::View | CommentObject::Index | CommentObject::Sequence => {
+                CommentObject::Table
+                | CommentObject::View
+                | CommentObject::MaterializedView
+                | CommentObject::Index
+                | CommentObject::Sequence => {
                     let name = table_name(name)?;
                     let found = resolve::relation(work.txn, &name);
                     found.as_ref().map_or(Ok(()), |relation| work.permit.check_owns(relation))?;

@@ -10,10 +10,12 @@ use weft_pgcatalog::CatalogQuery;
 
 use super::asks::{has_constants, is_of_catalog};
 use super::catalog;
+use super::parts::plan_parts;
 use super::planned::{Action, Plan};
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
 use crate::expr::BindError;
+use crate::parse::{has_writing_parts, writes};
 use crate::row;
 use crate::settings::EngineChoice;
 
@@ -35,6 +37,17 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement {
         crate::queries::names::check_order(query)?;
     }
+    if let (Statement::Query(query), true) = (statement, has_writing_parts(statement)) {
+        if engine == EngineChoice::Point {
+            let message = "the point engine cannot run this statement: WITH is not supported by it";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));
+        }
+        let make = |part: &Statement| plan(db, part, source, txn, (EngineChoice::Query, local));
+        let parts = plan_parts(query, txn, make)?;
+        let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
+        let (columns, param_types) = (Arc::clone(&parts.columns), parts.param_types.clone());
+        return Ok(Plan::new(key, columns, param_types, Action::Parts(parts)));
+    }
     let key = || (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
     if engine != EngineChoice::Query || is_insert_values(statement) {
         match row::plan(statement, txn, db.shapes(), source, local) {
@@ -53,7 +66,7 @@ pub(super) fn plan(
     let queries = db.queries()?;
     let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
     Ok(match statement {
-        Statement::Query(query) if query.locks.is_empty() => {
+        Statement::Query(query) if query.locks.is_empty() && !writes(query) => {
             let query = queries.prepare(txn, statement, source, local)?;
             let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
             Plan::new(key(), columns, param_types, Action::Query(query)).reading(&local.style)
@@ -74,7 +87,7 @@ pub(super) fn plan(
 }
 
 /// Whether the rows of an INSERT from a query go through the point engine one by one: it looks for conflicts, and shows
-/// what RETURNING names of a row after its numbers were taken.
+/// what RETURNING names of a row after its numbers were taken and its generated columns computed.
 fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
     if insert.on.is_some() {
         return true;
@@ -84,7 +97,8 @@ fn is_written_by_rows(insert: &Insert, txn: &Transaction) -> bool {
     let takes_numbers = |table: &TableRef| {
         table.def.defaults.iter().flatten().any(|default| crate::expr::sequence_call(default).is_some())
     };
-    insert.returning.is_some() && table.is_ok_and(|table| takes_numbers(&table))
+    let is_computed = |table: &TableRef| takes_numbers(table) || !row::all_generated(&table.def).is_empty();
+    insert.returning.is_some() && table.is_ok_and(|table| is_computed(&table))
 }
 
 /// INSERT ... VALUES has one path, whatever engine is forced.

@@ -42,6 +42,16 @@ pub(super) enum Action {
     /// INSERT from a query with ON CONFLICT, or with a RETURNING that shows numbers taken from sequences: the column
     /// engine reads, the point engine writes.
     Upsert(PreparedQuery, RowPlan),
+    /// A statement some of whose WITH queries write.
+    Parts(Parts),
+}
+
+/// A statement with WITH queries that write: its parts are planned when they run.
+pub(super) struct Parts {
+    pub(super) columns: Arc<[OutputColumn]>,
+    pub(super) param_types: Vec<DataType>,
+    /// All tables that are read or written.
+    pub(super) tables: Vec<TableRef>,
 }
 
 /// How many roles a plan remembers.
@@ -77,7 +87,7 @@ impl Plan {
             Action::Upsert(query, row) => query.reads_session() || row.reads_session,
             Action::Dml(write) => write.query().reads_session(),
             Action::Row(row) => row.reads_session,
-            Action::Catalog(_) => false,
+            Action::Catalog(_) | Action::Parts(_) => false,
         };
         self.style = reads.then(|| style.clone());
         self
@@ -124,6 +134,7 @@ impl Plan {
             Action::Query(query) => query.scanned(),
             Action::Dml(write) => write.query().scanned().into_iter().chain([write.table()]).collect(),
             Action::Upsert(query, plan) => query.scanned().into_iter().chain(plan.table()).collect(),
+            Action::Parts(parts) => parts.tables.iter().collect(),
             Action::Catalog(_) => Vec::new(),
         }
     }
@@ -133,7 +144,7 @@ impl Plan {
         match &self.action {
             Action::Row(plan) => plan.is_read_only(),
             Action::Query(_) | Action::Catalog(_) => true,
-            Action::Dml(_) | Action::Upsert(..) => false,
+            Action::Dml(_) | Action::Upsert(..) | Action::Parts(_) => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Query, SetExpr, Statement};
 use weft_expr::{Local, Style};
 use weft_format::{Error, Result, Value};
 use weft_kernel::Transaction;
@@ -171,7 +171,10 @@ fn or_of_catalog(
 
 /// Whether a statement goes to an engine.
 fn is_planned(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+    matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
+    )
 }
 
 /// Whether a statement may turn out to be one that follows ([`Plan::may_follow`]).
@@ -188,6 +191,18 @@ fn first_word(statement: &Statement) -> &'static str {
         Statement::Insert(_) => "INSERT",
         Statement::Update(_) => "UPDATE",
         Statement::Delete(_) => "DELETE",
+        Statement::Merge(_) => "MERGE",
+        Statement::Query(query) => behind_with(query),
+        _ => "SELECT",
+    }
+}
+
+/// What a query does that writes behind WITH.
+fn behind_with(query: &Query) -> &'static str {
+    match &*query.body {
+        SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
+            first_word(inner)
+        }
         _ => "SELECT",
     }
 }

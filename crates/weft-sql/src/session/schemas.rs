@@ -9,17 +9,19 @@ use weft_pgcatalog::rights::Rights;
 
 use super::Session;
 use super::objects::{drop_object, drop_table};
+use super::own_schema::Temporary;
 use super::work::Work;
 use crate::ddl::comment::{self, About};
+use crate::ddl::dependents;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::fold;
-use crate::resolve;
+use crate::resolve::{self, TEMPORARY};
 use crate::rights::{Permit, give_schema};
 use crate::settings::{SEARCH_PATH, Settings};
 
 /// Looks up the schemas of a search path; those that are not there, or that the role may not look into, are left out.
-pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit: &Permit) {
+pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit: &Permit, temporary: &Temporary) {
     let path = settings.search_path.as_str();
     let is_usual = matches!(**txn.search_path(), [SchemaId::PUBLIC]);
     if path == SEARCH_PATH && !txn.has_objects(ObjectKind::Schema) && permit.may_look_in(SchemaId::PUBLIC) {
@@ -29,7 +31,14 @@ pub(super) fn set_search_path(txn: &mut Transaction, settings: &Settings, permit
         return;
     }
     let mut schemas: Vec<SchemaId> = Vec::new();
-    for name in &names_of(path) {
+    let (own, names) = (temporary.schema(txn), names_of(path));
+    // First, unless the path says where.
+    schemas.extend(own.filter(|_| !names.iter().any(|name| name == TEMPORARY)));
+    for name in &names {
+        if name == TEMPORARY {
+            schemas.extend(own.filter(|own| !schemas.contains(own)));
+            continue;
+        }
         let name = if name == "$user" { &settings.user } else { name };
         let usable = |id: &SchemaId| !schemas.contains(id) && permit.may_look_in(*id);
         if let Some(id) = resolve::schema_of(txn, name).filter(usable) {
@@ -147,7 +156,7 @@ pub(super) fn drop_numbered(work: &mut Work<'_>, ids: &[SchemaId], cascade: bool
 }
 
 /// Drops what is in a schema, or refuses when something is.
-fn drop_contents(
+pub(super) fn drop_contents(
     txn: &mut Transaction,
     id: SchemaId,
     name: &str,
@@ -197,7 +206,8 @@ pub(super) fn rename(session: &mut Session, name: &str, new: &str) -> Result<Out
         let views = work.txn.objects().into_iter().filter(|object| object.kind == ObjectKind::View);
         let prefix = format!("{name}.");
         if let Some(view) = views.into_iter().find(|view| view.property("query").is_some_and(|q| q.contains(&prefix))) {
-            let message = format!("renaming a schema that view \"{}\" names is not supported", view.name);
+            let name = dependents::name_of(&view);
+            let message = format!("renaming a schema that view \"{name}\" names is not supported");
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
         let mut renamed = (*known).clone();

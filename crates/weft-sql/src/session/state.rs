@@ -8,6 +8,7 @@ use weft_kernel::PendingWatch;
 use super::block::Block;
 use super::cursor::Cursors;
 use super::numbers::Numbers;
+use super::own_schema::Temporary;
 use super::statement::Prepared;
 use crate::activity::Activity;
 use crate::binding::CancelToken;
@@ -40,6 +41,8 @@ pub struct Session {
     /// What others see of it, and its number among them.
     pub(super) activity: Arc<Activity>,
     pub(super) place: u64,
+    /// Its temporary relations.
+    pub(super) temporary: Temporary,
 }
 
 /// Statements that are kept by who holds the session, and whether DEALLOCATE or DISCARD took any of them.
@@ -84,6 +87,7 @@ impl Session {
             permit: Permit::default(),
             activity,
             place,
+            temporary: Temporary::of(place),
         }
     }
 }

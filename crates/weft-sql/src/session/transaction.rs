@@ -10,6 +10,7 @@ use weft_kernel::{IsolationLevel, Transaction};
 use super::Session;
 use super::block::{Block, Savepoint};
 use super::schemas::set_search_path;
+use super::temporary::at_commit;
 use super::work::Work;
 use crate::notice::Notice;
 
@@ -41,7 +42,7 @@ impl<T, F: FnMut(&mut Work<'_>) -> Result<T>> Restarted<'_, F> {
             given.notices.truncate(told);
             let before = given.txn.ddl_count();
             let ready = given.permit.refresh(given.db, given.txn, given.settings);
-            set_search_path(given.txn, given.settings, given.permit);
+            set_search_path(given.txn, given.settings, given.permit, given.temporary);
             let result = ready.and_then(|()| (self.work)(given)).and_then(|done| given.finish(before).map(|()| done));
             match result {
                 Err(error)
@@ -114,6 +115,8 @@ impl Session {
             numbers: &mut self.numbers,
             permit: &mut self.permit,
             activity: &self.activity,
+            views: None,
+            temporary: &mut self.temporary,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
@@ -125,6 +128,7 @@ impl Session {
             self.activity.note_transaction(true);
             return Ok(result);
         }
+        at_commit(&self.temporary, &mut txn).inspect_err(|_| self.activity.note_transaction(false))?;
         let had_ddl = txn.catalog_version().is_none();
         let committed = txn.commit();
         self.activity.note_transaction(committed.is_ok());
@@ -160,6 +164,8 @@ impl Session {
             numbers: &mut self.numbers,
             permit: &mut self.permit,
             activity: &self.activity,
+            views: None,
+            temporary: &mut self.temporary,
         });
         self.numbers.note(txn);
         if result.is_err() {
@@ -337,10 +343,11 @@ impl Session {
             self.db.forget();
             return Ok(false);
         };
+        let ready = at_commit(&self.temporary, &mut txn);
         let had_ddl = txn.catalog_version().is_none();
         // SET durability inside the block counts.
         txn.set_durability(self.settings.durability);
-        let committed = txn.commit();
+        let committed = ready.and_then(|()| txn.commit());
         if had_ddl {
             self.db.forget();
         }

@@ -18,7 +18,9 @@ use super::explain::{explain, explain_options};
 use super::objects::Kind;
 use super::transaction::{Modes, failed_transaction};
 use super::work::{Work, with_context};
-use super::{Client, Prepared, Session, backup, cursors, maintenance, objects, rights, schemas, views};
+use super::{
+    Client, Prepared, Session, backup, cursors, locks, maintenance, materialized, objects, rights, schemas, views,
+};
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
 use crate::expr::data_type_of;
@@ -32,7 +34,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
     let source = Arc::clone(prepared.source());
     let (statement, method) = match &prepared.parsed {
         Parsed::Checkpoint => return maintenance::checkpoint(session),
-        Parsed::Own(own) => return run_own(session, own),
+        Parsed::Own(own) => return run_own(session, own, &source),
         Parsed::SetConstraints { names, deferred } => return set_constraints(session, names.as_deref(), *deferred),
         Parsed::Sql { statement, method, .. } => (&**statement, method.as_deref()),
     };
@@ -108,6 +110,9 @@ fn define(session: &mut Session, statement: &Statement, method: Option<&str>, so
             match object_type {
                 ObjectType::Table => objects::drop_relations(session, Kind::Table, names, *if_exists, *cascade),
                 ObjectType::View => objects::drop_relations(session, Kind::View, names, *if_exists, *cascade),
+                ObjectType::MaterializedView => {
+                    objects::drop_relations(session, Kind::Materialized, names, *if_exists, *cascade)
+                }
                 ObjectType::Sequence => objects::drop_relations(session, Kind::Sequence, names, *if_exists, *cascade),
                 ObjectType::Schema => schemas::drop(session, names, *if_exists, *cascade),
                 _ => Err(session.fail(unsupported_statement(statement))),
@@ -117,6 +122,7 @@ fn define(session: &mut Session, statement: &Statement, method: Option<&str>, so
         Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { index_name } } => {
             rename(session, name, false, index_name, "ALTER INDEX")
         }
+        Statement::CreateView(create) if create.materialized => materialized::create(session, create, method, source),
         Statement::CreateView(create) => views::create(session, create, source),
         Statement::CreateSchema { schema_name, if_not_exists, .. } => {
             schemas::create(session, schema_name, *if_not_exists)
@@ -499,7 +505,7 @@ fn execute_named(
 }
 
 /// Runs a statement that the SQL parser does not know.
-fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
+fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
     if session.is_failed() {
         return Err(failed_transaction());
     }
@@ -512,6 +518,8 @@ fn run_own(session: &mut Session, own: &Own) -> Result<Outcome> {
             Ok(Outcome { tag: Tag::Select(1), columns, rows })
         }
         Own::Backup(dest) => backup::run(session, dest),
+        Own::Refresh(refresh) => materialized::refresh(session, refresh, source),
+        Own::Lock(lock) => locks::lock(session, lock),
         Own::Analyze(tables) => maintenance::analyze(session, tables),
         Own::CreateSequence(create) => objects::create_sequence(session, create),
         Own::AlterSequence(alter) => objects::alter_sequence(session, alter),

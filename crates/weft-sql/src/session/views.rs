@@ -13,15 +13,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CreateTableOptions, CreateView, Ident, ObjectName, Query, SqlOption, Statement, TableAlias, TableFactor,
-    TableObject, VisitMut, VisitorMut,
+    CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SetExpr, SqlOption, Statement, TableAlias,
+    TableFactor, TableObject, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
-use weft_kernel::{Object, ObjectKind, Transaction};
+use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
 use super::answers::unsupported;
 use super::work::Work;
-use super::{Session, stars};
+use super::{Session, stars, temporary};
+use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, fold, parse, table_name};
@@ -38,15 +39,35 @@ pub(super) fn expand_views<'s>(txn: &Transaction, statement: &'s Statement) -> R
     }
     refuse_target(txn, statement)?;
     let mut expanded = statement.clone();
-    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand };
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand { is_read: true } };
     match VisitMut::visit(&mut expanded, &mut names) {
         ControlFlow::Continue(()) => Ok(Cow::Owned(expanded)),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
+/// A query with its views as subqueries, for who looks at its columns only.
+pub(super) fn expand_unread(txn: &Transaction, query: &Query) -> Result<Statement> {
+    let mut statement = Statement::Query(Box::new(query.clone()));
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Expand { is_read: false } };
+    match VisitMut::visit(&mut statement, &mut names) {
+        ControlFlow::Continue(()) => Ok(statement),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
 /// Fails when a statement would change a view.
 fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
+    if let Statement::Query(query) = statement {
+        let with = query.with.iter().flat_map(|with| &with.cte_tables).map(|table| &*table.query);
+        for part in with.chain([&**query]) {
+            if let SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) =
+                &*part.body
+            {
+                refuse_target(txn, inner)?;
+            }
+        }
+    }
     let name = match statement {
         Statement::Insert(insert) => match &insert.table {
             TableObject::TableName(name) => Some(("insert into", name)),
@@ -54,6 +75,13 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
         },
         Statement::Update(update) => match &update.table.relation {
             TableFactor::Table { name, .. } => Some(("update", name)),
+            _ => None,
+        },
+        Statement::Copy { source: CopySource::Table { table_name, .. }, to, .. } => {
+            Some((if *to { "copy from" } else { "copy to" }, table_name))
+        }
+        Statement::Merge(merge) => match &merge.table {
+            TableFactor::Table { name, .. } => Some(("merge into", name)),
             _ => None,
         },
         Statement::Delete(delete) => {
@@ -67,7 +95,18 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
         _ => None,
     };
     let Some((verb, name)) = name else { return Ok(()) };
+    if let Some(Relation::Table(table)) = resolve::relation(txn, &table_name(name)?)
+        && is_materialized(&table.def)
+    {
+        let message = match verb {
+            "copy from" => format!("cannot copy from materialized view \"{}\"", table.def.name),
+            _ => format!("cannot change materialized view \"{}\"", table.def.name),
+        };
+        return Err(Error::new(Code::WrongObjectType, message).hint("REFRESH MATERIALIZED VIEW, or COPY a query of it"));
+    }
     match resolve::object(txn, ObjectKind::View, &table_name(name)?) {
+        // COPY says itself what it thinks of views.
+        Some(_) if verb.starts_with("copy") => Ok(()),
         Some(view) => {
             let message = format!("cannot {verb} view \"{}\"", view.name);
             Err(Error::new(Code::FeatureNotSupported, message).hint("change the tables that it reads"))
@@ -78,8 +117,8 @@ fn refuse_target(txn: &Transaction, statement: &Statement) -> Result<()> {
 
 /// What is done with the names of relations.
 enum Use {
-    /// Views become subqueries.
-    Expand,
+    /// Views become subqueries; when they are read, materialised ones must have rows.
+    Expand { is_read: bool },
     /// Schemas are written out; the numbers of what is named are noted.
     Qualify(Vec<u32>),
 }
@@ -142,6 +181,13 @@ impl Names<'_> {
             *name = ObjectName::from(vec![quoted(&schema), quoted(&own)]);
             return Ok(());
         }
+        if let (Relation::Table(table), Use::Expand { is_read: true }) = (&relation, &self.use_of)
+            && !is_populated(&table.def)
+        {
+            let message = format!("materialized view \"{}\" has not been populated", table.def.name);
+            let error = Error::new(Code::NotInPrerequisiteState, message);
+            return Err(error.hint("Use the REFRESH MATERIALIZED VIEW command."));
+        }
         let Relation::Object(view) = relation else { return Ok(()) };
         if view.kind != ObjectKind::View {
             return Ok(());
@@ -166,7 +212,9 @@ impl Names<'_> {
         let sql = format!("SELECT {} FROM ({text}) AS {}", items.join(", "), quoted(&view.name));
         let Some(Parsed::Sql { statement, .. }) = parse(&sql)?.pop() else { return Err(damaged()) };
         let Statement::Query(mut query) = *statement else { return Err(damaged()) };
-        let mut names = Names { txn: self.txn, with: Vec::new(), depth: self.depth + 1, use_of: Use::Expand };
+        let is_read = matches!(self.use_of, Use::Expand { is_read: true });
+        let use_of = Use::Expand { is_read };
+        let mut names = Names { txn: self.txn, with: Vec::new(), depth: self.depth + 1, use_of };
         match VisitMut::visit(&mut *query, &mut names) {
             ControlFlow::Continue(()) => Ok(*query),
             ControlFlow::Break(error) => Err(error),
@@ -180,19 +228,15 @@ fn alias_of(name: &str) -> TableAlias {
 
 /// CREATE VIEW
 pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -> Result<Outcome> {
-    let refused = [
-        (create.materialized, "MATERIALIZED VIEW"),
-        (create.temporary, "TEMPORARY VIEW"),
-        (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "this CREATE VIEW"),
-    ];
+    let refused =
+        [(create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "this CREATE VIEW")];
     if let Some((_, what)) = refused.iter().find(|(found, _)| *found) {
         return Err(session.fail(unsupported(what)));
     }
     session.in_statement(|work| {
         check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
-        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
-        work.permit.check_creates_in(work.txn, namespace)?;
+        let (namespace, name) = place(work, create)?;
         let known = work.txn.object(ObjectKind::View, namespace, &name);
         if resolve::is_taken(work.txn, namespace, &name) && !(create.or_replace && known.is_some()) {
             if create.if_not_exists && known.is_some() {
@@ -208,12 +252,7 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
         if let Some(known) = &known {
             work.permit.check_owns(&Relation::Object(Arc::clone(known)))?;
         }
-        let mut query = (*create.query).clone();
-        let mut names = Names { txn: work.txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };
-        if let ControlFlow::Break(error) = VisitMut::visit(&mut query, &mut names) {
-            return Err(error);
-        }
-        let Use::Qualify(needs) = names.use_of else { return Err(Error::internal("names were qualified")) };
+        let (mut query, needs) = qualified_query(work, &create.query)?;
         let (mut from, types) = columns_of_query(work, &query, source)?;
         let columns = column_names(create, &from)?;
         if write_columns(work, &mut query, (&from, &types), &columns, source) {
@@ -235,17 +274,66 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
             ("types", types.join(&separator)),
         ];
         view.properties.extend(texts.into_iter().map(|(name, text)| (name.to_owned(), text)));
-        for id in &needs {
-            if let Some(table) = work.txn.tables().iter().find(|def| def.oid == *id).map(|def| def.id)
-                && let Some(table) = work.txn.table_of(table)
-            {
-                work.txn.lock_against_ddl(&table)?;
-            }
-        }
+        lock_needs(work, &needs)?;
         view.needs = needs;
         work.txn.put_object(view)?;
         Ok(Outcome::done(Tag::Done("CREATE VIEW")))
     })
+}
+
+/// A view's query with the schemas of what it names written out, and the numbers of these.
+pub(super) fn qualified_query(work: &Work<'_>, query: &Query) -> Result<(Query, Vec<u32>)> {
+    let mut query = query.clone();
+    let mut names = Names { txn: work.txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };
+    if let ControlFlow::Break(error) = VisitMut::visit(&mut query, &mut names) {
+        return Err(error);
+    }
+    let Use::Qualify(needs) = names.use_of else { return Err(Error::internal("names were qualified")) };
+    Ok((query, needs))
+}
+
+/// What a view reads stays as it is until the view is there.
+pub(super) fn lock_needs(work: &mut Work<'_>, needs: &[u32]) -> Result<()> {
+    for id in needs {
+        if let Some(table) = work.txn.tables().iter().find(|def| def.oid == *id).map(|def| def.id)
+            && let Some(table) = work.txn.table_of(table)
+        {
+            work.txn.lock_against_ddl(&table)?;
+        }
+    }
+    Ok(())
+}
+
+/// The schema in which a view is made, and its name: a temporary one where it says so, or reads one.
+fn place(work: &mut Work<'_>, create: &CreateView) -> Result<(SchemaId, String)> {
+    let is_named = create.temporary || temporary::names_schema(&create.name);
+    if !is_named && !reads_temporary(work.txn, &create.query)? {
+        let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;
+        work.permit.check_creates_in(work.txn, namespace)?;
+        return Ok((namespace, name));
+    }
+    let target = temporary::place(work, &create.name)?;
+    let (namespace, name) = resolve::creation(work.txn, &table_name(&target)?)?;
+    if !is_named {
+        work.notices.push(Notice::plain(format!("view \"{name}\" will be a temporary view")));
+    }
+    Ok((namespace, name))
+}
+
+/// Whether a query names a temporary relation.
+pub(super) fn reads_temporary(txn: &Transaction, query: &Query) -> Result<bool> {
+    let mut query = query.clone();
+    let mut names = Names { txn, with: Vec::new(), depth: 0, use_of: Use::Qualify(Vec::new()) };
+    if let ControlFlow::Break(error) = VisitMut::visit(&mut query, &mut names) {
+        return Err(error);
+    }
+    let Use::Qualify(needs) = names.use_of else { return Ok(false) };
+    let is_temporary = |id: &u32| {
+        let table = || txn.tables().iter().find(|def| def.oid == *id).map(|def| def.namespace);
+        let namespace = txn.object_of(*id).map(|object| object.namespace).or_else(table);
+        namespace.is_some_and(|namespace| resolve::is_temporary(txn, namespace))
+    };
+    Ok(needs.iter().any(is_temporary))
 }
 
 /// Writes out the stars of a view's query and the names of its columns, as far as it gives the same columns then;
@@ -277,8 +365,7 @@ fn write_columns(
 
 /// The names and types of the columns of a view's query.
 fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec<String>, Vec<String>)> {
-    let statement = Statement::Query(Box::new(query.clone()));
-    let statement = expand_views(work.txn, &statement)?;
+    let statement = expand_unread(work.txn, query)?;
     let prepared = work.db.queries()?.prepare(&*work.txn, &statement, source, &work.local)?;
     let columns = prepared.columns().iter();
     Ok(columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip())
@@ -316,7 +403,7 @@ fn check_options(options: &CreateTableOptions) -> Result<()> {
 }
 
 /// The names of a view's columns: the given ones, then those of its query.
-fn column_names(create: &CreateView, from: &[String]) -> Result<Vec<String>> {
+pub(super) fn column_names(create: &CreateView, from: &[String]) -> Result<Vec<String>> {
     let mut columns = from.to_vec();
     if create.columns.len() > columns.len() {
         return Err(Error::new(Code::SyntaxError, "CREATE VIEW specifies more column names than columns"));

@@ -63,6 +63,7 @@ impl Drop for Session {
         if self.block.is_some() {
             self.activity.note_transaction(false);
         }
+        self.end_temporary();
         self.db.activities().leave(self.place);
     }
 }

@@ -7,8 +7,9 @@ use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 
 use super::numbers::Numbers;
+use super::own_schema::Temporary;
 use crate::activity::Activity;
-use crate::binding::CancelToken;
+use crate::binding::{CancelToken, Views};
 use crate::context::StatementContext;
 use crate::engine::SqlEngine;
 use crate::notice::Notice;
@@ -34,6 +35,10 @@ pub(super) struct Work<'a> {
     pub(super) permit: &'a mut Permit,
     /// What others see of the session.
     pub(super) activity: &'a Activity,
+    /// What queries read, when the statement has written already.
+    pub(super) views: Option<Arc<Views>>,
+    /// The session's temporary relations.
+    pub(super) temporary: &'a mut Temporary,
 }
 
 impl Work<'_> {
@@ -71,5 +76,6 @@ pub(super) fn with_context<T>(
         cancel: work.cancel,
         local: &work.local,
         settings: work.settings,
+        views: work.views.clone(),
     })
 }

@@ -9,12 +9,12 @@ use weft_kernel::{IndexRef, NewTable, TableDef};
 
 use super::Altering;
 use super::rows::{contains_nulls, each_row, has_row, rewrite};
-use crate::ddl::create::Building;
+use crate::ddl::building::Building;
 use crate::ddl::sequence::NewSequence;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
 use crate::parse::fold;
-use crate::row::{bind_check, bind_default, stored_default, table_scope};
+use crate::row::{bind_check, bind_default, generated, generated_property, stored_default, table_scope};
 use crate::values::{array_of, value_at};
 
 /// Functions whose value differs from row to row.
@@ -49,6 +49,8 @@ impl Altering<'_> {
                     Ok(())
                 })?;
             }
+        } else if let Some(text) = &added.generated {
+            self.put_generated(ordinal, added.column, text)?;
         } else {
             self.put_column(ordinal, added.column, added.default)?;
         }
@@ -125,6 +127,7 @@ impl Altering<'_> {
             let message = format!("cannot drop column \"{name}\", the only one of table \"{}\"", self.name());
             return Err(Error::new(Code::InvalidTableDefinition, message).hint("drop the table"));
         }
+        self.drop_generated(&name, ordinal, cascade)?;
         self.drop_dependents(&name, ordinal, cascade)?;
         if self.table.def.schema.key.contains(&ordinal) {
             self.drop_primary_key()?;
@@ -144,6 +147,7 @@ impl Altering<'_> {
             def.checks = kept;
             def.foreign_keys.retain(|key| !key.columns.contains(&ordinal));
             def.properties.retain(|property, _| *property != format!("identity.{ordinal}"));
+            def.properties.remove(&generated_property(ordinal));
             forget_bloom(def, &name, None);
             Ok(())
         })
@@ -173,13 +177,19 @@ impl Altering<'_> {
             let message = format!("column \"{name}\" of relation \"{}\" is an identity column", self.name());
             Error::new(Code::SyntaxError, message)
         };
+        let is_default = matches!(op, AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault);
+        if is_default && generated(&self.table.def, ordinal).is_some() {
+            let message = format!("column \"{name}\" of relation \"{}\" is a generated column", self.name());
+            let error = Error::new(Code::SyntaxError, message).about(self.name(), Some(&name), None);
+            return Err(error.hint("drop the column, and add it with another expression"));
+        }
         match op {
             AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault if is_identity => {
                 Err(of_identity())
             }
             AlterColumnOperation::DropNotNull if is_identity => Err(of_identity()),
             AlterColumnOperation::SetDefault { value } => {
-                let text = crate::ddl::create::check_default(self.txn, &value.to_string(), &column, self.eval.local)?;
+                let text = crate::ddl::building::check_default(self.txn, &value.to_string(), &column, self.eval.local)?;
                 self.alter(|def| {
                     def.defaults[ordinal] = Some(text);
                     Ok(())
@@ -230,7 +240,7 @@ impl Altering<'_> {
         if self.table.def.properties.contains_key(&format!("identity.{ordinal}")) {
             return refuse("is already an identity column");
         }
-        if self.table.def.defaults[ordinal].is_some() {
+        if self.table.def.defaults[ordinal].is_some() || generated(&self.table.def, ordinal).is_some() {
             return refuse("already has a default value");
         }
         let new =
@@ -265,6 +275,7 @@ impl Altering<'_> {
         }
         crate::ddl::dependents::check_views(self.txn, &self.table.def, Some(&column.name), false, self.notices)?;
         self.refuse_typed_dependents(ordinal, &column.name)?;
+        self.refuse_typed_generated(ordinal, &column.name)?;
         let mut def = (*self.table.def).clone();
         let mut schema = (*def.schema).clone();
         schema.columns[ordinal].data_type = to;
@@ -272,7 +283,7 @@ impl Altering<'_> {
         // What stands in the definition must fit the new type.
         if let Some(default) = def.defaults[ordinal].take() {
             let (column, local) = (&def.schema.columns[ordinal], self.eval.local);
-            let stored = crate::ddl::create::check_default(self.txn, &default, column, local).map_err(|error| {
+            let stored = crate::ddl::building::check_default(self.txn, &default, column, local).map_err(|error| {
                 if error.code() != Code::DatatypeMismatch {
                     return error;
                 }

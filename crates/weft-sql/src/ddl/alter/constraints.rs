@@ -11,7 +11,7 @@ use weft_kernel::{ForeignKey, IndexRef, NewTable, TableRef};
 use super::columns::{fresh, nulls};
 use super::rows::{contains_nulls, each_batch, has_row, rewrite};
 use super::{Altering, unsupported};
-use crate::ddl::create::{Building, free_check_name};
+use crate::ddl::building::{Building, free_check_name};
 use crate::ddl::foreign_keys::{NewForeignKey, resolve};
 use crate::notice::Notice;
 use crate::parse::fold;

@@ -13,6 +13,7 @@
 
 mod columns;
 mod constraints;
+mod generated;
 mod renames;
 mod rows;
 
@@ -24,7 +25,7 @@ use crate::expr::EvalContext;
 use crate::notice::Notice;
 
 pub(crate) use renames::{move_object, move_table, rename_relation};
-pub(crate) use rows::truncate;
+pub(crate) use rows::{emptied, has_rows, truncate};
 
 /// One ALTER TABLE under way.
 pub(crate) struct Altering<'a> {

@@ -9,10 +9,11 @@ use weft_kernel::{ObjectKind, Transaction};
 
 use super::Altering;
 use super::columns::forget_bloom;
-use crate::ddl::create::check_column_name;
+use crate::ddl::building::check_column_name;
 use crate::ddl::pieces::check_length;
 use crate::parse::{fold, parse_expression, table_name};
 use crate::resolve::{self, Relation};
+use crate::row::GENERATED;
 
 impl Altering<'_> {
     /// RENAME COLUMN
@@ -29,6 +30,11 @@ impl Altering<'_> {
         self.alter(|def| {
             for (_, check) in &mut def.checks {
                 *check = with_names(check, |part| if *part == old { Some(new.clone()) } else { None })?;
+            }
+            for (property, text) in &mut def.properties {
+                if property.starts_with(GENERATED) {
+                    *text = with_names(text, |part| if *part == old { Some(new.clone()) } else { None })?;
+                }
             }
             let mut schema = (*def.schema).clone();
             schema.columns[ordinal].name = new.clone();

@@ -50,6 +50,11 @@ pub(super) fn has_row(txn: &Transaction, table: &TableRef, predicates: Vec<Predi
     Ok(found)
 }
 
+/// Whether a table has rows.
+pub(crate) fn has_rows(txn: &Transaction, table: &TableRef) -> Result<bool> {
+    has_row(txn, table, Vec::new())
+}
+
 /// Calls `visit` with the values of each row, one per stored column.
 pub(super) fn each_row(
     txn: &Transaction,
@@ -112,9 +117,15 @@ fn replace(txn: &mut Transaction, table: &TableRef, new: NewTable) -> Result<Tab
 
 /// Takes all rows out of a table.
 pub(crate) fn truncate(txn: &mut Transaction, table: &TableRef) -> Result<TableRef> {
+    emptied(txn, table, |_| ())
+}
+
+/// A table without rows in the place of another, with something changed in its definition.
+pub(crate) fn emptied(txn: &mut Transaction, table: &TableRef, change: impl FnOnce(&mut NewTable)) -> Result<TableRef> {
     let mut new = NewTable::of(&table.def);
     new.schema.evolution.missing = None;
     new.schema.evolution.first_columns = 0;
+    change(&mut new);
     replace(txn, table, new)
 }
 
