@@ -61,6 +61,8 @@ pub trait Read: Send + Sync {
     /// The newest committed version of `key` if it is alive, whatever any snapshot sees. The caller holds the key's
     /// lock, so the answer stays true until it lets go (invariant 6).
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>>;
+    /// The same and its row, looked for once: whoever updates a row asks for both.
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>>;
     /// The greatest key of any version the table holds, dead or alive; none when it holds nothing. Asked once at open,
     /// after redo, to go on with the hidden row ids; the statistics of the parts and the ends of the row tables know
     /// it.

@@ -1,10 +1,11 @@
-//! A predicate evaluated on an Arrow array, ANDed into a mask.
+//! A predicate evaluated on an Arrow array, or on encoded rows, ANDed into a mask.
 //!
 //! ```text
 //!   a >= 7   [7, NULL, 3, 9]   mask 1110   ▶   mask 1000        the last row was not selected before
 //! ```
 //!
-//! Integers of all widths are compared as ranges, 64 rows to a word; other values one by one, selected ones only.
+//! Integers of all widths are compared as ranges, those of arrays 64 rows to a word; other values one by one, selected
+//! ones only.
 //!
 //! 1. A row stays selected exactly if [`Predicate::matches`] is true of its value.
 
@@ -19,7 +20,9 @@ use crate::arrow_values::value_ref_at;
 use crate::encoding::{IntTest, and_where};
 use crate::mask::Mask;
 use crate::predicate::Predicate;
+use crate::row::RowCodec;
 use crate::types::DataType;
+use crate::value::ValueRef;
 
 /// Deselects the rows of `mask` whose value in `array` does not satisfy the predicate. The array has the Arrow type of
 /// `data_type` and is in its stored form.
@@ -47,6 +50,20 @@ pub fn filter_array(predicate: &Predicate, array: &dyn Array, data_type: DataTyp
     }
 }
 
+/// Deselects the rows of `mask` that do not satisfy the predicate; `row` has the encoded row of each position.
+pub fn filter_rows<'a>(predicate: &Predicate, codec: &'a RowCodec, row: impl Fn(u32) -> &'a [u8], mask: &mut Mask) {
+    let (test, column) = (IntTest::of(predicate), predicate.column());
+    for at in mask.positions() {
+        let is_satisfied = match (&test, codec.get(row(at), column)) {
+            (Some(IntTest::Range(range)), ValueRef::Int(value)) => range.contains(value),
+            (_, value) => predicate.matches(value),
+        };
+        if !is_satisfied {
+            mask.clear(at as usize);
+        }
+    }
+}
+
 fn filter_ints<T: ArrowPrimitiveType<Native: Into<i64>>>(test: &IntTest, array: &dyn Array, mask: &mut Mask) -> bool {
     let array: &PrimitiveArray<T> = array.as_primitive();
     match test {
@@ -64,7 +81,8 @@ mod tests {
     use super::*;
     use crate::arrow_values::array_of;
     use crate::predicate::CompareOp;
-    use crate::value::{Value, ValueRef};
+    use crate::schema::{Column, Schema};
+    use crate::value::Value;
 
     fn column(data_type: DataType, rows: usize) -> Vec<Value> {
         let value = |row: usize| match (row % 7, data_type) {
@@ -78,9 +96,10 @@ mod tests {
         (0..rows).map(value).collect()
     }
 
-    /// Every comparison, list and test for NULL on every kind of array says what [`Predicate::matches`] says.
+    /// Every comparison, list and test for NULL on every kind of array, and on rows, says what [`Predicate::matches`]
+    /// says.
     #[test]
-    fn arrays_are_filtered_as_values_are() {
+    fn arrays_and_rows_are_filtered_as_values_are() {
         let types = [
             DataType::SmallInt,
             DataType::Integer,
@@ -99,6 +118,9 @@ mod tests {
             for rows in [1, 63, 64, 150] {
                 let values = column(data_type, rows);
                 let array = array_of(data_type, values.iter().map(Value::as_ref));
+                let column = Column { name: "c".into(), data_type, not_null: false };
+                let codec = RowCodec::new(&Schema::new(vec![column], vec![0]));
+                let encoded: Vec<Vec<u8>> = values.iter().map(|value| codec.encode([value.as_ref()])).collect();
                 let constants =
                     [values[0].clone(), values[rows / 2].clone(), values[rows.min(3) - 1].clone(), Value::Null];
                 let mut predicates = vec![Predicate::IsNull { column: 0 }, Predicate::IsNotNull { column: 0 }];
@@ -112,7 +134,10 @@ mod tests {
                     let mut mask = Mask::all(rows);
                     (0..rows).step_by(4).for_each(|row| mask.clear(row));
                     let before = mask.clone();
+                    let mut mask_of_rows = mask.clone();
                     filter_array(&predicate, &array, data_type, &mut mask);
+                    filter_rows(&predicate, &codec, |at| &encoded[at as usize], &mut mask_of_rows);
+                    assert_eq!(mask.words(), mask_of_rows.words(), "{predicate:?} of rows of {data_type}");
                     for (row, value) in values.iter().enumerate() {
                         let wanted = before.get(row) && predicate.matches(value.as_ref());
                         assert_eq!(mask.get(row), wanted, "{predicate:?} of {value:?} as {data_type}");

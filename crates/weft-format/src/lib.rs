@@ -8,7 +8,7 @@
 //!      row ── key ── row_arrays     a row as bytes (slot per column), a key as bytes
 //!         key_rows                  the keys of many rows
 //!      predicate ── mask            what a scan asks of a column, and the rows that satisfy it
-//!         array_filter              the same of an Arrow array
+//!         array_filter              the same of an Arrow array, or of rows
 //!      stats ── bloom               what rules a block or file out without reading it
 //!      encoding/ ── table/          a column as encoded blocks; a column table as one file image
 //!      wire                         numbers, texts, types, values as bytes; the reader of bytes that may be damaged

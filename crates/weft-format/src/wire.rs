@@ -20,6 +20,7 @@ use crate::types::DataType;
 use crate::value::{Value, ValueRef};
 
 /// Appends a number.
+#[inline]
 pub fn put_u32(out: &mut Vec<u8>, number: u32) {
     out.extend_from_slice(&number.to_le_bytes());
 }
@@ -29,6 +30,7 @@ pub fn put_u32(out: &mut Vec<u8>, number: u32) {
 /// # Panics
 ///
 /// For 2^32 and more: nothing that is written here has so many parts.
+#[inline]
 pub fn put_count(out: &mut Vec<u8>, count: usize) {
     put_u32(out, u32::try_from(count).expect("what is written has fewer than 2^32 parts and bytes"));
 }
@@ -43,6 +45,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends a length and the bytes.
+#[inline]
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_count(out, bytes.len());
     out.extend_from_slice(bytes);
@@ -103,6 +106,7 @@ pub fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
     }
 }
 
+#[inline]
 fn put_tagged(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     out.push(tag);
     out.extend_from_slice(bytes);

@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 /// Texts that share one stored start.
 pub const TEXT_GROUP_ROWS: usize = 32;
 
+/// Bits of a word that are there wherever in its first byte a number begins.
+const WORD_BITS: u32 = 57;
+
 /// The parsed index; all offsets are within the block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextIndex {
@@ -55,6 +58,24 @@ fn read_bits(bytes: &[u8], index: usize, width: usize) -> u32 {
     let bit = index * width;
     let word = u64::from_le_bytes(array(&bytes[bit / 8..]));
     (word >> (bit % 8) & ((1 << width) - 1)) as u32
+}
+
+/// The sum of the numbers `from..to`, as many of them from one word as it has whole.
+#[inline]
+fn sum_bits(bytes: &[u8], from: usize, to: usize, width: usize) -> usize {
+    let (mask, in_word) = ((1u64 << width) - 1, WORD_BITS / width as u32);
+    let (mut at, mut sum) = (from, 0);
+    while at < to {
+        let bit = at * width;
+        let mut word = u64::from_le_bytes(array(&bytes[bit / 8..])) >> (bit % 8);
+        let end = to.min(at + in_word as usize);
+        for _ in at..end {
+            sum += word & mask;
+            word >>= width;
+        }
+        at = end;
+    }
+    sum as usize
 }
 
 /// Bytes of the index of texts with these lengths, padding included.
@@ -136,9 +157,8 @@ impl TextIndex {
         let group = position / TEXT_GROUP_ROWS;
         let mut start = read_bits(&block[self.starts as usize..], group, self.start_width.into()) as usize;
         let lengths = &block[self.lengths as usize..];
-        for index in group * TEXT_GROUP_ROWS..position {
-            start += length_min + read_bits(lengths, index, width) as usize;
-        }
+        let first = group * TEXT_GROUP_ROWS;
+        start += (position - first) * length_min + sum_bits(lengths, first, position, width);
         (start, start + length_min + read_bits(lengths, position, width) as usize)
     }
 
@@ -166,5 +186,21 @@ impl TextIndex {
             at = end;
         }
         Ok(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_summed_as_they_are_read() {
+        let bytes: Vec<u8> = (0..300u32).map(|at| (at * 167 % 251) as u8).collect();
+        for width in 1..=32 {
+            for (from, to) in [(0, 0), (0, 1), (0, 31), (32, 63), (33, 60), (5, 5)] {
+                let read: usize = (from..to).map(|index| read_bits(&bytes, index, width) as usize).sum();
+                assert_eq!(sum_bits(&bytes, from, to, width), read, "{from}..{to} of {width} bits");
+            }
+        }
     }
 }

@@ -22,7 +22,9 @@ use crate::value::Value;
 /// The key columns' blocks that hold one stretch of rows, fetched once for all probes of a search.
 struct KeyBlocks {
     block: usize,
-    columns: Vec<Arc<Block>>,
+    /// Of the first column of the key; most keys have no other.
+    first: Arc<Block>,
+    others: Vec<Arc<Block>>,
 }
 
 impl KeyBlocks {
@@ -30,21 +32,14 @@ impl KeyBlocks {
     fn compare(&self, position: usize, values: &[Value]) -> Ordering {
         debug_assert_eq!(position / BLOCK_ROWS, self.block, "a search stays in the block it fetched");
         let row = position % BLOCK_ROWS;
-        for (block, value) in self.columns.iter().zip(values) {
-            let order = match (value, block.int_at(row)) {
-                (Value::Int(wanted), Some(found)) => found.cmp(wanted),
-                _ => block.with_value(row, |found| found.compare(value.as_ref())),
-            };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        Ordering::Equal
+        let order = compare_at(&self.first, row, &values[0]);
+        let others = self.others.iter().zip(&values[1..]);
+        others.fold(order, |order, (block, value)| order.then_with(|| compare_at(block, row, value)))
     }
 
     /// Where these values would be in a range, were the integers of the first column spread evenly in it.
     fn guess(&self, range: &Range<usize>, values: &[Value]) -> usize {
-        let int_at = |position: usize| self.columns[0].int_at(position % BLOCK_ROWS).map(i128::from);
+        let int_at = |position: usize| self.first.int_at(position % BLOCK_ROWS).map(i128::from);
         let (Value::Int(wanted), Some(first), Some(last)) = (&values[0], int_at(range.start), int_at(range.end - 1))
         else {
             return range.start.midpoint(range.end);
@@ -150,7 +145,21 @@ impl ColumnTable {
     /// The blocks of the key columns at a position.
     fn key_blocks(&self, cache: &dyn BlockCache, position: usize) -> Result<KeyBlocks> {
         let block = position / BLOCK_ROWS;
-        let columns = self.key_columns.iter().map(|&column| self.block(cache, column, block));
-        Ok(KeyBlocks { block, columns: columns.collect::<Result<_>>()? })
+        let (&first, others) = self.key_columns.split_first().expect("a key has a column at least");
+        let first = self.block(cache, first, block)?;
+        let mut blocks = KeyBlocks { block, first, others: Vec::new() };
+        for &column in others {
+            blocks.others.push(self.block(cache, column, block)?);
+        }
+        Ok(blocks)
+    }
+}
+
+/// How the value in a row of a block compares with this one.
+#[inline]
+fn compare_at(block: &Block, row: usize, value: &Value) -> Ordering {
+    match (value, block.int_at(row)) {
+        (Value::Int(wanted), Some(found)) => found.cmp(wanted),
+        _ => block.with_value(row, |found| found.compare(value.as_ref())),
     }
 }

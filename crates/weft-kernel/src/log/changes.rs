@@ -146,16 +146,25 @@ pub enum LoggedChange {
     },
 }
 
+/// Room for the changes of a small transaction, so that the buffer need not grow while these are encoded.
+const SMALL_BYTES: usize = 256;
+
 /// Encodes changes one after the other into one growing buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ChangeEncoder {
     bytes: Vec<u8>,
+}
+
+impl Default for ChangeEncoder {
+    fn default() -> ChangeEncoder {
+        ChangeEncoder::new()
+    }
 }
 
 impl ChangeEncoder {
     /// An encoder without changes.
     pub fn new() -> ChangeEncoder {
-        ChangeEncoder::default()
+        ChangeEncoder { bytes: Vec::with_capacity(SMALL_BYTES) }
     }
 
     /// The changes so far: what a [`super::Record`] carries.

@@ -95,6 +95,10 @@ impl Read for Unavailable {
         self.refused()
     }
 
+    fn newest_row(&self, _: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        self.refused()
+    }
+
     /// Nobody gets a row id: who wants one is refused.
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         Ok(None)

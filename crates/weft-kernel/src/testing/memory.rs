@@ -268,6 +268,10 @@ impl Read for MemoryTable {
         Ok(alive.map(|version| Newest { insert_ts: version.insert_ts, location: None }))
     }
 
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        Ok(self.newest(key)?.zip(self.read_row(key, Timestamp::MAX)?))
+    }
+
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.state.lock().versions.keys().next_back().cloned())
     }

@@ -63,18 +63,22 @@ fn next_value(core: &Core, taken: &Taken, sequence: &Object) -> Result<i64> {
 impl Transaction {
     /// The next number of a sequence, which no one else gets.
     pub fn next_value(&self, sequence: &Object) -> Result<i64> {
-        next_value(self.core(), &self.numbers_taken, sequence)
+        next_value(self.core(), self.taken(), sequence)
+    }
+
+    fn taken(&self) -> &Taken {
+        self.numbers_taken.get_or_init(Taken::default)
     }
 
     /// What takes numbers of a sequence for this transaction while a statement of it runs.
     pub fn number_taker(&self, sequence: &Arc<Object>) -> NumberTaker {
-        let (core, taken, sequence) = (self.core(), &self.numbers_taken, sequence);
+        let (core, taken, sequence) = (self.core(), self.taken(), sequence);
         NumberTaker { core: Arc::clone(core), taken: Arc::clone(taken), sequence: Arc::clone(sequence) }
     }
 
     /// The last number that this transaction took from each sequence since it was asked this, the latest last.
     pub fn take_numbers(&self) -> Vec<(u32, i64)> {
-        std::mem::take(&mut *self.numbers_taken.lock())
+        self.numbers_taken.get().map(|taken| std::mem::take(&mut *taken.lock())).unwrap_or_default()
     }
 
     /// Where a sequence is.

@@ -209,8 +209,7 @@ impl Transaction {
             self.widen(t, key, mode)?;
             return Ok(self.own_row(t, key)?.and_then(|staged| staged.row.clone()));
         }
-        let Some(newest) = self.locked_version(t, key, mode, wait)? else { return Ok(None) };
-        let row = self.row_seen(t, key)?;
+        let Some((newest, row)) = self.locked_row_seen(t, key, mode, wait)? else { return Ok(None) };
         self.last_read = Some(LastRead { table: t.def.id, key: key.into(), mode, newest, row: row.clone() });
         Ok(Some(row))
     }
@@ -352,7 +351,26 @@ impl Transaction {
         }
         // What was followed before is seen from here on, or is a conflict.
         self.settle_followed()?;
-        match self.locked_version(t, key, mode, self.lock_wait())? {
+        self.locked_row_seen(t, key, mode, self.lock_wait())
+    }
+
+    /// As [`Transaction::locked_version`], with the row that the snapshot shows.
+    fn locked_row_seen(
+        &mut self,
+        t: &TableRef,
+        key: &[u8],
+        mode: LockMode,
+        wait: Wait,
+    ) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        let mode = self.tested_mode(t, mode)?;
+        self.lock_key(t, key, mode, wait)?;
+        if let Some((newest, row)) = t.table.newest_row(key)?
+            && newest.insert_ts <= self.read_ts
+        {
+            // It is alive, so the snapshot shows it: writers of other columns end it behind the snapshot, if at all.
+            return Ok(Some((newest, row)));
+        }
+        match self.unchanged_version(t, key, mode)? {
             Some(newest) => Ok(Some((newest, self.row_seen(t, key)?))),
             None => Ok(None),
         }

@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use weft_contract::Location;
+use weft_contract::{Location, Newest};
 use weft_format::{Code, Error, FileId, Result, Timestamp};
 
 use super::columns::Columns;
@@ -49,6 +49,19 @@ impl Site<'_> {
             Site::Column(part, position) => Seen::ColumnTable(part.file, *position),
         };
         seen.location()
+    }
+
+    /// What writers are told of it.
+    pub(crate) fn newest(&self) -> Result<Newest> {
+        Ok(Newest { insert_ts: self.insert_ts()?, location: self.location() })
+    }
+
+    /// The row (row codec).
+    pub(crate) fn row(&self) -> Result<Arc<[u8]>> {
+        Ok(match self {
+            Site::Row(_, place) => place.chunk.row(place.slot).clone(),
+            Site::Column(part, position) => part.table.row(part.cache(), *position)?.into(),
+        })
     }
 }
 

@@ -51,18 +51,20 @@ impl Read for Store {
         self.given_up.check(read_ts)?;
         let layout = self.layout();
         layout.check_snapshot(read_ts)?;
-        Ok(match layout.find(key, read_ts)? {
-            None => None,
-            Some(Site::Row(_, place)) => Some(place.chunk.row(place.slot).clone()),
-            Some(Site::Column(part, position)) => Some(part.table.row(part.cache(), position)?.into()),
-        })
+        layout.find(key, read_ts)?.map(|site| site.row()).transpose()
     }
 
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
         self.given_up.check(Timestamp::MAX)?;
         let layout = self.layout();
+        layout.find(key, Timestamp::MAX)?.map(|site| site.newest()).transpose()
+    }
+
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        self.given_up.check(Timestamp::MAX)?;
+        let layout = self.layout();
         let Some(site) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
-        Ok(Some(Newest { insert_ts: site.insert_ts()?, location: site.location() }))
+        Ok(Some((site.newest()?, site.row()?)))
     }
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {

@@ -33,8 +33,10 @@ impl Write for Store {
         if ts <= self.cut() && !active(faults::REPLAY_TWICE_APPLIES) {
             return Ok(());
         }
-        let attached = writes.attachments.iter().map(|attachment| self.parts_of(attachment, ts));
-        let attached = attached.collect::<Result<Vec<_>>>()?;
+        let attached = match &writes.attachments[..] {
+            [] => Vec::new(),
+            all => all.iter().map(|attachment| self.parts_of(attachment, ts)).collect::<Result<Vec<_>>>()?,
+        };
         let _marking = self.marking.lock();
         if self.given_up.covers(ts) {
             // Only the log has it, and names the files.

@@ -447,6 +447,10 @@ impl Suite {
             table.def.schema.visible().map(|(ordinal, _)| table.codec.get(row, ordinal).to_value()).collect()
         };
         assert_eq!(found.as_ref().map(visible), expected.map(visible), "row of {key:?} at {ts}");
+        let newest = table.table.newest_row(key).expect("reads").map(|(newest, row)| (newest.insert_ts, row));
+        let row = table.table.read_row(key, Timestamp::MAX).expect("reads");
+        let insert_ts = table.table.newest(key).expect("reads").map(|newest| newest.insert_ts);
+        assert_eq!(newest, insert_ts.zip(row), "newest version of {key:?} and its row");
         let columns = random_columns(&table.def.schema, &mut self.random);
         let mut values = vec![Value::Null];
         let there = table.read(key, ts, &columns, &mut values).expect("reads");

@@ -105,6 +105,10 @@ impl Read for PlainTable {
         self.0.newest(key)
     }
 
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        self.0.newest_row(key)
+    }
+
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
         self.0.greatest_key()
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use weft_contract::LOCATION;
-use weft_format::array_filter::filter_array;
+use weft_format::array_filter::{filter_array, filter_rows};
 use weft_format::row_arrays::column_of_rows;
 use weft_format::{Mask, Predicate, Result};
 
@@ -56,11 +56,7 @@ impl Plan {
             filter_array(predicate, &array, data_type, mask);
             return;
         }
-        for slot in mask.positions() {
-            if !predicate.matches(self.codec.get(scan.chunk.row(slot), column)) {
-                mask.clear(slot as usize);
-            }
-        }
+        filter_rows(predicate, &self.codec, |slot| scan.chunk.row(slot), mask);
     }
 
     /// The kept array of a column; it is built when so many rows of a complete chunk are asked for that it pays.

@@ -190,9 +190,13 @@ impl Read for InPlaceTable {
     }
 
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        Ok(self.newest_row(key)?.map(|(newest, _)| newest))
+    }
+
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
         let state = self.state.lock();
         let seen = state.pages.of_key(key).slot(key).and_then(|slot| slot.seen(Timestamp::MAX));
-        Ok(seen.map(|version| Newest { insert_ts: version.since, location: None }))
+        Ok(seen.map(|version| (Newest { insert_ts: version.since, location: None }, Arc::clone(&version.row))))
     }
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
