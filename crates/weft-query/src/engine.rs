@@ -87,6 +87,8 @@ pub(crate) struct DataFusionEngine {
     applying: OnceLock<Arc<SessionState>>,
     rng: Arc<dyn Rng>,
     runtime: Option<Runtime>,
+    /// See [`Shared::quiet`].
+    quiet: Option<Runtime>,
     pub(super) handle: Handle,
     pub(super) parallelism: usize,
     memory_bytes: usize,
@@ -107,6 +109,8 @@ impl DataFusionEngine {
             .enable_time()
             .build()
             .map_err(|error| Error::io("starting the query threads", &error))?;
+        let quiet = tokio::runtime::Builder::new_current_thread().build();
+        let quiet = quiet.map_err(|error| Error::io("starting the query threads", &error))?;
         let memory = memory(options, Arc::clone(kernel.lending())).map_err(|error| unwrap(error, ""))?;
         let applies = if options.apply_subqueries { Applies::Correlated } else { Applies::Others };
         let state = session_state(parallelism, applies, memory, &env.rng);
@@ -116,6 +120,7 @@ impl DataFusionEngine {
             rng: Arc::clone(&env.rng),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
+            quiet: Some(quiet),
             parallelism,
             memory_bytes: options.memory_bytes,
             sparing: Sparing::new(options.memory_bytes),
@@ -227,7 +232,8 @@ impl DataFusionEngine {
             config = self.sparing.run(config, plan);
         }
         let memory = Arc::clone(self.state.runtime_env());
-        let shared = Arc::new(Shared { config, caches: Caches::new(&memory.memory_pool), memory });
+        let quiet = self.quiet.as_ref().map_or_else(|| self.handle.clone(), |quiet| quiet.handle().clone());
+        let shared = Arc::new(Shared { config, caches: Caches::new(&memory.memory_pool), memory, quiet });
         Execution { binding: Arc::new(binding), params, stopped: Arc::clone(stopped), shared }.context()
     }
 
@@ -258,12 +264,15 @@ impl DataFusionEngine {
         let spares_memory = sparing.is_some();
         let state = sparing.as_ref().unwrap_or(state);
         let finish = move |plan| counted(stoppable(coalesced(costly_last(plan)?)?, applies)?, spares_memory);
+        // Whoever waits for a subquery learns from its leaves that it is to stop.
+        let leaves = |node: &Arc<dyn ExecutionPlan>| Ok(node.children().is_empty() || applies(node)?);
+        let within = move |plan| counted(stoppable(coalesced(costly_last(plan)?)?, leaves)?, spares_memory);
         let mut plan = Cow::Borrowed(plan);
         if needs_preparing(&plan)? {
             let mut state = state.clone();
             *state.config_mut() = state.config().clone().with_target_partitions(1);
             let (own, handle) = (query.params.len(), self.handle.clone());
-            let preparing = Preparing { state, own, handle, finish: Box::new(finish) };
+            let preparing = Preparing { state, own, handle, finish: Box::new(within) };
             plan = Cow::Owned(prepared(plan.into_owned(), &Arc::new(preparing))?);
         }
         finish(wait(&self.handle, state.query_planner().create_physical_plan(&plan, state))?)
@@ -373,7 +382,7 @@ impl QueryEngine for DataFusionEngine {
 
 impl Drop for DataFusionEngine {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        for runtime in [self.runtime.take(), self.quiet.take()].into_iter().flatten() {
             runtime.shutdown_background();
         }
     }

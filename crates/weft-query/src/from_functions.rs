@@ -27,7 +27,48 @@ use super::template::parsed;
 pub(super) fn write_out(factor: &mut TableFactor) -> Result<()> {
     as_array(factor);
     name_series(factor);
-    with_ordinality(factor)
+    with_ordinality(factor)?;
+    as_lateral(factor)
+}
+
+/// An array that names what stands beside it, as a query that is LATERAL: behind JOIN, too, where the planner does not
+/// look for names in it.
+fn as_lateral(factor: &mut TableFactor) -> Result<()> {
+    let TableFactor::UNNEST { alias: Some(alias), array_exprs, .. } = &mut *factor else { return Ok(()) };
+    if array_exprs.iter().all(|array| !names_something(array)) || alias.columns.len() != array_exprs.len() {
+        return Ok(());
+    }
+    let given = alias.clone();
+    alias.name = Ident::with_quote('"', format!("{MARKER}rows"));
+    *factor = queried(factor, "SELECT * FROM f", given)?;
+    Ok(())
+}
+
+/// A query of a function in FROM, LATERAL.
+fn queried(factor: &TableFactor, text: &str, alias: TableAlias) -> Result<TableFactor> {
+    let mut query = parsed(text)?;
+    if let sqlparser::ast::SetExpr::Select(select) = &mut *query.body {
+        for from in &mut select.from {
+            from.relation = factor.clone();
+        }
+    }
+    Ok(TableFactor::Derived { lateral: true, subquery: Box::new(query), alias: Some(alias), sample: None })
+}
+
+/// Whether an expression names a column, or asks a query.
+fn names_something(expr: &Expr) -> bool {
+    struct Named;
+    impl Visitor for Named {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    Visit::visit(expr, &mut Named).is_break()
 }
 
 /// A function in FROM: its name, its arguments.
@@ -237,17 +278,7 @@ fn with_ordinality(factor: &mut TableFactor) -> Result<()> {
     };
     let inner = Ident::with_quote('"', format!("{MARKER}rows"));
     *alias = Some(TableAlias { explicit: true, name: inner, columns: defined(&names[..columns]), at: None });
-    let mut query = parsed("SELECT *, row_number() OVER () FROM f")?;
-    if let sqlparser::ast::SetExpr::Select(select) = &mut *query.body {
-        for from in &mut select.from {
-            from.relation = factor.clone();
-        }
-    }
-    *factor = TableFactor::Derived {
-        lateral: true,
-        subquery: Box::new(query),
-        alias: Some(TableAlias { explicit: true, name, columns: defined(&names), at: None }),
-        sample: None,
-    };
+    let outer = TableAlias { explicit: true, name, columns: defined(&names), at: None };
+    *factor = queried(factor, "SELECT *, row_number() OVER () FROM f", outer)?;
     Ok(())
 }

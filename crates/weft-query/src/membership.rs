@@ -19,22 +19,26 @@
 //! 2. An aggregate without GROUP BY has one row, or with HAVING at most one: EXISTS and IN of it ask its value (24960).
 //! 3. A subquery is written several times only if each time it has the same rows: nothing in it is volatile.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::{Case, Exists, InSubquery, ScalarFunction, SetComparison, SetQuantifier};
 use datafusion::logical_expr::logical_plan::{FetchType, Filter, Projection, SkipType, Subquery};
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit, not,
 };
+use datafusion::optimizer::AnalyzerRule;
 use weft_format::{Code, DataType, Error};
 use weft_sql::queries::names::MARKER;
 
 use super::apart::kept_apart;
+use super::apply::inner::with_outer_types;
 use super::apply::mark::{ArrayOfRows, Kind, marked, parts};
 use super::apply::outer::reference;
 use super::correlation::{
@@ -65,13 +69,60 @@ impl Place {
     }
 }
 
-/// Writes the subqueries of a node's expressions anew.
-pub(super) struct Rewriter<'a> {
-    /// The columns that the node reads.
-    pub(super) schema: DFSchema,
-    /// Numbers the subqueries that must not be taken for one.
+/// What a rewrite of a plan goes by.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    /// Numbers what must not be taken for one.
     pub(super) made: &'a Cell<u32>,
     pub(super) applies: Applies,
+    /// The rules that give expressions their types, which run later.
+    pub(super) types: &'a [Arc<dyn AnalyzerRule + Send + Sync>],
+    pub(super) config: &'a ConfigOptions,
+}
+
+impl Context<'_> {
+    pub(super) fn number(&self) -> u32 {
+        self.made.replace(self.made.get() + 1)
+    }
+
+    /// The columns of plans with the types that they will have. What is wrong with a plan is told later.
+    pub(super) fn typed(&self, plans: &[LogicalPlan]) -> DFSchema {
+        let typed = |plan: &LogicalPlan| {
+            let rules = self.types.iter();
+            let typed = rules.clone().try_fold(plan.clone(), |plan, rule| rule.analyze(plan, self.config));
+            typed.unwrap_or_else(|_| plan.clone())
+        };
+        let plans: Vec<LogicalPlan> = plans.iter().map(typed).collect();
+        merge_schema(&plans.iter().collect::<Vec<_>>())
+    }
+}
+
+/// Writes the subqueries of a node's expressions anew.
+pub(super) struct Rewriter<'a> {
+    context: Context<'a>,
+    /// What the node reads.
+    inputs: Vec<LogicalPlan>,
+    /// The columns of that.
+    schema: DFSchema,
+    /// The same with their types in the end.
+    typed: OnceCell<DFSchema>,
+}
+
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(inputs: &[&LogicalPlan], context: Context<'a>) -> Rewriter<'a> {
+        let schema = merge_schema(inputs);
+        let inputs = inputs.iter().map(|input| (*input).clone()).collect();
+        Rewriter { context, inputs, schema, typed: OnceCell::new() }
+    }
+
+    /// A number that nothing else has.
+    pub(super) fn number(&self) -> u32 {
+        self.context.number()
+    }
+
+    fn typed(&self) -> &DFSchema {
+        self.typed.get_or_init(|| self.context.typed(&self.inputs))
+    }
 }
 
 /// Which subqueries are applied.
@@ -89,9 +140,9 @@ impl Rewriter<'_> {
         if !has_subquery(&expr) {
             return Ok(expr);
         }
-        let expr = kept_apart(expr, &self.schema, self.made)?;
+        let expr = kept_apart(expr, &self.schema, self.context.made)?;
         let Some(of) = subquery_of(&expr) else { return self.parts(expr, place) };
-        let applies = match self.applies {
+        let applies = match self.context.applies {
             Applies::Others => false,
             Applies::Correlated => is_correlated(&of.subquery),
             Applies::All => true,
@@ -115,7 +166,7 @@ impl Rewriter<'_> {
             other if parts(&other).is_some() => Ok(other),
             other if ArrayOfRows::subquery(&other).is_some() => {
                 let Expr::ScalarFunction(mut function) = other else { return internal_err!("no call") };
-                match kept_apart(function.args.remove(0), &self.schema, self.made)? {
+                match kept_apart(function.args.remove(0), &self.schema, self.context.made)? {
                     Expr::ScalarSubquery(of) => self.marked(Kind::Array, of.subquery.as_ref().clone(), Vec::new()),
                     other => internal_err!("{other} is no subquery"),
                 }
@@ -179,13 +230,13 @@ impl Rewriter<'_> {
     fn applied_any(&self, test: Test) -> Result<Expr> {
         self.check_types(&test)?;
         let plan = test.subquery.subquery.as_ref().clone();
-        let number = self.number();
+        let number = self.context.number();
         let mut values = Vec::new();
         let is_constant = !test.left.any_column_refs() && !test.left.contains_outer() && !has_subquery(&test.left);
         let left = if is_constant {
             test.left
         } else {
-            let (_, field) = test.left.to_field(&self.schema)?;
+            let (_, field) = test.left.to_field(self.typed())?;
             values.push(test.left);
             reference(field, number, 0)
         };
@@ -194,16 +245,14 @@ impl Rewriter<'_> {
         let compared = ordered(left, test.op, column_of(&plan), data_type).alias(&name);
         let told = LogicalPlanBuilder::from(plan).project(vec![compared])?;
         let told = told.filter(Expr::Column(Column::from_name(name)).is_not_false())?.build()?;
-        let any = marked(Kind::Any, told, values, &self.schema, number)?;
+        let told = with_outer_types(told, self.typed())?;
+        let any = marked(Kind::Any, told, values, self.typed(), number)?;
         Ok(if test.negated { not(any) } else { any })
     }
 
     fn marked(&self, kind: Kind, plan: LogicalPlan, values: Vec<Expr>) -> Result<Expr> {
-        marked(kind, plan, values, &self.schema, self.number())
-    }
-
-    fn number(&self) -> u32 {
-        self.made.replace(self.made.get() + 1)
+        let plan = with_outer_types(plan, self.typed())?;
+        marked(kind, plan, values, self.typed(), self.context.number())
     }
 
     fn negated(&self, inner: Expr, place: Place) -> Result<Expr> {
@@ -400,8 +449,7 @@ impl Rewriter<'_> {
                 return Ok(nullable(of));
             }
             // The engine computes equal subqueries once.
-            let number = self.made.get();
-            self.made.set(number + 1);
+            let number = self.context.number();
             let named = LogicalPlanBuilder::from(plan.as_ref().clone()).alias(format!("{MARKER}once{number}"))?;
             return Ok(nullable(subquery(named.build()?)));
         }

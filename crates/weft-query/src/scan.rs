@@ -35,6 +35,7 @@ use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use datafusion::prelude::SessionConfig;
 use futures::Stream;
+use tokio::runtime::Handle;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::table::{LOCATION, LayerScan, Partition, ScanMetrics, ScanRequest, scan_schema};
@@ -64,6 +65,8 @@ pub(crate) struct Execution {
 pub(crate) struct Shared {
     pub(crate) config: SessionConfig,
     pub(crate) memory: Arc<RuntimeEnv>,
+    /// A runtime that runs no tasks: what a thread waits for in it runs in that thread.
+    pub(crate) quiet: Handle,
     /// What subqueries answered.
     pub(crate) caches: Caches,
 }

@@ -127,7 +127,7 @@ pub(super) fn session_state(
     let types: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
         vec![Arc::new(PostgresTypes), Arc::new(TypeCoercion::new()), Arc::new(CheckedArithmetic)];
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
-        vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(Subqueries { applies })];
+        vec![Arc::new(ResolveGroupingFunction::new()), Arc::new(Subqueries { applies, types: types.clone() })];
     rules.extend(types.iter().cloned());
     rules.push(Arc::new(Hide { types }));
     let analyzer = Analyzer::with_rules(rules);

@@ -64,6 +64,7 @@ const REUSABLE: &[&str] = &[
     "CrossJoinExec",
     "UnionExec",
     "LateralExec",
+    "OneByOneExec",
     "StopExec",
     "BoundedWindowAggExec",
     "WindowAggExec",

@@ -17,6 +17,7 @@
 //!    column.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType as ArrowType;
@@ -31,7 +32,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{
     Aggregate, Filter, Join, Limit, Projection, Sort, Subquery, SubqueryAlias, Values,
 };
-use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, cast, lit, not,
 };
@@ -39,7 +40,8 @@ use datafusion::optimizer::AnalyzerRule;
 use weft_format::{Code, Error};
 use weft_sql::queries::names::MARKER;
 
-use super::apply::lateral::{Lateral, Right};
+use super::apply::inner::with_outer_types;
+use super::apply::lateral::{Lateral, Right, lateral_of};
 use super::apply::mark::ArrayOfRows;
 use super::apply::outer;
 use super::belonging::{check_belonging, check_join_condition};
@@ -49,27 +51,20 @@ use super::correlation::{
 use super::error::wrap;
 use super::functions::Kept;
 use super::lifted::told_apart;
-use super::membership::{Applies, Place, Rewriter, is_single_row, nullable};
+use super::membership::{Applies, Context, Place, Rewriter, is_single_row, nullable};
 use super::semantics::has_node;
 
 /// Subqueries as conditions and values; conditions on aggregates.
-#[derive(Debug)]
 pub(crate) struct Subqueries {
     /// Which are applied.
     pub(crate) applies: Applies,
+    /// The rules that give expressions their types, which run later.
+    pub(crate) types: Vec<Arc<dyn AnalyzerRule + Send + Sync>>,
 }
 
-/// What a rewrite of a plan goes by.
-#[derive(Clone, Copy)]
-struct Context<'a> {
-    /// Numbers what must not be taken for one.
-    made: &'a Cell<u32>,
-    applies: Applies,
-}
-
-impl Context<'_> {
-    fn number(&self) -> u32 {
-        self.made.replace(self.made.get() + 1)
+impl fmt::Debug for Subqueries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Subqueries")
     }
 }
 
@@ -78,9 +73,9 @@ impl AnalyzerRule for Subqueries {
         "subqueries"
     }
 
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+    fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let made = Cell::new(0);
-        let context = Context { made: &made, applies: self.applies };
+        let context = Context { made: &made, applies: self.applies, types: &self.types, config };
         let plan = plan.transform_down_with_subqueries(unwrapped_below)?.data;
         let rewritten = plan.transform_up_with_subqueries(|plan| node(plan, context))?.data;
         let has_conditions =
@@ -103,7 +98,7 @@ fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPl
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
     }
-    let rewriter = Rewriter { schema: merge_schema(&plan.inputs()), made: context.made, applies: context.applies };
+    let rewriter = Rewriter::new(&plan.inputs(), context);
     match plan {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
             let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
@@ -206,11 +201,11 @@ fn applied(join: &Join, context: Context<'_>) -> Result<LogicalPlan> {
             return Err(wrap(error.hint("turn the join around, or write a subquery that names no other table")));
         }
     };
-    let left = join.left.schema();
+    let left = &context.typed(&[join.left.as_ref().clone()]);
     let mut right = LogicalPlanBuilder::from(unwrapped(&join.right)?);
     let equal = join.on.iter().map(|(a, b)| a.clone().eq(b.clone()));
     if let Some(condition) = conjunction(equal.chain(join.filter.clone())) {
-        let rewriter = Rewriter { schema: join.schema.as_ref().clone(), made: context.made, applies: Applies::All };
+        let rewriter = Rewriter::new(&[&join.left, &join.right], Context { applies: Applies::All, ..context });
         let condition = rewriter.rewrite(condition, Place::Conjunct)?.transform_up(|expr| {
             let Expr::Column(column) = &expr else { return Ok(Transformed::no(expr)) };
             if right.schema().has_column(column) {
@@ -222,7 +217,8 @@ fn applied(join: &Join, context: Context<'_>) -> Result<LogicalPlan> {
         right = right.filter(condition.data)?;
     }
     let number = context.number();
-    let (right, values) = outer::told_apart(right.build()?, Vec::new(), left, number)?;
+    let right = with_outer_types(right.build()?, left)?;
+    let (right, values) = outer::told_apart(right, Vec::new(), left, number)?;
     Ok(Lateral::new(Arc::clone(&join.left), Right::Shown(Arc::new(right)), values, number, keeps_all)?.plan())
 }
 
@@ -272,6 +268,9 @@ fn told_apart_below(plan: &LogicalPlan, context: Context<'_>) -> Result<Option<L
             if context.applies != Applies::Others {
                 return refused("at all");
             }
+            if of.subquery.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || lateral_of(node).is_some()))? {
+                return refused("beside another LATERAL");
+            }
             if has_distinct(&of.subquery) {
                 return refused("below DISTINCT of LATERAL");
             }
@@ -309,7 +308,7 @@ fn without_distinct(predicate: Expr) -> Result<Expr> {
 
 fn filtered(input: Arc<LogicalPlan>, conditions: Vec<Expr>, context: Context<'_>) -> Result<LogicalPlan> {
     let Some(predicate) = conjunction(conditions) else { return Ok(input.as_ref().clone()) };
-    let rewriter = Rewriter { schema: merge_schema(&[&input]), made: context.made, applies: context.applies };
+    let rewriter = Rewriter::new(&[&input], context);
     let predicate = rewriter.rewrite(predicate, Place::Conjunct)?;
     Ok(LogicalPlan::Filter(Filter::try_new(predicate, input)?))
 }
@@ -333,8 +332,7 @@ fn on_conditions(mut join: Join, context: Context<'_>) -> Result<LogicalPlan> {
     match side.filter(is_of) {
         Some(side) => *side = Arc::new(filtered(Arc::clone(side), with, context)?),
         None => {
-            let schema = merge_schema(&[&join.left, &join.right]);
-            let rewriter = Rewriter { schema, made: context.made, applies: Applies::All };
+            let rewriter = Rewriter::new(&[&join.left, &join.right], Context { applies: Applies::All, ..context });
             let with = with.into_iter().map(|condition| rewriter.rewrite(condition, Place::Condition));
             join.filter = conjunction(join.filter.into_iter().chain(with.collect::<Result<Vec<_>>>()?));
         }
@@ -379,7 +377,7 @@ fn moved(plan: LogicalPlan, rewriter: &Rewriter<'_>, shown: Vec<Column>) -> Resu
             if subquery_of(&expr).is_none() && ArrayOfRows::subquery(&expr).is_none() {
                 return Ok(Transformed::no(expr));
             }
-            let column = format!("{MARKER}sub{}", rewriter.made.replace(rewriter.made.get() + 1));
+            let column = format!("{MARKER}sub{}", rewriter.number());
             columns.push(rewriter.rewrite(expr, Place::Value)?.alias(column.clone()));
             Ok(Transformed::new(Expr::Column(Column::from_name(column)), true, TreeNodeRecursion::Jump))
         })?;
@@ -459,9 +457,14 @@ fn barred_subquery(of: Subquery) -> Result<Subquery> {
 
 /// Invariant 3.
 fn kept(predicate: Expr, input: Arc<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
-    let is_open = |part: &Expr| part.column_refs().is_empty() && !matches!(part, Expr::Literal(..));
+    // Of LATERAL, too: what changes from call to call would be asked of rows of its left side.
+    let is_lateral = lateral_of(&input).is_some();
+    let is_open = |part: &Expr| {
+        let is_constant = part.column_refs().is_empty() && !matches!(part, Expr::Literal(..));
+        is_constant || (is_lateral && part.is_volatile())
+    };
     let parts = split_conjunction_owned(predicate);
-    if !parts.iter().any(is_open) || !has_empty_set(&input) {
+    if !parts.iter().any(is_open) || !(is_lateral || has_empty_set(&input)) {
         let predicate = conjunction(parts).unwrap_or_else(|| lit(true));
         return Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)));
     }

@@ -11,11 +11,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Ident, Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, TableAliasColumnDef, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, TableAliasColumnDef,
+    TableFactor, TableWithJoins, VisitMut, VisitorMut,
 };
 use weft_format::{Code, Error, Result};
 use weft_sql::Tables;
+use weft_sql::queries::names::folded;
 
 use super::aliases;
 use super::dependent;
@@ -47,6 +48,9 @@ impl VisitorMut for Expander<'_> {
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         if let Err(error) = from_functions::write_out(factor) {
             return ControlFlow::Break(error);
+        }
+        if let TableFactor::Derived { subquery, .. } = factor {
+            self.name_outer_columns(&mut subquery.body);
         }
         if let TableFactor::Table { alias: Some(alias), args: None, .. }
         | TableFactor::Derived { alias: Some(alias), .. } = factor
@@ -88,6 +92,35 @@ impl VisitorMut for Expander<'_> {
 }
 
 impl Expander<'_> {
+    /// Columns of the query around, among the results of one in FROM, have their own names, which the planner loses.
+    fn name_outer_columns(&mut self, body: &mut SetExpr) {
+        let select = match body {
+            SetExpr::Select(select) => select,
+            SetExpr::SetOperation { left, .. } => return self.name_outer_columns(left),
+            _ => return,
+        };
+        let Some(fields) = self.fields_of(&select.from) else { return };
+        for item in &mut select.projection {
+            let SelectItem::UnnamedExpr(expr) = item else { continue };
+            let (table, name) = match &*expr {
+                Expr::Identifier(name) => (None, name),
+                Expr::CompoundIdentifier(parts) => match &parts[..] {
+                    [table, name] => (Some(folded(table)), name),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let own = |field: &Field| {
+                let is_of = |of: &Ident| table.as_ref().is_none_or(|table| *table == folded(of));
+                field.name == folded(name) && field.table.as_ref().is_none_or(is_of)
+            };
+            if !fields.iter().any(own) {
+                let alias = Ident::with_quote('"', folded(name));
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+        }
+    }
+
     /// Inside an expression of ORDER BY a name is that of a column of FROM.
     fn check_order(&mut self, query: &mut Query) -> Result<()> {
         let SetExpr::Select(select) = &*query.body else { return Ok(()) };

@@ -12,7 +12,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, Query, SetExpr, SetOperator, TableFactor, Visit, Visitor, With};
+use sqlparser::ast::{Expr, Function, Query, SelectItem, SetExpr, SetOperator, TableFactor, Visit, Visitor, With};
 use weft_format::{Code, Error, Result};
 use weft_sql::queries::names::folded;
 
@@ -56,7 +56,7 @@ fn check_one(query: &Query) -> Result<()> {
         if with.recursive {
             check_recursive(with, &cte.query, &name)?;
         }
-        if changing.contains(&name) && uses(query, with, &name) > 1 {
+        if changing.contains(&name) && (uses(query, with, &name) > 1 || may_be_read_again(query, &name)) {
             let message =
                 format!("WITH query \"{name}\" calls a function whose values change, and is read more than once");
             let error = Error::new(Code::FeatureNotSupported, format!("{message}: that is not supported"));
@@ -183,6 +183,48 @@ fn uses(query: &Query, with: &With, name: &str) -> usize {
     let others = with.cte_tables.iter().filter(|other| folded(&other.alias.name) != name);
     let within: usize = others.map(|other| names(&*other.query, name)).sum();
     names(&*query.body, name) + names(&query.order_by, name) + within
+}
+
+/// Whether a WITH query is named in a subquery or LATERAL that may refer to what is around it, and so run for each row
+/// of that.
+fn may_be_read_again(query: &Query, name: &str) -> bool {
+    struct Finder<'a>(&'a str);
+    impl Finder<'_> {
+        fn look(&self, query: &Query) -> ControlFlow<()> {
+            let is_again = names(query, self.0) > 0 && !reads_only(query);
+            if is_again { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    impl Visitor for Finder<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Subquery(query) => self.look(query),
+                Expr::Exists { subquery, .. } | Expr::InSubquery { subquery, .. } => self.look(subquery),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            match factor {
+                TableFactor::Derived { lateral: true, subquery, .. } => self.look(subquery),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    query.body.visit(&mut Finder(name)).is_break()
+}
+
+/// Whether a query reads one relation, without a condition: then it refers to nothing around it.
+fn reads_only(query: &Query) -> bool {
+    let SetExpr::Select(select) = &*query.body else { return false };
+    let is_bare = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => matches!(expr, Expr::Identifier(_)),
+        _ => false,
+    };
+    let one = select.from.len() == 1 && select.from.iter().all(|from| from.joins.is_empty());
+    one && select.selection.is_none() && select.having.is_none() && select.projection.iter().all(is_bare)
 }
 
 /// Whether the recursive term, which names the query, aggregates.

@@ -10,8 +10,9 @@
 
 use sqlparser::ast::{LockType, NonBlock, Query};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{LockMode, TableRef, Transaction, Wait};
+use weft_kernel::{LockMode, TableDef, TableRef, Transaction, Wait};
 
+use crate::ddl::dependents::is_materialized;
 use crate::parse::table_name;
 
 /// What a locking clause asks for.
@@ -25,7 +26,7 @@ pub(crate) struct RowLocking {
 
 impl RowLocking {
     /// The locking clauses of a query of one table, whose rows go by the name `shown`; none when there are none.
-    pub(crate) fn of_query(query: &Query, shown: &str) -> Result<Option<RowLocking>> {
+    pub(crate) fn of_query(query: &Query, table: &TableDef, shown: &str) -> Result<Option<RowLocking>> {
         let mut found: Option<RowLocking> = None;
         for clause in &query.locks {
             if let Some(of) = &clause.of
@@ -44,6 +45,11 @@ impl RowLocking {
                 never_waits: before.never_waits || clause.nonblock.is_some(),
                 skips: before.skips || matches!(clause.nonblock, Some(NonBlock::SkipLocked)),
             });
+        }
+        if found.is_some() && is_materialized(table) {
+            let message = format!("cannot lock rows in materialized view \"{}\"", table.name);
+            let error = Error::new(Code::WrongObjectType, message);
+            return Err(error.hint("REFRESH alone changes them: leave FOR UPDATE and FOR SHARE out"));
         }
         Ok(found)
     }

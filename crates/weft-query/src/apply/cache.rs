@@ -1,16 +1,17 @@
 //! What subqueries answered in one execution, by their outer values.
 //!
 //! ```text
-//!   subplan 1    (7) → 30    (9) → NULL        64 MB at most, and what the memory of queries allows
+//!   subplan 1    (7) → 30    (9) → NULL        64 MB at most of each, and what the memory of queries allows
 //! ```
 //!
 //! 1. A key is the row of outer values as bytes: what is equal to SQL may be two keys, what is not never one.
-//! 2. An answer that finds no room is not kept; one subplan's answers are dropped when all together take too much.
+//! 2. An answer that finds no room is not kept; a subplan's answers are dropped when they take too much.
+//! 3. A subplan is known by the address of its question, which lives as long as the plan that runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use weft_env::sync::Mutex;
 
@@ -34,7 +35,8 @@ impl Caches {
         let mut caches = self.by_plan.lock();
         let cache = caches.entry(plan).or_insert_with(|| {
             let reservation = MemoryConsumer::new("Subquery cache").register(&self.pool);
-            Arc::new(Cache { state: Mutex::new(State { answers: HashMap::new(), reservation }) })
+            let state = Mutex::new(State { answers: HashMap::new(), reservation });
+            Arc::new(Cache { state, once: Mutex::default() })
         });
         Arc::clone(cache)
     }
@@ -43,6 +45,8 @@ impl Caches {
 /// The answers of one subquery.
 pub(crate) struct Cache {
     state: Mutex<State>,
+    /// The answer of one without outer values.
+    once: Mutex<Option<ScalarValue>>,
 }
 
 struct State {
@@ -51,6 +55,17 @@ struct State {
 }
 
 impl Cache {
+    /// The answer of a subquery without outer values, which is asked for once.
+    pub(crate) fn once(&self, ask: impl FnOnce() -> Result<ScalarValue>) -> Result<ScalarValue> {
+        let mut once = self.once.lock();
+        if let Some(answer) = &*once {
+            return Ok(answer.clone());
+        }
+        let answer = ask()?;
+        *once = Some(answer.clone());
+        Ok(answer)
+    }
+
     /// What was answered for these outer values.
     pub(crate) fn get(&self, key: &[u8]) -> Option<ScalarValue> {
         self.state.lock().answers.get(key).cloned()

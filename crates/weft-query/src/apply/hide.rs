@@ -111,7 +111,8 @@ impl Hiding<'_> {
 
     fn body(&self, kind: &str, plan: LogicalPlan, fields: Vec<FieldRef>, number: u32) -> Result<Body> {
         // Invariant 1.
-        let (mut plan, has_changed) = typed(plan, &fields, number)?;
+        let known: Vec<_> = fields.iter().cloned().map(Some).collect();
+        let (mut plan, has_changed) = typed(plan, &known, number)?;
         if has_changed {
             for rule in self.types {
                 plan = rule.analyze(plan, self.config)?;

@@ -71,6 +71,12 @@ impl Lateral {
         LogicalPlan::Extension(Extension { node: Arc::new(self) })
     }
 
+    /// The node with another plan for its right side.
+    pub(crate) fn with_right(&self, right: Arc<LogicalPlan>) -> Result<Lateral> {
+        let (left, values) = (Arc::clone(&self.left), self.values.clone());
+        Lateral::new(left, Right::Shown(right), values, self.number, self.keeps_all)
+    }
+
     /// The node with its right side hidden.
     pub(crate) fn hidden(&self, body: Arc<Body>) -> Result<Lateral> {
         let right = Right::Hidden { body, runner: None };

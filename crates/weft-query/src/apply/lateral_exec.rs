@@ -60,8 +60,8 @@ impl LateralExec {
     }
 
     /// The plan of its right side, for EXPLAIN.
-    pub(crate) fn shown(&self) -> Option<(String, Arc<dyn ExecutionPlan>)> {
-        Some((self.name.to_string(), self.runner.shown()?))
+    pub(crate) fn shown(&self) -> (String, Arc<dyn ExecutionPlan>) {
+        (self.name.to_string(), Arc::clone(&self.runner.shown))
     }
 }
 
@@ -143,6 +143,16 @@ struct Rows {
     execution: Arc<Execution>,
     instance: Option<Instance>,
     given: Option<Given>,
+}
+
+/// A LIMIT above may end it early: the instance is good for others then.
+impl Drop for Rows {
+    fn drop(&mut self) {
+        drop(self.given.take());
+        if let Some(instance) = self.instance.take() {
+            self.runner.put(instance);
+        }
+    }
 }
 
 /// A batch of the input, and how far it was gone through.

@@ -140,6 +140,19 @@ pub(crate) fn parts(expr: &Expr) -> Option<(&Mark, &Subquery, &[Expr])> {
     }
 }
 
+/// An expression that is marked, with another plan.
+pub(crate) fn with_plan(expr: Expr, plan: LogicalPlan) -> Expr {
+    match expr {
+        Expr::ScalarFunction(ScalarFunction { func, mut args }) => {
+            if let Some(Expr::ScalarSubquery(subquery)) = args.first_mut() {
+                subquery.subquery = Arc::new(plan);
+            }
+            Expr::ScalarFunction(ScalarFunction { func, args })
+        }
+        other => other,
+    }
+}
+
 impl ScalarUDFImpl for Mark {
     fn name(&self) -> &str {
         "subquery"

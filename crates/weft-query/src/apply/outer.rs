@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, TableReference};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, TableReference};
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -59,13 +59,14 @@ impl Finder<'_> {
             if is_told_apart(column) || bound.iter().any(|schema| schema.has_column(column)) {
                 return Ok(Transformed::no(expr));
             }
-            let is_near = self.around.has_column(column);
-            let value = if is_near { Expr::Column(column.clone()) } else { expr.clone() };
+            let near = self.around.field_from_column(column).ok().cloned();
+            let field = near.clone().unwrap_or_else(|| Arc::clone(field));
+            let value = if near.is_some() { Expr::Column(column.clone()) } else { expr.clone() };
             let place = self.values.iter().position(|known| *known == value).unwrap_or_else(|| {
                 self.values.push(value);
                 self.values.len() - 1
             });
-            Ok(Transformed::yes(reference(Arc::clone(field), self.number, place)))
+            Ok(Transformed::yes(reference(field, self.number, place)))
         })?;
         told.data.recompute_schema()
     }
@@ -92,11 +93,11 @@ fn place_of(column: &Column, number: u32) -> Option<usize> {
 }
 
 /// The plan whose outer references have the types that the outer values have in the end; whether one had another.
-pub(crate) fn typed(plan: LogicalPlan, fields: &[FieldRef], number: u32) -> Result<(LogicalPlan, bool)> {
+pub(crate) fn typed(plan: LogicalPlan, fields: &[Option<FieldRef>], number: u32) -> Result<(LogicalPlan, bool)> {
     let mut changed = false;
     let plan = replaced(plan, &mut |expr| {
         let Expr::OuterReferenceColumn(field, column) = &expr else { return Ok(Transformed::no(expr)) };
-        let Some(known) = place_of(column, number).and_then(|place| fields.get(place)) else {
+        let Some(known) = place_of(column, number).and_then(|place| fields.get(place)?.as_ref()) else {
             return Ok(Transformed::no(expr));
         };
         changed |= known.data_type() != field.data_type() || known.metadata() != field.metadata();

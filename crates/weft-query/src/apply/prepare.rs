@@ -15,6 +15,7 @@ use super::super::slots::{Slots, with_slots};
 use super::super::stream::wait;
 use super::body::Body;
 use super::lateral::{Right, lateral_of};
+use super::one_by_one::alone;
 use super::outer::numbered;
 use super::run::{Instance, Make, Runner};
 use super::subplan::{Subplan, subplan_of};
@@ -95,7 +96,7 @@ impl Make for Maker {
         let slots = Arc::new(Slots::default());
         let plan = prepared(with_slots(self.plan.clone(), &slots)?, &self.preparing)?;
         let plan = wait(handle, state.query_planner().create_physical_plan(&plan, state))?;
-        let plan = finish(plan)?;
+        let plan = finish(alone(plan)?)?;
         let is_reusable = is_reusable(&plan);
         Ok(Instance { plan, slots, is_reusable })
     }

@@ -7,21 +7,22 @@
 //!
 //! 1. An instance runs for one row at a time: its slots hold that row's values.
 //! 2. Instances hold no snapshot and no values when they are idle; whoever needs one and finds none makes one.
-//! 3. The thread that asks waits for the answer. It may be one of the engine's: the others take over what it has to do.
+//! 3. The thread that asks waits for the answer, and does all of the work itself: an instance needs no other thread.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, new_empty_array, new_null_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType as ArrowType;
 use arrow::row::{RowConverter, SortField};
-use datafusion::common::{DataFusionError, Result, ScalarValue, internal_datafusion_err, internal_err};
+use datafusion::common::{Result, ScalarValue, internal_datafusion_err, internal_err};
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::{ExecutionPlanProperties, reset_plan_states};
 use futures::StreamExt;
-use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use weft_env::sync::Mutex;
 use weft_format::{Code, Error};
@@ -32,7 +33,6 @@ use super::super::slots::Slots;
 use super::super::stop::running;
 use super::super::stream::wait;
 use super::body::Question;
-use super::cache::Cache;
 use super::mark::Kind;
 
 /// A physical plan of a subquery, for one row at a time.
@@ -55,18 +55,16 @@ pub(crate) struct Runner {
     /// How many parameters the statement has, before the outer values.
     own: usize,
     idle: Mutex<Vec<Instance>>,
+    /// The plan of the first instance, for EXPLAIN.
+    pub(crate) shown: Arc<dyn ExecutionPlan>,
 }
 
 impl Runner {
     /// A runner with one instance.
     pub(crate) fn new(make: Box<dyn Make>, own: usize) -> Result<Runner> {
         let first = make.instance()?;
-        Ok(Runner { make, own, idle: Mutex::new(vec![first]) })
-    }
-
-    /// The plan of an instance, for EXPLAIN.
-    pub(crate) fn shown(&self) -> Option<Arc<dyn ExecutionPlan>> {
-        self.idle.lock().first().map(|instance| Arc::clone(&instance.plan))
+        let shown = Arc::clone(&first.plan);
+        Ok(Runner { make, own, idle: Mutex::new(vec![first]), shown })
     }
 
     /// An instance of its own for who asks.
@@ -117,56 +115,100 @@ pub(crate) fn answers(question: &Question, runner: &Runner, values: &[ArrayRef],
         return Ok(new_null_array(to, 0));
     }
     let execution = running().ok_or_else(|| internal_datafusion_err!("a subquery ran outside an execution"))?;
+    let held = MemoryConsumer::new("Subquery").register(&execution.shared.memory.memory_pool);
     let cache = execution.shared.caches.of(std::ptr::from_ref(question) as usize);
     let keys = Keys::new(values)?;
-    let asking = Asking { question, runner, execution: &execution, cache: question.body.is_kept().then_some(&cache) };
-    let known = |row: usize| asking.cache.and_then(|cache| cache.get(keys.key(row)));
+    let asking = Asking { question, runner, execution: &execution, held: &held };
+    if values.is_empty() && question.body.is_kept() {
+        // Once in an execution: who comes while it runs waits for it.
+        let answer = cache.once(|| aside(|| asking.all(&mut |answer| answer(0, Vec::new()))))?;
+        return Ok(answer.to_array_of_size(rows)?);
+    }
+    let cache = question.body.is_kept().then_some(&*cache);
+    let known = |row: usize| cache.and_then(|cache| cache.get(keys.key(row)));
     let mut answers: Vec<ScalarValue> = (0..rows).map_while(known).collect();
     if answers.len() < rows {
-        block_in_place(|| {
-            let mut instance = runner.take()?;
-            for row in answers.len()..rows {
-                answers.push(match known(row) {
-                    Some(answer) => answer,
-                    None => asking.answer(&mut instance, row_of(values, row)?, keys.key(row))?,
-                });
-            }
-            runner.put(instance);
-            Ok::<_, DataFusionError>(())
+        aside(|| {
+            asking.all(&mut |answer| {
+                for row in answers.len()..rows {
+                    let one = match known(row) {
+                        Some(one) => one,
+                        None => answer(row, row_of(values, row)?)?,
+                    };
+                    held.try_grow(one.size())?;
+                    if let Some(cache) = cache {
+                        cache.put(keys.key(row), &one);
+                    }
+                    answers.push(one);
+                }
+                Ok(ScalarValue::Null)
+            })
         })?;
     }
     let array = ScalarValue::iter_to_array(answers)?;
     if array.data_type() == to { Ok(array) } else { Ok(cast(&array, to)?) }
 }
 
+/// How many threads may wait for subqueries beside the engine's own; more would take all that it may start.
+const ASIDE_MAX: usize = 64;
+static ASIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs what takes long in this thread, which may be one of the engine's: another takes its place, up to a bound. What
+/// runs needs no other thread (`one_by_one`), so it comes to an end in any case.
+fn aside<R>(run: impl FnOnce() -> R) -> R {
+    struct Leaving;
+    impl Drop for Leaving {
+        fn drop(&mut self) {
+            ASIDE.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let is_full = ASIDE.fetch_add(1, Ordering::Relaxed) >= ASIDE_MAX;
+    let _leaving = Leaving;
+    if is_full { run() } else { block_in_place(run) }
+}
+
+/// Answers for a row by the values of its outer references.
+type Answer<'a> = dyn FnMut(usize, Vec<ScalarValue>) -> Result<ScalarValue> + 'a;
+
 struct Asking<'a> {
     question: &'a Question,
     runner: &'a Runner,
     execution: &'a Execution,
-    /// None when answers are good for one row only.
-    cache: Option<&'a Arc<Cache>>,
+    /// The memory of what is answered.
+    held: &'a MemoryReservation,
 }
 
 impl Asking<'_> {
-    fn answer(&self, instance: &mut Instance, values: Vec<ScalarValue>, key: &[u8]) -> Result<ScalarValue> {
-        let streams = self.runner.start(instance, self.execution, values)?;
-        let answer = wait(&Handle::current(), asked(self.question, streams))?;
-        if let Some(cache) = self.cache {
-            cache.put(key, &answer);
-        }
-        if !instance.is_reusable {
-            *instance = self.runner.take()?;
-        }
-        Ok(answer)
+    /// Has an instance for all rows that `ask` asks for.
+    fn all(&self, ask: &mut dyn FnMut(&mut Answer<'_>) -> Result<ScalarValue>) -> Result<ScalarValue> {
+        let mut instance = self.runner.take()?;
+        let mut is_used = false;
+        let made = ask(&mut |_, values| {
+            if is_used && !instance.is_reusable {
+                instance = self.runner.take()?;
+            }
+            is_used = true;
+            let streams = self.runner.start(&mut instance, self.execution, values)?;
+            wait(&self.execution.shared.quiet, asked(self.question, streams, self.held))
+        });
+        self.runner.put(instance);
+        made
     }
 }
 
+/// The most elements of an array that a subquery makes, as for functions.
+const ELEMENTS_MAX: usize = 8 << 20;
+
 /// Reads as many rows as the answer takes.
-async fn asked(question: &Question, streams: Vec<SendableRecordBatchStream>) -> Result<ScalarValue> {
+async fn asked(
+    question: &Question,
+    streams: Vec<SendableRecordBatchStream>,
+    held: &MemoryReservation,
+) -> Result<ScalarValue> {
     let mut value = ScalarValue::try_from(question.field.data_type())?;
     let mut has_value = false;
     let mut is_unknown = false;
-    let mut items = Vec::new();
+    let (mut items, mut count) = (Vec::new(), 0);
     for mut stream in streams {
         while let Some(batch) = stream.next().await {
             let batch = batch?;
@@ -182,7 +224,18 @@ async fn asked(question: &Question, streams: Vec<SendableRecordBatchStream>) -> 
                     }
                     is_unknown |= column.null_count() > 0;
                 }
-                Kind::Array => items.push(Arc::clone(batch.column(0))),
+                Kind::Array => {
+                    count += batch.num_rows();
+                    if count > ELEMENTS_MAX {
+                        let message = format!("an array of a subquery has at most {ELEMENTS_MAX} elements");
+                        return Err(wrap(
+                            Error::new(Code::ProgramLimit, message).hint("read the rows of the subquery"),
+                        ));
+                    }
+                    // They are copied in the end.
+                    held.try_grow(2 * batch.column(0).get_array_memory_size())?;
+                    items.push(Arc::clone(batch.column(0)));
+                }
                 Kind::Value if has_value || batch.num_rows() > 1 => {
                     let message = "more than one row returned by a subquery used as an expression";
                     return Err(wrap(Error::new(Code::CardinalityViolation, message)));

@@ -86,12 +86,6 @@ impl ScalarUDFImpl for Subplan {
         let Some(runner) = &self.runner else { return exec_err!("a subquery was not planned") };
         let rows = args.number_rows;
         let values = args.args.iter().map(|value| value.to_array(rows)).collect::<Result<Vec<_>>>()?;
-        let one = values.is_empty() && self.question.body.is_kept();
-        let answers = answers(&self.question, runner, &values, if one { rows.min(1) } else { rows })?;
-        if one && rows > 0 {
-            let value = datafusion::common::ScalarValue::try_from_array(&answers, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(answers))
+        Ok(ColumnarValue::Array(answers(&self.question, runner, &values, rows)?))
     }
 }

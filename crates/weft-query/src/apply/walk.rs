@@ -37,9 +37,9 @@ pub(crate) fn visit_all(plan: &LogicalPlan, visit: &mut dyn FnMut(&LogicalPlan) 
 fn subplans_in(expr: &Arc<dyn PhysicalExpr>, into: &mut Vec<(String, Arc<dyn ExecutionPlan>)>) -> Result<()> {
     expr.apply(|expr| {
         if let Some(subplan) = physical_subplan(expr)
-            && let Some(plan) = subplan.runner.as_ref().and_then(|runner| runner.shown())
+            && let Some(runner) = &subplan.runner
         {
-            into.push((subplan.question.body.name.clone(), plan));
+            into.push((subplan.question.body.name.clone(), Arc::clone(&runner.shown)));
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -56,7 +56,7 @@ pub(crate) fn applied_in(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<(String, A
     let mut found = Vec::new();
     plan.apply(|node| {
         if let Some(lateral) = node.downcast_ref::<LateralExec>() {
-            found.extend(lateral.shown());
+            found.push(lateral.shown());
         }
         node.apply_expressions(&mut |expr| {
             subplans_in(expr, &mut found)?;

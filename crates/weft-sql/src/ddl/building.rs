@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use weft_expr::Local;
 use weft_format::schema::ROW_ID_COLUMN;
 use weft_format::{Code, Column, DataType, Error, Result, Schema};
-use weft_kernel::{NewTable, TableDef, Transaction};
+use weft_kernel::{NewTable, SchemaId, TableDef, Transaction};
 
 use super::foreign_keys::NewForeignKey;
 use super::generated::stored_generated;
@@ -23,6 +23,7 @@ use super::pieces::{NewUnique, check_length, unsupported};
 use super::sequence::NewSequence;
 use crate::expr::{Scope, data_type_of, sequence_call};
 use crate::parse::{fold, span_position};
+use crate::resolve::is_temporary;
 use crate::row::{generated_property, stored_check, stored_default};
 
 /// The method of a table that was created without USING.
@@ -372,8 +373,25 @@ pub(super) fn check_column_name(name: &str, columns: &[Column]) -> Result<()> {
     }
     Ok(())
 }
-/// A DEFAULT for a column as it is stored.
-pub(super) fn check_default(txn: &Transaction, default: &str, column: &Column, local: &Local) -> Result<String> {
+
+/// An error when a default of a table takes numbers from a sequence that goes with the session, and the table does not.
+pub(super) fn check_default_life(txn: &Transaction, namespace: SchemaId, default: &str) -> Result<()> {
+    let Some(name) = sequence_call(default).filter(|_| !is_temporary(txn, namespace)) else { return Ok(()) };
+    let sequence = crate::resolve::object(txn, weft_kernel::ObjectKind::Sequence, &name);
+    let Some(sequence) = sequence.filter(|sequence| is_temporary(txn, sequence.namespace)) else { return Ok(()) };
+    let message = format!("defaults of permanent tables may not use the temporary sequence \"{}\"", sequence.name);
+    Err(Error::new(Code::InvalidTableDefinition, message).hint("use a sequence that is not temporary"))
+}
+
+/// A DEFAULT for a column of a table in a schema, as it is stored.
+pub(super) fn check_default(
+    txn: &Transaction,
+    namespace: SchemaId,
+    default: &str,
+    column: &Column,
+    local: &Local,
+) -> Result<String> {
+    check_default_life(txn, namespace, default)?;
     match sequence_call(default) {
         Some(name) => match crate::resolve::object(txn, weft_kernel::ObjectKind::Sequence, &name) {
             Some(_) => Ok(default.to_owned()),

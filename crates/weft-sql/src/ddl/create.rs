@@ -10,10 +10,10 @@ use weft_expr::Local;
 use weft_format::{Code, Column, Error, Result, Schema};
 use weft_kernel::{NewTable, Transaction};
 
-use super::building::{Building, DEFAULT_METHOD, check_column_name};
+use super::building::{Building, DEFAULT_METHOD, check_column_name, check_default_life};
 use super::foreign_keys;
 use super::like::Copied;
-use super::pieces::{NewUnique, check_length, unsupported};
+use super::pieces::{NewUnique, ON_COMMIT, check_length, unsupported};
 use super::sequence::NewSequence;
 use crate::notice::Notice;
 use crate::outcome::OutputColumn;
@@ -66,6 +66,7 @@ pub(crate) fn new_table(
     let foreign_keys = std::mem::take(&mut building.foreign_keys);
     let mut table = building.finish(local)?;
     table.namespace = namespace;
+    table.defaults.iter().flatten().try_for_each(|default| check_default_life(txn, namespace, default))?;
     let (method, options, notices) = storage_of(create, method)?;
     (table.method, table.options) = (method, options);
     table.properties.extend(on_commit(create));
@@ -126,9 +127,6 @@ pub(crate) fn table_of_query(
     table.properties.extend(on_commit(create));
     Ok((table, notices))
 }
-
-/// The property of a table that says what a commit does with it.
-pub(crate) const ON_COMMIT: &str = "on_commit";
 
 fn on_commit(create: &CreateTable) -> Option<(String, String)> {
     let what = match create.on_commit.as_ref()? {

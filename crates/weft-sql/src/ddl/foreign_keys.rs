@@ -5,11 +5,13 @@
 //!   FOREIGN KEY (a, b) REFERENCES q (x, y)   a unique index of q's (x, y)       constraint c_a_b_fkey
 //! ```
 
+use std::collections::BTreeMap;
+
 use sqlparser::ast::{ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, ReferentialAction};
 use weft_format::{Code, Error, Result, Schema};
-use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableRef, Transaction};
+use weft_kernel::{ColumnSet, Deferrable, FkAction, ForeignKey, NewTable, TableDef, TableRef, Transaction};
 
-use super::pieces::{NewUnique, free_name, unsupported};
+use super::pieces::{NewUnique, ON_COMMIT, free_name, unsupported};
 use crate::parse::{fold, table_name};
 use crate::row::{bind_check, generated_property, generation_reads};
 
@@ -83,6 +85,7 @@ pub(super) fn resolve(
         let parent = if to_itself { None } else { Some(parent_of(txn, &new.parent)?) };
         if let Some(parent) = &parent {
             crate::resolve::check_same_life(txn, table.namespace, parent.def.namespace)?;
+            check_on_commit(table, parent)?;
         }
         let schema = parent.as_ref().map_or(&table.schema, |parent| &*parent.def.schema);
         let parent_columns = parent_columns(&new, schema)?;
@@ -156,29 +159,67 @@ fn parent_columns(new: &NewForeignKey, schema: &Schema) -> Result<Vec<usize>> {
     Ok(ordinals)
 }
 
-/// Actions change rows where CHECK constraints are not tested.
+/// Actions change rows where CHECK constraints are not tested, and nothing is generated.
 fn refuse_untested_checks(table: &NewTable, new: &NewForeignKey) -> Result<()> {
-    let changes = |action| matches!(action, FkAction::SetNull);
-    if !(changes(new.on_delete) || changes(new.on_update) || new.on_update == FkAction::Cascade) {
+    let columns = changed(&new.columns, new.on_delete, new.on_update);
+    if columns == ColumnSet::NONE {
         return Ok(());
     }
-    let columns: ColumnSet = new.columns.iter().copied().collect();
     let scope = crate::row::table_scope(&table.name, &table.schema, crate::expr::Scope::empty());
     for ordinal in 0..table.schema.columns.len() {
         let Some(text) = table.properties.get(&generated_property(ordinal)) else { continue };
         let reads = generation_reads(&table.name, &table.schema, ordinal, text)?;
         if columns.contains(ordinal) || reads.into_iter().any(|column| columns.contains(column)) {
-            let what = "SET NULL or ON UPDATE CASCADE of a column that a generated column is computed from";
-            return Err(unsupported(what).about(&table.name, None, None));
+            return Err(changes_generated(&table.name));
         }
     }
     for (name, condition) in &table.checks {
         if bind_check(condition, &scope)?.columns().into_iter().any(|column| columns.contains(column)) {
-            let error = unsupported("SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint");
-            return Err(error.about(&table.name, None, Some(name)));
+            return Err(changes_checked(&table.name, name));
         }
     }
     Ok(())
+}
+
+/// The columns that a foreign key's actions change.
+fn changed(columns: &[usize], on_delete: FkAction, on_update: FkAction) -> ColumnSet {
+    let changes = on_delete == FkAction::SetNull || matches!(on_update, FkAction::SetNull | FkAction::Cascade);
+    columns.iter().copied().filter(|_| changes).collect()
+}
+
+/// The columns of a table that the actions of its foreign keys change.
+pub(super) fn changed_by_actions(def: &TableDef) -> ColumnSet {
+    let keys = def.foreign_keys.iter();
+    keys.fold(ColumnSet::NONE, |all, key| all.union(changed(&key.columns, key.on_delete, key.on_update)))
+}
+
+const NO_ACTION: &str = "leave the actions of the foreign key out, or change the rows by statements of your own";
+
+/// What is refused of a key and a generated column, whichever comes last.
+pub(super) fn changes_generated(table: &str) -> Error {
+    let what = "SET NULL or ON UPDATE CASCADE of a column that a generated column is computed from";
+    unsupported(what).hint(NO_ACTION).about(table, None, None)
+}
+
+/// The same of a CHECK constraint.
+pub(super) fn changes_checked(table: &str, check: &str) -> Error {
+    let what = "SET NULL or ON UPDATE CASCADE of a column that has a CHECK constraint";
+    unsupported(what).hint(NO_ACTION).about(table, None, Some(check))
+}
+
+/// What is emptied by commits is referred to only by what these empty, too.
+fn check_on_commit(table: &NewTable, parent: &TableRef) -> Result<()> {
+    let is_emptied =
+        |properties: &BTreeMap<String, String>| properties.get(ON_COMMIT).is_some_and(|what| what == "delete");
+    if !is_emptied(&parent.def.properties) || is_emptied(&table.properties) {
+        return Ok(());
+    }
+    let message = "unsupported ON COMMIT and foreign key combination";
+    let hint = format!(
+        "Table \"{}\" references \"{}\", but they do not have the same ON COMMIT setting.",
+        table.name, parent.def.name
+    );
+    Err(Error::new(Code::FeatureNotSupported, message).hint(hint).about(&table.name, None, None))
 }
 
 fn same(a: &[usize], b: &[usize]) -> bool {

@@ -30,6 +30,6 @@ mod pieces;
 pub(crate) mod sequence;
 
 pub(crate) use alter::{Altering, emptied, has_rows, move_object, move_table, rename_relation, truncate};
-pub(crate) use create::{ON_COMMIT, create_asked, new_table, table_of_query};
+pub(crate) use create::{create_asked, new_table, table_of_query};
 pub(crate) use index::{create_uniques, new_index};
-pub(crate) use pieces::NewUnique;
+pub(crate) use pieces::{NewUnique, ON_COMMIT};

@@ -12,6 +12,9 @@ use crate::parse::{fold, parse_expression, span_position};
 /// The most bytes of a name of a table or column.
 const NAME_BYTES_MAX: usize = 255;
 
+/// The property of a table that says what a commit does with it.
+pub(crate) const ON_COMMIT: &str = "on_commit";
+
 /// A UNIQUE constraint: the columns' ordinals, and the name if it was given.
 pub(crate) struct NewUnique {
     pub(crate) name: Option<String>,

@@ -52,7 +52,7 @@ pub(super) fn prepare(
     let table = tables.table(&name)?;
     let schema = &table.def.schema;
     let shown_name = crate::parse::fold(&shown);
-    let rows = RowLocking::of_query(&query, &shown_name)?;
+    let rows = RowLocking::of_query(&query, &table.def, &shown_name)?;
     let rows = rows.ok_or_else(|| Error::internal("a query without locking clauses is not planned here"))?;
 
     let SetExpr::Select(select) = &mut *query.body else { return Err(refused("a set operation")) };

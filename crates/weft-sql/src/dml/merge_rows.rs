@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use weft_format::{Code, Error, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::{ColumnSet, LockMode};
 
 use super::merge_plan::{Kind, MergePlan};
@@ -30,6 +30,19 @@ struct Changes {
     deletes: Vec<Vec<u8>>,
     updates: Vec<(Vec<u8>, Vec<Value>, usize)>,
     inserts: Vec<Vec<Value>>,
+}
+
+/// The values as an assignment to their columns makes them: not longer than varchar(n) and char(n) let them be.
+fn fitting(mut values: Vec<Value>, shape: &TableShape, eval: &EvalContext<'_>) -> Result<Vec<Value>> {
+    for (value, column) in values.iter_mut().zip(shape.columns()) {
+        if let DataType::Varchar(limit) | DataType::Char(limit) = column.data_type
+            && limit > 0
+        {
+            let given = std::mem::replace(value, Value::Null);
+            *value = weft_expr::assign(given, DataType::Text, column.data_type, &column.name, eval.local)?;
+        }
+    }
+    Ok(values)
 }
 
 impl PreparedWrite {
@@ -70,7 +83,7 @@ impl PreparedWrite {
                 if row.is_multiple_of(CANCEL_ROWS) {
                     context.cancel.check()?;
                 }
-                let Value::Int(number) = value_at(numbers, row, weft_format::DataType::BigInt) else { continue };
+                let Value::Int(number) = value_at(numbers, row, DataType::BigInt) else { continue };
                 let at = usize::try_from(number - 1).map_err(|_| Error::internal("actions are counted from 1"))?;
                 let kind = plan.kinds.get(at).ok_or_else(|| Error::internal("a row has an action of its MERGE"))?;
                 let values = || {
@@ -81,7 +94,7 @@ impl PreparedWrite {
                     continue;
                 }
                 if let Kind::Insert { numbered } = kind {
-                    let mut values = values();
+                    let mut values = fitting(values(), shape, eval)?;
                     for &ordinal in numbered {
                         values[ordinal] = shape.default_value(context.txn, ordinal, eval)?;
                     }
@@ -97,7 +110,7 @@ impl PreparedWrite {
                 }
                 match kind {
                     Kind::Delete => changes.deletes.push(key),
-                    _ => changes.updates.push((key, values(), at)),
+                    _ => changes.updates.push((key, fitting(values(), shape, eval)?, at)),
                 }
             }
         }
@@ -118,7 +131,7 @@ impl PreparedWrite {
                 return Err(self.gone());
             }
         }
-        // Rows that move to other keys go first: a key that one leaves is free for another.
+        // Rows that move are put under their new keys when all have left the old ones: these are free for others.
         let mut moved = Vec::new();
         for (key, mut values, at) in changes.updates {
             context.cancel.check()?;

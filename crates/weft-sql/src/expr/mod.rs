@@ -20,8 +20,8 @@ mod types;
 pub use bind::{BindError, BindResult, Binder, Definer, open};
 pub use scope::Scope;
 pub(crate) use sequence_calls::{arguments, function_name, relation_argument, relation_name, sequence_call};
-pub(crate) use syntax::literal;
 pub use syntax::{call, cast_to, check_fields, compare_op, interval_cast, written_call};
+pub(crate) use syntax::{literal, text_literal};
 pub use types::{NUMERIC_DEFAULT, data_type_of};
 pub use weft_expr::{
     EvalContext, Expr, assign, cast, check_assignable, coerce_param, common_type, literal_number_type,

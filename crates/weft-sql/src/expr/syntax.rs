@@ -7,7 +7,7 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use weft_format::{Code, CompareOp, DataType, Error, Result};
 
-use crate::parse::{WeftDialect, parse_expression};
+use crate::parse::WeftDialect;
 
 /// The comparison that an operator of SQL is.
 pub fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
@@ -123,18 +123,27 @@ pub fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
         DataType::Char(_) => "bpchar".to_owned(),
         other => other.to_string(),
     };
+    cast_to_named(expr, &name)
+}
+
+fn cast_to_named(expr: Expr, name: &str) -> Result<Expr> {
     let dialect = WeftDialect;
-    let parsed = Parser::new(&dialect).try_with_sql(&name).and_then(|mut parser| parser.parse_data_type());
+    let parsed = Parser::new(&dialect).try_with_sql(name).and_then(|mut parser| parser.parse_data_type());
     let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
     Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })
 }
 
-/// A value as a constant of its type.
+/// A value as a constant of its whole type, lengths and digits among it.
 pub(crate) fn literal(value: &weft_format::Value, data_type: DataType) -> Result<Expr> {
-    let name = weft_expr::text::type_name(data_type);
-    if value.is_null() {
-        return parse_expression(&format!("CAST(NULL AS {name})"));
+    let text = (!value.is_null()).then(|| weft_expr::text::print(value.as_ref(), data_type));
+    text_literal(text, data_type)
+}
+
+/// A value of a type, as the engine prints it, as a constant; none: NULL.
+pub(crate) fn text_literal(text: Option<String>, data_type: DataType) -> Result<Expr> {
+    let constant = Expr::value(text.map_or(Value::Null, Value::SingleQuotedString));
+    match data_type {
+        DataType::Char(length) if length > 0 => cast_to_named(constant, &data_type.to_string()),
+        other => cast_to(constant, other),
     }
-    let text = weft_expr::text::print(value.as_ref(), data_type).replace('\'', "''");
-    parse_expression(&format!("CAST('{text}' AS {name})"))
 }

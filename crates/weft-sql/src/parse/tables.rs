@@ -40,22 +40,83 @@ pub(crate) fn like_of(column: &ColumnDef) -> Result<Option<Like>> {
     Ok(Some(Like { table: table_name(name)?, options }))
 }
 
-/// Writes TABLE and LIKE in these forms.
+/// Writes TABLE and LIKE in these forms. One pass for each, for texts may be long.
 pub(super) fn written_out(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
-    let mut tokens = tokens.to_vec();
     let is_table = |token: &TokenWithSpan| keyword(&token.token) == Keyword::TABLE;
     if !tokens.iter().any(is_table) {
-        return tokens;
+        return tokens.to_vec();
     }
-    write_likes(&mut tokens);
-    let mut at = 0;
-    while at < tokens.len() {
-        if is_table(&tokens[at]) && begins_query(&tokens, at) {
-            write_table(&mut tokens, at);
+    let tokens = with_likes(tokens);
+    let select = Tokenizer::new(&PostgreSqlDialect {}, "SELECT * FROM").tokenize().unwrap_or_default();
+    let mut made = Vec::with_capacity(tokens.len());
+    let mut place = Place::default();
+    let mut only = None;
+    for (at, token) in tokens.iter().enumerate() {
+        if only == Some(at) {
+            continue;
         }
-        at += 1;
+        if is_table(token) && place.may_begin_query() && names_table(&tokens, at) {
+            only = only_behind(&tokens, at);
+            let written = select.iter().map(|part| TokenWithSpan { token: part.clone(), span: token.span });
+            written.for_each(|token| {
+                place.pass(&token.token);
+                made.push(token);
+            });
+        } else {
+            place.pass(&token.token);
+            made.push(token.clone());
+        }
     }
-    tokens
+    made
+}
+
+/// A place between tokens: what is before it.
+#[derive(Default)]
+struct Place {
+    /// The first word; none: nothing is before the place.
+    first: Option<Keyword>,
+    last: Option<Token>,
+    /// The word before the last token.
+    before_last: Option<Keyword>,
+    depth: i32,
+    /// A SELECT or VALUES outside of parentheses was passed.
+    begun: bool,
+}
+
+impl Place {
+    fn pass(&mut self, token: &Token) {
+        if matches!(token, Token::Whitespace(_)) {
+            return;
+        }
+        self.depth += i32::from(*token == Token::LParen) - i32::from(*token == Token::RParen);
+        let word = keyword(token);
+        self.begun |= self.depth == 0 && matches!(word, Keyword::SELECT | Keyword::VALUES);
+        self.first.get_or_insert(word);
+        self.before_last = self.last.as_ref().map(keyword);
+        self.last = Some(token.clone());
+    }
+
+    /// Whether a query may begin here with the word TABLE.
+    fn may_begin_query(&self) -> bool {
+        let (Some(first), Some(last)) = (self.first, &self.last) else { return true };
+        let is_set = |word| matches!(word, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT);
+        match (last, keyword(last)) {
+            (Token::LParen, _) => true,
+            (Token::RParen, _) => matches!(first, Keyword::INSERT | Keyword::WITH | Keyword::EXPLAIN) && !self.begun,
+            (_, word) if is_set(word) => true,
+            (_, Keyword::ALL | Keyword::DISTINCT) => self.before_last.is_some_and(is_set),
+            (_, Keyword::AS) => matches!(first, Keyword::CREATE | Keyword::PREPARE) && !self.begun,
+            (_, Keyword::FOR) => first == Keyword::DECLARE && !self.begun,
+            (_, Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) => first == Keyword::EXPLAIN && !self.begun,
+            (Token::Word(_), word) => first == Keyword::INSERT && word != Keyword::INTO && !self.begun,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a name is behind the word TABLE at a place, and then what may follow a query.
+fn names_table(tokens: &[TokenWithSpan], at: usize) -> bool {
+    next(tokens, at + 1).is_some_and(|name| is_name(&tokens[name].token)) && ends_well(tokens, at)
 }
 
 fn keyword(token: &Token) -> Keyword {
@@ -69,46 +130,10 @@ fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     (from..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_) | Token::EOF))
 }
 
-fn before(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    (0..at).rev().find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
-}
-
-/// Whether the word TABLE at a place begins a query.
-fn begins_query(tokens: &[TokenWithSpan], at: usize) -> bool {
-    let names_one = next(tokens, at + 1).is_some_and(|name| matches!(tokens[name].token, Token::Word(_)));
-    let Some(last) = before(tokens, at) else { return names_one && ends_well(tokens, at) };
-    let first = next(tokens, 0).map_or(Keyword::NoKeyword, |first| keyword(&tokens[first].token));
-    let begun = || {
-        let mut depth = 0i32;
-        tokens[..at].iter().any(|token| {
-            depth += i32::from(token.token == Token::LParen) - i32::from(token.token == Token::RParen);
-            depth == 0 && matches!(keyword(&token.token), Keyword::SELECT | Keyword::VALUES)
-        })
-    };
-    let is_set = |word| matches!(word, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT);
-    let is_place = match (&tokens[last].token, keyword(&tokens[last].token)) {
-        (Token::LParen, _) => true,
-        (Token::RParen, _) => matches!(first, Keyword::INSERT | Keyword::WITH | Keyword::EXPLAIN) && !begun(),
-        (_, word) if is_set(word) => true,
-        (_, Keyword::ALL | Keyword::DISTINCT) => {
-            before(tokens, last).is_some_and(|set| is_set(keyword(&tokens[set].token)))
-        }
-        (_, Keyword::AS) => matches!(first, Keyword::CREATE | Keyword::PREPARE) && !begun(),
-        (_, Keyword::FOR) => first == Keyword::DECLARE && !begun(),
-        (_, Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) => first == Keyword::EXPLAIN && !begun(),
-        (Token::Word(_), word) => first == Keyword::INSERT && word != Keyword::INTO && !begun(),
-        _ => false,
-    };
-    names_one && is_place && ends_well(tokens, at)
-}
-
 /// Whether what follows `TABLE [ONLY] name` may follow a query.
 fn ends_well(tokens: &[TokenWithSpan], at: usize) -> bool {
     let is = |place: Option<usize>, token: &Token| place.is_some_and(|place| tokens[place].token == *token);
-    let mut last = next(tokens, at + 1);
-    if let Some(only) = last.filter(|only| is_word(&tokens[*only].token, "only")) {
-        last = next(tokens, only + 1).filter(|name| is_name(&tokens[*name].token)).or(last);
-    }
+    let mut last = next(tokens, only_behind(tokens, at).unwrap_or(at) + 1);
     while let Some(place) = last {
         let after = next(tokens, place + 1);
         if !is(after, &Token::Period) {
@@ -137,15 +162,10 @@ fn follows_query(word: Keyword) -> bool {
     )
 }
 
-/// `TABLE [ONLY] name` at a place becomes a SELECT.
-fn write_table(tokens: &mut Vec<TokenWithSpan>, at: usize) {
-    let only = next(tokens, at + 1).filter(|only| is_word(&tokens[*only].token, "only"));
-    if let Some(only) = only.filter(|only| next(tokens, only + 1).is_some_and(|name| is_name(&tokens[name].token))) {
-        tokens.remove(only);
-    }
-    let span = tokens[at].span;
-    let made = Tokenizer::new(&PostgreSqlDialect {}, "SELECT * FROM").tokenize().unwrap_or_default();
-    tokens.splice(at..=at, made.into_iter().map(|token| TokenWithSpan { token, span }));
+/// The ONLY before a name, behind the word TABLE at a place.
+fn only_behind(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let only = next(tokens, at + 1).filter(|only| is_word(&tokens[*only].token, "only"))?;
+    next(tokens, only + 1).filter(|name| is_name(&tokens[*name].token)).map(|_| only)
 }
 
 fn is_word(token: &Token, text: &str) -> bool {
@@ -157,37 +177,42 @@ fn is_name(token: &Token) -> bool {
 }
 
 /// Writes each LIKE of CREATE TABLE as a column.
-fn write_likes(tokens: &mut Vec<TokenWithSpan>) {
-    let Some(first) = next(tokens, 0).filter(|first| keyword(&tokens[*first].token) == Keyword::CREATE) else { return };
-    let Some(table) = (first..tokens.len()).find(|at| keyword(&tokens[*at].token) == Keyword::TABLE) else { return };
-    let ends = |token: &Token| matches!(keyword(token), Keyword::AS | Keyword::USING | Keyword::SELECT);
-    let Some(open) = (table..tokens.len()).find(|at| tokens[*at].token == Token::LParen || ends(&tokens[*at].token))
-    else {
-        return;
-    };
-    if tokens[open].token != Token::LParen {
-        return;
-    }
+fn with_likes(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let Some(open) = columns_of_table(tokens) else { return tokens.to_vec() };
+    let mut made = Vec::with_capacity(tokens.len());
+    made.extend_from_slice(&tokens[..open]);
     let (mut depth, mut at, mut begins) = (0i32, open, false);
     while at < tokens.len() {
-        match &tokens[at].token {
-            Token::LParen => depth += 1,
-            Token::RParen if depth == 1 => return,
-            Token::RParen => depth -= 1,
-            Token::Whitespace(_) => {
-                at += 1;
-                continue;
-            }
-            token if begins && keyword(token) == Keyword::LIKE => {
-                if let Some((end, made)) = like(tokens, at) {
-                    tokens.splice(at..end, made);
-                }
-            }
-            _ => {}
+        let token = &tokens[at].token;
+        if begins
+            && keyword(token) == Keyword::LIKE
+            && let Some((end, column)) = like(tokens, at)
+        {
+            made.extend(column);
+            (begins, at) = (false, end);
+            continue;
         }
-        begins = depth == 1 && matches!(tokens[at].token, Token::LParen | Token::Comma);
+        depth += i32::from(*token == Token::LParen) - i32::from(*token == Token::RParen);
+        if depth == 0 {
+            break;
+        }
+        if !matches!(token, Token::Whitespace(_)) {
+            begins = depth == 1 && matches!(token, Token::LParen | Token::Comma);
+        }
+        made.push(tokens[at].clone());
         at += 1;
     }
+    made.extend_from_slice(&tokens[at..]);
+    made
+}
+
+/// The parenthesis before the columns of CREATE TABLE.
+fn columns_of_table(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let first = next(tokens, 0).filter(|first| keyword(&tokens[*first].token) == Keyword::CREATE)?;
+    let table = (first..tokens.len()).find(|at| keyword(&tokens[*at].token) == Keyword::TABLE)?;
+    let ends = |token: &Token| matches!(keyword(token), Keyword::AS | Keyword::USING | Keyword::SELECT);
+    let open = (table..tokens.len()).find(|at| tokens[*at].token == Token::LParen || ends(&tokens[*at].token))?;
+    (tokens[open].token == Token::LParen).then_some(open)
 }
 
 /// The column that stands for a LIKE at a place, and where the LIKE ends.
@@ -333,6 +358,14 @@ mod tests {
         for (sql, wanted) in cases {
             assert_eq!(written(sql), wanted);
         }
+    }
+
+    #[test]
+    fn long_texts_are_written_in_one_pass() {
+        let tables = vec!["TABLE only t"; 40_000].join(" UNION ");
+        assert_eq!(written(&tables), vec!["SELECT * FROM  t"; 40_000].join(" UNION "));
+        let likes = format!("CREATE TABLE t ({})", vec!["LIKE s"; 40_000].join(", "));
+        assert_eq!(written(&likes).matches("\0like").count(), 40_000);
     }
 
     #[test]

@@ -14,22 +14,17 @@ pub(crate) fn writes(query: &Query) -> bool {
     matches!(&*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
 }
 
-/// Whether a statement is a query, some of whose WITH queries write.
-pub(crate) fn has_writing_parts(statement: &Statement) -> bool {
-    let Statement::Query(query) = statement else { return false };
+/// Whether some of a query's WITH queries write.
+pub(crate) fn has_writing_parts(query: &Query) -> bool {
     query.with.iter().flat_map(|with| &with.cte_tables).any(|table| writes(&table.query))
 }
 
 /// An INSERT behind WITH has it before its own query.
 pub(super) fn put_behind_insert(statement: Statement) -> Statement {
     match statement {
-        Statement::Query(query) if writes(&query) && !has_writing_parts_in(&query) => statement_of(*query, None),
+        Statement::Query(query) if writes(&query) && !has_writing_parts(&query) => statement_of(*query, None),
         other => other,
     }
-}
-
-fn has_writing_parts_in(query: &Query) -> bool {
-    query.with.iter().flat_map(|with| &with.cte_tables).any(|table| writes(&table.query))
 }
 
 /// The statement that a query is which writes, behind its own WITH and those before it.

@@ -20,12 +20,13 @@
 //! | module | |
 //! |---|---|
 //! | `catalog` | roles, memberships, owners and lists as objects |
-//! | `need`, `needs`, `scope` | from a statement to the rights that it needs |
+//! | `need`, `needs`, `scope`, `columns` | from a statement to the rights that it needs |
 //! | `permit` | the rights of a session's role: the tests |
 //! | `roles`, `grant`, `owners` | CREATE ROLE, GRANT and REVOKE, OWNER TO, DROP OWNED |
 //! | `verifier` | what is stored instead of a password |
 
 mod catalog;
+mod columns;
 mod grant;
 mod need;
 mod needs;

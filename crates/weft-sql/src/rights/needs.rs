@@ -11,20 +11,23 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Insert, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause, ObjectName,
+    FunctionArguments, Insert, JoinConstraint, Merge, MergeAction, MergeClause, MergeInsertExpr, ObjectName,
     OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Visit, Visitor,
+    Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, Values, Visit, Visitor,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, Transaction};
 use weft_pgcatalog::FIRST;
 use weft_pgcatalog::rights::Rights;
 
+use super::columns::{alias_of, constraint_of, given_columns, last, merged_columns, name_of, values_of};
 use super::need::{Need, Needs};
 use super::numbers::number_of;
 use super::schema_oid;
 use super::scope::{Frame, Scope, Source, Uses};
-use crate::parse::{Parsed, conflict_parts, conflict_rows, fold, parse, table_name, writes};
+use crate::parse::{
+    Parsed, conflict_parts, conflict_rows, fold, has_writing_parts, inserts_nothing, parse, table_name, writes,
+};
 use crate::resolve::{self, Relation};
 use crate::view_columns::view_columns;
 
@@ -107,7 +110,7 @@ impl Visitor for Reader<'_> {
         ControlFlow::Continue(())
     }
 
-    /// A statement within a query: all that it might need.
+    /// A statement within a query, not in its own WITH: all that it might need. It is refused by who plans it.
     fn pre_visit_statement(&mut self, statement: &Statement) -> Flow {
         if std::mem::take(&mut self.at_top) {
             return ControlFlow::Continue(());
@@ -137,21 +140,31 @@ impl Reader<'_> {
                 self.changing(&tables, Rights::DELETE, &[], &delete.selection, delete.returning.as_deref())
             }
             Statement::Merge(merge) => self.merge(merge),
-            Statement::Query(query) if writes(query) => self.behind_with(query),
+            Statement::Query(query) if writes(query) || has_writing_parts(query) => self.with_parts(query),
             other => other.visit(self),
         }
     }
 
-    /// A statement that writes behind WITH.
-    fn behind_with(&mut self, query: &Query) -> Flow {
-        let (SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner)) =
-            &*query.body
-        else {
-            return query.visit(self);
-        };
+    /// A query that is a statement which writes, or that has WITH queries which are.
+    fn with_parts(&mut self, query: &Query) -> Flow {
         self.begin_query(query);
-        query.with.visit(self)?;
-        self.statement(inner)?;
+        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+            if writes(&table.query) {
+                self.with_parts(&table.query)?;
+            } else {
+                table.visit(self)?;
+            }
+        }
+        match &*query.body {
+            SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
+                self.statement(inner)?;
+            }
+            body => body.visit(self)?,
+        }
+        query.order_by.visit(self)?;
+        query.limit_clause.visit(self)?;
+        query.fetch.visit(self)?;
+        query.pipe_operators.visit(self)?;
         self.end_query(query);
         ControlFlow::Continue(())
     }
@@ -182,16 +195,29 @@ impl Reader<'_> {
             let Some(target) = &target else { continue };
             match &clause.action {
                 MergeAction::Update(update) => self.assign(target, &update.assignments),
-                MergeAction::Insert(_) => {
-                    let Some(need) = target.need else { continue };
-                    let numbers = target.columns.iter().flatten().map(|(_, number)| *number);
-                    self.needs.relations[need].insert.numbers.extend(numbers);
+                MergeAction::Insert(insert) => {
+                    if let Err(error) = self.merge_insert(&merge.table, target, insert) {
+                        return ControlFlow::Break(error);
+                    }
                 }
                 MergeAction::Delete { .. } => {}
             }
         }
         self.scope.frames.pop();
         ControlFlow::Continue(())
+    }
+
+    /// INSERT of MERGE: the columns that it gives values for, and the sequences of the others.
+    fn merge_insert(&mut self, table: &TableFactor, target: &Source, insert: &MergeInsertExpr) -> Result<()> {
+        let (TableFactor::Table { name, .. }, Some(need)) = (table, target.need) else { return Ok(()) };
+        if inserts_nothing(insert) {
+            return Ok(());
+        }
+        let columns = target.columns.as_deref().unwrap_or_default();
+        let values = values_of(insert);
+        let given = merged_columns(insert, columns);
+        self.needs.relations[need].insert.numbers.extend(given.iter().map(|(_, number)| *number));
+        self.numbered(name, values, &given)
     }
 
     /// UPDATE and DELETE: the first table is changed, the others are read.
@@ -249,7 +275,7 @@ impl Reader<'_> {
         if let Some(source) = &insert.source {
             source.visit(self)?;
         }
-        let target = match self.relation(name, None, Rights::INSERT) {
+        let target = match self.target(name, Rights::INSERT) {
             Ok(Some(target)) => target,
             Ok(None) => return ControlFlow::Continue(()),
             Err(error) => return ControlFlow::Break(error),
@@ -258,7 +284,11 @@ impl Reader<'_> {
         let columns = target.columns.clone().unwrap_or_default();
         let given = given_columns(insert, &columns);
         self.needs.relations[need].insert.numbers.extend(given.iter().map(|(_, number)| *number));
-        if let Err(error) = self.numbered(name, insert, &given) {
+        let values = match insert.source.as_deref().map(|source| &*source.body) {
+            Some(SetExpr::Values(values)) => Some(values),
+            _ => None,
+        };
+        if let Err(error) = self.numbered(name, values, &given) {
             return ControlFlow::Break(error);
         }
         let alias = insert.table_alias.as_ref().map_or(target.alias.clone(), |alias| fold(&alias.alias));
@@ -322,12 +352,9 @@ impl Reader<'_> {
     }
 
     /// The sequences that give numbers to columns which the statement does not.
-    fn numbered(&mut self, name: &ObjectName, insert: &Insert, given: &[(String, i64)]) -> Result<()> {
+    fn numbered(&mut self, name: &ObjectName, values: Option<&Values>, given: &[(String, i64)]) -> Result<()> {
         let Ok(table) = resolve::table(self.txn, &table_name(name)?) else { return Ok(()) };
-        let rows = match insert.source.as_deref().map(|source| &*source.body) {
-            Some(SetExpr::Values(values)) => values.rows.as_slice(),
-            _ => &[],
-        };
+        let rows = values.map_or(&[][..], |values| &values.rows);
         let is_default = |expr: &Expr| {
             matches!(expr, Expr::Identifier(word) if word.quote_style.is_none()
             && word.value.eq_ignore_ascii_case("default"))
@@ -545,7 +572,9 @@ impl Reader<'_> {
     fn factor(&mut self, factor: &TableFactor, right: Rights) -> Result<Vec<Source>> {
         let source = match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
-                let Some(mut source) = self.relation(name, None, right)? else { return Ok(Vec::new()) };
+                let is_read = right == Rights::SELECT;
+                let found = if is_read { self.relation(name, None, right)? } else { self.target(name, right)? };
+                let Some(mut source) = found else { return Ok(Vec::new()) };
                 if let Some(alias) = alias {
                     source.alias = fold(&alias.name);
                     if let Some(columns) = &mut source.columns {
@@ -591,6 +620,12 @@ impl Reader<'_> {
             return Ok(Some(plain(own.to_owned(), columns)));
         }
         self.known_as(&known_as, alias, right)
+    }
+
+    /// A relation that is written to, which is never a WITH query.
+    fn target(&mut self, name: &ObjectName, right: Rights) -> Result<Option<Source>> {
+        let Ok(known_as) = table_name(name) else { return Ok(None) };
+        self.known_as(&known_as, None, right)
     }
 
     fn known_as(&mut self, name: &str, alias: Option<String>, right: Rights) -> Result<Option<Source>> {
@@ -694,7 +729,7 @@ impl Reader<'_> {
             }
             _ => return Ok(()),
         };
-        if let Some(Source { need: Some(need), .. }) = self.relation(name, None, right.and(Rights::SELECT))? {
+        if let Some(Source { need: Some(need), .. }) = self.target(name, right.and(Rights::SELECT))? {
             let need = &mut self.needs.relations[need];
             need.select.all = true;
             need.insert.all = true;
@@ -706,79 +741,4 @@ impl Reader<'_> {
 
 fn plain(alias: String, names: Option<Vec<String>>) -> Source {
     Source { alias, columns: names.map(|names| names.into_iter().zip(1..).collect()), need: None }
-}
-
-fn last(name: &ObjectName) -> String {
-    name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default()
-}
-
-/// The alias of a column of a result.
-fn alias_of(item: &SelectItem) -> Option<String> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        _ => None,
-    }
-}
-
-/// The name of a column of a result; none for those of which there may be several.
-fn name_of(item: &SelectItem) -> Option<String> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        SelectItem::UnnamedExpr(expr) => Some(match expr {
-            Expr::Identifier(name) => fold(name),
-            Expr::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
-            Expr::Function(function) => crate::expr::function_name(function),
-            Expr::Cast { expr, .. } => match &**expr {
-                Expr::Identifier(name) => fold(name),
-                Expr::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
-                _ => return None,
-            },
-            Expr::Value(_) | Expr::BinaryOp { .. } => "?column?".to_owned(),
-            _ => return None,
-        }),
-        _ => None,
-    }
-}
-
-/// The columns that an INSERT gives values for, in their order.
-fn given_columns(insert: &Insert, columns: &[(String, i64)]) -> Vec<(String, i64)> {
-    if !insert.columns.is_empty() {
-        let find = |name: &ObjectName| columns.iter().find(|(known, _)| *known == last(name)).cloned();
-        return insert.columns.iter().filter_map(find).collect();
-    }
-    let count = match insert.source.as_deref().map(|source| &*source.body) {
-        None => 0,
-        Some(SetExpr::Values(values)) => values.rows.first().map_or(0, |row| row.len()),
-        Some(SetExpr::Select(select))
-            if select
-                .projection
-                .iter()
-                .all(|item| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })) =>
-        {
-            select.projection.len()
-        }
-        Some(_) => columns.len(),
-    };
-    columns.iter().take(count).cloned().collect()
-}
-
-fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint)
-        | JoinOperator::CrossJoin(constraint)
-        | JoinOperator::Semi(constraint)
-        | JoinOperator::LeftSemi(constraint)
-        | JoinOperator::RightSemi(constraint)
-        | JoinOperator::Anti(constraint)
-        | JoinOperator::LeftAnti(constraint)
-        | JoinOperator::RightAnti(constraint)
-        | JoinOperator::StraightJoin(constraint) => Some(constraint),
-        _ => None,
-    }
 }

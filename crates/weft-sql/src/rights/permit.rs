@@ -120,6 +120,20 @@ impl Permit {
         Ok(needs)
     }
 
+    /// An error when the owner of a relation, whoever asks, has not what a query that fills it needs.
+    pub(crate) fn check_as_owner(db: &SqlEngine, txn: &Transaction, relation: u32, query: &Statement) -> Result<()> {
+        let access = db.access(txn)?;
+        let owner = access.owner(Target::Relation(FIRST + relation));
+        if access.is_superuser(owner) {
+            return Ok(());
+        }
+        let needs = needs_of(txn, query)?;
+        if let Some(secret) = needs.superuser {
+            return Err(denied("table", secret));
+        }
+        needs.relations.iter().try_for_each(|need| check_one(&access, owner, need))
+    }
+
     /// An error when a plan has a table that the needs of its statement do not name (rights 4).
     pub(crate) fn check_tables<'a>(&self, needs: &Needs, tables: impl IntoIterator<Item = &'a TableRef>) -> Result<()> {
         if self.superuser {

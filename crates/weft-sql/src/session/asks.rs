@@ -3,7 +3,7 @@
 use sqlparser::ast::{Query, Statement};
 use weft_pgcatalog::{Kind, classify};
 
-use crate::parse::writes;
+use crate::parse::{has_writing_parts, writes};
 
 /// Whether a statement is a query of the catalog.
 pub(super) fn is_of_catalog(statement: &Statement) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn has_constants(statement: &Statement) -> bool {
 
 /// Whether a query, or a WITH query of it, is a statement that writes.
 fn may_write(query: &Query) -> bool {
-    writes(query) || query.with.iter().flat_map(|with| &with.cte_tables).any(|table| writes(&table.query))
+    writes(query) || has_writing_parts(query)
 }
 
 /// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may

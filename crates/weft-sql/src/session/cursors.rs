@@ -21,7 +21,7 @@ use super::client::Embedded;
 use super::cursor::{Cursor, Step};
 use super::{Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Parsed, fold};
+use crate::parse::{Parsed, fold, has_writing_parts};
 
 /// DECLARE name CURSOR FOR query.
 pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Arc<str>) -> Result<Outcome> {
@@ -39,6 +39,11 @@ pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Ar
     if session.cursors.contains_key(&name) {
         let message = format!("cursor \"{name}\" already exists");
         return Err(session.fail(Error::new(Code::DuplicateCursor, message)));
+    }
+    if has_writing_parts(query) {
+        let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+        let error = Error::new(Code::FeatureNotSupported, message);
+        return Err(session.fail(error.hint("run the statement by itself, or declare a cursor on what it has written")));
     }
     let parsed = Parsed::Sql { statement: Box::new(Statement::Query(query.clone())), method: None };
     let prepared = Prepared::new(Arc::clone(source), parsed);

@@ -9,7 +9,7 @@ use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::catalog;
 use super::client::{Client, Embedded};
-use super::parts::run_parts;
+use super::parts::{params_of, plan_part, run_parts};
 use super::plan::plan as make;
 use super::planned::{Action, Plan};
 use super::views::expand_views;
@@ -95,9 +95,11 @@ pub(super) fn execute_literals(
     }
     if let Action::Parts(parts) = &plan.action {
         let run_part = |work: &mut Work<'_>, statement: &Statement| {
-            let made = make(work.db, statement, run.source, work.txn, (EngineChoice::Query, &work.local))?;
-            let params = &run.params[..made.param_types.len().min(run.params.len())];
-            execute(&made, &Run { statement, source: run.source, params, literals: None }, work, &mut Embedded)
+            let make = |part: &Statement| make(work.db, part, run.source, work.txn, (EngineChoice::Query, &work.local));
+            let (made, part) = plan_part(statement, &plan.param_types, make)?;
+            let params = params_of(&made, &plan.param_types, &params);
+            let run = Run { statement: &part, source: run.source, params: &params, literals: None };
+            execute(&made, &run, work, &mut Embedded)
         };
         return run_parts(parts, run.statement, work, run_part).map(Executed::Done);
     }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! 1. The rows of one are changed by REFRESH alone.
-//! 2. Readers go on with their snapshots while it runs; with or without CONCURRENTLY it is the same.
+//! 2. Its query is stored as that of a view is (views), and read with the rights of its owner, whoever asks.
+//! 3. Readers go on with their snapshots while it runs; with or without CONCURRENTLY it is the same.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{ColumnDef, CreateView, DataType as SqlType, Ident, ObjectName, Query, Statement};
@@ -18,7 +19,10 @@ use weft_kernel::{NewTable, Object, ObjectKind, TableRef};
 use super::Session;
 use super::answers::unsupported;
 use super::definitions::insert_of_query;
-use super::views::{column_names, expand_unread, expand_views, lock_needs, qualified_query, reads_temporary};
+use super::views::{
+    column_names, expand_unread, expand_views, lock_needs, names_and_types, qualified_query, reads_temporary,
+    write_columns,
+};
 use super::work::{Work, with_context};
 use crate::ddl::dependents::{MATERIALIZED, POPULATED, companion_name, is_materialized, is_populated};
 use crate::ddl::{self, emptied};
@@ -27,6 +31,8 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{Parsed, Refresh, parse, table_name};
 use crate::resolve::{self, Relation};
+use crate::rights::Permit;
+use crate::view_columns::SEPARATOR;
 
 /// CREATE MATERIALIZED VIEW
 pub(super) fn create(
@@ -55,13 +61,16 @@ pub(super) fn create(
             let message = "materialized views must not use temporary tables or views";
             return Err(Error::new(Code::FeatureNotSupported, message));
         }
-        let (query, needs) = qualified_query(work, &create.query)?;
+        let (mut query, needs) = qualified_query(work, &create.query)?;
         let reading = Statement::Query(Box::new(query.clone()));
         work.permit.check_statement(work.txn, &reading)?;
         let described = expand_unread(work.txn, &query)?;
         let prepared = work.db.queries()?.prepare(&*work.txn, &described, source, &work.local)?;
-        let from: Vec<String> = prepared.columns().iter().map(|column| column.name.clone()).collect();
+        let (mut from, types) = names_and_types(prepared.columns());
         let names = column_names(create, &from)?;
+        if write_columns(work, &mut query, (&from, &types), &names, source) {
+            from.clone_from(&names);
+        }
         let (mut new, notices) = ddl::table_of_query(work.txn, &table_of(create, &names), method, prepared.columns())?;
         work.notices.extend(notices);
         new.properties.insert(MATERIALIZED.into(), query.to_string());
@@ -71,6 +80,7 @@ pub(super) fn create(
         let mut companion = Object::new(ObjectKind::View, namespace, companion_name(table.def.oid));
         companion.properties.insert(MATERIALIZED.into(), name);
         companion.properties.insert("query".into(), query.to_string());
+        companion.properties.insert("from".into(), from.join(&SEPARATOR.to_string()));
         companion.needs = needs;
         work.txn.put_object(companion)?;
         if !with_data {
@@ -123,6 +133,9 @@ pub(super) fn refresh(session: &mut Session, refresh: &Refresh, source: &str) ->
         let damaged = || Error::corrupt(format!("the query of materialized view \"{}\" is damaged", table.def.name));
         let text = table.def.properties.get(MATERIALIZED).ok_or_else(damaged)?;
         let Some(Parsed::Sql { statement, .. }) = parse(text)?.pop() else { return Err(damaged()) };
+        if refresh.with_data {
+            Permit::check_as_owner(work.db, work.txn, table.def.oid, &statement)?;
+        }
         let Statement::Query(query) = *statement else { return Err(damaged()) };
         let made = emptied(work.txn, &table, |new| note_populated(new, refresh.with_data))?;
         if refresh.with_data {

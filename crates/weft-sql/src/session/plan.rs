@@ -37,7 +37,9 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement {
         crate::queries::names::check_order(query)?;
     }
-    if let (Statement::Query(query), true) = (statement, has_writing_parts(statement)) {
+    if let Statement::Query(query) = statement
+        && has_writing_parts(query)
+    {
         if engine == EngineChoice::Point {
             let message = "the point engine cannot run this statement: WITH is not supported by it";
             return Err(Error::new(Code::FeatureNotSupported, message).hint("SET engine = auto"));

@@ -11,7 +11,8 @@
 //! that is made or dropped is a change of the catalog, after which all sessions plan their statements anew.
 //!
 //! 1. A schema of a session is found only along the search path of that session.
-//! 2. Nothing outside of such a schema refers to what is in it, but views that go with it.
+//! 2. Nothing outside of such a schema depends on what is in it: views over it lie in it, too; foreign keys, defaults
+//!    and materialised views of others that name it are refused.
 
 use std::sync::Arc;
 

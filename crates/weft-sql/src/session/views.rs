@@ -24,7 +24,7 @@ use super::work::Work;
 use super::{Session, stars, temporary};
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
-use crate::outcome::{Outcome, Tag};
+use crate::outcome::{Outcome, OutputColumn, Tag};
 use crate::parse::{Parsed, fold, parse, table_name};
 use crate::resolve::{self, Relation};
 use crate::view_columns::SEPARATOR;
@@ -233,6 +233,11 @@ pub(super) fn create(session: &mut Session, create: &CreateView, source: &str) -
     if let Some((_, what)) = refused.iter().find(|(found, _)| *found) {
         return Err(session.fail(unsupported(what)));
     }
+    // WITH NO DATA is noted there.
+    if create.copy_grants {
+        let error = Error::new(Code::SyntaxError, "syntax error at or near \"NO\"");
+        return Err(session.fail(error.hint("a view has no data of its own: CREATE MATERIALIZED VIEW")));
+    }
     session.in_statement(|work| {
         check_options(&create.options)?;
         work.check_writable("CREATE VIEW")?;
@@ -338,7 +343,7 @@ pub(super) fn reads_temporary(txn: &Transaction, query: &Query) -> Result<bool> 
 
 /// Writes out the stars of a view's query and the names of its columns, as far as it gives the same columns then;
 /// whether it has the names.
-fn write_columns(
+pub(super) fn write_columns(
     work: &Work<'_>,
     query: &mut Query,
     (from, types): (&[String], &[String]),
@@ -367,8 +372,13 @@ fn write_columns(
 fn columns_of_query(work: &Work<'_>, query: &Query, source: &str) -> Result<(Vec<String>, Vec<String>)> {
     let statement = expand_unread(work.txn, query)?;
     let prepared = work.db.queries()?.prepare(&*work.txn, &statement, source, &work.local)?;
-    let columns = prepared.columns().iter();
-    Ok(columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip())
+    Ok(names_and_types(prepared.columns()))
+}
+
+/// The names of columns, and what their types are called.
+pub(super) fn names_and_types(columns: &[OutputColumn]) -> (Vec<String>, Vec<String>) {
+    let columns = columns.iter();
+    columns.map(|column| (column.name.clone(), crate::text::type_name(column.data_type).to_string())).unzip()
 }
 
 /// Fails when a view is to have options: none is honoured here but those that say what is so in any case.

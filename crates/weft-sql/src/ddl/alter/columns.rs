@@ -9,7 +9,7 @@ use weft_kernel::{IndexRef, NewTable, TableDef};
 
 use super::Altering;
 use super::rows::{contains_nulls, each_row, has_row, rewrite};
-use crate::ddl::building::Building;
+use crate::ddl::building::{Building, check_default, check_default_life};
 use crate::ddl::sequence::NewSequence;
 use crate::expr::{Binder, Expr, data_type_of};
 use crate::notice::Notice;
@@ -75,6 +75,9 @@ impl Altering<'_> {
             },
             None => None,
         };
+        if let Some(text) = &default {
+            check_default_life(self.txn, self.table.def.namespace, text)?;
+        }
         let bound = default.as_deref().map(|text| bind_default(text, &column)).transpose();
         let is_volatile = default.as_deref().is_some_and(is_volatile);
         let missing = match &bound {
@@ -189,7 +192,8 @@ impl Altering<'_> {
             }
             AlterColumnOperation::DropNotNull if is_identity => Err(of_identity()),
             AlterColumnOperation::SetDefault { value } => {
-                let text = crate::ddl::building::check_default(self.txn, &value.to_string(), &column, self.eval.local)?;
+                let (namespace, value) = (self.table.def.namespace, value.to_string());
+                let text = check_default(self.txn, namespace, &value, &column, self.eval.local)?;
                 self.alter(|def| {
                     def.defaults[ordinal] = Some(text);
                     Ok(())
@@ -283,7 +287,7 @@ impl Altering<'_> {
         // What stands in the definition must fit the new type.
         if let Some(default) = def.defaults[ordinal].take() {
             let (column, local) = (&def.schema.columns[ordinal], self.eval.local);
-            let stored = crate::ddl::building::check_default(self.txn, &default, column, local).map_err(|error| {
+            let stored = check_default(self.txn, def.namespace, &default, column, local).map_err(|error| {
                 if error.code() != Code::DatatypeMismatch {
                     return error;
                 }

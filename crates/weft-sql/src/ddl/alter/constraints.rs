@@ -12,10 +12,10 @@ use super::columns::{fresh, nulls};
 use super::rows::{contains_nulls, each_batch, has_row, rewrite};
 use super::{Altering, unsupported};
 use crate::ddl::building::{Building, free_check_name};
-use crate::ddl::foreign_keys::{NewForeignKey, resolve};
+use crate::ddl::foreign_keys::{NewForeignKey, changed_by_actions, changes_checked, resolve};
 use crate::notice::Notice;
 use crate::parse::fold;
-use crate::row::{stored_check, table_scope};
+use crate::row::{bind_check, stored_check, table_scope};
 
 impl Altering<'_> {
     /// ADD CONSTRAINT
@@ -112,6 +112,10 @@ impl Altering<'_> {
             Some(name) => name,
             None => free_check_name(self.name(), column, &self.table.def.checks),
         };
+        let changed = changed_by_actions(&self.table.def);
+        if bind_check(&condition, &scope)?.columns().into_iter().any(|column| changed.contains(column)) {
+            return Err(changes_checked(self.name(), &name));
+        }
         if !not_valid {
             self.test_check(&name, &condition)?;
         }
