@@ -35,11 +35,15 @@ pub(super) fn write_out(factor: &mut TableFactor) -> Result<()> {
 /// look for names in it.
 fn as_lateral(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::UNNEST { alias: Some(alias), array_exprs, .. } = &mut *factor else { return Ok(()) };
-    if array_exprs.iter().all(|array| !names_something(array)) || alias.columns.len() != array_exprs.len() {
+    let name = format!("{MARKER}rows");
+    // What is within such a query is visited, too.
+    let is_within = alias.name.value == name;
+    let is_fit = array_exprs.iter().any(names_something) && alias.columns.len() == array_exprs.len();
+    if is_within || !is_fit {
         return Ok(());
     }
     let given = alias.clone();
-    alias.name = Ident::with_quote('"', format!("{MARKER}rows"));
+    alias.name = Ident::with_quote('"', name);
     *factor = queried(factor, "SELECT * FROM f", given)?;
     Ok(())
 }
