@@ -122,7 +122,7 @@ pub(crate) fn answers(question: &Question, runner: &Runner, values: &[ArrayRef],
     if values.is_empty() && question.body.is_kept() {
         // Once in an execution: who comes while it runs waits for it.
         let answer = cache.once(|| aside(|| asking.all(&mut |answer| answer(0, Vec::new()))))?;
-        return Ok(answer.to_array_of_size(rows)?);
+        return answer.to_array_of_size(rows);
     }
     let cache = question.body.is_kept().then_some(&*cache);
     let known = |row: usize| cache.and_then(|cache| cache.get(keys.key(row)));
