@@ -23,7 +23,6 @@ use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, exec_err};
 use datafusion::logical_expr::expr::{Between, Cast, InList, Like, Placeholder, ScalarFunction};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{LogicalPlan, LogicalPlanBuilder, Values};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -33,6 +32,7 @@ use datafusion::logical_expr::{
 use weft_env::sync::RwLock;
 use weft_format::DataType;
 
+use super::named::with_names;
 use super::pushdown::{compare_op, number_of};
 
 /// Whether an expression has parameters in it.
@@ -217,14 +217,7 @@ fn rewritten(
         if matches!(plan, LogicalPlan::TableScan(_)) {
             return Ok(Transformed::no(plan));
         }
-        let names = NamePreserver::new(&plan);
-        let plan = plan.map_expressions(|expr| {
-            if !has_parameters(&expr) {
-                return Ok(Transformed::no(expr));
-            }
-            let name = names.save(&expr);
-            Ok(expr.transform_up(rewrite)?.update_data(|expr| name.restore(expr)))
-        })?;
+        let plan = with_names(plan, &mut |expr| rewrite(expr))?;
         if !retyped {
             return Ok(plan);
         }

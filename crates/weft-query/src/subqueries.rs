@@ -23,7 +23,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, ExprSchema, Result, internal_err};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, internal_err};
 use datafusion::functions::expr_fn::coalesce;
 use datafusion::functions_aggregate::count::count;
 use datafusion::functions_window::expr_fn::row_number;
@@ -52,6 +52,7 @@ use super::error::wrap;
 use super::functions::Kept;
 use super::lifted::told_apart;
 use super::membership::{Applies, Context, Place, Rewriter, is_single_row, nullable};
+use super::row_count::RowCount;
 use super::semantics::has_node;
 
 /// Subqueries as conditions and values; conditions on aggregates.
@@ -98,10 +99,10 @@ fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPl
     if let LogicalPlan::Join(Join { filter: Some(condition), .. }) = &plan {
         check_join_condition(condition)?;
     }
-    let rewriter = Rewriter::new(&plan.inputs(), context);
     match plan {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
-            let predicate = if has_some { rewriter.rewrite(predicate, Place::Conjunct)? } else { predicate };
+            let rewritten = |predicate| Rewriter::new(&[&input], context).rewrite(predicate, Place::Conjunct);
+            let predicate = if has_some { rewritten(predicate)? } else { predicate };
             kept(without_distinct(predicate)?, input)
         }
         LogicalPlan::Values(values) if has_some || LogicalPlan::Values(values.clone()).contains_outer_reference() => {
@@ -113,9 +114,11 @@ fn node(plan: LogicalPlan, context: Context<'_>) -> Result<Transformed<LogicalPl
         plan if !has_some => Ok(Transformed::no(plan)),
         LogicalPlan::Join(join) => on_conditions(join, context).map(Transformed::yes),
         plan @ (LogicalPlan::Aggregate(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_)) => {
+            let rewriter = Rewriter::new(&plan.inputs(), context);
             moved(plan, &rewriter, shown.unwrap_or_default()).map(Transformed::yes)
         }
         plan => {
+            let rewriter = Rewriter::new(&plan.inputs(), context);
             let names = NamePreserver::new(&plan);
             let rewritten = plan.map_expressions(|expr| {
                 let name = names.save(&expr);
@@ -141,10 +144,11 @@ fn numbered(limit: Limit, context: Context<'_>) -> Result<LogicalPlan> {
     let input = LogicalPlanBuilder::from(input.as_ref().clone()).window(vec![number.alias(&name)])?;
     let number = cast(Expr::Column(Column::from_name(&name)), ArrowType::Int64);
     let none = || lit(0_i64);
-    let skipped = coalesce(vec![limit.skip.map_or_else(none, |skip| cast(*skip, ArrowType::Int64)), none()]);
+    let rows = |count: Box<Expr>, counts| RowCount::of(counts, cast(*count, ArrowType::Int64));
+    let skipped = coalesce(vec![limit.skip.map_or_else(none, |skip| rows(skip, RowCount::Offset)), none()]);
     let mut taken = number.clone().gt(skipped.clone());
     if let Some(fetch) = limit.fetch {
-        let fetch = cast(*fetch, ArrowType::Int64);
+        let fetch = rows(fetch, RowCount::Limit);
         taken = taken.and(fetch.clone().is_null().or((number.clone() - skipped).lt_eq(fetch)));
     }
     input.filter(taken)?.sort(vec![number.sort(true, false)])?.project(shown)?.build()
@@ -230,9 +234,12 @@ fn unwrapped_below(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     };
     let mut is_right = false;
     plan.map_children(|child| {
-        let stays = is_right && left.as_ref().is_some_and(|left| names_columns(&child, left));
-        is_right = true;
-        if stays || !is_wrapped(&child) { Ok(Transformed::no(child)) } else { unwrapped(&child).map(Transformed::yes) }
+        let is_first = !std::mem::replace(&mut is_right, true);
+        let stays = |left: &DFSchemaRef| !is_first && names_columns(&child, left);
+        if !is_wrapped(&child) || left.as_ref().is_some_and(stays) {
+            return Ok(Transformed::no(child));
+        }
+        unwrapped(&child).map(Transformed::yes)
     })
 }
 

@@ -191,7 +191,7 @@ fn mistakes_have_their_sqlstates() {
             ("SELECT (SELECT id FROM t)", "!21000"),
             ("SELECT __rowid FROM h", "!42703"),
             ("SELECT 123456::numeric(4,2)", "!22003"),
-            ("SELECT * INTO z FROM t", "!0A000"),
+            ("SELECT * INTO t FROM t", "!42P07"),
         ],
     );
     let error = run(&mut session, "SELECT id,\n  nope FROM t").expect_err("there is no such column");

@@ -17,13 +17,13 @@ use arrow::datatypes::FieldRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Extension;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::super::correlation::is_correlated;
+use super::super::named::with_names;
 use super::body::{Body, Question, changes};
 use super::lateral::{Right, lateral_of};
 use super::mark::{Kind, parts};
@@ -90,12 +90,7 @@ impl Hiding<'_> {
         rewrite: &dyn Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
     ) -> Result<Transformed<LogicalPlan>> {
         let schema = merge_schema(&plan.inputs());
-        let names = NamePreserver::new(&plan);
-        let plan = plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let made = expr.transform_up(|expr| rewrite(expr, &schema))?;
-            Ok(if made.transformed { made.update_data(|expr| name.restore(expr)) } else { made })
-        })?;
+        let plan = with_names(plan, &mut |expr| rewrite(expr, &schema))?;
         if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
     }
 

@@ -13,9 +13,10 @@ use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result, TableReference};
 use datafusion::logical_expr::expr::Placeholder;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use weft_sql::queries::names::MARKER;
+
+use super::super::named::with_names;
 
 const PREFIX: &str = "$outer";
 
@@ -54,7 +55,7 @@ impl Finder<'_> {
             is_first = false;
             self.visit(child, &bound).map(Transformed::yes)
         })?;
-        let told = rewritten(plan.data, &mut |expr| {
+        let told = with_names(plan.data, &mut |expr| {
             let Expr::OuterReferenceColumn(field, column) = &expr else { return Ok(Transformed::no(expr)) };
             if is_told_apart(column) || bound.iter().any(|schema| schema.has_column(column)) {
                 return Ok(Transformed::no(expr));
@@ -133,18 +134,6 @@ fn nullable(field: &FieldRef) -> FieldRef {
 
 /// The plan with its expressions rewritten; results keep their names.
 fn replaced(plan: LogicalPlan, rewrite: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
-    let made = plan.transform_up(|plan| rewritten(plan, rewrite)?.map_data(LogicalPlan::recompute_schema))?;
+    let made = plan.transform_up(|plan| with_names(plan, rewrite)?.map_data(LogicalPlan::recompute_schema))?;
     Ok(made.data)
-}
-
-fn rewritten(
-    plan: LogicalPlan,
-    rewrite: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>,
-) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let made = expr.transform_up(&mut *rewrite)?;
-        Ok(if made.transformed { made.update_data(|expr| name.restore(expr)) } else { made })
-    })
 }

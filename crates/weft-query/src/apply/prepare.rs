@@ -5,11 +5,11 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 use tokio::runtime::Handle;
 
+use super::super::named::with_names;
 use super::super::shapes::is_reusable;
 use super::super::slots::{Slots, with_slots};
 use super::super::stream::wait;
@@ -53,12 +53,7 @@ pub(crate) fn prepared(plan: LogicalPlan, preparing: &Arc<Preparing>) -> Result<
         return Ok(plan);
     }
     let made = plan.transform_up_with_subqueries(|node| {
-        let names = NamePreserver::new(&node);
-        let node = node.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let made = expr.transform_up(|expr| with_runner(expr, preparing))?;
-            Ok(if made.transformed { made.update_data(|expr| name.restore(expr)) } else { made })
-        })?;
+        let node = with_names(node, &mut |expr| with_runner(expr, preparing))?;
         let Some(lateral) = lateral_of(&node.data) else { return Ok(node) };
         let Right::Hidden { body, runner: None } = &lateral.right else { return Ok(node) };
         let planned = lateral.with_runner(runner(body, preparing)?)?;

@@ -121,7 +121,7 @@ pub(crate) fn answers(question: &Question, runner: &Runner, values: &[ArrayRef],
     let asking = Asking { question, runner, execution: &execution, held: &held };
     if values.is_empty() && question.body.is_kept() {
         // Once in an execution: who comes while it runs waits for it.
-        let answer = cache.once(|| aside(|| asking.all(&mut |answer| answer(0, Vec::new()))))?;
+        let answer = cache.once(|| aside(|| asking.all(&mut |answer| answer(Vec::new()))))?;
         return answer.to_array_of_size(rows);
     }
     let cache = question.body.is_kept().then_some(&*cache);
@@ -133,12 +133,15 @@ pub(crate) fn answers(question: &Question, runner: &Runner, values: &[ArrayRef],
                 for row in answers.len()..rows {
                     let one = match known(row) {
                         Some(one) => one,
-                        None => answer(row, row_of(values, row)?)?,
+                        None => {
+                            let one = answer(row_of(values, row)?)?;
+                            if let Some(cache) = cache {
+                                cache.put(keys.key(row), &one);
+                            }
+                            one
+                        }
                     };
                     held.try_grow(one.size())?;
-                    if let Some(cache) = cache {
-                        cache.put(keys.key(row), &one);
-                    }
                     answers.push(one);
                 }
                 Ok(ScalarValue::Null)
@@ -167,8 +170,8 @@ fn aside<R>(run: impl FnOnce() -> R) -> R {
     if is_full { run() } else { block_in_place(run) }
 }
 
-/// Answers for a row by the values of its outer references.
-type Answer<'a> = dyn FnMut(usize, Vec<ScalarValue>) -> Result<ScalarValue> + 'a;
+/// Answers for the values of the outer references.
+type Answer<'a> = dyn FnMut(Vec<ScalarValue>) -> Result<ScalarValue> + 'a;
 
 struct Asking<'a> {
     question: &'a Question,
@@ -183,7 +186,7 @@ impl Asking<'_> {
     fn all(&self, ask: &mut dyn FnMut(&mut Answer<'_>) -> Result<ScalarValue>) -> Result<ScalarValue> {
         let mut instance = self.runner.take()?;
         let mut is_used = false;
-        let made = ask(&mut |_, values| {
+        let made = ask(&mut |values| {
             if is_used && !instance.is_reusable {
                 instance = self.runner.take()?;
             }
