@@ -14,7 +14,7 @@ use crate::queries::{MakeQueryEngine, QueryEngine, QueryOptions};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
 use crate::session::statement::Prepared;
-use crate::settings::{EngineChoice, SEARCH_PATH, Settings, USER};
+use crate::settings::{EngineChoice, SEARCH_PATH, Settings, TABLE_METHOD, USER};
 
 /// How many statements are kept, and the longest text that is.
 const STATEMENTS_MAX: usize = 512;
@@ -131,6 +131,7 @@ impl SqlEngine {
             idle_session_timeout_ms: 0,
             read_only: false,
             speculative_reads: false,
+            table_method: TABLE_METHOD.to_owned(),
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             client_min_messages: "notice".into(),

@@ -44,6 +44,8 @@ pub struct Settings {
     pub read_only: bool,
     /// Whether snapshots show commits that are not durable yet.
     pub speculative_reads: bool,
+    /// The method of new tables that do not say one; `heap` is `column`.
+    pub table_method: String,
     /// The isolation level of new transactions.
     pub isolation: IsolationLevel,
     /// The time zone, and how dates, times and intervals are read and written.
@@ -74,6 +76,9 @@ pub struct Settings {
     pub server: Arc<Configured>,
 }
 
+/// The method of tables when nobody says another.
+pub(crate) const TABLE_METHOD: &str = "column";
+
 /// The search path of a new session.
 pub(crate) const SEARCH_PATH: &str = "\"$user\", public";
 
@@ -95,6 +100,7 @@ impl Settings {
             "datestyle" => self.style.date_style(),
             "intervalstyle" => self.style.intervals.to_string(),
             "timezone" => self.style.zone.name().to_owned(),
+            "default_table_access_method" => self.table_method.clone(),
             "default_transaction_isolation" => self.isolation.to_string(),
             "default_transaction_read_only" => on_off(self.read_only).into(),
             "extra_float_digits" => self.others.get(name).map_or("1", String::as_str).to_owned(),
@@ -143,6 +149,7 @@ impl Settings {
                 self.client_min_messages = word;
             }
             "search_path" => self.search_path = value.into(),
+            "default_table_access_method" => self.table_method = word,
             "timezone" | "datestyle" | "intervalstyle" => self.set_style(name, value)?,
             "extra_float_digits" => {
                 let digits = word.parse().ok().filter(|digits: &i64| (1..=3).contains(digits));
@@ -156,11 +163,9 @@ impl Settings {
                 let allowed = "read committed, repeatable read, serializable";
                 self.isolation = parse_isolation(&word).ok_or_else(|| bad(allowed))?;
             }
-            "default_transaction_read_only" => {
-                self.read_only = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
-            }
-            "speculative_reads" => {
-                self.speculative_reads = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
+            "default_transaction_read_only" | "speculative_reads" => {
+                let on = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
+                *if name == "speculative_reads" { &mut self.speculative_reads } else { &mut self.read_only } = on;
             }
             "durability" => {
                 self.durability = match word.as_str() {
@@ -340,6 +345,7 @@ mod tests {
             others: BTreeMap::new(),
             read_only: false,
             speculative_reads: false,
+            table_method: TABLE_METHOD.to_owned(),
             isolation: IsolationLevel::ReadCommitted,
             application_name: String::new(),
             client_min_messages: "notice".into(),

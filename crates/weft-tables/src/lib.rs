@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   column/       rows that become columns (the default)
+//!   lineage/      rows with a lineage: base pages, tails of updates, history
+//!   given_up      a table whose commits could not be installed, whatever its method
 //!   testing/      a plain model to mirror methods against, and the suite every method passes
 //! ```
 //!
@@ -10,6 +12,9 @@
 //! [`Method`]: weft_kernel::method::Method
 
 pub mod column;
+mod given_up;
+pub mod lineage;
 pub mod testing;
 
 pub use column::{ColumnMethod, column_method};
+pub use lineage::{LineageMethod, lineage_method};

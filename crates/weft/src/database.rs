@@ -22,7 +22,7 @@ use weft_sql::activity::Activities;
 use weft_sql::configuration::Configured;
 use weft_sql::roles::Login;
 use weft_sql::{QueryOptions, Session, SqlEngine, SqlOptions};
-use weft_tables::column_method;
+use weft_tables::{column_method, lineage_method};
 
 use crate::options::Options;
 
@@ -69,7 +69,7 @@ impl Database {
         } else {
             FreedMemory::at_the_end()
         };
-        let methods: Vec<Arc<dyn weft_kernel::method::Method>> = vec![column_method()];
+        let methods: Vec<Arc<dyn weft_kernel::method::Method>> = methods();
         let engine = Engine::open(env.clone(), dir.as_ref(), methods, options.engine())?;
         let queries = QueryOptions {
             memory_bytes: options.query_memory_bytes,
@@ -226,6 +226,11 @@ fn layers_of(table: &weft_kernel::TableRef) -> Vec<Layer> {
     layers
 }
 
+/// The table methods: those after USING.
+fn methods() -> Vec<Arc<dyn weft_kernel::method::Method>> {
+    vec![column_method(), lineage_method()]
+}
+
 /// Makes `dir`, which must be missing or empty, a database as backup `number` of the directory `dest` holds it; the
 /// newest, when none is named. Every checksum is tested; after an error `dir` holds no database.
 pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64>) -> Result<Backup> {
@@ -235,8 +240,7 @@ pub fn restore(dest: impl AsRef<Path>, dir: impl AsRef<Path>, number: Option<u64
 /// Takes the data files that cannot be read out of a database that nobody has open, makes damaged indexes again, and
 /// checks what is left. The files are kept in the directory `quarantine` of the database; their rows are lost.
 pub fn quarantine(dir: impl AsRef<Path>) -> Result<QuarantineReport> {
-    let methods: [Arc<dyn weft_kernel::method::Method>; 1] = [column_method()];
-    weft_kernel::quarantine(&Env::real(), dir.as_ref(), &methods, &Options::default().engine())
+    weft_kernel::quarantine(&Env::real(), dir.as_ref(), &methods(), &Options::default().engine())
 }
 
 /// The finished backups in a directory, oldest first.

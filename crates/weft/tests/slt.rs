@@ -6,6 +6,7 @@
 //!   layers (tables of the smallest sizes, jobs between statements: rows in every layer of a column table)
 //!   speculative (speculative_reads = on)
 //!   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
+//!   lineage (every table USING lineage; with tails of 4 KiB and segments of 16 rows; the same with restarts)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -40,6 +41,8 @@ struct Configuration {
     engine: Option<&'static str>,
     /// Whether sessions read speculatively.
     speculative: bool,
+    /// The method of tables.
+    method: Option<&'static str>,
     /// Whether jobs run between statements, and where the rows lie is noted.
     moves_rows: bool,
     /// A database that is copied for each file, and worked on before it: a table `ballast` far larger than the memory.
@@ -53,6 +56,7 @@ fn configuration(name: &'static str) -> Configuration {
         restart: false,
         engine: None,
         speculative: false,
+        method: None,
         moves_rows: false,
         ballast: None,
     }
@@ -94,6 +98,34 @@ fn conflicts_by_antimatter() {
 #[test]
 fn conflicts_by_antimatter_with_restarts() {
     run(&Configuration { restart: true, name: "restart", ..antimatter() });
+}
+
+/// Every table is a lineage table.
+#[test]
+fn lineage_tables() {
+    run(&Configuration { method: Some("lineage"), ..configuration("lineage") });
+}
+
+/// Every table is a lineage table whose rows pass through every stage: tails of 4 KiB, segments of 16 rows.
+fn tiny_lineage() -> Configuration {
+    let options = Options {
+        table_options: BTreeMap::from([("segment_rows".to_owned(), "16".to_owned())]),
+        row_table_bytes: 4 << 10,
+        log_segment_bytes: 64 << 10,
+        checkpoint_log_bytes: 256 << 10,
+        ..Options::default()
+    };
+    Configuration { options, method: Some("lineage"), ..configuration("lineage") }
+}
+
+#[test]
+fn tiny_lineage_tables() {
+    run(&tiny_lineage());
+}
+
+#[test]
+fn tiny_lineage_tables_with_restarts() {
+    run(&Configuration { restart: true, name: "restart", ..tiny_lineage() });
 }
 
 #[test]
@@ -259,6 +291,9 @@ impl Server {
             }
             if self.configuration.speculative {
                 session.execute("SET speculative_reads = on")?;
+            }
+            if let Some(method) = self.configuration.method {
+                session.execute(&format!("SET default_table_access_method = {method}"))?;
             }
             self.sessions.insert(connection, session);
         }

@@ -97,6 +97,13 @@ pub const SETTINGS: &[Definition] = &[
         "How dates are written: ISO, SQL, Postgres or German; MDY, DMY or YMD",
     ),
     setting(
+        "default_table_access_method",
+        Text,
+        "column",
+        Session,
+        "The method of new tables that do not say one: column or lineage; heap is column",
+    ),
+    setting(
         "default_transaction_isolation",
         Words(&["read committed", "repeatable read", "serializable"]),
         "read committed",

@@ -24,6 +24,11 @@ use crate::resolve::{self, Relation};
 use crate::rights::Need;
 use crate::settings::EngineChoice;
 
+/// The method that the session gives to new tables, when it is not the one that they have anyway.
+pub(super) fn method_of_session(session: &Session) -> Option<String> {
+    Some(session.settings.table_method.clone()).filter(|method| method != "heap")
+}
+
 pub(super) fn create_table(
     session: &mut Session,
     create: &CreateTable,
@@ -31,6 +36,8 @@ pub(super) fn create_table(
     source: &str,
 ) -> Result<Outcome> {
     let engine = session.settings.engine;
+    let preferred = method_of_session(session);
+    let method = method.or(preferred.as_deref());
     session.in_statement(|work| {
         work.check_writable("CREATE TABLE")?;
         let is_temporary = temporary::is_asked(create);

@@ -18,7 +18,7 @@ use weft_kernel::{NewTable, Object, ObjectKind, TableRef};
 
 use super::Session;
 use super::answers::unsupported;
-use super::definitions::insert_of_query;
+use super::definitions::{insert_of_query, method_of_session};
 use super::views::{
     column_names, expand_unread, expand_views, lock_needs, names_and_types, qualified_query, reads_temporary,
     write_columns,
@@ -45,6 +45,8 @@ pub(super) fn create(
         return Err(session.fail(unsupported("this CREATE MATERIALIZED VIEW")));
     }
     let with_data = !create.copy_grants;
+    let preferred = method_of_session(session);
+    let method = method.or(preferred.as_deref());
     session.in_statement(|work| {
         work.check_writable("CREATE MATERIALIZED VIEW")?;
         let (namespace, name) = resolve::creation(work.txn, &table_name(&create.name)?)?;

@@ -31,7 +31,6 @@ mod encode_runs;
 pub mod faults;
 mod file_writer;
 mod follow;
-mod given_up;
 pub mod job_kinds;
 mod key_probe;
 mod layout;

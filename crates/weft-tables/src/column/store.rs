@@ -39,11 +39,12 @@ use weft_kernel::TableDef;
 use weft_kernel::fault::active;
 use weft_kernel::method::TableContext;
 
+use crate::given_up::GivenUp;
+
 use super::borders::Borders;
 use super::columns::{Columns, Placed, fault_of};
 use super::faults;
 use super::file_writer::FileWriter;
-use super::given_up::GivenUp;
 use super::layout::Layout;
 use super::options::{Incremental, Options};
 use super::part::Part;
@@ -157,7 +158,7 @@ impl Store {
             last_change: AtomicU64::new(recovered.cut.0),
             converting: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
-            given_up: GivenUp::default(),
+            given_up: GivenUp::new(faults::FORGET_GIVEN_UP),
             built: Mutex::new(Vec::new()),
             #[cfg(feature = "faults")]
             stale: Mutex::new(None),

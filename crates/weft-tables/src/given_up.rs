@@ -8,18 +8,16 @@
 //! ```
 //!
 //! 1. The part of 41 that was installed is seen by nobody: its timestamp is published after the table was given up.
-//! 2. No row table is converted whose timestamps reach it: whoever finds these published finds the table given up.
+//! 2. No job carries timestamps to files that reach it: whoever finds these published finds the table given up.
 //! 3. The cut stays, so the log stays.
 //!
-//! Concurrency: set under the mark lock; read without one.
+//! Concurrency: set while writers are kept out; read without a lock.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_format::{Error, Result, Timestamp};
-use weft_kernel::fault::active;
-
-use super::faults;
+use weft_kernel::fault::{Fault, active};
 
 /// No commit has this timestamp.
 const NEVER: u64 = u64::MAX;
@@ -28,15 +26,16 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct GivenUp {
     from: AtomicU64,
     error: OnceLock<Error>,
-}
-
-impl Default for GivenUp {
-    fn default() -> GivenUp {
-        GivenUp { from: AtomicU64::new(NEVER), error: OnceLock::new() }
-    }
+    /// Planted, nothing has been given up.
+    forgotten_by: Fault,
 }
 
 impl GivenUp {
+    /// A table that is whole; `forgotten_by` is the method's fault of forgetting when it is not.
+    pub(crate) fn new(forgotten_by: Fault) -> GivenUp {
+        GivenUp { from: AtomicU64::new(NEVER), error: OnceLock::new(), forgotten_by }
+    }
+
     /// From `ts` on nothing is answered; an earlier commit may come after a later one.
     pub(crate) fn set(&self, ts: Timestamp, error: &Error) {
         self.error.get_or_init(|| error.clone());
@@ -45,13 +44,13 @@ impl GivenUp {
 
     /// Why, once it is.
     pub(crate) fn error(&self) -> Option<&Error> {
-        self.error.get().filter(|_| !active(faults::FORGET_GIVEN_UP))
+        self.error.get().filter(|_| !active(self.forgotten_by))
     }
 
     /// Whether what happens at `ts` is not in the table.
     #[inline]
     pub(crate) fn covers(&self, ts: Timestamp) -> bool {
-        ts.0 >= self.from.load(Ordering::Acquire) && !active(faults::FORGET_GIVEN_UP)
+        ts.0 >= self.from.load(Ordering::Acquire) && !active(self.forgotten_by)
     }
 
     /// Fails for who reads as of `ts`.

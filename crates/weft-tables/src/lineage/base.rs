@@ -1,0 +1,89 @@
+//! The base: what is in files as of a cut.
+//!
+//! Concurrency: immutable; a merge makes the next one.
+
+use std::sync::Arc;
+
+use weft_format::{FileId, Result, Timestamp};
+
+use super::files::OpenFile;
+use super::key_run::KeyRun;
+use super::past::PastFile;
+use super::segment::Segment;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Base {
+    /// It has the newest values as of here (lineage 4).
+    pub(super) cut: Timestamp,
+    /// From here on history is complete (past 2).
+    pub(super) known_from: Timestamp,
+    /// By number; none where no row is, or all are gone.
+    pub(super) segments: Vec<Option<Arc<Segment>>>,
+    /// The highest rank first.
+    pub(super) keys: Vec<KeyRun>,
+    /// In the order of their times.
+    pub(super) past: Vec<PastFile>,
+    /// Rows of a segment.
+    pub(super) segment_rows: u32,
+}
+
+impl Base {
+    /// The segment of a row, when it has a page with it, and its slot there.
+    pub(super) fn place(&self, row_id: u64) -> Option<(&Arc<Segment>, u32)> {
+        let (number, slot) = (row_id / u64::from(self.segment_rows), (row_id % u64::from(self.segment_rows)) as u32);
+        let segment = self.segment(number)?;
+        (slot < segment.rows).then_some((segment, slot))
+    }
+
+    /// A segment.
+    pub(super) fn segment(&self, number: u64) -> Option<&Arc<Segment>> {
+        self.segments.get(usize::try_from(number).ok()?)?.as_ref()
+    }
+
+    /// Puts a segment in its place, or takes it away.
+    pub(super) fn set_segment(&mut self, number: u64, segment: Option<Arc<Segment>>) {
+        let at = number as usize;
+        if self.segments.len() <= at {
+            self.segments.resize(at + 1, None);
+        }
+        self.segments[at] = segment;
+    }
+
+    /// The row id that the runs have for a key.
+    pub(super) fn row_id(&self, key: &[u8]) -> Result<Option<u64>> {
+        for run in &self.keys {
+            if let Some(row_id) = run.find(key)? {
+                return Ok(Some(row_id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first row id that no page has and no key names: of a segment that is gone keys may be left.
+    pub(super) fn next_row_id(&self) -> u64 {
+        let last = self.segments.iter().rposition(Option::is_some);
+        let rows = |at: usize| self.segments[at].as_ref().map_or(0, |segment| u64::from(segment.rows));
+        let in_pages = last.map_or(0, |at| at as u64 * u64::from(self.segment_rows) + rows(at));
+        self.keys.iter().map(KeyRun::next_row_id).fold(in_pages, u64::max)
+    }
+
+    /// All files, each once.
+    pub(super) fn files(&self) -> Vec<Arc<OpenFile>> {
+        let mut files: Vec<Arc<OpenFile>> =
+            self.segments.iter().flatten().flat_map(|segment| segment.files()).collect();
+        files.extend(self.keys.iter().map(|run| run.file.clone()));
+        files.extend(self.past.iter().map(|past| past.file.clone()));
+        files
+    }
+
+    /// The file of a number.
+    pub(super) fn file(&self, number: FileId) -> Option<Arc<OpenFile>> {
+        self.files().into_iter().find(|file| file.number() == number)
+    }
+
+    /// Rows that are there.
+    pub(super) fn alive(&self) -> u64 {
+        self.segments.iter().flatten().map(|segment| u64::from(segment.alive)).sum()
+    }
+}

@@ -1,0 +1,25 @@
+//! Deliberate bugs of this method ([`weft_kernel::fault`]): each must be caught by a named test.
+
+use weft_kernel::fault::Fault;
+
+macro_rules! faults {
+    ($($name:ident $doc:literal;)*) => {
+        $(#[doc = $doc] pub const $name: Fault = Fault::new(stringify!($name));)*
+        /// All of them.
+        pub const ALL: &[Fault] = &[$($name,)*];
+    };
+}
+
+faults! {
+    FORGET_GIVEN_UP "A table that a commit could not be installed in is used as if nothing had been.";
+    REPLAY_TWICE_APPLIES "Changes at or below a table's cut are applied again.";
+    MERGE_TOO_EARLY "Tails are merged before everything up to their end is installed.";
+    MERGE_WITHOUT_ORIGINALS "A merge does not keep the values that it replaces.";
+    MERGE_NEWEST_RECORD_ONLY "A merge takes the newest record of a row alone, not the columns of those before it.";
+    FORGET_TOO_EARLY "A job forgets what a registered snapshot still sees.";
+    READ_TAILS_BELOW_CUT "A snapshot below the base's cut reads the base as if it were of its time.";
+    WORD_BEFORE_RECORD "A row's word is swung before its record is written.";
+    REUSE_ROW_IDS "The row ids of a segment that is gone are given again while keys name them.";
+    STALE_CUMULATION "A record repeats what its transaction saw, not what was committed last.";
+    LOSE_KEYS "A merge does not keep the row ids of new keys.";
+}

@@ -1,0 +1,89 @@
+//! The door: `USING lineage`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table};
+use weft_env::File;
+use weft_format::table::ColumnTable;
+use weft_format::{FileId, Result};
+use weft_kernel::TableDef;
+use weft_kernel::fault::Fault;
+use weft_kernel::method::{Method, TableContext};
+use weft_kernel::step::Step;
+
+use super::faults;
+use super::job_kinds;
+use super::options::Options;
+use super::payload::FileSet;
+use super::shapes::{Shape, key_alone};
+use super::steps;
+use super::store::Store;
+
+/// The method `lineage`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineageMethod;
+
+/// The method `lineage`, as an engine takes it.
+pub fn lineage_method() -> Arc<dyn Method> {
+    Arc::new(LineageMethod)
+}
+
+impl Table for Store {
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        None
+    }
+
+    fn bulk_replace(&self) -> Option<&dyn BulkReplace> {
+        None
+    }
+
+    fn blind(&self) -> Option<&dyn Blind> {
+        None
+    }
+
+    fn in_place(&self) -> Option<&dyn InPlace> {
+        None
+    }
+}
+
+impl Method for LineageMethod {
+    fn name(&self) -> &'static str {
+        "lineage"
+    }
+
+    fn job_kinds(&self) -> &'static [JobKind] {
+        &job_kinds::ALL
+    }
+
+    fn steps(&self) -> &'static [Step] {
+        &steps::ALL
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        faults::ALL
+    }
+
+    fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
+        Options::parse(options).map(|_| ())
+    }
+
+    fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
+        Ok(Arc::new(Store::open(context, &recovered)?))
+    }
+
+    fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {
+        Ok(FileSet::from_payloads(payloads)?.to_payload().encode())
+    }
+
+    fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
+        let mut opened = Shape::ALL.into_iter().map(|shape| {
+            let table = ColumnTable::open(handle.clone(), def.id, file, &key_alone(shape, &def.schema))?;
+            Ok((shape.version() == table.schema_version()).then_some(table))
+        });
+        let table = opened.find_map(|found: Result<_>| found.transpose());
+        let no_shape =
+            || Err(weft_format::Error::corrupt(format!("file {file} has none of the shapes of method lineage")));
+        table.unwrap_or_else(no_shape)?.verify_checksums()
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads of one row by its key; scans stand in `scan/`.
+
+use std::sync::Arc;
+
+use weft_contract::{Location, Newest, Read, ScanOutput, ScanRequest, TableStatistics};
+use weft_format::{Result, RowCodec, Schema, Timestamp, Value};
+
+use super::layout::Layout;
+use super::store::Store;
+use super::version::Version;
+
+/// A row id as everybody else has it.
+pub(super) fn location_of(row_id: u64) -> Option<Location> {
+    Location::new(row_id + 1)
+}
+
+/// The row id that a location means.
+pub(super) fn row_id_of(location: Location) -> u64 {
+    location.bits() - 1
+}
+
+impl Layout {
+    /// The version of a key that a snapshot sees, and its row id.
+    pub(super) fn find(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<(u64, Version<'_>)>> {
+        let Some(row_id) = self.row_id(key)? else { return Ok(None) };
+        Ok(self.version(row_id, read_ts)?.map(|version| (row_id, version)))
+    }
+}
+
+impl Read for Store {
+    fn read(
+        &self,
+        codec: &RowCodec,
+        key: &[u8],
+        read_ts: Timestamp,
+        columns: &[usize],
+        values: &mut Vec<Value>,
+    ) -> Result<bool> {
+        values.clear();
+        self.given_up.check(read_ts)?;
+        let layout = self.layout();
+        layout.check_snapshot(read_ts)?;
+        let Some((_, version)) = layout.find(key, read_ts)? else { return Ok(false) };
+        for &column in columns {
+            values.push(match self.keys.integer_of(key, column) {
+                Some(value) => value,
+                None => version.value(codec, column, &self.hops)?,
+            });
+        }
+        Ok(true)
+    }
+
+    fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
+        self.given_up.check(read_ts)?;
+        let layout = self.layout();
+        layout.check_snapshot(read_ts)?;
+        let Some((_, version)) = layout.find(key, read_ts)? else { return Ok(None) };
+        version.row(&self.shape().codec, &self.hops).map(Some)
+    }
+
+    fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
+        self.given_up.check(Timestamp::MAX)?;
+        let layout = self.layout();
+        let found = layout.find(key, Timestamp::MAX)?;
+        Ok(found.map(|(row_id, version)| Newest { insert_ts: version.since, location: location_of(row_id) }))
+    }
+
+    fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
+        self.given_up.check(Timestamp::MAX)?;
+        let layout = self.layout();
+        let Some((row_id, version)) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
+        let newest = Newest { insert_ts: version.since, location: location_of(row_id) };
+        Ok(Some((newest, version.row(&self.shape().codec, &self.hops)?)))
+    }
+
+    fn greatest_key(&self) -> Result<Option<Vec<u8>>> {
+        let layout = self.layout();
+        let in_files = layout.base.keys.iter().map(|run| run.file.table.max_key().to_vec()).max();
+        let in_memory = layout.tails().filter_map(|tails| tails.keys.greatest()).max();
+        Ok(in_files.max(in_memory))
+    }
+
+    fn scan(&self, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+        self.start_scan(schema, request)
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        self.estimates()
+    }
+}

@@ -1,0 +1,96 @@
+//! A block of pages, without the touched rows.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use weft_contract::LOCATION;
+use weft_format::row_arrays::missing_column;
+use weft_format::{BLOCK_ROWS, Block, Mask, Result};
+
+use super::super::segment::Segment;
+use super::plan::{Plan, RowIds};
+use super::touched::{Touched, locations};
+
+/// Selected rows are decoded one by one below this share of the block.
+const DENSE_ONE_IN: usize = 8;
+
+impl Plan {
+    /// The visible rows of pages that satisfy the predicates.
+    pub(super) fn read_pages(&self, rows: RowIds, touched: &Touched) -> Result<Option<RecordBatch>> {
+        let Some((segment, slot)) = self.layout.base.place(rows.start) else { return Ok(None) };
+        let block = slot as usize / BLOCK_ROWS;
+        self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        if !self.may_match(segment, block) {
+            self.metrics.blocks_pruned.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let alive = segment.alive_block(block)?;
+        let mut mask = Mask::all(alive.len());
+        if segment.alive < segment.rows {
+            let dead = |at: &usize| !alive.with_value(*at, |value| value == weft_format::ValueRef::Bool(true));
+            (0..alive.len()).filter(dead).for_each(|at| mask.clear(at));
+        }
+        for row_id in touched.keys().chain(self.hidden.iter()) {
+            let at = row_id.wrapping_sub(rows.start);
+            if at < alive.len() as u64 {
+                mask.clear(at as usize);
+            }
+        }
+        if self.filter(segment, block, &mut mask)? {
+            self.selected(segment, (block, rows.start), &mask)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Whether rows of a block may satisfy the predicates; false is certain.
+    fn may_match(&self, segment: &Segment, block: usize) -> bool {
+        self.request.predicates.iter().all(|predicate| match segment.page(predicate.column()) {
+            Some(page) => page.block_stats(block).may_match(predicate),
+            None => predicate.matches(self.codec.missing(predicate.column())),
+        })
+    }
+
+    /// Whether rows are left.
+    fn filter(&self, segment: &Segment, block: usize, mask: &mut Mask) -> Result<bool> {
+        for predicate in &self.request.predicates {
+            if !mask.any() {
+                return Ok(false);
+            }
+            // Rows of a column that the pages do not have all satisfy it, or the block was pruned.
+            if let Some(page) = segment.page(predicate.column()) {
+                page.block(block, Some(mask))?.filter(predicate, mask);
+            }
+        }
+        Ok(mask.any())
+    }
+
+    fn selected(&self, segment: &Segment, (block, first): (usize, u64), mask: &Mask) -> Result<Option<RecordBatch>> {
+        let count = mask.count();
+        let positions = if count < mask.len() { Some(mask.positions()) } else { None };
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.request.projection.len());
+        for &ordinal in &self.request.projection {
+            if ordinal == LOCATION {
+                let selected = mask.iter_ones().map(|at| first + at as u64);
+                columns.push(locations(selected));
+                continue;
+            }
+            let data_type = self.schema.columns[ordinal].data_type;
+            columns.push(match segment.page(ordinal) {
+                None => missing_column(&self.codec, data_type, ordinal, count),
+                Some(page) => {
+                    let encoded: Arc<Block> = page.block(block, Some(mask))?;
+                    match &positions {
+                        None => encoded.decode(data_type),
+                        Some(positions) => match encoded.decode_kept(data_type, mask) {
+                            Some(kept) if count * DENSE_ONE_IN >= mask.len() => kept,
+                            _ => encoded.decode_selected(data_type, positions),
+                        },
+                    }
+                }
+            });
+        }
+        self.batch(columns, count).map(Some)
+    }
+}

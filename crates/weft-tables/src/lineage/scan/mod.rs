@@ -1,0 +1,63 @@
+//! Scans: partitions that share a queue of blocks, so that threads of any speed end together.
+//!
+//! ```text
+//!   block 3 of segment 1   row ids 73,728 .. 81,920
+//!     touched    rows with a record in some tails, as far as the snapshot sees it; below the cut rows that were
+//!                changed later than the snapshot
+//!     untouched  pages: alive · predicates on encoded values · the selected rows of the projected columns
+//!     touched    row by row: the version that the snapshot sees · predicates · a batch of its own
+//! ```
+//!
+//! 1. A scan reads the layout that it pinned when it began, and no other (store 1).
+//! 2. Every visible row is in exactly one block, once: it is touched, or it is not.
+
+mod block;
+mod own;
+mod partition;
+mod plan;
+mod touched;
+
+use std::sync::Arc;
+
+use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
+use weft_format::{ColumnStats, Result, Schema};
+
+use self::partition::BlockPartition;
+use self::plan::Plan;
+use super::store::Store;
+
+impl Store {
+    /// Pins the layout and cuts it into partitions.
+    pub(super) fn start_scan(self: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<ScanOutput> {
+        self.given_up.check(request.view.read_ts)?;
+        let count = request.partition_count;
+        let plan = Arc::new(Plan::new(self, schema, request)?);
+        let partition = |_| Box::new(BlockPartition::new(plan.clone())) as Box<dyn Partition>;
+        Ok(ScanOutput { partitions: (0..count).map(partition).collect(), metrics: plan.metrics.clone() })
+    }
+
+    /// What the planner is told.
+    pub(super) fn estimates(&self) -> TableStatistics {
+        let layout = self.layout();
+        let columns = self.shape().schema.columns.len();
+        let mut merged: Vec<ColumnStats> = (0..columns).map(|_| ColumnStats::empty()).collect();
+        let mut is_known = vec![true; columns];
+        let mut bytes = layout.tails().map(|tails| tails.bytes()).sum::<u64>();
+        for segment in layout.base.segments.iter().flatten() {
+            bytes += segment.bytes();
+            for ordinal in 0..columns {
+                match segment.page(ordinal) {
+                    Some(page) => merged[ordinal].merge(page.stats()),
+                    // Columns that some segment does not have have no range.
+                    None => is_known[ordinal] = false,
+                }
+            }
+        }
+        let grown: i64 = layout.tails().map(|tails| tails.grown()).sum();
+        let row_count = layout.base.alive().saturating_add_signed(grown);
+        let range = |(stats, known): (ColumnStats, bool)| {
+            (known && !stats.min.is_null() && !stats.max.is_null()).then_some((stats.min, stats.max))
+        };
+        TableStatistics { row_count, bytes, ranges: merged.into_iter().zip(is_known).map(range).collect() }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a scan reads: the pinned layout cut into blocks, and what its own transaction hides of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use weft_contract::{LayerScan, ScanMetrics, ScanRequest, TableWrites, scan_schema};
+use weft_format::{BLOCK_ROWS, Error, Result, RowCodec, Schema, Timestamp};
+use weft_kernel::fault::active;
+
+use super::super::faults;
+use super::super::layout::Layout;
+use super::super::read::row_id_of;
+use super::super::store::Store;
+use super::super::tails::Tails;
+use super::super::version::Hops;
+
+/// Everything that the partitions of a scan share.
+pub(super) struct Plan {
+    pub(super) request: ScanRequest,
+    pub(super) schema: Arc<Schema>,
+    pub(super) codec: RowCodec,
+    pub(super) arrow: SchemaRef,
+    pub(super) layout: Arc<Layout>,
+    /// Row ids of the rows that own writes replace.
+    pub(super) hidden: HashSet<u64>,
+    pub(super) hops: Hops,
+    /// Rows of a block: those of a page, or a whole segment where that is smaller.
+    block_rows: u64,
+    /// The first row id that no row of the snapshot has.
+    end: u64,
+    next: AtomicU64,
+    has_given_own: AtomicU64,
+    pub(super) metrics: Arc<ScanMetrics>,
+}
+
+/// Row ids that one partition reads at once.
+pub(super) type RowIds = std::ops::Range<u64>;
+
+impl Plan {
+    pub(super) fn new(store: &Store, schema: &Arc<Schema>, request: ScanRequest) -> Result<Plan> {
+        let layout = store.layout();
+        let read_ts = request.view.read_ts;
+        layout.check_snapshot(read_ts)?;
+        let hidden = request.view.own.as_deref().map_or(Ok(HashSet::new()), |own| hidden(&layout, own))?;
+        let metrics = Arc::new(ScanMetrics::default());
+        let segment_rows = u64::from(layout.base.segment_rows);
+        let count = (layout.base.segments.iter().flatten().count() + 1 + layout.frozen.len()) as u64;
+        metrics.parts.fetch_add(count, Ordering::Relaxed);
+        let mut tails = LayerScan::new("tails");
+        layout.tails().for_each(|one| tails.add(one.from <= read_ts));
+        let mut pages = LayerScan::new("base pages");
+        layout.base.segments.iter().flatten().for_each(|_| pages.add(true));
+        *metrics.layers.lock() = vec![tails, pages];
+        Ok(Plan {
+            schema: schema.clone(),
+            codec: RowCodec::new(schema),
+            arrow: scan_schema(schema, &request.projection),
+            hidden,
+            hops: Hops::default(),
+            block_rows: segment_rows.min(BLOCK_ROWS as u64),
+            // What comes in from now on the snapshot does not see.
+            end: store.next_row_id(),
+            next: AtomicU64::new(0),
+            has_given_own: AtomicU64::new(0),
+            metrics,
+            layout,
+            request,
+        })
+    }
+
+    pub(super) fn read_ts(&self) -> Timestamp {
+        self.request.view.read_ts
+    }
+
+    /// The next row ids that nobody took and that somebody may have.
+    pub(super) fn next_rows(&self) -> Option<RowIds> {
+        loop {
+            let first = self.next.fetch_add(self.block_rows, Ordering::Relaxed);
+            if first >= self.end {
+                return None;
+            }
+            let rows = first..(first + self.block_rows).min(self.end);
+            let in_base = self.layout.base.segment(first / u64::from(self.layout.base.segment_rows)).is_some();
+            if in_base || self.tails_seen().any(|tails| has_range(tails, &rows)) {
+                return Some(rows);
+            }
+        }
+    }
+
+    /// The tails that the snapshot sees something of.
+    pub(super) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
+        let read_ts = self.read_ts();
+        let is_behind = read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT);
+        self.layout.tails().filter(move |tails| !is_behind && tails.from <= read_ts)
+    }
+
+    /// Whether the own rows are the caller's to give: once.
+    pub(super) fn takes_own(&self) -> bool {
+        let has_own =
+            self.request.view.own.as_ref().is_some_and(|own| own.rows.values().any(|staged| staged.row.is_some()));
+        has_own && self.has_given_own.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
+    /// A batch of projected columns.
+    pub(super) fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(self.arrow.clone(), columns, &options)
+            .map_err(|error| Error::internal(format!("a scan's columns do not fit its schema: {error}")))
+    }
+}
+
+/// Whether tails have records of some rows.
+fn has_range(tails: &Tails, rows: &RowIds) -> bool {
+    let range_rows = u64::from(tails.range_rows());
+    (rows.start / range_rows..=(rows.end - 1) / range_rows).any(|number| tails.range(number).is_some())
+}
+
+/// Row ids of the rows that own writes replace.
+fn hidden(layout: &Layout, own: &TableWrites) -> Result<HashSet<u64>> {
+    let mut hidden = HashSet::with_capacity(own.rows.len());
+    for (key, staged) in &own.rows {
+        match staged.base.version() {
+            Some((_, Some(location))) => {
+                hidden.insert(row_id_of(location));
+            }
+            _ => hidden.extend(layout.row_id(key)?),
+        }
+    }
+    Ok(hidden)
+}
