@@ -71,7 +71,8 @@ pub struct EngineOptions {
     pub repairing: bool,
     /// Who holds the directory, for the error that others get; none: the process id.
     pub owner: Option<String>,
-    /// Options of WITH for tables that are made without them. A table keeps what it was made with.
+    /// Options of WITH for tables that are made without them, as far as their method knows them. A table keeps what it
+    /// was made with.
     pub table_options: BTreeMap<String, String>,
 }
 

@@ -111,7 +111,7 @@ fn schema(table: &str) -> Schema {
     Schema::new(columns, key)
 }
 
-/// A table to be made, with small sizes drawn by the seed.
+/// A table to be made, of a method and with small sizes drawn by the seed.
 pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
     let mut new = NewTable::new(name, schema(name), "column");
     let bucket_bytes = random.pick(&[4096, 8192]);
@@ -130,6 +130,15 @@ pub(crate) fn new_table(name: &str, random: &mut Random) -> NewTable {
     // Of the tables of the workload this one has no keys that refer to others: it is written blindly.
     if random.chance(if name == EVENTS { 80 } else { 50 }) {
         new.options.insert("conflict".to_owned(), "antimatter".to_owned());
+    }
+    if random.chance(20) {
+        new.method = "lineage".to_owned();
+        let options = [
+            ("segment_rows", random.pick(&["16", "64", "65536"])),
+            ("tail_bytes", random.pick(&["1024", "4096", "16384"])),
+            ("history", random.pick(&["all", "none"])),
+        ];
+        new.options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     }
     new
 }

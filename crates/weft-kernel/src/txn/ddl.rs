@@ -6,6 +6,7 @@
 //!   stored anew   the old table dropped, a new one made under the same name and number; its rows are the caller's
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_contract::RecoveredTable;
@@ -24,6 +25,10 @@ impl Transaction {
         self.core().check_writable()?;
         let method = self.core().method(&new.method)?.clone();
         for (name, value) in &self.core().services.options().table_options {
+            // Those that its method does not know are meant for tables of others.
+            if method.check_options(&BTreeMap::from([(name.clone(), value.clone())])).is_err() {
+                continue;
+            }
             new.options.entry(name.clone()).or_insert_with(|| value.clone());
         }
         method.check_options(&new.options)?;

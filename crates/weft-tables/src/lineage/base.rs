@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use weft_format::{FileId, Result, Timestamp};
+use weft_kernel::fault::active;
 
+use super::faults;
 use super::files::OpenFile;
 use super::key_run::KeyRun;
 use super::past::PastFile;
@@ -65,6 +67,9 @@ impl Base {
         let last = self.segments.iter().rposition(Option::is_some);
         let rows = |at: usize| self.segments[at].as_ref().map_or(0, |segment| u64::from(segment.rows));
         let in_pages = last.map_or(0, |at| at as u64 * u64::from(self.segment_rows) + rows(at));
+        if active(faults::REUSE_ROW_IDS) {
+            return in_pages;
+        }
         self.keys.iter().map(KeyRun::next_row_id).fold(in_pages, u64::max)
     }
 

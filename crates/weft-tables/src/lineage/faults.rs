@@ -18,8 +18,6 @@ faults! {
     MERGE_NEWEST_RECORD_ONLY "A merge takes the newest record of a row alone, not the columns of those before it.";
     FORGET_TOO_EARLY "A job forgets what a registered snapshot still sees.";
     READ_TAILS_BELOW_CUT "A snapshot below the base's cut reads the base as if it were of its time.";
-    WORD_BEFORE_RECORD "A row's word is swung before its record is written.";
     REUSE_ROW_IDS "The row ids of a segment that is gone are given again while keys name them.";
-    STALE_CUMULATION "A record repeats what its transaction saw, not what was committed last.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

@@ -1,0 +1,283 @@
+//! What is special to method `lineage`, and its planted faults: with each of these deliberate bugs its test must fail,
+//! or the test is worth nothing.
+#![cfg(feature = "faults")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_env::Env;
+use weft_env::sim::{RunEnd, SimOptions, Simulation};
+use weft_env::sync::Mutex;
+use weft_format::{Column, DataType, Schema, Timestamp, ValueRef};
+use weft_kernel::fault::{Fault, plant};
+use weft_kernel::{ColumnSet, Engine, EngineOptions, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
+use weft_tables::lineage::faults;
+use weft_tables::lineage_method;
+use weft_tables::testing::{conformance, transfers};
+
+/// Faults are planted for the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn table_options(history: &str, segment_rows: u32) -> BTreeMap<String, String> {
+    BTreeMap::from([("history".to_owned(), history.to_owned()), ("segment_rows".to_owned(), segment_rows.to_string())])
+}
+
+/// The first seed of the suite that does not end well.
+fn caught_by_suite(fault: Option<Fault>, seeds: std::ops::Range<u64>) -> Option<u64> {
+    plant(fault);
+    let bad = |&seed: &u64| {
+        let options = conformance::Options {
+            seed,
+            steps: 200,
+            keys: 40,
+            rows_max: 12,
+            look_every: 5,
+            table: table_options(if seed.is_multiple_of(2) { "all" } else { "none" }, 16),
+            row_table_bytes: 2_000,
+        };
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let body = move |env| conformance::run(&lineage_method(), &env, Path::new("db"), &options);
+        simulation.run(body) != RunEnd::Finished
+    };
+    let found = seeds.into_iter().find(bad);
+    plant(None);
+    found
+}
+
+/// The first seed of the threads that move amounts that does not end well.
+fn caught_by_transfers(fault: Option<Fault>, seeds: u64) -> Option<u64> {
+    plant(fault);
+    let bad = |&seed: &u64| {
+        let options = transfers::Options {
+            seed,
+            keys: 12,
+            writers: 3,
+            transactions: 25,
+            readers: 2,
+            table: table_options(if seed.is_multiple_of(2) { "all" } else { "none" }, 16),
+            row_table_bytes: [1_500, 6_000, 1 << 20][(seed % 3) as usize],
+        };
+        let simulation = Simulation::new(SimOptions::seeded(seed));
+        let body = move |env| transfers::run(&lineage_method(), &env, Path::new("db"), &options);
+        simulation.run(body) != RunEnd::Finished
+    };
+    let found = (0..seeds).find(bad);
+    plant(None);
+    found
+}
+
+#[test]
+fn faults_are_caught_by_the_suite() {
+    let _alone = ALONE.lock();
+    assert_eq!(caught_by_suite(None, 0..4), None);
+    let all = [
+        faults::REPLAY_TWICE_APPLIES,
+        faults::MERGE_WITHOUT_ORIGINALS,
+        faults::MERGE_NEWEST_RECORD_ONLY,
+        faults::FORGET_TOO_EARLY,
+        faults::READ_TAILS_BELOW_CUT,
+        faults::LOSE_KEYS,
+    ];
+    let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 0..40).is_none()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+#[test]
+fn totals_stay_while_tails_are_merged() {
+    let _alone = ALONE.lock();
+    assert_eq!(caught_by_transfers(None, 20), None);
+    let found = caught_by_transfers(Some(faults::MERGE_TOO_EARLY), 200);
+    assert!(found.is_some(), "tails that are merged too early are not noticed");
+}
+
+/// A row of a key and three numbers.
+struct Fixture {
+    engine: Arc<Engine>,
+    table: TableRef,
+}
+
+impl Fixture {
+    fn new(env: &Env) -> Fixture {
+        let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+        let engine = Engine::open(env.clone(), Path::new("db"), vec![lineage_method()], options).expect("opens");
+        let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: false };
+        let schema = Schema::new(["k", "a", "b", "c"].map(column).into(), vec![0]);
+        let mut txn = engine.begin().expect("begins");
+        let mut new = NewTable::new("t", schema, "lineage");
+        new.options = table_options("all", 16);
+        let table = txn.create_table(new).expect("creates");
+        txn.insert(&table, &Self::row(&table, [1, 0, 0, 0])).expect("inserts");
+        txn.commit().expect("commits");
+        Fixture { engine, table }
+    }
+
+    fn row(table: &TableRef, values: [i64; 4]) -> Arc<[u8]> {
+        table.codec.encode(values.map(ValueRef::Int)).into()
+    }
+
+    fn key(&self) -> Vec<u8> {
+        self.table.keys.encode([ValueRef::Int(1)])
+    }
+
+    fn begin(&self) -> Transaction {
+        self.engine.begin_at(IsolationLevel::ReadCommitted).expect("begins")
+    }
+
+    /// Sets a column in a transaction of its own, from the row as that sees it.
+    fn set(&self, txn: &mut Transaction, column: usize, value: i64) {
+        let key = self.key();
+        let mut values = self.read(txn.read_ts());
+        values[column] = value;
+        let mut writes = ColumnSet::NONE;
+        writes.insert(column);
+        let mode = LockMode::columns(ColumnSet::NONE, writes);
+        txn.update_columns(&self.table, &key, &Self::row(&self.table, values), mode).expect("updates");
+    }
+
+    fn read(&self, ts: Timestamp) -> [i64; 4] {
+        let row = self.table.table.read_row(&self.key(), ts).expect("reads").expect("is there");
+        [0, 1, 2, 3].map(|column| match self.table.codec.get(&row, column) {
+            ValueRef::Int(value) => value,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn merge(&self) {
+        self.engine.freeze().expect("freezes");
+        self.engine.run_jobs().expect("jobs run");
+    }
+}
+
+/// Two transactions that set different columns of one row, both from the row as it was; both count, in tails and in
+/// what they become.
+fn columns_side_by_side(env: &Env) -> Vec<[i64; 4]> {
+    let fixture = Fixture::new(env);
+    let mut seen = Vec::new();
+    for round in 1..4 {
+        let (mut first, mut second) = (fixture.begin(), fixture.begin());
+        fixture.set(&mut first, 1, round);
+        fixture.set(&mut second, 2, round * 10);
+        first.commit().expect("commits");
+        second.commit().expect("commits");
+        seen.push(fixture.read(Timestamp::MAX));
+        if round == 2 {
+            fixture.merge();
+            seen.push(fixture.read(Timestamp::MAX));
+        }
+    }
+    fixture.merge();
+    seen.push(fixture.read(Timestamp::MAX));
+    seen
+}
+
+#[test]
+fn columns_that_are_set_side_by_side_are_kept() {
+    let _alone = ALONE.lock();
+    let end = Simulation::new(SimOptions::seeded(1)).run(|env| {
+        let expected = [[1, 1, 10, 0], [1, 2, 20, 0], [1, 2, 20, 0], [1, 3, 30, 0], [1, 3, 30, 0]];
+        assert_eq!(columns_side_by_side(&env), expected);
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+/// The golden history of b2 in the paper's Table 5, corrected: each column merged or not, at each moment.
+#[test]
+fn the_papers_example_reads_the_same_before_and_after_merges() {
+    let _alone = ALONE.lock();
+    for merged_after in 0..6u32 {
+        let end = Simulation::new(SimOptions::seeded(2)).run(move |env| {
+            let fixture = Fixture::new(&env);
+            let mut states = Vec::new();
+            let changes = [(1, 21), (1, 22), (3, 21), (2, 21), (1, 23)];
+            let mut row = [1, 0, 0, 0];
+            for (n, (column, value)) in changes.into_iter().enumerate() {
+                let mut txn = fixture.begin();
+                fixture.set(&mut txn, column, value);
+                let ts = txn.commit().expect("commits");
+                states.push((Timestamp(ts.0 - 1), row));
+                row[column] = value;
+                states.push((ts, row));
+                if n as u32 + 1 == merged_after {
+                    fixture.merge();
+                }
+            }
+            for (ts, expected) in states {
+                assert_eq!(fixture.read(ts), expected, "as of {ts}, merged after {merged_after}");
+            }
+            assert_eq!(fixture.read(Timestamp::MAX), row);
+        });
+        assert_eq!(end, RunEnd::Finished);
+    }
+}
+
+/// A hot row: a hundred updates of several columns, and never more than two hops.
+#[test]
+fn the_newest_value_is_two_hops_away() {
+    let _alone = ALONE.lock();
+    let end = Simulation::new(SimOptions::seeded(3)).run(|env| {
+        let fixture = Fixture::new(&env);
+        for n in 0..100 {
+            let mut txn = fixture.begin();
+            fixture.set(&mut txn, 1 + (n % 3) as usize, n);
+            txn.commit().expect("commits");
+            if n % 40 == 20 {
+                fixture.engine.freeze().expect("freezes");
+            }
+            let newest = fixture.read(Timestamp::MAX);
+            assert!(newest.contains(&n) || n == 0, "{newest:?} has {n}");
+        }
+        let layers = fixture.table.table.layers();
+        assert!(layers.iter().any(|layer| layer.layer == "frozen tails" && layer.parts > 1), "{layers:?}");
+    });
+    assert_eq!(end, RunEnd::Finished);
+}
+
+/// Rows fill a segment, go, and are forgotten; others come after the database was opened again. Whether a key of the
+/// first is found.
+fn finds_what_is_gone(env: &Env) -> bool {
+    let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+    let open = || Engine::open(env.clone(), Path::new("db"), vec![lineage_method()], options.clone()).expect("opens");
+    let merge = |engine: &Arc<Engine>| {
+        engine.checkpoint().expect("checkpoints");
+        engine.run_jobs().expect("jobs run");
+    };
+    let engine = open();
+    let mut txn = engine.begin().expect("begins");
+    let column = Column { name: "k".into(), data_type: DataType::BigInt, not_null: false };
+    let mut new = NewTable::new("t", Schema::new(vec![column], vec![0]), "lineage");
+    new.options = table_options("none", 16);
+    let table = txn.create_table(new).expect("creates");
+    let row = |k: i64| table.codec.encode([ValueRef::Int(k)]);
+    let key = |k: i64| table.keys.encode([ValueRef::Int(k)]);
+    (0..16).for_each(|k| txn.insert(&table, &row(k)).expect("inserts"));
+    txn.commit().expect("commits");
+    merge(&engine);
+    let mut txn = engine.begin().expect("begins");
+    (0..16).for_each(|k| assert!(txn.delete(&table, &key(k)).expect("deletes")));
+    txn.commit().expect("commits");
+    merge(&engine);
+    let pages = table.table.layers().into_iter().find(|layer| layer.layer == "base pages").expect("is a layer");
+    assert_eq!((pages.parts, pages.rows), (0, 0), "the segment is forgotten");
+    engine.close().expect("closes");
+    drop(engine);
+    let engine = open();
+    let mut txn = engine.begin().expect("begins");
+    let table = txn.table("t").expect("is there");
+    (100..116).for_each(|k| txn.insert(&table, &row(k)).expect("inserts"));
+    txn.commit().expect("commits");
+    (0..16).any(|k| table.table.read_row(&key(k), Timestamp::MAX).expect("reads").is_some())
+}
+
+#[test]
+fn row_ids_that_keys_name_are_not_given_again() {
+    let _alone = ALONE.lock();
+    let run = |fault| {
+        plant(fault);
+        let end = Simulation::new(SimOptions::seeded(4)).run(|env| assert!(!finds_what_is_gone(&env)));
+        plant(None);
+        end == RunEnd::Finished
+    };
+    assert!(run(None));
+    assert!(!run(Some(faults::REUSE_ROW_IDS)), "row ids that are given again are not noticed");
+}
