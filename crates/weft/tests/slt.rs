@@ -7,6 +7,7 @@
 //!   speculative (speculative_reads = on)
 //!   antimatter (conflict = 'antimatter', row tables of 4 KiB; and with restarts)
 //!   lineage (every table USING lineage; with tails of 4 KiB and segments of 16 rows; the same with restarts)
+//!   mixed (every other table USING lineage)
 //! ```
 //!
 //! Expected results are PostgreSQL's (`tests/slt/expect.py` asks a server), except in files that begin `# weft only`.
@@ -28,6 +29,9 @@ use std::sync::{Arc, Mutex};
 
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
 use weft::{Code, DataType, Database, Error, Options, Outcome, Session, value_text_in};
+
+/// Instead of a method: column and lineage in turns.
+const IN_TURNS: &str = "in turns";
 
 /// How the suite is run.
 #[derive(Clone)]
@@ -126,6 +130,12 @@ fn tiny_lineage_tables() {
 #[test]
 fn tiny_lineage_tables_with_restarts() {
     run(&Configuration { restart: true, name: "restart", ..tiny_lineage() });
+}
+
+/// Every other table is a lineage table: both methods in one query and in one transaction.
+#[test]
+fn methods_in_turns() {
+    run(&Configuration { method: Some(IN_TURNS), ..configuration("mixed") });
 }
 
 #[test]
@@ -292,13 +302,20 @@ impl Server {
             if self.configuration.speculative {
                 session.execute("SET speculative_reads = on")?;
             }
-            if let Some(method) = self.configuration.method {
+            if let Some(method) = self.configuration.method.filter(|method| *method != IN_TURNS) {
                 session.execute(&format!("SET default_table_access_method = {method}"))?;
             }
             self.sessions.insert(connection, session);
         }
         if self.configuration.moves_rows {
             self.move_rows(&database)?;
+        }
+        if self.configuration.method == Some(IN_TURNS) && sql.trim_start().to_ascii_lowercase().starts_with("create ") {
+            self.turns += 1;
+            let method = ["column", "lineage"][self.turns as usize % 2];
+            let session = self.sessions.get_mut(&connection).expect("it was made above");
+            // A transaction that has failed takes no setting, and makes no table.
+            let _ = session.execute(&format!("SET default_table_access_method = {method}"));
         }
         let result = match self.configuration.engine {
             Some(engine) => self.run_forced(&database, connection, engine, sql),
