@@ -11,6 +11,7 @@
 //! 2. Timestamps are in microseconds everywhere: no cast to nanoseconds is planned, so years 1 to 9999 work.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
@@ -19,6 +20,7 @@ use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
 use weft_format::{Code, DataType, Error, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, data_type_of};
 
+use super::catalog;
 use super::error::wrap;
 
 /// A column of a plan.
@@ -190,13 +192,20 @@ fn exact(info: ExactNumberInfo) -> Option<DataType> {
 }
 
 /// Gives the planner Weft's reading of SQL types.
-#[derive(Debug)]
-pub(crate) struct WeftTypes;
+#[derive(Debug, Default)]
+pub(crate) struct WeftTypes {
+    /// Whether a type was named that only the catalog has.
+    pub(crate) is_of_catalog: AtomicBool,
+}
 
 impl TypePlanner for WeftTypes {
     fn plan_type_field(&self, sql: &SqlType) -> Result<Option<FieldRef>> {
+        if let Some(shape) = catalog::reg_type(sql) {
+            self.is_of_catalog.store(true, Ordering::Relaxed);
+            return Ok(Some(Arc::new(catalog::field_of_shape("", shape))));
+        }
         match sql {
-            SqlType::Regclass | SqlType::Unspecified => Ok(None),
+            SqlType::Unspecified => Ok(None),
             other => match sql_type(other) {
                 Some(data_type) => Ok(Some(Arc::new(field_of("", data_type)))),
                 None => Err(match data_type_of(other) {

@@ -1,0 +1,229 @@
+//! Casts, comparisons and results of types that only the catalog has.
+//!
+//! ```text
+//!   c.oid::regclass::text         regclass_out(regclass(c.oid))
+//!   c.oid::regclass = 't'         regclass(c.oid) = regclass_in('t')
+//!   i.indkey[0]                   the first element
+//!   SELECT c.oid::regclass        SELECT regclass_out(regclass(c.oid)): a result shows names
+//! ```
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::{Cast, InList, ScalarFunction};
+use datafusion::logical_expr::planner::RawBinaryExpr;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, binary_expr, lit};
+use sqlparser::ast::BinaryOperator;
+use weft_format::{Code, DataType, Error};
+use weft_pgcatalog::{Reg, Shape};
+
+use super::functions::{as_reg, bare, reg_in, reg_out, vector_out};
+use super::shapes::{shape_of_field, special_shape};
+use crate::error::wrap;
+use crate::operands::operand_type;
+use crate::semantics::rewrite_plan;
+use crate::types::field_of;
+
+/// Functions that take a value of any type as it is shown.
+const SHOWING: &[&str] = &[
+    "concat",
+    "concat_ws",
+    "format",
+    "json_build_array",
+    "json_build_object",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "quote_ident",
+    "quote_literal",
+    "quote_nullable",
+    "to_json",
+    "to_jsonb",
+];
+
+/// Functions of arrays that count from the first subscript.
+const COUNTING: &[&str] = &["array_lower", "array_position", "array_upper"];
+
+/// A plan with these types' casts and functions, whose columns are shown as PostgreSQL shows them.
+pub(crate) fn typed(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = rewrite_plan(plan, true, |expr, schema| expr.transform_up(|expr| one(expr, schema)))?;
+    shown(plan)
+}
+
+/// Names in place of the numbers of objects at the top of a plan.
+fn shown(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let schema = plan.schema();
+    let is_plain = |field| matches!(shape_of_field(field), Shape::Plain(_));
+    if schema.fields().iter().all(|field| is_plain(field)) {
+        return Ok(plan);
+    }
+    let items: Vec<Expr> = schema
+        .iter()
+        .map(|(qualifier, field)| {
+            let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+            match as_text(column.clone(), shape_of_field(field)) {
+                Some(text) => text.alias_qualified(qualifier.cloned(), field.name()),
+                None => column,
+            }
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(items)?.build()
+}
+
+/// A value as text, if it is of a type that only the catalog has.
+fn as_text(expr: Expr, shape: Shape) -> Option<Expr> {
+    match shape {
+        Shape::Plain(_) => None,
+        Shape::Reg(reg) => Some(reg_out(reg, expr)),
+        Shape::Vector(_) => Some(vector_out(expr)),
+    }
+}
+
+fn one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match expr {
+        Expr::Cast(Cast { expr, field }) => {
+            let to = shape_of_field(&field);
+            let from = special_shape(&expr, schema);
+            match (from, to) {
+                (None, Shape::Plain(_)) => Transformed::no(Expr::Cast(Cast { expr, field })),
+                (from, to) => Transformed::yes(cast(*expr, from, to, schema)?),
+            }
+        }
+        Expr::InList(InList { expr, list, negated }) => {
+            let Some(Shape::Reg(reg)) = special_shape(&expr, schema) else {
+                return Ok(Transformed::no(Expr::InList(InList { expr, list, negated })));
+            };
+            let list = list.into_iter().map(|item| if is_text(&item) { reg_in(reg, item) } else { item }).collect();
+            Transformed::yes(Expr::InList(InList { expr, list, negated }))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if SHOWING.contains(&func.name()) => {
+            let show = |arg: Expr| match special_shape(&arg, schema) {
+                Some(shape) => as_text(arg.clone(), shape).unwrap_or(arg),
+                None => arg,
+            };
+            let args = args.into_iter().map(show).collect();
+            Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if COUNTING.contains(&func.name()) && args.first().is_some_and(|arg| is_vector(arg, schema)) =>
+        {
+            let call = Expr::ScalarFunction(ScalarFunction { func, args });
+            Transformed::yes(call - lit(1_i32))
+        }
+        Expr::ScalarFunction(call)
+            if call.func.name().ends_with("generate_subscripts")
+                && call.args.first().is_some_and(|arg| is_vector(arg, schema)) =>
+        {
+            let error =
+                Error::new(Code::FeatureNotSupported, "generate_subscripts of an int2vector is not supported here");
+            return Err(wrap(error.hint("write unnest(...) WITH ORDINALITY, or cast it to int2[]")));
+        }
+        other => Transformed::no(other),
+    })
+}
+
+fn is_vector(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(special_shape(expr, schema), Some(Shape::Vector(_)))
+}
+
+/// Whether an expression is a text without a type.
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _))
+}
+
+/// A cast from or to one of these types.
+fn cast(expr: Expr, from: Option<Shape>, to: Shape, schema: &DFSchema) -> Result<Expr> {
+    let plainly = |expr: Expr, to: DataType| Expr::Cast(Cast { expr: Box::new(expr), field: field_of("", to).into() });
+    let refuse = |what: &str| {
+        let error = Error::new(Code::FeatureNotSupported, format!("this cast to {what} is not supported"));
+        Err(wrap(error.hint("cast to text or to an array")))
+    };
+    Ok(match (from, to) {
+        (Some(shape), Shape::Plain(text)) if text.is_text() => {
+            let shown = as_text(expr.clone(), shape).unwrap_or(expr);
+            if text == DataType::Text { shown } else { plainly(shown, text) }
+        }
+        (Some(Shape::Reg(_)), Shape::Plain(DataType::Oid)) => bare(expr),
+        (Some(_), Shape::Plain(to)) => plainly(bare(expr), to),
+        (Some(Shape::Reg(own)), Shape::Reg(reg)) if own == reg => expr,
+        (Some(Shape::Reg(_)), Shape::Reg(reg)) => as_reg(reg, bare(expr)),
+        (Some(Shape::Vector(_)), Shape::Vector(_)) => expr,
+        (None, Shape::Reg(reg)) => match operand_type(&expr, schema) {
+            Some(DataType::Oid) => as_reg(reg, expr),
+            None if matches!(expr, Expr::Placeholder(_)) => reg_in(reg, plainly(expr, DataType::Text)),
+            None => reg_in(reg, expr),
+            Some(given) if given.is_text() => reg_in(reg, expr),
+            Some(_) => as_reg(reg, plainly(expr, DataType::Oid)),
+        },
+        (_, Shape::Reg(reg)) => return refuse(reg.name()),
+        (_, Shape::Vector(_)) => return refuse("int2vector"),
+        (None, Shape::Plain(to)) => plainly(expr, to),
+    })
+}
+
+/// A comparison with, or a concatenation of, a value of one of these types, or of an oid with a constant; none: any
+/// other operator.
+pub(crate) fn compared(raw: &RawBinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, StringConcat};
+    if raw.op == StringConcat {
+        let sides = [&raw.left, &raw.right].map(|side| special_shape(side, schema));
+        if sides.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let shown = |side: &Expr, shape: Option<Shape>| {
+            shape.and_then(|shape| as_text(side.clone(), shape)).unwrap_or_else(|| side.clone())
+        };
+        let (left, right) = (shown(&raw.left, sides[0]), shown(&raw.right, sides[1]));
+        return Ok(Some(binary_expr(left, datafusion::logical_expr::Operator::StringConcat, right)));
+    }
+    if !matches!(raw.op, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
+        return Ok(None);
+    }
+    let (left, right) = (beside(&raw.left, &raw.right, schema), beside(&raw.right, &raw.left, schema));
+    if left.is_none() && right.is_none() {
+        return Ok(None);
+    }
+    let (left, right) = (left.unwrap_or_else(|| raw.left.clone()), right.unwrap_or_else(|| raw.right.clone()));
+    let op = match raw.op {
+        Eq => datafusion::logical_expr::Operator::Eq,
+        NotEq => datafusion::logical_expr::Operator::NotEq,
+        Lt => datafusion::logical_expr::Operator::Lt,
+        LtEq => datafusion::logical_expr::Operator::LtEq,
+        Gt => datafusion::logical_expr::Operator::Gt,
+        _ => datafusion::logical_expr::Operator::GtEq,
+    };
+    Ok(Some(binary_expr(left, op, right)))
+}
+
+/// A constant beside an oid or the number of an object, as such a number.
+fn beside(expr: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::Literal(value, _) = expr else { return None };
+    let reg: Option<Reg> = match special_shape(other, schema) {
+        Some(Shape::Reg(reg)) => Some(reg),
+        Some(_) => return None,
+        None => None,
+    };
+    match (value, reg) {
+        (ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), Some(reg)) => Some(reg_in(reg, expr.clone())),
+        (ScalarValue::Int64(Some(number)), _) => small(*number, other, schema),
+        (ScalarValue::Int32(Some(number)), _) => small(i64::from(*number), other, schema),
+        _ => None,
+    }
+}
+
+fn small(number: i64, other: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let is_oid = matches!(other, Expr::Column(_) | Expr::Cast(_) | Expr::ScalarFunction(_))
+        && other.get_type(schema).is_ok_and(|arrow| arrow == DataType::Oid.arrow());
+    let number = u32::try_from(number).ok().filter(|_| is_oid)?;
+    Some(Expr::Literal(ScalarValue::UInt32(Some(number)), None))
+}
+
+/// The subscript of an array's element, where those of a value begin at 0.
+pub(crate) fn element_place(of: &Expr, key: Expr, schema: &DFSchema) -> Expr {
+    match key {
+        key if !is_vector(of, schema) => key,
+        Expr::Literal(ScalarValue::Int64(Some(place)), metadata) => {
+            Expr::Literal(ScalarValue::Int64(Some(place.saturating_add(1))), metadata)
+        }
+        key => key + lit(1_i64),
+    }
+}
