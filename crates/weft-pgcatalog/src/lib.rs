@@ -19,6 +19,7 @@
 //! 0. So they are interpreted as they stand, over rows in memory, and never meet the engines that read tables.
 
 mod aggregate;
+mod asked;
 mod bind;
 mod bind_query;
 mod cast;

@@ -41,7 +41,7 @@ impl Figures for Numbers {
     }
 }
 
-fn snapshot() -> Snapshot {
+pub(crate) fn snapshot() -> Snapshot {
     let money = DataType::Numeric { precision: 12, scale: 2 };
     let customers = Table {
         oid: 16_387,

@@ -27,6 +27,11 @@ impl Wanted {
         self.0.push((column.to_owned(), values.iter().map(Datum::from).collect()));
     }
 
+    /// The same, by the catalog's own values.
+    pub(crate) fn any_of(&mut self, column: &str, values: Vec<Datum>) {
+        self.0.push((column.to_owned(), values));
+    }
+
     /// Whether a row has the values.
     pub(crate) fn holds(&self, relation: &Relation, row: &Row) -> bool {
         self.0.iter().all(|(column, values)| {
@@ -169,7 +174,8 @@ impl Scope {
 
 /// The relations whose rows' types are asked for.
 fn types(wanted: &Wanted, snapshot: &Snapshot) -> Scope {
-    if let Some(numbers) = wanted.numbers("typrelid") {
+    // Types of arrays of rows are of no relation.
+    if let Some(numbers) = wanted.numbers("typrelid").filter(|numbers| !numbers.contains(&0)) {
         return Scope::Of(numbers);
     }
     if let Some(numbers) = wanted.numbers("oid") {
@@ -192,3 +198,6 @@ fn constraints(wanted: &Wanted, snapshot: &Snapshot) -> Scope {
     let table = |oid: &u32| snapshot.constraint(i64::from(*oid)).map(|constraint| constraint.table());
     Scope::Of(numbers.iter().filter_map(table).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   c.oid::regclass::text         regclass_out(regclass(c.oid))
-//!   c.oid::regclass = 't'         regclass(c.oid) = regclass_in('t')
+//!   c.oid = 16390                 both are oids: an oid and an integer would be compared as bigints
 //!   i.indkey[0]                   the first element
 //!   SELECT c.oid::regclass        SELECT regclass_out(regclass(c.oid)): a result shows names
 //! ```
@@ -10,12 +10,12 @@
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Cast, InList, ScalarFunction};
+use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, binary_expr, lit};
 use sqlparser::ast::BinaryOperator;
 use weft_format::{Code, DataType, Error};
-use weft_pgcatalog::{Reg, Shape};
+use weft_pgcatalog::Shape;
 
 use super::functions::{as_reg, bare, reg_in, reg_out, vector_out};
 use super::shapes::{shape_of_field, special_shape};
@@ -88,13 +88,6 @@ fn one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 (from, to) => Transformed::yes(cast(*expr, from, to, schema)?),
             }
         }
-        Expr::InList(InList { expr, list, negated }) => {
-            let Some(Shape::Reg(reg)) = special_shape(&expr, schema) else {
-                return Ok(Transformed::no(Expr::InList(InList { expr, list, negated })));
-            };
-            let list = list.into_iter().map(|item| if is_text(&item) { reg_in(reg, item) } else { item }).collect();
-            Transformed::yes(Expr::InList(InList { expr, list, negated }))
-        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if SHOWING.contains(&func.name()) => {
             let show = |arg: Expr| match special_shape(&arg, schema) {
                 Some(shape) => as_text(arg.clone(), shape).unwrap_or(arg),
@@ -123,11 +116,6 @@ fn one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 
 fn is_vector(expr: &Expr, schema: &DFSchema) -> bool {
     matches!(special_shape(expr, schema), Some(Shape::Vector(_)))
-}
-
-/// Whether an expression is a text without a type.
-fn is_text(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _))
 }
 
 /// A cast from or to one of these types.
@@ -194,23 +182,13 @@ pub(crate) fn compared(raw: &RawBinaryExpr, schema: &DFSchema) -> Result<Option<
     Ok(Some(binary_expr(left, op, right)))
 }
 
-/// A constant beside an oid or the number of an object, as such a number.
+/// An integer constant beside an oid, as one.
 fn beside(expr: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
-    let Expr::Literal(value, _) = expr else { return None };
-    let reg: Option<Reg> = match special_shape(other, schema) {
-        Some(Shape::Reg(reg)) => Some(reg),
-        Some(_) => return None,
-        None => None,
+    let number = match expr {
+        Expr::Literal(ScalarValue::Int64(Some(number)), _) => *number,
+        Expr::Literal(ScalarValue::Int32(Some(number)), _) => i64::from(*number),
+        _ => return None,
     };
-    match (value, reg) {
-        (ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), Some(reg)) => Some(reg_in(reg, expr.clone())),
-        (ScalarValue::Int64(Some(number)), _) => small(*number, other, schema),
-        (ScalarValue::Int32(Some(number)), _) => small(i64::from(*number), other, schema),
-        _ => None,
-    }
-}
-
-fn small(number: i64, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let is_oid = matches!(other, Expr::Column(_) | Expr::Cast(_) | Expr::ScalarFunction(_))
         && other.get_type(schema).is_ok_and(|arrow| arrow == DataType::Oid.arrow());
     let number = u32::try_from(number).ok().filter(|_| is_oid)?;
