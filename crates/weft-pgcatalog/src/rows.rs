@@ -31,8 +31,10 @@ fn ints(numbers: &[i64]) -> Datum {
 /// Fills the relations of this family.
 pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     match name {
-        "pg_class" => classes(rows, snapshot),
-        "pg_attribute" => attributes(rows, snapshot),
+        "pg_class" | "pg_attribute" => {
+            let scope = std::mem::replace(&mut rows.scope, Scope::All);
+            if name == "pg_class" { classes(rows, &scope, snapshot) } else { attributes(rows, &scope, snapshot) }
+        }
         "pg_attrdef" => defaults(rows, snapshot),
         "pg_index" => indexes(rows, snapshot),
         "pg_constraint" => constraints(rows, snapshot),
@@ -184,8 +186,7 @@ fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns:
     }
 }
 
-fn classes(rows: &mut Rows<'_>, snapshot: &Snapshot) {
-    let scope = std::mem::replace(&mut rows.scope, Scope::All);
+fn classes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
         let has_type = matches!(class.kind, "r" | "v" | "m");
         let is_system = class.schema == PG_CATALOG || class.schema == INFORMATION_SCHEMA;
@@ -278,8 +279,7 @@ fn plain_attribute(relation: u32, name: &str, number: i64, data_type: (i64, i64)
     }
 }
 
-fn attributes(rows: &mut Rows<'_>, snapshot: &Snapshot) {
-    let scope = std::mem::replace(&mut rows.scope, Scope::All);
+fn attributes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     let mut add = |attribute: Attribute<'_>| {
         let (oid, modifier) = attribute.data_type;
         let row = types::by_oid(oid);

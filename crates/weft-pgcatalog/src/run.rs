@@ -246,8 +246,8 @@ impl Execution<'_> {
         Ok(rows)
     }
 
-    /// The rows of one item at a place, when the row so far is known to the left of it; of relations at least those that
-    /// are asked for.
+    /// The rows of one item at a place, when the row so far is known to the left of it; of relations at least those
+    /// that are asked for.
     fn item(
         &self,
         (item, at): (&From, usize),

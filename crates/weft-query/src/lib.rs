@@ -91,6 +91,7 @@ mod system_view;
 mod template;
 mod templates;
 mod told_once;
+mod type_planner;
 mod typed_values;
 mod types;
 mod unified;

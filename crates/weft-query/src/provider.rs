@@ -44,7 +44,7 @@ use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
 use super::series;
 use super::system_view::ViewProvider;
-use super::types::WeftTypes;
+use super::type_planner::WeftTypes;
 
 /// Tables below this many rows are read in one partition: starting tasks would take longer than reading.
 const SMALL_TABLE_ROWS: u64 = 40_000;

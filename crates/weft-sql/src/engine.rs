@@ -110,7 +110,8 @@ impl SqlEngine {
         Ok(made)
     }
 
-    /// What the catalog shows of a transaction's objects; made when the first statement of a version of the catalog asks.
+    /// What the catalog shows of a transaction's objects; made when the first statement of a version of the catalog
+    /// asks.
     pub(crate) fn described(
         &self,
         txn: &Transaction,

@@ -12,17 +12,8 @@ const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, do
 
 /// Whether a type is one that only the catalog has: the query engine knows it.
 pub(super) fn is_of_catalog(sql_type: &SqlType) -> bool {
-    const NAMES: &[&str] = &[
-        "char",
-        "int2vector",
-        "name",
-        "oidvector",
-        "regnamespace",
-        "regproc",
-        "regprocedure",
-        "regrole",
-        "regtype",
-    ];
+    const NAMES: &[&str] =
+        &["char", "int2vector", "name", "oidvector", "regnamespace", "regproc", "regprocedure", "regrole", "regtype"];
     match sql_type {
         SqlType::Regclass => true,
         SqlType::Custom(name, arguments) => {

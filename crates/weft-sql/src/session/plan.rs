@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
+use sqlparser::ast::{Insert, Query, SetExpr, Statement, TableObject};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{TableRef, Transaction};
@@ -30,16 +30,7 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement
         && (is_of_catalog(statement) || has_constants(statement))
     {
-        let made = CatalogQuery::new(query);
-        let by_tables = || by_query_engine(db, statement, source, txn, (engine, local)).ok();
-        let query = match made {
-            Ok(query) => query,
-            // What the interpreter lacks the query engine may have.
-            Err(error) if error.code() == Code::FeatureNotSupported => return by_tables().ok_or(error),
-            Err(error) => return Err(error),
-        };
-        let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
-        return Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)));
+        return of_catalog(db, (statement, query), source, txn, (engine, local));
     }
     if let Statement::Query(query) = statement {
         crate::queries::names::check_order(query)?;
@@ -91,6 +82,26 @@ pub(super) fn plan(
             Plan::new(key(), columns, param_types, Action::Dml(prepared)).reading(&local.style)
         }
     })
+}
+
+/// Plans a query of the catalog: by its interpreter, or by the query engine, which may have what that lacks.
+fn of_catalog(
+    db: &SqlEngine,
+    (statement, query): (&Statement, &Query),
+    source: &str,
+    txn: &Transaction,
+    (engine, local): (EngineChoice, &Local),
+) -> Result<Plan> {
+    match CatalogQuery::new(query) {
+        Ok(query) => {
+            let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
+            Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)))
+        }
+        Err(error) if error.code() == Code::FeatureNotSupported => {
+            by_query_engine(db, statement, source, txn, (engine, local)).map_err(|_| error)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Plans a query that only reads by the query engine.
