@@ -10,7 +10,6 @@
 //!    none (arrays of arrays, records) is refused by [`check_columns`].
 //! 2. Timestamps are in microseconds everywhere: no cast to nanoseconds is planned, so years 1 to 9999 work.
 
-
 use arrow::datatypes::{DataType as ArrowType, Field, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};

@@ -8,14 +8,14 @@
 //! ```
 
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, binary_expr, lit};
 use sqlparser::ast::BinaryOperator;
 use weft_format::{Code, DataType, Error};
-use weft_pgcatalog::Shape;
+use weft_pgcatalog::{Reg, Shape};
 
 use super::functions::{as_reg, bare, reg_in, reg_out, vector_out};
 use super::shapes::{shape_of_field, special_shape};
@@ -39,6 +39,12 @@ const SHOWING: &[&str] = &[
     "to_json",
     "to_jsonb",
 ];
+
+/// Functions that choose one of their arguments.
+const CHOOSING: &[&str] = &["coalesce", "greatest", "least", "nullif"];
+
+/// Aggregates whose result shows the values.
+const COLLECTING: &[&str] = &["array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"];
 
 /// Functions of arrays that count from the first subscript.
 const COUNTING: &[&str] = &["array_lower", "array_position", "array_upper"];
@@ -110,8 +116,61 @@ fn one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 Error::new(Code::FeatureNotSupported, "generate_subscripts of an int2vector is not supported here");
             return Err(wrap(error.hint("write unnest(...) WITH ORDINALITY, or cast it to int2[]")));
         }
+        Expr::ScalarFunction(call) if call.func.name() == "pg_typeof" => {
+            match call.args.first().and_then(|arg| special_shape(arg, schema)) {
+                Some(shape) => Transformed::yes(lit(type_name(shape))),
+                None => Transformed::no(Expr::ScalarFunction(call)),
+            }
+        }
+        Expr::ScalarFunction(call) if CHOOSING.contains(&call.func.name()) => {
+            let reg = common_reg(call.args.iter(), schema);
+            chosen(Expr::ScalarFunction(call), reg)
+        }
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter().map(|(_, then)| &**then).chain(case.else_expr.as_deref());
+            let reg = common_reg(results, schema);
+            chosen(Expr::Case(case), reg)
+        }
+        Expr::AggregateFunction(mut call) if COLLECTING.contains(&call.func.name()) => {
+            let shown = |arg: &Expr| special_shape(arg, schema).and_then(|shape| as_text(arg.clone(), shape));
+            let args: Vec<Option<Expr>> = call.params.args.iter().map(shown).collect();
+            let changed = args.iter().any(Option::is_some);
+            for (arg, text) in call.params.args.iter_mut().zip(args) {
+                *arg = text.unwrap_or_else(|| std::mem::take(arg));
+            }
+            Transformed::new(Expr::AggregateFunction(call), changed, TreeNodeRecursion::Continue)
+        }
         other => Transformed::no(other),
     })
+}
+
+/// What a type is called.
+fn type_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Reg(reg) => reg.name(),
+        Shape::Vector(array) if array.element() == Some(DataType::Oid) => "oidvector",
+        Shape::Vector(_) | Shape::Plain(_) => "int2vector",
+    }
+}
+
+/// The type of expressions of which one is chosen, if they are all of it or NULL.
+fn common_reg<'e>(exprs: impl Iterator<Item = &'e Expr>, schema: &DFSchema) -> Option<Reg> {
+    let mut common = None;
+    for expr in exprs.filter(|expr| !matches!(expr, Expr::Literal(value, _) if value.is_null())) {
+        let Some(Shape::Reg(reg)) = special_shape(expr, schema) else { return None };
+        if common.is_some_and(|known| known != reg) {
+            return None;
+        }
+        common = Some(reg);
+    }
+    common
+}
+
+fn chosen(expr: Expr, reg: Option<Reg>) -> Transformed<Expr> {
+    match reg {
+        Some(reg) => Transformed::yes(as_reg(reg, expr)),
+        None => Transformed::no(expr),
+    }
 }
 
 fn is_vector(expr: &Expr, schema: &DFSchema) -> bool {
