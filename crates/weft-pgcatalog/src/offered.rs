@@ -18,7 +18,7 @@ use crate::functions::{find, function_names, is_constant};
 use crate::relations::wanted_rows;
 use crate::snapshot::Snapshot;
 use crate::value::{Datum, Type};
-use crate::wanted::Wanted;
+use crate::wanted::{Scope, Wanted};
 
 /// The kinds of objects that a number is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -182,6 +182,11 @@ impl CatalogRelation {
     /// Whether its rows tell of sessions and locks.
     pub fn tells_of_sessions(self) -> bool {
         matches!(self.0.name, "pg_stat_activity" | "pg_locks" | "pg_stat_database")
+    }
+
+    /// Whether what is asked for says which relations are looked at.
+    pub fn is_narrow(self, snapshot: &Snapshot, wanted: &Wanted) -> bool {
+        matches!(Scope::of(self.0.name, wanted, snapshot), Scope::Of(_))
     }
 
     /// The rows that are asked for, and how many were made for that.

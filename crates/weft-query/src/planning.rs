@@ -10,7 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use weft_format::Result;
 use weft_sql::Binding;
 
-use super::catalog::with_catalog;
+use super::catalog::{narrowed, with_catalog};
 use super::engine::DataFusionEngine;
 use super::error::unwrap_planned;
 use super::local::{local_of, state_for};
@@ -164,7 +164,11 @@ impl DataFusionEngine {
         }
         state.execution_props_mut().query_execution_start_time =
             chrono::DateTime::from_timestamp_micros(binding.local.now_micros);
-        self.physical(query, &state, &state.optimize(&plan)?)
+        let mut plan = state.optimize(&plan)?;
+        if let Some(catalog) = &binding.catalog {
+            plan = narrowed(plan, catalog)?;
+        }
+        self.physical(query, &state, &plan)
     }
 
     /// Drops the templates when a table has grown or shrunk so far that it would be read in another number of

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `shapes` | regclass and its like, int2vector: what a field of a plan says of its type |
 //! | `table` | a relation in a plan, and the conditions that say which of its rows are made |
+//! | `narrowed` | what a join with known rows asks of a relation |
 //! | `functions` | the catalog's functions, and those between names and numbers |
 //! | `typed` | casts, comparisons and results of those types |
 //! | `shown` | where functions and scans find the Snapshot |
@@ -19,12 +20,14 @@
 //! 2. All that one execution asks is answered from one Snapshot.
 
 mod functions;
+mod narrowed;
 mod shapes;
 mod shown;
 mod table;
 mod typed;
 
 pub(super) use functions::{functions, is_of_catalog};
+pub(super) use narrowed::narrowed;
 pub(super) use shapes::{field_of_shape, reg_type};
 pub(super) use shown::with_catalog;
 pub(super) use table::CatalogTable;

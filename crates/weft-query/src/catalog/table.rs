@@ -17,7 +17,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use weft_format::Value;
-use weft_pgcatalog::{CatalogRelation, Wanted};
+use weft_pgcatalog::{CatalogRelation, Snapshot, Wanted};
 use weft_sql::array_of;
 
 use super::shapes::field_of_shape;
@@ -37,6 +37,23 @@ impl CatalogTable {
         let fields = relation.columns().into_iter().map(|(name, shape)| field_of_shape(name, shape));
         CatalogTable { relation, schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())) }
     }
+
+    /// The values of a column in the rows that conditions ask for, if they say which relations are looked at.
+    pub(super) fn values(&self, filters: &[Expr], column: &str, snapshot: &Snapshot) -> Option<Vec<Value>> {
+        let wanted = wanted(filters);
+        let place = self.schema.index_of(column).ok()?;
+        let narrow = self.relation.is_narrow(snapshot, &wanted);
+        narrow.then(|| self.relation.rows(snapshot, &wanted, &[place]).values)
+    }
+}
+
+/// The rows that conditions ask for.
+fn wanted(filters: &[Expr]) -> Wanted {
+    let mut wanted = Wanted::default();
+    for asked in filters.iter().filter_map(asked) {
+        wanted.equal(&asked.column, &asked.values);
+    }
+    wanted
 }
 
 #[async_trait]
@@ -65,11 +82,7 @@ impl TableProvider for CatalogTable {
             // It is only tried whether there is a plan.
             None => Vec::new(),
             Some(snapshot) => {
-                let mut wanted = Wanted::default();
-                for asked in filters.iter().filter_map(asked) {
-                    wanted.equal(&asked.column, &asked.values);
-                }
-                let rows = self.relation.rows(snapshot, &wanted, &places);
+                let rows = self.relation.rows(snapshot, &wanted(filters), &places);
                 let arrays = places.iter().enumerate().map(|(at, place)| {
                     let values = rows.values.iter().skip(at).step_by(places.len());
                     array_of(values, output_type(self.schema.field(*place).data_type()))
