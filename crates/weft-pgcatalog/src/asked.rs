@@ -43,6 +43,13 @@ impl Execution<'_> {
                 }
                 _ => None,
             },
+            Ex::Match { text, pattern, like: false, insensitive: false, negated: false } => match (&**text, &**pattern)
+            {
+                (Ex::Column { depth: 0, place }, Ex::Const(Datum::Text(pattern))) => {
+                    Some(Asked { place: *place, values: vec![Datum::text(whole_name(pattern)?)] })
+                }
+                _ => None,
+            },
             _ => None,
         };
         conditions.iter().filter_map(asked).collect()
@@ -69,8 +76,8 @@ impl Execution<'_> {
             let Some((name, data_type)) = asked.place.checked_sub(start).and_then(|at| relation.columns.get(at)) else {
                 continue;
             };
-            let values: Vec<Datum> = asked.values.iter().filter(|value| !value.is_null()).cloned().collect();
-            if values.iter().all(|value| is_of(value, data_type)) {
+            let known = asked.values.iter().filter(|value| !value.is_null());
+            if let Some(values) = known.map(|value| own_value(value, data_type)).collect::<Option<Vec<Datum>>>() {
                 wanted.any_of(name, values);
             }
         }
@@ -91,11 +98,19 @@ fn is_free(ex: &Ex) -> bool {
     }
 }
 
-/// Whether a value is one of a column's own: texts are compared with numbers as what they say.
-fn is_of(value: &Datum, data_type: &Type) -> bool {
+/// A value as one of a column's own: a text is compared with numbers as what it says.
+fn own_value(value: &Datum, data_type: &Type) -> Option<Datum> {
     match value {
-        Datum::Int(_) => data_type.is_integer(),
-        Datum::Text(_) => data_type.is_text(),
-        _ => false,
+        Datum::Int(_) if data_type.is_integer() => Some(value.clone()),
+        Datum::Text(text) if data_type.is_integer() => text.trim().parse().ok().map(Datum::Int),
+        Datum::Text(_) if data_type.is_text() => Some(value.clone()),
+        _ => None,
     }
+}
+
+/// The name that a pattern such as psql's `^(orders)$` is one of.
+fn whole_name(pattern: &str) -> Option<&str> {
+    let name = pattern.strip_prefix("^(")?.strip_suffix(")$")?;
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_plain.then_some(name)
 }

@@ -30,12 +30,32 @@ impl<'w> Rows<'w> {
     }
 
     /// The place of a column.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+    fn column(&self, name: &str) -> Option<usize> {
         self.relation.columns.iter().position(|(known, _)| *known == name)
     }
 
     /// Adds a row; columns that are not named have the zero of their type.
     pub(crate) fn add<const N: usize>(&mut self, values: [(&str, Datum); N]) {
+        let mut row = self.zeros();
+        for (name, value) in values {
+            let place = self.column(name).unwrap_or_else(|| panic!("{} has no column {name}", self.relation.name));
+            row[place] = value;
+        }
+        self.put(row);
+    }
+
+    /// The same; columns that the relation does not have are left out.
+    pub(crate) fn add_known<const N: usize>(&mut self, values: [(&str, Datum); N]) {
+        let mut row = self.zeros();
+        for (name, value) in values {
+            if let Some(place) = self.column(name) {
+                row[place] = value;
+            }
+        }
+        self.put(row);
+    }
+
+    fn zeros(&self) -> Row {
         let zero = |(_, data_type): &(&str, Type)| match data_type {
             Type::Bool => Datum::Bool(false),
             Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => Datum::Int(0),
@@ -43,11 +63,10 @@ impl<'w> Rows<'w> {
             Type::Char => Datum::text(""),
             _ => Datum::Null,
         };
-        let mut row: Row = self.relation.columns.iter().map(zero).collect();
-        for (name, value) in values {
-            let place = self.column(name).unwrap_or_else(|| panic!("{} has no column {name}", self.relation.name));
-            row[place] = value;
-        }
+        self.relation.columns.iter().map(zero).collect()
+    }
+
+    fn put(&mut self, row: Row) {
         self.made += 1;
         if self.wanted.holds(self.relation, &row) {
             self.rows.push(row);

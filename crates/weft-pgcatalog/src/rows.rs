@@ -514,11 +514,12 @@ fn tables(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
                 ("hasindexes", Datum::Bool(snapshot.indexes_of(table.oid).next().is_some())),
             ]);
         } else {
-            rows.add([("relid", int(table.oid)), ("schemaname", schema), ("relname", text(&table.name))]);
-            let live = rows.column("n_live_tup");
-            if let (Some(live), Some(row)) = (live, rows.rows.last_mut()) {
-                row[live] = int(snapshot.figures.table(table.oid).0 as i64);
-            }
+            rows.add_known([
+                ("relid", int(table.oid)),
+                ("schemaname", schema),
+                ("relname", text(&table.name)),
+                ("n_live_tup", int(snapshot.figures.table(table.oid).0 as i64)),
+            ]);
         }
     }
     if name == "pg_tables" {

@@ -382,10 +382,7 @@ fn usage(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>)
     let numbers: &[i64] = if name == "constraint_table_usage" { &[0] } else { columns };
     for number in numbers {
         let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, of));
-        rows.add([a, b, c, d, e, f]);
-        if let (Some(place), Some(row)) = (rows.column("column_name"), rows.rows.last_mut()) {
-            row[place] = column_name(of, *number);
-        }
+        rows.add_known([a, b, c, d, e, f, ("column_name", column_name(of, *number))]);
     }
 }
 
