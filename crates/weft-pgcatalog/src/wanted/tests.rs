@@ -61,7 +61,8 @@ fn queries_of_clients_ask_for_what_they_need() {
             "t12",
         ),
         (
-            "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t12)$' AND pg_table_is_visible(c.oid)",
+            "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t12)$' \
+             AND pg_table_is_visible(c.oid)",
             "20024",
         ),
         ("SELECT count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relname = 't12'", "4"),
