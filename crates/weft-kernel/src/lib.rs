@@ -66,4 +66,4 @@ pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;
 pub use services::Services;
 pub use timeline::Horizon;
-pub use txn::{DdlSince, IsolationLevel, Mark, NumberTaker, PendingWatch, Transaction};
+pub use txn::{DdlSince, IsolationLevel, Mark, NumberTaker, PendingWatch, SequenceValues, Transaction};

@@ -1,16 +1,15 @@
-//! The catalog's relations as they are declared: their columns, and rows under the making.
+//! The catalog's relations as they are declared: their columns.
 //!
 //! ```text
 //!   data/relations.txt    1259 r pg_catalog pg_class|oid:oid relname:name ...        PostgreSQL 15's columns
 //!   data/types.txt        23|int4|4|t|b|N|...                                        and its types
 //! ```
-//!
-//! A maker of rows names the columns that it knows; the others have the zero of their type: NULL for text, `f`, 0, "".
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
-use crate::value::{Datum, Row, Type};
+use crate::value::Type;
 
 /// A relation of the catalog.
 pub(crate) struct Relation {
@@ -46,6 +45,22 @@ pub(crate) fn all() -> &'static [Relation] {
     &ALL
 }
 
+static BY_OID: LazyLock<HashMap<u32, &'static Relation>> =
+    LazyLock::new(|| ALL.iter().map(|relation| (relation.oid, relation)).collect());
+
+static BY_NAME: LazyLock<HashMap<(u32, &'static str), &'static Relation>> =
+    LazyLock::new(|| ALL.iter().map(|relation| ((relation.schema, relation.name), relation)).collect());
+
+/// The relation of a number.
+pub(crate) fn by_oid(oid: u32) -> Option<&'static Relation> {
+    BY_OID.get(&oid).copied()
+}
+
+/// The relation of a name in a schema.
+pub(crate) fn in_schema(schema: u32, name: &str) -> Option<&'static Relation> {
+    BY_NAME.get(&(schema, name)).copied()
+}
+
 /// The relation of a name; without a schema it is one of `pg_catalog`.
 pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<&'static Relation> {
     let schema = match schema {
@@ -53,39 +68,5 @@ pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<&'static Relation
         Some("information_schema") => INFORMATION_SCHEMA,
         Some(_) => return None,
     };
-    all().iter().find(|relation| relation.schema == schema && relation.name == name)
-}
-
-/// Rows under the making: by the names of columns.
-pub(crate) struct Rows {
-    relation: &'static Relation,
-    pub(crate) rows: Vec<Row>,
-}
-
-impl Rows {
-    pub(crate) fn of(relation: &'static Relation) -> Rows {
-        Rows { relation, rows: Vec::new() }
-    }
-
-    /// The place of a column.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
-        self.relation.columns.iter().position(|(known, _)| *known == name)
-    }
-
-    /// Adds a row; columns that are not named have the zero of their type.
-    pub(crate) fn add<const N: usize>(&mut self, values: [(&str, Datum); N]) {
-        let zero = |(_, data_type): &(&str, Type)| match data_type {
-            Type::Bool => Datum::Bool(false),
-            Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => Datum::Int(0),
-            Type::Float4 | Type::Float8 | Type::Numeric => Datum::Float(0.0),
-            Type::Char => Datum::text(""),
-            _ => Datum::Null,
-        };
-        let mut row: Row = self.relation.columns.iter().map(zero).collect();
-        for (name, value) in values {
-            let place = self.column(name).unwrap_or_else(|| panic!("{} has no column {name}", self.relation.name));
-            row[place] = value;
-        }
-        self.rows.push(row);
-    }
+    in_schema(schema, name)
 }

@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 use weft_format::DataType;
 
-use crate::snapshot::{Constraint, Index, Sequence, Snapshot, Table, quoted};
+use crate::objects::{Constraint, Index, Sequence, Table};
+use crate::snapshot::{Snapshot, quoted};
 use crate::types::{format_type, type_of};
 
 fn columns(table: Option<&Table>, numbers: &[i64]) -> String {

@@ -10,8 +10,9 @@
 //! As in PostgreSQL a column of CHECK is there twice. What a view reads is not told, and there are no
 //! triggers that keep foreign keys.
 
-use crate::declared::Rows;
-use crate::snapshot::{Constraint, PUBLIC, Snapshot, Table};
+use crate::making::Rows;
+use crate::objects::{Column, Constraint, Table};
+use crate::snapshot::{PUBLIC, Snapshot};
 use crate::value::Datum;
 
 pub(crate) const PG_CLASS: i64 = 1259;
@@ -25,7 +26,7 @@ const PG_ATTRDEF: i64 = 2604;
 type Address = (i64, u32, i64);
 
 /// Fills `pg_depend`.
-pub(crate) fn fill(rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let mut add = |kind: &str, (class, object, part): Address, (of_class, of, of_part): Address| {
         rows.add([
             ("classid", Datum::Int(class)),
@@ -136,7 +137,7 @@ pub(crate) fn named_in(table: &Table, text: &str) -> Vec<i64> {
             words.extend(part.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$'));
         }
     }
-    let is_named = |(_, column): &(i64, &crate::snapshot::Column)| {
+    let is_named = |(_, column): &(i64, &Column)| {
         !column.dropped && (words.contains(&column.name.as_str()) || text.contains(&format!("\"{}\"", column.name)))
     };
     (1..).zip(&table.columns).filter(is_named).map(|(number, _)| number).collect()

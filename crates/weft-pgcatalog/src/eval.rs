@@ -31,7 +31,8 @@ const STOP_STEPS: u64 = 1024;
 pub(crate) struct Execution<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) params: &'a [Datum],
-    relations: RefCell<HashMap<u32, Rc<Vec<Row>>>>,
+    /// The relations that were made as a whole.
+    pub(crate) relations: RefCell<HashMap<u32, Rc<Vec<Row>>>>,
     patterns: RefCell<HashMap<(String, bool, bool), Rc<Pattern>>>,
     /// Of recursive queries under way the rows that came last.
     last: RefCell<HashMap<usize, Vec<Row>>>,

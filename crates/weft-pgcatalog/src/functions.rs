@@ -16,11 +16,12 @@ use crate::function::{
     zero,
 };
 use crate::monitor;
+use crate::objects::Sequence;
 use crate::privileges;
 use crate::procs;
 use crate::roles::setting;
 use crate::server::{SERVER, encoding_name, regex_part};
-use crate::snapshot::{Index, Request, Sequence, Snapshot, quoted};
+use crate::snapshot::{Request, Snapshot, quoted};
 use crate::types::format_type;
 use crate::value::{Datum, Type};
 
@@ -246,14 +247,13 @@ static FUNCTIONS: &[Function] = &[
     }),
     function("pg_get_indexdef", (1, 3), text, indexdef),
     function("pg_get_constraintdef", (1, 2), text, |call| {
-        let wanted = call.int(0);
-        let found = call.snapshot.constraints().into_iter().find(|(oid, _)| i64::from(*oid) == wanted);
+        let found = call.snapshot.constraint(call.int(0));
         let pretty = call.values.get(1).is_some_and(Datum::is_true);
-        known(found.map(|(_, constraint)| constraint_definition(call.snapshot, constraint, pretty)))
+        known(found.map(|constraint| constraint_definition(call.snapshot, constraint, pretty)))
     }),
     function("pg_get_viewdef", (1, 2), text, |call| {
         let oid = call.known_relation(0)?;
-        let view = call.snapshot.views.iter().find(|view| view.oid == oid).map(|view| &view.query);
+        let view = call.snapshot.view(oid).map(|view| &view.query);
         let materialized = || call.snapshot.table(oid).and_then(|table| Some(&table.materialized.as_ref()?.query));
         known(view.or_else(materialized).map(|query| format!(" {query};")))
     }),
@@ -309,8 +309,10 @@ static FUNCTIONS: &[Function] = &[
     function("pg_total_relation_size", (1, 1), int8, |call| size(call, u64::saturating_add)),
     function("pg_indexes_size", (1, 1), int8, |call| size(call, |_, indexes| indexes)),
     function("pg_database_size", (1, 1), int8, |call| {
-        let (tables, indexes) = (call.snapshot.tables.iter(), call.snapshot.indexes.iter());
-        let all = tables.map(|table| table.bytes).chain(indexes.map(|index| index.bytes)).sum::<u64>();
+        let figures = &call.snapshot.figures;
+        let tables = call.snapshot.tables.iter().map(|table| figures.table(table.oid).1);
+        let indexes = call.snapshot.indexes.iter().map(|index| figures.index(index.oid));
+        let all = tables.chain(indexes).sum::<u64>();
         Ok(Datum::Int(i64::try_from(all).unwrap_or(i64::MAX)))
     }),
     function("pg_tablespace_size", (1, 1), int8, zero),
@@ -331,11 +333,11 @@ static FUNCTIONS: &[Function] = &[
         monitor::stop(call.snapshot, call.int(0), true).map(Datum::Bool)
     }),
     function("pg_reload_conf", (0, 0), boolean, |call| {
-        call.snapshot.requests.borrow_mut().push(Request::Reload);
+        call.snapshot.requests.lock().push(Request::Reload);
         Ok(Datum::Bool(true))
     }),
     function("pg_export_snapshot", (0, 0), text, |call| {
-        call.snapshot.requests.borrow_mut().push(Request::Export);
+        call.snapshot.requests.lock().push(Request::Export);
         Ok(Datum::text(call.snapshot.read_ts.to_string()))
     }),
     function("pg_postmaster_start_time", (0, 0), time, |call| Ok(Datum::Int(call.snapshot.now_micros))),
@@ -521,7 +523,7 @@ fn named(call: &Arguments<'_>, data_type: &Type) -> Datum {
 
 fn indexdef(call: &Arguments<'_>) -> Result<Datum> {
     let oid = call.relation(0);
-    let Some(index) = call.snapshot.indexes.iter().find(|index| index.oid == oid) else { return Ok(Datum::Null) };
+    let Some(index) = call.snapshot.index(oid) else { return Ok(Datum::Null) };
     match usize::try_from(call.int(1)) {
         Ok(number) if number > 0 => Ok(Datum::text(index_part(call.snapshot, index, number - 1).unwrap_or_default())),
         _ => {
@@ -542,7 +544,7 @@ fn serial_sequence(call: &Arguments<'_>) -> Result<Datum> {
     let is_it = |sequence: &&Sequence| {
         sequence.owner.is_some_and(|(table, column, _)| (table, column) == (oid, number as i64 + 1))
     };
-    let found = call.snapshot.sequences.iter().find(is_it);
+    let found = call.snapshot.sequences_of(oid).find(is_it);
     known(found.map(|s| format!("{}.{}", quoted(call.snapshot.schema_name(s.schema)), quoted(&s.name))))
 }
 
@@ -552,11 +554,10 @@ fn size(call: &Arguments<'_>, chosen: fn(u64, u64) -> u64) -> Result<Datum> {
     if call.snapshot.relation(oid).is_none() {
         return Ok(Datum::Null);
     }
-    let indexes = |wanted: &dyn Fn(&Index) -> bool| -> u64 {
-        call.snapshot.indexes.iter().filter(|index| wanted(index)).map(|index| index.bytes).sum()
-    };
-    let own = call.snapshot.table(oid).map_or_else(|| indexes(&|index| index.oid == oid), |table| table.bytes);
-    let bytes = chosen(own, indexes(&|index| index.table == oid));
+    let figures = &call.snapshot.figures;
+    let own = if call.snapshot.table(oid).is_some() { figures.table(oid).1 } else { figures.index(oid) };
+    let indexes = call.snapshot.indexes_of(oid).map(|index| figures.index(index.oid)).sum();
+    let bytes = chosen(own, indexes);
     Ok(Datum::Int(i64::try_from(bytes).unwrap_or(i64::MAX)))
 }
 

@@ -19,6 +19,7 @@
 //! 0. So they are interpreted as they stand, over rows in memory, and never meet the engines that read tables.
 
 mod aggregate;
+mod asked;
 mod bind;
 mod bind_query;
 mod cast;
@@ -29,7 +30,10 @@ mod dependencies;
 mod eval;
 mod function;
 mod functions;
+mod making;
 mod monitor;
+mod objects;
+mod offered;
 mod order;
 mod pattern;
 mod plan;
@@ -47,14 +51,18 @@ mod standard;
 mod tree;
 mod types;
 mod value;
+mod wanted;
 
 pub use classify::{Kind, classify, is_computed_late, is_constant, is_of_session};
 pub use functions::function_names;
+pub use objects::{Column, ForeignKey, Index, Materialized, Objects, Sequence, Table, View};
+pub use offered::{CatalogRelation, CatalogRows, Reg, Shape, call, offered_functions, result_of, vector_text};
 pub use plan::CatalogQuery;
 pub use snapshot::{
-    Column, CountsShown, FIRST, ForeignKey, INFORMATION_SCHEMA, Index, LockShown, Materialized, PG_CATALOG, PUBLIC,
-    Request, Sequence, SessionShown, Snapshot, Stop, Table, View, quoted,
+    CountsShown, FIRST, Figures, INFORMATION_SCHEMA, LockShown, Moment, PG_CATALOG, PUBLIC, Request, SessionShown,
+    Snapshot, Stop, quoted,
 };
+pub use wanted::Wanted;
 
 #[cfg(test)]
 mod tests;

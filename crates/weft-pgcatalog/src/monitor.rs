@@ -5,7 +5,7 @@
 //!   SELECT pg_cancel_backend(17)                        t, and a request that is carried out after the query
 //! ```
 
-use crate::declared::Rows;
+use crate::making::Rows;
 use crate::snapshot::{Request, SessionShown, Snapshot};
 use crate::value::Datum;
 
@@ -13,7 +13,7 @@ use crate::value::Datum;
 const DATABASE: i64 = crate::roles::DATABASE;
 
 /// Adds the rows of a relation.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     match name {
         "pg_settings" => settings(rows, snapshot),
         "pg_stat_activity" => snapshot.sessions.iter().for_each(|session| activity(rows, snapshot, session)),
@@ -31,7 +31,7 @@ fn known(value: Option<i64>) -> Datum {
     value.map_or(Datum::Null, Datum::Int)
 }
 
-fn settings(rows: &mut Rows, snapshot: &Snapshot) {
+fn settings(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let fixed = [("max_index_keys", "32", "The most columns of an index"), ("block_size", "8192", "Bytes")];
     let internal = ["internal", "integer", "default", ""].map(str::to_owned);
     let own = snapshot.settings.iter().zip(&snapshot.settings_more);
@@ -52,7 +52,7 @@ fn settings(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn activity(rows: &mut Rows, snapshot: &Snapshot, session: &SessionShown) {
+fn activity(rows: &mut Rows<'_>, snapshot: &Snapshot, session: &SessionShown) {
     let user = snapshot.role_oid(&session.user).map_or(10, i64::from);
     let detail = |value: Datum| if session.may_watch { value } else { Datum::Null };
     let (wait_type, wait) = match session.wait {
@@ -85,7 +85,7 @@ fn activity(rows: &mut Rows, snapshot: &Snapshot, session: &SessionShown) {
     ]);
 }
 
-fn locks(rows: &mut Rows, snapshot: &Snapshot) {
+fn locks(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for lock in &snapshot.locks {
         let relation = lock.relation.map_or(Datum::Null, |oid| Datum::Int(oid.into()));
         rows.add([
@@ -106,7 +106,7 @@ fn locks(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn database(rows: &mut Rows, snapshot: &Snapshot) {
+fn database(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let counts = &snapshot.counts;
     rows.add([
         ("datid", Datum::Int(DATABASE)),
@@ -132,6 +132,6 @@ pub(crate) fn stop(snapshot: &Snapshot, pid: i64, ends: bool) -> Result<bool, we
         return Err(weft_format::Error::new(weft_format::Code::InsufficientPrivilege, message));
     }
     let request = if ends { Request::Terminate(pid) } else { Request::Cancel(pid) };
-    snapshot.requests.borrow_mut().push(request);
+    snapshot.requests.lock().push(request);
     Ok(true)
 }

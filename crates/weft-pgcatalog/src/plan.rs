@@ -34,6 +34,14 @@ impl CatalogQuery {
         self.params.iter().map(Type::output).collect()
     }
 
+    /// The rows, and how many relations were made as a whole for them.
+    #[cfg(test)]
+    pub(crate) fn counted(&self, snapshot: &Snapshot) -> Result<(Vec<crate::value::Row>, usize)> {
+        let execution = Execution::new(snapshot, &[]);
+        let rows = execution.run(&self.query, None)?;
+        Ok((rows, execution.relations.borrow().len()))
+    }
+
     /// The rows, one value after the other.
     pub fn run(&self, snapshot: &Snapshot, params: &[Value]) -> Result<Vec<Value>> {
         let datum = |(value, data_type): (&Value, &Type)| match (value, data_type.output().element()) {

@@ -8,8 +8,8 @@
 use weft_format::{Code, Error, Result};
 
 use crate::cast::{object_named, split_name};
-use crate::declared::Rows;
 use crate::function::Arguments;
+use crate::making::Rows;
 use crate::rights::{Acl, AclItem, Kind, PREDEFINED, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::Snapshot;
 use crate::value::{Datum, Type};
@@ -265,7 +265,7 @@ fn columns_of(snapshot: &Snapshot, oid: u32) -> Vec<(i64, String)> {
 }
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     match name {
         "enabled_roles" | "applicable_roles" | "administrable_role_authorizations" => members(name, rows, snapshot),
         "table_privileges" | "role_table_grants" => {
@@ -317,7 +317,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 /// Roles and who is a member of them.
-fn members(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+fn members(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for member in all_roles(snapshot) {
         if !snapshot.access.is_member(snapshot.own_oid(), member) {
             continue;
@@ -339,7 +339,7 @@ fn members(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn columns(name: &str, rows: &mut Rows, snapshot: &Snapshot, (oid, schema, table): (u32, u32, &str)) {
+fn columns(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot, (oid, schema, table): (u32, u32, &str)) {
     let target = Target::Relation(oid);
     let of_table = snapshot.access.acl(target, Kind::Table);
     let entry = snapshot.access.entries.get(&target);

@@ -9,7 +9,7 @@ use weft_expr::routines::Signature;
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 
-use crate::declared::Rows;
+use crate::making::Rows;
 use crate::schemas::PG_CATALOG;
 use crate::types::{format_type, type_of};
 use crate::value::Datum;
@@ -21,7 +21,7 @@ const ANY_ELEMENT: i64 = 2283;
 const INTERNAL: i64 = 12;
 
 /// Fills `pg_proc`.
-pub(crate) fn fill(rows: &mut Rows) {
+pub(crate) fn fill(rows: &mut Rows<'_>) {
     for builtin in all() {
         let volatility = match builtin.volatility {
             Volatility::Immutable => "i",

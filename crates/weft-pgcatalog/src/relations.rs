@@ -1,16 +1,23 @@
 //! Who makes the rows of which relation of the catalog.
 
-use crate::declared::{Relation, Rows};
+use crate::declared::Relation;
+use crate::making::Rows;
 use crate::snapshot::{INFORMATION_SCHEMA, Snapshot};
 use crate::value::{Datum, Row};
+use crate::wanted::Wanted;
 use crate::{monitor, procs, roles, rows, standard, types};
 
 /// The rows of a relation.
 pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<Row> {
-    let mut rows = Rows::of(relation);
+    wanted_rows(relation, snapshot, &Wanted::default()).0
+}
+
+/// The rows of a relation that are asked for, and how many were made for that.
+pub(crate) fn wanted_rows(relation: &'static Relation, snapshot: &Snapshot, wanted: &Wanted) -> (Vec<Row>, usize) {
+    let mut rows = Rows::of(relation, wanted, snapshot);
     if relation.schema == INFORMATION_SCHEMA {
         standard::fill(relation.name, &mut rows, snapshot);
-        return rows.rows;
+        return (rows.rows, rows.made);
     }
     match relation.name {
         "pg_type" | "pg_collation" | "pg_am" | "pg_opclass" | "pg_language" | "pg_range" | "pg_extension" => {
@@ -27,5 +34,5 @@ pub(crate) fn rows_of(relation: &'static Relation, snapshot: &Snapshot) -> Vec<R
         "pg_proc" => procs::fill(&mut rows),
         name => rows::fill(name, &mut rows, snapshot),
     }
-    rows.rows
+    (rows.rows, rows.made)
 }

@@ -1,6 +1,6 @@
 //! Roles, databases, schemas, tablespaces, settings, sessions.
 
-use crate::declared::Rows;
+use crate::making::Rows;
 use crate::rights::{Kind, Membership, OWNER, PREDEFINED, Role, Target};
 use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, Snapshot};
 use crate::value::Datum;
@@ -12,7 +12,7 @@ pub(crate) const DATABASE: i64 = 5;
 const FIRST_DEFAULT: i64 = 16_000;
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let text = |text: &str| Datum::text(text);
     match name {
         "pg_roles" | "pg_authid" => roles(name, rows, snapshot),
@@ -76,7 +76,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 /// What ALTER DEFAULT PRIVILEGES said.
-fn default_acls(rows: &mut Rows, snapshot: &Snapshot) {
+fn default_acls(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for (at, (role, schema, kind, acl)) in snapshot.access.defaults.iter().enumerate() {
         let kind = match kind {
             Kind::Table => "r",
@@ -105,7 +105,7 @@ fn predefined() -> impl Iterator<Item = Role> {
     })
 }
 
-fn roles(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+fn roles(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     // What a password is tested with is shown to superusers only.
     let shows = name == "pg_authid" && snapshot.access.is_superuser(snapshot.own_oid());
     for role in snapshot.access.roles.iter().cloned().chain(predefined()) {
@@ -131,7 +131,7 @@ fn roles(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn users(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+fn users(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let shows = name == "pg_shadow" && snapshot.access.is_superuser(snapshot.own_oid());
     for role in snapshot.access.roles.iter().filter(|role| role.login) {
         let password = match (&role.password, name) {
@@ -153,7 +153,7 @@ fn users(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 /// Tablespaces and time zones.
-fn fill_server(name: &str, rows: &mut Rows) {
+fn fill_server(name: &str, rows: &mut Rows<'_>) {
     let text = |text: &str| Datum::text(text);
     match name {
         "pg_tablespace" => {

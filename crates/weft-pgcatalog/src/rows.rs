@@ -6,13 +6,15 @@
 //!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
 //! ```
 
-use crate::declared::{self, Rows};
 use crate::definitions::{check_condition, default_text, index_definition};
 use crate::dependencies::{self, PG_CLASS, PG_NAMESPACE};
+use crate::making::Rows;
+use crate::objects::Constraint;
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
-use crate::snapshot::{Constraint, INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
+use crate::snapshot::{INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
 use crate::value::Datum;
+use crate::wanted::Scope;
 
 fn int(number: impl Into<i64>) -> Datum {
     Datum::Int(number.into())
@@ -27,17 +29,19 @@ fn ints(numbers: &[i64]) -> Datum {
 }
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     match name {
-        "pg_class" => classes(rows, snapshot),
-        "pg_attribute" => attributes(rows, snapshot),
+        "pg_class" | "pg_attribute" => {
+            let scope = std::mem::replace(&mut rows.scope, Scope::All);
+            if name == "pg_class" { classes(rows, &scope, snapshot) } else { attributes(rows, &scope, snapshot) }
+        }
         "pg_attrdef" => defaults(rows, snapshot),
         "pg_index" => indexes(rows, snapshot),
         "pg_constraint" => constraints(rows, snapshot),
         "pg_sequence" => sequences(rows, snapshot),
         "pg_description" => descriptions(rows, snapshot),
         "pg_rewrite" => {
-            for view in &snapshot.views {
+            for view in rows.scope.views(snapshot) {
                 rows.add([
                     ("oid", int(Snapshot::rule_oid(view.oid))),
                     ("rulename", text("_RETURN")),
@@ -56,7 +60,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         | "pg_statio_all_tables"
         | "pg_statio_user_tables" => tables(name, rows, snapshot),
         "pg_statio_all_sequences" | "pg_statio_user_sequences" => {
-            for sequence in &snapshot.sequences {
+            for sequence in rows.scope.sequences(snapshot) {
                 rows.add([
                     ("relid", int(sequence.oid)),
                     ("schemaname", text(snapshot.schema_name(sequence.schema))),
@@ -69,10 +73,10 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
 }
 
 /// The views over these relations.
-fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+fn fill_views(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     match name {
         "pg_views" => {
-            for view in &snapshot.views {
+            for view in rows.scope.views(snapshot) {
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(view.schema))),
                     ("viewname", text(&view.name)),
@@ -82,20 +86,20 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
         }
         "pg_matviews" => {
-            for table in &snapshot.tables {
+            for table in rows.scope.tables(snapshot) {
                 let Some(view) = &table.materialized else { continue };
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(table.schema))),
                     ("matviewname", text(&table.name)),
                     ("matviewowner", text(snapshot.owner_name(Target::Relation(table.oid)))),
-                    ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
+                    ("hasindexes", Datum::Bool(snapshot.indexes_of(table.oid).next().is_some())),
                     ("ispopulated", Datum::Bool(view.populated)),
                     ("definition", text(format!(" {};", view.query))),
                 ]);
             }
         }
         "pg_indexes" => {
-            for index in &snapshot.indexes {
+            for index in rows.scope.indexes(snapshot) {
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(index.schema))),
                     ("tablename", text(snapshot.table(index.table).map_or("", |table| &table.name))),
@@ -105,7 +109,7 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
         }
         "pg_stat_user_indexes" | "pg_stat_all_indexes" | "pg_statio_user_indexes" | "pg_statio_all_indexes" => {
-            for index in &snapshot.indexes {
+            for index in rows.scope.indexes(snapshot) {
                 rows.add([
                     ("relid", int(index.table)),
                     ("indexrelid", int(index.oid)),
@@ -116,7 +120,7 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
         }
         "pg_sequences" => {
-            for sequence in &snapshot.sequences {
+            for sequence in rows.scope.sequences(snapshot) {
                 let [start, least, greatest, step, cache] = sequence.bounds.map(int);
                 rows.add([
                     ("schemaname", text(snapshot.schema_name(sequence.schema))),
@@ -129,7 +133,7 @@ fn fill_views(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
                     ("increment_by", step),
                     ("cycle", Datum::Bool(sequence.cycle)),
                     ("cache_size", cache),
-                    ("last_value", sequence.last().map_or(Datum::Null, int)),
+                    ("last_value", snapshot.figures.last(sequence.oid).map_or(Datum::Null, int)),
                 ]);
             }
         }
@@ -182,7 +186,7 @@ fn plain_class<'a>(oid: u32, schema: u32, name: &'a str, kind: &'a str, columns:
     }
 }
 
-fn classes(rows: &mut Rows, snapshot: &Snapshot) {
+fn classes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     let mut add = |class: Class<'_>| {
         let has_type = matches!(class.kind, "r" | "v" | "m");
         let is_system = class.schema == PG_CATALOG || class.schema == INFORMATION_SCHEMA;
@@ -214,37 +218,37 @@ fn classes(rows: &mut Rows, snapshot: &Snapshot) {
             ("reloptions", class.options),
         ]);
     };
-    for known in declared::all() {
+    for known in scope.declared() {
         let kind = if known.is_view { "v" } else { "r" };
         let method = if known.is_view { 0 } else { 2 };
         add(Class { method, ..plain_class(known.oid, known.schema, known.name, kind, known.columns.len()) });
     }
-    for table in &snapshot.tables {
+    for table in scope.tables(snapshot) {
+        let (row_count, bytes) = snapshot.figures.table(table.oid);
         let method = METHODS.iter().find(|(_, name, _)| *name == table.method).map_or(2, |(oid, ..)| *oid);
-        let is_parent = |other: &crate::snapshot::Table| other.foreign_keys.iter().any(|key| key.parent == table.oid);
         let options = table.options.iter().map(text).collect::<Vec<_>>();
         let kind = if table.materialized.is_some() { "m" } else { "r" };
         add(Class {
             method,
-            bytes: table.bytes,
-            rows: table.rows as f64,
+            bytes,
+            rows: row_count as f64,
             checks: table.checks.len(),
-            has_index: snapshot.indexes.iter().any(|index| index.table == table.oid),
-            has_triggers: !table.foreign_keys.is_empty() || snapshot.tables.iter().any(is_parent),
+            has_index: snapshot.indexes_of(table.oid).next().is_some(),
+            has_triggers: !table.foreign_keys.is_empty() || snapshot.is_referred_to(table.oid),
             options: if options.is_empty() { Datum::Null } else { Datum::list(options) },
             populated: table.materialized.as_ref().is_none_or(|view| view.populated),
             ..plain_class(table.oid, table.schema, &table.name, kind, table.columns.len())
         });
     }
-    for index in &snapshot.indexes {
+    for index in scope.indexes(snapshot) {
         let columns = index.parts.len() + index.included.len();
         let class = plain_class(index.oid, index.schema, &index.name, "i", columns);
-        add(Class { method: 403, bytes: index.bytes, rows: 0.0, owned_as: index.table, ..class });
+        add(Class { method: 403, bytes: snapshot.figures.index(index.oid), rows: 0.0, owned_as: index.table, ..class });
     }
-    for view in &snapshot.views {
+    for view in scope.views(snapshot) {
         add(plain_class(view.oid, view.schema, &view.name, "v", view.columns.len()));
     }
-    for sequence in &snapshot.sequences {
+    for sequence in scope.sequences(snapshot) {
         add(Class { rows: 1.0, ..plain_class(sequence.oid, sequence.schema, &sequence.name, "S", 3) });
     }
 }
@@ -275,7 +279,7 @@ fn plain_attribute(relation: u32, name: &str, number: i64, data_type: (i64, i64)
     }
 }
 
-fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
+fn attributes(rows: &mut Rows<'_>, scope: &Scope, snapshot: &Snapshot) {
     let mut add = |attribute: Attribute<'_>| {
         let (oid, modifier) = attribute.data_type;
         let row = types::by_oid(oid);
@@ -304,14 +308,14 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             ("attacl", snapshot.acl_value(acl)),
         ]);
     };
-    for known in declared::all() {
+    for known in scope.declared() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
             let oid = types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
             let not_null = matches!(*type_name, "oid" | "name" | "bool") && !known.is_view;
             add(Attribute { not_null, ..plain_attribute(known.oid, name, number, (oid, -1)) });
         }
     }
-    for table in &snapshot.tables {
+    for table in scope.tables(snapshot) {
         for (number, column) in (1..).zip(&table.columns) {
             add(Attribute {
                 not_null: column.not_null,
@@ -323,7 +327,7 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             });
         }
     }
-    for index in &snapshot.indexes {
+    for index in scope.indexes(snapshot) {
         let Some(table) = snapshot.table(index.table) else { continue };
         let included = index.included.iter().map(|number| (*number, ""));
         let parts = index.parts.iter().map(|(number, text)| (*number, text.as_str()));
@@ -334,12 +338,12 @@ fn attributes(rows: &mut Rows, snapshot: &Snapshot) {
             add(plain_attribute(index.oid, name, number, data_type));
         }
     }
-    for view in &snapshot.views {
+    for view in scope.views(snapshot) {
         for (number, (name, data_type)) in (1..).zip(&view.columns) {
             add(plain_attribute(view.oid, name, number, type_of(*data_type)));
         }
     }
-    for sequence in &snapshot.sequences {
+    for sequence in scope.sequences(snapshot) {
         for (number, (name, oid)) in (1..).zip([("last_value", 20), ("log_cnt", 20), ("is_called", 16)]) {
             add(Attribute { not_null: true, ..plain_attribute(sequence.oid, name, number, (oid, -1)) });
         }
@@ -353,8 +357,8 @@ fn expression_name(text: &str) -> &str {
     if is_name && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') { name } else { "expr" }
 }
 
-fn defaults(rows: &mut Rows, snapshot: &Snapshot) {
-    for table in &snapshot.tables {
+fn defaults(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    for table in rows.scope.tables(snapshot) {
         for (number, column) in (1..).zip(&table.columns) {
             let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) else { continue };
             rows.add([
@@ -367,8 +371,8 @@ fn defaults(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
-    for index in &snapshot.indexes {
+fn indexes(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    for index in rows.scope.indexes(snapshot) {
         let mut numbers: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
         numbers.extend(&index.included);
         let expressions: Vec<&str> =
@@ -401,8 +405,10 @@ fn indexes(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
-    for (oid, constraint) in snapshot.constraints() {
+fn constraints(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    let mut all = Vec::new();
+    rows.scope.tables(snapshot).into_iter().for_each(|table| snapshot.add_constraints(table, &mut all));
+    for (oid, constraint) in all {
         let (name, kind, table, columns, index) = match constraint {
             Constraint::Primary(index) | Constraint::Unique(index) => {
                 let columns: Vec<i64> = index.parts.iter().map(|(number, _)| *number).collect();
@@ -453,8 +459,8 @@ fn constraints(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn sequences(rows: &mut Rows, snapshot: &Snapshot) {
-    for sequence in &snapshot.sequences {
+fn sequences(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    for sequence in rows.scope.sequences(snapshot) {
         let [start, least, greatest, step, cache] = sequence.bounds.map(int);
         rows.add([
             ("seqrelid", int(sequence.oid)),
@@ -472,7 +478,7 @@ fn sequences(rows: &mut Rows, snapshot: &Snapshot) {
 /// What PostgreSQL says of the schemas that it makes itself.
 const SCHEMAS_SAID: [(i64, &str); 2] = [(11, "system catalog schema"), (99, "reserved schema for TOAST tables")];
 
-fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
+fn descriptions(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     for (oid, said) in SCHEMAS_SAID {
         if snapshot.schemas.iter().any(|(known, _)| i64::from(*known) == oid) {
             rows.add([
@@ -484,6 +490,9 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
         }
     }
     for ((about, column), comment) in &snapshot.comments {
+        if !rows.scope.has(*about) {
+            continue;
+        }
         let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
         rows.add([
             ("objoid", int(*about)),
@@ -494,26 +503,27 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn tables(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
-    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
+fn tables(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    for table in rows.scope.tables(snapshot).into_iter().filter(|table| table.materialized.is_none()) {
         let schema = text(snapshot.schema_name(table.schema));
         if name == "pg_tables" {
             rows.add([
                 ("schemaname", schema),
                 ("tablename", text(&table.name)),
                 ("tableowner", text(snapshot.owner_name(Target::Relation(table.oid)))),
-                ("hasindexes", Datum::Bool(snapshot.indexes.iter().any(|index| index.table == table.oid))),
+                ("hasindexes", Datum::Bool(snapshot.indexes_of(table.oid).next().is_some())),
             ]);
         } else {
-            rows.add([("relid", int(table.oid)), ("schemaname", schema), ("relname", text(&table.name))]);
-            let live = rows.column("n_live_tup");
-            if let (Some(live), Some(row)) = (live, rows.rows.last_mut()) {
-                row[live] = int(table.rows as i64);
-            }
+            rows.add_known([
+                ("relid", int(table.oid)),
+                ("schemaname", schema),
+                ("relname", text(&table.name)),
+                ("n_live_tup", int(snapshot.figures.table(table.oid).0 as i64)),
+            ]);
         }
     }
     if name == "pg_tables" {
-        for known in declared::all().iter().filter(|known| !known.is_view) {
+        for known in rows.scope.declared().into_iter().filter(|known| !known.is_view) {
             rows.add([
                 ("schemaname", text(snapshot.schema_name(known.schema))),
                 ("tablename", text(known.name)),

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use weft_format::{Code, Error, Result};
 
 use crate::aggregate::accumulate;
+use crate::asked::Asked;
 use crate::eval::{Around, Execution};
 use crate::order::sort_by_keys;
 use crate::tree::{Body, Condition, Ex, From, JoinKind, Order, Query, Select, SetKind, Window};
@@ -239,17 +240,26 @@ impl Execution<'_> {
         let mut rows: Vec<Row> = vec![Vec::new()];
         let mut start = 0;
         for (item, conditions) in &select.from {
-            let none = Vec::new();
-            rows = self.join((rows, start), item, JoinKind::Inner, (conditions, &none), outer)?;
+            rows = self.join((rows, start), item, JoinKind::Inner, (conditions, &[]), outer)?;
             start += width(item);
         }
         Ok(rows)
     }
 
-    /// The rows of one item, when the row so far is known to the left of it.
-    fn item(&self, item: &From, left: &[Datum], outer: Option<&Around<'_>>) -> Result<Vec<Row>> {
+    /// The rows of one item at a place, when the row so far is known to the left of it; of relations at least those
+    /// that are asked for.
+    fn item(
+        &self,
+        (item, at): (&From, usize),
+        left: &[Datum],
+        asked: &[Asked],
+        outer: Option<&Around<'_>>,
+    ) -> Result<Vec<Row>> {
         match item {
-            From::Relation(relation) => Ok(self.relation(relation).as_ref().clone()),
+            From::Relation(relation) => {
+                let made = self.asked_rows(relation, at, asked);
+                Ok(made.unwrap_or_else(|| self.relation(relation).as_ref().clone()))
+            }
             From::Last(number, _) => Ok(self.last(*number)),
             From::Query { query, lateral: false } => self.run(query, outer),
             From::Query { query, lateral: true } => {
@@ -272,10 +282,13 @@ impl Execution<'_> {
                 Ok((1..).zip(value.items()).map(row).collect())
             }
             From::Join { left: first, right, kind, on, start, middle, .. } => {
-                let rows = self.item(first, left, outer)?;
+                // Rows that the other side keeps are not known by what is asked of the result.
+                let keeps_left = matches!(kind, JoinKind::Inner | JoinKind::Left);
+                let rows = self.item((first, *start), left, if keeps_left { asked } else { &[] }, outer)?;
                 // Conditions count places from the first relation of the SELECT.
                 let padded = rows.into_iter().map(|row| padded(left, *start, row)).collect();
-                let rows = self.join((padded, *middle), right, *kind, (on, on), outer)?;
+                let of_right = if *kind == JoinKind::Inner { asked } else { &[] };
+                let rows = self.join((padded, *middle), right, *kind, (on, of_right), outer)?;
                 Ok(rows.into_iter().map(|mut row| row.split_off(*start)).collect())
             }
         }
@@ -284,14 +297,13 @@ impl Execution<'_> {
     /// The rows of an item that does not depend on the row so far, with places before them.
     fn candidates(
         &self,
-        item: &From,
-        start: usize,
+        (item, start): (&From, usize),
         kind: JoinKind,
-        on: &[Condition],
+        (on, asked): (&[Condition], &[Asked]),
         outer: Option<&Around<'_>>,
     ) -> Result<Vec<Row>> {
         // What only the new rows decide is tested once; in an outer join they may still have to be kept.
-        let all = self.item(item, &[], outer)?;
+        let all = self.item((item, start), &[], asked, outer)?;
         let mut kept = Vec::with_capacity(all.len());
         let tested = matches!(kind, JoinKind::Inner | JoinKind::Left);
         for row in all {
@@ -327,18 +339,25 @@ impl Execution<'_> {
         Ok(by_key)
     }
 
-    /// Joins rows with an item; `on` are the conditions. Outer joins keep rows without a partner.
+    /// Joins rows with an item; `on` are the conditions, `above` what is asked of the result. Outer joins keep rows
+    /// without a partner.
     fn join(
         &self,
         (rows, start): (Vec<Row>, usize),
         item: &From,
         kind: JoinKind,
-        (on, _): (&[Condition], &[Condition]),
+        (on, above): (&[Condition], &[Asked]),
         outer: Option<&Around<'_>>,
     ) -> Result<Vec<Row>> {
         let is_lateral = reads_left(item);
         let width = width(item);
-        let fixed = if is_lateral { None } else { Some(self.candidates(item, start, kind, on, outer)?) };
+        let mut asked = Vec::new();
+        if !is_lateral && matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            asked = self.asked_by_constants(on, outer);
+            asked.extend(self.asked_by_rows(&rows, on, outer));
+        }
+        asked.extend(above.iter().cloned());
+        let fixed = if is_lateral { None } else { Some(self.candidates((item, start), kind, (on, &asked), outer)?) };
         let equalities: Vec<&(Ex, Ex)> = on.iter().filter_map(|condition| condition.equal.as_ref()).collect();
         let by_key = self.by_key(fixed.as_deref().unwrap_or(&[]), &equalities, outer)?;
         let mut result = Vec::new();
@@ -348,7 +367,7 @@ impl Execution<'_> {
             let candidates: &[Row] = match &fixed {
                 Some(fixed) => fixed,
                 None => {
-                    let rows = self.item(item, &left, outer)?;
+                    let rows = self.item((item, start), &left, &[], outer)?;
                     own = rows.into_iter().map(|row| padded(&[], start, row)).collect::<Vec<Row>>();
                     &own
                 }

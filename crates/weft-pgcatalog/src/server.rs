@@ -12,10 +12,10 @@ use crate::function::{
     Arguments, Function, boolean, function, int4, int8, json_text, lenient, name, nothing, null, oid, set, text, time,
     zero,
 };
+use crate::objects::Sequence;
 use crate::pattern::Pattern;
 use crate::relations::rows_of;
 use crate::roles::setting;
-use crate::snapshot::Sequence;
 use crate::value::{Datum, Type};
 
 /// The functions, found after those of `functions`.
@@ -36,18 +36,20 @@ pub(crate) static SERVER: &[Function] = &[
     function("pg_stat_get_db_conflict_all", (1, 1), int8, zero),
     function("pg_sequence_last_value", (1, 1), int8, |call| {
         let oid = call.relation(0);
-        let found = call.snapshot.sequences.iter().find(|sequence| sequence.oid == oid);
-        Ok(found.and_then(Sequence::last).map_or(Datum::Null, Datum::Int))
+        let found = call.snapshot.sequence(oid);
+        Ok(found.and_then(|_| call.snapshot.figures.last(oid)).map_or(Datum::Null, Datum::Int))
     }),
     set(function("pg_get_sequence_data", (1, 1), sequence_data, |call| {
         let oid = call.relation(0);
-        let found = call.snapshot.sequences.iter().filter(|sequence| sequence.oid == oid);
-        let row = |at: &Sequence| Datum::list(vec![Datum::Int(at.value), Datum::Bool(at.is_called)]);
-        Ok(Datum::list(found.map(row).collect()))
+        let row = |at: &Sequence| {
+            let (value, is_called) = call.snapshot.figures.sequence(at.oid);
+            Datum::list(vec![Datum::Int(value), Datum::Bool(is_called)])
+        };
+        Ok(Datum::list(call.snapshot.sequence(oid).map(row).into_iter().collect()))
     })),
     set(function("weft_view_reads", (1, 1), oid, |call| {
         let oid = call.relation(0);
-        let views = call.snapshot.views.iter().filter(|view| view.oid == oid).flat_map(|view| &view.reads);
+        let views = call.snapshot.view(oid).into_iter().flat_map(|view| &view.reads);
         let materialized = call.snapshot.table(oid).and_then(|table| table.materialized.as_ref());
         let read = views.chain(materialized.into_iter().flat_map(|view| &view.reads));
         Ok(Datum::list(read.map(|oid| Datum::Int((*oid).into())).collect()))

@@ -7,19 +7,20 @@
 //!
 //! Numbers are PostgreSQL's kind: of relations and schemas as they are shown (`16384 +` the kernel's number).
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use weft_format::{DataType, Result};
+use weft_env::sync::Mutex;
+use weft_format::Result;
 
 use crate::declared;
+use crate::objects::{Constraint, Index, Objects, Table};
 use crate::rights::{Access, Acl, Kind, OWNER, Target};
 pub use crate::schemas::{FIRST, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
 use crate::value::Datum;
 
 /// Everything that catalog queries see.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Snapshot {
     /// The database's name.
     pub database: String,
@@ -39,18 +40,10 @@ pub struct Snapshot {
     pub txid: i64,
     /// Microseconds since 1970 UTC: the time of the transaction.
     pub now_micros: i64,
-    /// Schemas of users: number and name; `public` is one of them.
-    pub schemas: Vec<(u32, String)>,
-    /// Tables.
-    pub tables: Vec<Table>,
-    /// Indexes, those of primary keys among them.
-    pub indexes: Vec<Index>,
-    /// Views.
-    pub views: Vec<View>,
-    /// Sequences.
-    pub sequences: Vec<Sequence>,
-    /// Comments by what they are about: number, and column or 0.
-    pub comments: BTreeMap<(u32, i64), String>,
+    /// Schemas, tables, indexes, views, sequences and comments.
+    pub objects: Arc<Objects>,
+    /// How many rows and bytes they have, and which numbers sequences are at.
+    pub figures: Moment,
     /// Roles, and who may what.
     pub access: Arc<Access>,
     /// The last commit that the query sees.
@@ -66,9 +59,67 @@ pub struct Snapshot {
     /// What was counted since the start.
     pub counts: CountsShown,
     /// What the query's functions asked for, to be carried out after it.
-    pub requests: RefCell<Vec<Request>>,
+    pub requests: Mutex<Vec<Request>>,
     /// Says when a query is to stop.
     pub stop: Stop,
+}
+
+impl Deref for Snapshot {
+    type Target = Objects;
+
+    fn deref(&self) -> &Objects {
+        &self.objects
+    }
+}
+
+/// What changes without DDL.
+pub trait Figures: Send + Sync {
+    /// About how many rows and bytes a table has.
+    fn table(&self, oid: u32) -> (u64, u64);
+
+    /// About how many bytes an index has.
+    fn index(&self, oid: u32) -> u64;
+
+    /// The number that a sequence is at, and whether it was given already; else it is the next one.
+    fn sequence(&self, oid: u32) -> Option<(i64, bool)>;
+}
+
+/// The figures of the moment, for those who ask.
+#[derive(Clone, Default)]
+pub struct Moment(Option<Arc<dyn Figures>>);
+
+impl Moment {
+    /// These figures.
+    pub fn of(figures: Arc<dyn Figures>) -> Moment {
+        Moment(Some(figures))
+    }
+
+    /// Rows and bytes of a table.
+    pub(crate) fn table(&self, oid: u32) -> (u64, u64) {
+        self.0.as_ref().map_or((0, 0), |figures| figures.table(oid))
+    }
+
+    /// Bytes of an index.
+    pub(crate) fn index(&self, oid: u32) -> u64 {
+        self.0.as_ref().map_or(0, |figures| figures.index(oid))
+    }
+
+    /// The number that a sequence is at, and whether it was given already.
+    pub(crate) fn sequence(&self, oid: u32) -> (i64, bool) {
+        self.0.as_ref().and_then(|figures| figures.sequence(oid)).unwrap_or((1, false))
+    }
+
+    /// The last number of a sequence, when one was given.
+    pub(crate) fn last(&self, oid: u32) -> Option<i64> {
+        let (value, is_called) = self.sequence(oid);
+        is_called.then_some(value)
+    }
+}
+
+impl std::fmt::Debug for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Moment")
+    }
 }
 
 /// What a query asks now and then: an error when it was asked to stop, or its time is over.
@@ -170,183 +221,6 @@ pub enum Request {
     Export,
 }
 
-/// A table.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// Number.
-    pub oid: u32,
-    /// Its schema's number.
-    pub schema: u32,
-    /// Name.
-    pub name: String,
-    /// Columns in the order of their numbers, dropped ones among them.
-    pub columns: Vec<Column>,
-    /// Name and column numbers of the primary key.
-    pub primary_key: Option<(String, Vec<i64>)>,
-    /// CHECK constraints: name and condition.
-    pub checks: Vec<(String, String)>,
-    /// Foreign keys.
-    pub foreign_keys: Vec<ForeignKey>,
-    /// The access method.
-    pub method: String,
-    /// Options of WITH, as `name=value`.
-    pub options: Vec<String>,
-    /// It is a materialised view.
-    pub materialized: Option<Materialized>,
-    /// Rows, about.
-    pub rows: u64,
-    /// Bytes on disk and in memory, about.
-    pub bytes: u64,
-}
-
-/// What a materialised view is made of.
-#[derive(Clone, Debug)]
-pub struct Materialized {
-    /// Its text.
-    pub query: String,
-    /// The numbers of the relations that it reads.
-    pub reads: Vec<u32>,
-    /// Whether it may be read.
-    pub populated: bool,
-}
-
-/// A column.
-#[derive(Clone, Debug)]
-pub struct Column {
-    /// Name.
-    pub name: String,
-    /// Type.
-    pub data_type: DataType,
-    /// NOT NULL
-    pub not_null: bool,
-    /// It was dropped.
-    pub dropped: bool,
-    /// DEFAULT as SQL text.
-    pub default: Option<String>,
-    /// GENERATED AS IDENTITY: whether ALWAYS.
-    pub identity: Option<bool>,
-    /// GENERATED AS (expression) STORED: `default` is the expression.
-    pub generated: bool,
-}
-
-/// A foreign key.
-#[derive(Clone, Debug)]
-pub struct ForeignKey {
-    /// Name of the constraint.
-    pub name: String,
-    /// Numbers of the referencing columns.
-    pub columns: Vec<i64>,
-    /// The referenced table.
-    pub parent: u32,
-    /// Numbers of the referenced columns.
-    pub parent_columns: Vec<i64>,
-    /// `a` nothing, `r` restrict, `c` cascade, `n` set null.
-    pub on_delete: char,
-    /// The same for UPDATE.
-    pub on_update: char,
-    /// DEFERRABLE, and INITIALLY DEFERRED.
-    pub deferrable: (bool, bool),
-}
-
-/// An index.
-#[derive(Clone, Debug, Default)]
-pub struct Index {
-    /// Number.
-    pub oid: u32,
-    /// Its schema's number.
-    pub schema: u32,
-    /// Name.
-    pub name: String,
-    /// The table's number.
-    pub table: u32,
-    /// Key parts: number of the column, or 0, and the text.
-    pub parts: Vec<(i64, String)>,
-    /// Numbers of INCLUDE columns.
-    pub included: Vec<i64>,
-    /// Whether no two rows have the same value.
-    pub unique: bool,
-    /// Whether it is that of the primary key.
-    pub primary: bool,
-    /// Whether it is that of a constraint.
-    pub constraint: bool,
-    /// The condition of a partial index.
-    pub predicate: Option<String>,
-    /// Bytes, about.
-    pub bytes: u64,
-}
-
-/// A view.
-#[derive(Clone, Debug)]
-pub struct View {
-    /// Number.
-    pub oid: u32,
-    /// Its schema's number.
-    pub schema: u32,
-    /// Name.
-    pub name: String,
-    /// Columns.
-    pub columns: Vec<(String, DataType)>,
-    /// Its text.
-    pub query: String,
-    /// The numbers of the relations that it reads.
-    pub reads: Vec<u32>,
-}
-
-/// A sequence.
-#[derive(Clone, Debug)]
-pub struct Sequence {
-    /// Number.
-    pub oid: u32,
-    /// Its schema's number.
-    pub schema: u32,
-    /// Name.
-    pub name: String,
-    /// Type of its numbers.
-    pub data_type: DataType,
-    /// Start, least, greatest, step, how many are taken at once.
-    pub bounds: [i64; 5],
-    /// Whether it begins anew.
-    pub cycle: bool,
-    /// The number that it is at.
-    pub value: i64,
-    /// Whether that number was given already; else it is the next one.
-    pub is_called: bool,
-    /// The column that it belongs to: table and column number, and whether that is an identity column.
-    pub owner: Option<(u32, i64, bool)>,
-}
-
-impl Sequence {
-    /// The last number, when one was given.
-    pub(crate) fn last(&self) -> Option<i64> {
-        self.is_called.then_some(self.value)
-    }
-}
-
-/// The type of a number in `pg_constraint`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Constraint<'a> {
-    Primary(&'a Index),
-    Unique(&'a Index),
-    Check(&'a Table, usize),
-    Foreign(&'a Table, usize),
-}
-
-impl PartialEq for Index {
-    fn eq(&self, other: &Index) -> bool {
-        self.oid == other.oid
-    }
-}
-
-impl Eq for Index {}
-
-impl PartialEq for Table {
-    fn eq(&self, other: &Table) -> bool {
-        self.oid == other.oid
-    }
-}
-
-impl Eq for Table {}
-
 /// Places for the constraints of one table, in the numbers of constraints.
 const CONSTRAINTS_MAX: u32 = 128;
 
@@ -374,13 +248,12 @@ impl Snapshot {
     /// The unique index over just these columns: what a foreign key refers to.
     pub(crate) fn unique_index(&self, table: u32, columns: &[i64]) -> Option<&Index> {
         let is_on = |index: &&Index| {
-            index.table == table
-                && index.unique
+            index.unique
                 && index.predicate.is_none()
                 && index.parts.len() == columns.len()
                 && index.parts.iter().all(|(number, _)| columns.contains(number))
         };
-        self.indexes.iter().find(is_on)
+        self.indexes_of(table).find(is_on)
     }
 
     /// The number of a DEFAULT.
@@ -390,96 +263,77 @@ impl Snapshot {
 
     /// All constraints with their numbers.
     pub(crate) fn constraints(&self) -> Vec<(u32, Constraint<'_>)> {
-        let number = |table: u32, place: usize| {
-            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
-        };
         let mut all = Vec::new();
-        for table in &self.tables {
-            let mut place = 1;
-            for index in self.indexes.iter().filter(|index| index.table == table.oid) {
-                if index.primary {
-                    all.push((number(table.oid, 0), Constraint::Primary(index)));
-                } else if index.constraint {
-                    // A unique constraint has the place of its index: it stays when others go.
-                    all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
-                }
-            }
-            for at in 0..table.checks.len() {
-                all.push((number(table.oid, place), Constraint::Check(table, at)));
-                place += 1;
-            }
-            for at in 0..table.foreign_keys.len() {
-                all.push((number(table.oid, place), Constraint::Foreign(table, at)));
-                place += 1;
-            }
-        }
+        self.tables.iter().for_each(|table| self.add_constraints(table, &mut all));
         all
     }
 
-    /// The name of a schema.
-    pub(crate) fn schema_name(&self, oid: u32) -> &str {
-        match oid {
-            PG_CATALOG => "pg_catalog",
-            INFORMATION_SCHEMA => "information_schema",
-            _ => self.schemas.iter().find(|(known, _)| *known == oid).map_or("???", |(_, name)| name),
+    /// The constraint of a number.
+    pub(crate) fn constraint(&self, oid: i64) -> Option<Constraint<'_>> {
+        let oid = u32::try_from(oid).ok()?;
+        // The number of a table or of an index stands in it, as far as there is room.
+        let stem = (oid & 0x0fff_ffff) / CONSTRAINTS_MAX;
+        let near = self.table(stem).or_else(|| self.table(self.index(stem)?.table));
+        let mut found = Vec::new();
+        match near {
+            Some(table) => self.add_constraints(table, &mut found),
+            None => found = self.constraints(),
         }
+        let of = |found: &[(u32, Constraint<'_>)]| found.iter().position(|(known, _)| *known == oid);
+        if of(&found).is_none() && near.is_some() {
+            found = self.constraints();
+        }
+        let at = of(&found)?;
+        Some(found[at].1)
     }
 
-    /// Whether a schema has the temporary relations of a session.
-    pub(crate) fn is_temporary(&self, oid: u32) -> bool {
-        self.schema_name(oid).starts_with("pg_temp_")
-    }
-
-    /// The number of a schema.
-    pub(crate) fn schema_oid(&self, name: &str) -> Option<u32> {
-        match name {
-            "pg_catalog" => Some(PG_CATALOG),
-            "information_schema" => Some(INFORMATION_SCHEMA),
-            _ => self.schemas.iter().find(|(_, known)| known == name).map(|(oid, _)| *oid),
+    /// Adds the constraints of a table with their numbers.
+    pub(crate) fn add_constraints<'a>(&'a self, table: &'a Table, all: &mut Vec<(u32, Constraint<'a>)>) {
+        let number = |table: u32, place: usize| {
+            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
+        };
+        let mut place = 1;
+        for index in self.indexes_of(table.oid) {
+            if index.primary {
+                all.push((number(table.oid, 0), Constraint::Primary(index)));
+            } else if index.constraint {
+                // A unique constraint has the place of its index: it stays when others go.
+                all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
+            }
+        }
+        for at in 0..table.checks.len() {
+            all.push((number(table.oid, place), Constraint::Check(table, at)));
+            place += 1;
+        }
+        for at in 0..table.foreign_keys.len() {
+            all.push((number(table.oid, place), Constraint::Foreign(table, at)));
+            place += 1;
         }
     }
 
     /// Schema and name of a relation.
     pub(crate) fn relation(&self, oid: u32) -> Option<(u32, &str)> {
-        let table = self.tables.iter().map(|t| (t.oid, t.schema, &t.name));
-        let index = self.indexes.iter().map(|t| (t.oid, t.schema, &t.name));
-        let view = self.views.iter().map(|t| (t.oid, t.schema, &t.name));
-        let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, &t.name));
-        let mut own = table.chain(index).chain(view).chain(sequence);
-        if let Some((_, schema, name)) = own.find(|(known, ..)| *known == oid) {
-            return Some((schema, name));
-        }
-        declared::all().iter().find(|known| known.oid == oid).map(|known| (known.schema, known.name))
+        self.own_relation(oid).or_else(|| declared::by_oid(oid).map(|known| (known.schema, known.name)))
     }
 
-    /// The relation of a name, with its schema or along the search path.
+    /// The relation of a name, with its schema or along the search path. The session's temporary relations come before
+    /// the catalog's, and these before those of other schemas.
     pub(crate) fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<u32> {
-        let places = match schema {
-            Some(schema) => vec![self.schema_oid(schema)?],
-            None => std::iter::once(PG_CATALOG).chain(self.search_path.iter().copied()).collect(),
+        let own = self.named(name);
+        let in_schema = |place: u32| {
+            let system = || declared::in_schema(place, name).map(|known| known.oid);
+            own.iter().find(|(schema, _)| *schema == place).map(|(_, oid)| *oid).or_else(system)
         };
-        let table = self.tables.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
-        let index = self.indexes.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
-        let view = self.views.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
-        let sequence = self.sequences.iter().map(|t| (t.oid, t.schema, t.name.as_str()));
-        let system = declared::all().iter().map(|known| (known.oid, known.schema, known.name));
-        let all: Vec<(u32, u32, &str)> = table
-            .chain(index)
-            .chain(view)
-            .chain(sequence)
-            .chain(system)
-            .filter(|(_, _, known)| *known == name)
-            .collect();
-        places.into_iter().find_map(|place| all.iter().find(|(_, schema, _)| *schema == place).map(|(oid, ..)| *oid))
+        if let Some(schema) = schema {
+            return in_schema(self.schema_oid(schema)?);
+        }
+        let path = self.search_path.iter().copied();
+        self.temporary.into_iter().chain([PG_CATALOG]).chain(path).find_map(in_schema)
     }
 
     /// Whether a relation is found by its name alone.
     pub(crate) fn is_visible(&self, oid: u32) -> bool {
         self.relation(oid).is_some_and(|(_, name)| self.relation_named(None, name) == Some(oid))
-    }
-
-    pub(crate) fn table(&self, oid: u32) -> Option<&Table> {
-        self.tables.iter().find(|table| table.oid == oid)
     }
 
     /// The number of a role.
@@ -510,7 +364,7 @@ impl Snapshot {
 
     /// What kind of object a relation is, for rights.
     pub(crate) fn kind_of(&self, relation: u32) -> Kind {
-        let is_sequence = self.sequences.iter().any(|sequence| sequence.oid == relation);
+        let is_sequence = self.sequence(relation).is_some();
         if is_sequence { Kind::Sequence } else { Kind::Table }
     }
 }

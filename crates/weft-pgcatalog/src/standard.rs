@@ -7,11 +7,12 @@
 
 use weft_format::DataType;
 
-use crate::declared::{self, Rows};
 use crate::definitions::constraint_definition;
+use crate::making::Rows;
+use crate::objects::{Constraint, ForeignKey, Index, Table};
 use crate::privileges;
 use crate::rights::Target;
-use crate::snapshot::{Constraint, ForeignKey, Index, Snapshot, Table};
+use crate::snapshot::Snapshot;
 use crate::types::{by_oid, format_type, type_of};
 use crate::value::Datum;
 
@@ -24,7 +25,7 @@ fn yes_no(yes: bool) -> Datum {
 }
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let database = || text(&snapshot.database);
     match name {
         "information_schema_catalog_name" => rows.add([("catalog_name", database())]),
@@ -32,7 +33,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
         "tables" => tables(rows, snapshot),
         "columns" => columns(rows, snapshot),
         "views" => {
-            for view in &snapshot.views {
+            for view in rows.scope.views(snapshot) {
                 rows.add([
                     ("table_catalog", database()),
                     ("table_schema", text(snapshot.schema_name(view.schema))),
@@ -45,7 +46,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
             }
         }
         "sequences" => {
-            for sequence in &snapshot.sequences {
+            for sequence in rows.scope.sequences(snapshot) {
                 let [start, least, greatest, step, _] = sequence.bounds.map(|bound| text(bound.to_string()));
                 let bits = match sequence.data_type {
                     DataType::SmallInt => 16,
@@ -87,7 +88,7 @@ pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn schemata(rows: &mut Rows, snapshot: &Snapshot) {
+fn schemata(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let system = [crate::snapshot::PG_CATALOG, crate::snapshot::INFORMATION_SCHEMA];
     for oid in system.into_iter().chain(snapshot.schemas.iter().map(|(oid, _)| *oid)) {
         rows.add([
@@ -98,7 +99,9 @@ fn schemata(rows: &mut Rows, snapshot: &Snapshot) {
     }
 }
 
-fn tables(rows: &mut Rows, snapshot: &Snapshot) {
+fn tables(rows: &mut Rows<'_>, snapshot: &Snapshot) {
+    let (declared, views) = (rows.scope.declared(), rows.scope.views(snapshot));
+    let own = rows.scope.tables(snapshot);
     let mut add = |schema: u32, name: &str, is_view: bool, is_system: bool| {
         let is_temporary = snapshot.is_temporary(schema);
         if is_temporary && snapshot.temporary != Some(schema) {
@@ -118,10 +121,10 @@ fn tables(rows: &mut Rows, snapshot: &Snapshot) {
             ("is_typed", text("NO")),
         ]);
     };
-    declared::all().iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
-    let tables = snapshot.tables.iter().filter(|table| table.materialized.is_none());
+    declared.iter().for_each(|known| add(known.schema, known.name, known.is_view, true));
+    let tables = own.into_iter().filter(|table| table.materialized.is_none());
     tables.for_each(|table| add(table.schema, &table.name, false, false));
-    snapshot.views.iter().for_each(|view| add(view.schema, &view.name, true, false));
+    views.iter().for_each(|view| add(view.schema, &view.name, true, false));
 }
 
 struct Column<'a> {
@@ -137,7 +140,7 @@ struct Column<'a> {
     updatable: bool,
 }
 
-fn columns(rows: &mut Rows, snapshot: &Snapshot) {
+fn columns(rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let plain = |schema, table, name, number, data_type| Column {
         schema,
         table,
@@ -150,13 +153,13 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
         generated: None,
         updatable: false,
     };
-    for known in declared::all() {
+    for known in rows.scope.declared() {
         for ((number, (name, _)), type_name) in (1..).zip(&known.columns).zip(&known.type_names) {
             let oid = crate::types::by_name(&format!("\"{type_name}\"")).map_or(25, |row| row.oid);
             add_column(rows, snapshot, &plain(known.schema, known.name, name, number, (oid, -1)));
         }
     }
-    for table in snapshot.tables.iter().filter(|table| table.materialized.is_none()) {
+    for table in rows.scope.tables(snapshot).into_iter().filter(|table| table.materialized.is_none()) {
         for (number, column) in (1..).zip(&table.columns).filter(|(_, column)| !column.dropped) {
             let described = Column {
                 nullable: !column.not_null,
@@ -169,14 +172,14 @@ fn columns(rows: &mut Rows, snapshot: &Snapshot) {
             add_column(rows, snapshot, &described);
         }
     }
-    for view in &snapshot.views {
+    for view in rows.scope.views(snapshot) {
         for (number, (name, data_type)) in (1..).zip(&view.columns) {
             add_column(rows, snapshot, &plain(view.schema, &view.name, name, number, type_of(*data_type)));
         }
     }
 }
 
-fn add_column(rows: &mut Rows, snapshot: &Snapshot, column: &Column<'_>) {
+fn add_column(rows: &mut Rows<'_>, snapshot: &Snapshot, column: &Column<'_>) {
     let (oid, modifier) = column.data_type;
     let name = by_oid(oid).map_or("text", |row| row.name);
     let is_array = name.starts_with('_');
@@ -283,9 +286,9 @@ fn column_name(table: &Table, number: i64) -> Datum {
     column.map_or(Datum::Null, |column| text(&column.name))
 }
 
-fn constraints(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+fn constraints(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let all = parts(snapshot);
-    for part in &all {
+    for part in all.iter().filter(|part| rows.scope.has(part.table.oid)).collect::<Vec<_>>() {
         let named = || part.named(snapshot);
         match name {
             "table_constraints" => table_constraint(rows, snapshot, part),
@@ -333,7 +336,7 @@ fn unique_of<'a>(all: &'a [Parts<'_>], key: &ForeignKey) -> Option<&'a Parts<'a>
     all.iter().find(is_it)
 }
 
-fn table_constraint(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
+fn table_constraint(rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>) {
     let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, part.table));
     rows.add([
         a,
@@ -349,7 +352,7 @@ fn table_constraint(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
     ]);
 }
 
-fn key_columns(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
+fn key_columns(rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
     for (at, column) in part.columns.iter().enumerate() {
         let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, part.table));
         let place = part.key.and_then(|key| {
@@ -370,7 +373,7 @@ fn key_columns(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>, all: &[Pa
     }
 }
 
-fn usage(name: &str, rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
+fn usage(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>) {
     let (of, columns) = match part.key {
         Some(key) => (snapshot.table(key.parent), &key.parent_columns),
         None => (Some(part.table), &part.columns),
@@ -379,14 +382,11 @@ fn usage(name: &str, rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>) {
     let numbers: &[i64] = if name == "constraint_table_usage" { &[0] } else { columns };
     for number in numbers {
         let ([a, b, c], [d, e, f]) = (part.named(snapshot), located(snapshot, of));
-        rows.add([a, b, c, d, e, f]);
-        if let (Some(place), Some(row)) = (rows.column("column_name"), rows.rows.last_mut()) {
-            row[place] = column_name(of, *number);
-        }
+        rows.add_known([a, b, c, d, e, f, ("column_name", column_name(of, *number))]);
     }
 }
 
-fn reference(rows: &mut Rows, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
+fn reference(rows: &mut Rows<'_>, snapshot: &Snapshot, part: &Parts<'_>, all: &[Parts<'_>]) {
     let Some(key) = part.key else { return };
     let rule = |action| match action {
         'c' => "CASCADE",

@@ -12,7 +12,7 @@ fn column(name: &str, data_type: DataType, not_null: bool) -> Column {
     Column { name: name.into(), data_type, not_null, dropped: false, default: None, identity: None, generated: false }
 }
 
-fn sequence(oid: u32, name: &str, (value, is_called): (i64, bool)) -> Sequence {
+fn sequence(oid: u32, name: &str) -> Sequence {
     Sequence {
         oid,
         schema: PUBLIC,
@@ -20,13 +20,28 @@ fn sequence(oid: u32, name: &str, (value, is_called): (i64, bool)) -> Sequence {
         data_type: DataType::BigInt,
         bounds: [1, 1, i64::MAX, 1, 1],
         cycle: false,
-        value,
-        is_called,
         owner: None,
     }
 }
 
-fn snapshot() -> Snapshot {
+/// The figures of the moment: one sequence gave the number 7, the other one gives 42 next.
+struct Numbers;
+
+impl Figures for Numbers {
+    fn table(&self, _: u32) -> (u64, u64) {
+        (0, 0)
+    }
+
+    fn index(&self, _: u32) -> u64 {
+        0
+    }
+
+    fn sequence(&self, oid: u32) -> Option<(i64, bool)> {
+        Some(if oid == 16_410 { (7, true) } else { (42, false) })
+    }
+}
+
+pub(crate) fn snapshot() -> Snapshot {
     let money = DataType::Numeric { precision: 12, scale: 2 };
     let customers = Table {
         oid: 16_387,
@@ -84,6 +99,28 @@ fn snapshot() -> Snapshot {
         password: Some("SCRAM".into()),
         ..Role::default()
     };
+    let mut objects = Objects::default();
+    objects.schemas = vec![(PUBLIC, "public".into()), (16_500, "shop".into())];
+    objects.tables =
+        vec![customers, orders, Table { oid: 16_501, schema: 16_500, name: "items".into(), ..Table::default() }];
+    objects.indexes = vec![
+        Index { unique: true, primary: true, constraint: true, ..pkey },
+        Index { unique: true, constraint: true, ..unique },
+        index(16_391, "orders_both", 16_390, &[(2, ""), (1, "")]),
+    ];
+    objects.views = vec![View {
+        oid: 16_400,
+        schema: PUBLIC,
+        name: "big".into(),
+        columns: vec![("id".into(), DataType::Integer)],
+        query: "SELECT id FROM customers".into(),
+        reads: vec![16_387],
+    }];
+    objects.sequences = vec![
+        Sequence { owner: Some((16_387, 1, false)), ..sequence(16_410, "customers_id_seq") },
+        sequence(16_411, "numbers"),
+    ];
+    objects.comments = [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into();
     Snapshot {
         database: "weft".into(),
         user: "weft".into(),
@@ -91,30 +128,8 @@ fn snapshot() -> Snapshot {
         version: "PostgreSQL 15".into(),
         search_path: vec![PUBLIC],
         backend: 7,
-        schemas: vec![(PUBLIC, "public".into()), (16_500, "shop".into())],
-        tables: vec![
-            customers,
-            orders,
-            Table { oid: 16_501, schema: 16_500, name: "items".into(), ..Table::default() },
-        ],
-        indexes: vec![
-            Index { unique: true, primary: true, constraint: true, ..pkey },
-            Index { unique: true, constraint: true, ..unique },
-            index(16_391, "orders_both", 16_390, &[(2, ""), (1, "")]),
-        ],
-        views: vec![View {
-            oid: 16_400,
-            schema: PUBLIC,
-            name: "big".into(),
-            columns: vec![("id".into(), DataType::Integer)],
-            query: "SELECT id FROM customers".into(),
-            reads: vec![16_387],
-        }],
-        sequences: vec![
-            Sequence { owner: Some((16_387, 1, false)), ..sequence(16_410, "customers_id_seq", (7, true)) },
-            sequence(16_411, "numbers", (42, false)),
-        ],
-        comments: [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into(),
+        objects: objects.indexed(),
+        figures: Moment::of(std::sync::Arc::new(Numbers)),
         access: std::sync::Arc::new(Access { roles: vec![weft], ..Access::default() }),
         settings: vec![
             ("search_path".into(), "\"$user\", public".into(), "where names are looked for".into()),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::DataType;
 
-use crate::declared::Rows;
+use crate::making::Rows;
 use crate::snapshot::{PG_CATALOG, Snapshot};
 use crate::value::Datum;
 
@@ -163,14 +163,15 @@ pub(crate) fn type_of(data_type: DataType) -> (i64, i64) {
 }
 
 /// Fills the relations of this family.
-pub(crate) fn fill(name: &str, rows: &mut Rows, snapshot: &Snapshot) {
+pub(crate) fn fill(name: &str, rows: &mut Rows<'_>, snapshot: &Snapshot) {
     let text = |text: &str| Datum::text(text);
     let catalog = || Datum::Int(PG_CATALOG.into());
     match name {
         "pg_type" => {
             TYPES.iter().for_each(|row| add_type(rows, row));
-            let tables = snapshot.tables.iter().map(|table| (table.oid, table.schema, &table.name));
-            let views = snapshot.views.iter().map(|view| (view.oid, view.schema, &view.name));
+            let (tables, views) = (rows.scope.tables(snapshot), rows.scope.views(snapshot));
+            let tables = tables.into_iter().map(|table| (table.oid, table.schema, &table.name));
+            let views = views.into_iter().map(|view| (view.oid, view.schema, &view.name));
             tables.chain(views).for_each(|(oid, schema, name)| add_row_types(rows, oid, schema, name));
         }
         "pg_opclass" => {
@@ -260,7 +261,7 @@ pub(crate) fn class_of(type_oid: i64) -> (i64, i64) {
 }
 
 /// The type of a relation's rows, and that of arrays of them.
-fn add_row_types(rows: &mut Rows, relation: u32, schema: u32, name: &str) {
+fn add_row_types(rows: &mut Rows<'_>, relation: u32, schema: u32, name: &str) {
     let (row, array) = (Snapshot::row_type(relation), Snapshot::rows_type(relation));
     let mut add = |oid: u32, name: String, (of, element, own): (u32, u32, u32), input: &str| {
         let is_row = of != 0;
@@ -300,7 +301,7 @@ fn add_row_types(rows: &mut Rows, relation: u32, schema: u32, name: &str) {
 pub(crate) const METHODS: &[(i64, &str, &str)] =
     &[(2, "heap", "t"), (403, "btree", "i"), (9001, "row", "t"), (9002, "column", "t"), (9003, "lineage", "t")];
 
-fn add_type(rows: &mut Rows, row: &'static TypeRow) {
+fn add_type(rows: &mut Rows<'_>, row: &'static TypeRow) {
     let text = |place: usize| Datum::text(row.fields[place]);
     let number = |place: usize| Datum::Int(row.number(place));
     let flag = |place: usize| Datum::Bool(row.fields[place] == "t");

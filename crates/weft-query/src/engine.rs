@@ -34,7 +34,7 @@ use weft_kernel::{Engine, TableRef};
 use weft_sql::OutputColumn;
 use weft_sql::expr::{cast_to, open};
 use weft_sql::queries::names::{check_query, name_columns, shown};
-use weft_sql::queries::{PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation};
+use weft_sql::queries::{AsksCatalog, PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation};
 use weft_sql::{Binding, Tables};
 
 use super::apply::cache::Caches;
@@ -42,6 +42,7 @@ use super::apply::costly::{applies, costly_last};
 use super::apply::prepare::{Preparing, needs_preparing, prepared};
 use super::apply::walk::visit_all;
 use super::cases::level_cases;
+use super::catalog;
 use super::coalesced::coalesced;
 use super::correlation::has_subquery;
 use super::error::{missing_relation, too_far, unwrap, unwrap_planned};
@@ -332,7 +333,11 @@ impl QueryEngine for DataFusionEngine {
                     plan = planned(opened)?;
                 }
             }
-            let reads_views = context.reads_views();
+            let asks_catalog = context.asks_catalog();
+            if asks_catalog != AsksCatalog::Nothing {
+                plan = catalog::typed(plan).map_err(|error| unwrap(error, text))?;
+            }
+            let reads_views = context.reads_views() || asks_catalog != AsksCatalog::Nothing;
             let used = context.into_used();
             let asked = (reads_views, asked);
             let made = self.finish_prepare(plan.clone(), used.clone(), asked, (state, text));
@@ -343,6 +348,7 @@ impl QueryEngine for DataFusionEngine {
                 }
                 made => made,
             }
+            .map(|prepared| prepared.asking(asks_catalog))
         })
     }
 

@@ -66,9 +66,10 @@ impl Expander<'_> {
         let (names, alias, table) = match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let folded = weft_sql::parse::table_name(name).ok()?;
-                let names = match self.with_names(&folded) {
-                    Some(names) => names?,
-                    None => {
+                let names = match (self.with_names(&folded), self.tables.of_catalog(&folded)) {
+                    (Some(names), _) => names?,
+                    (None, Some(relation)) => relation.columns().into_iter().map(|(name, _)| name.to_owned()).collect(),
+                    (None, None) => {
                         let table = self.tables.table(&folded).ok()?;
                         table.def.schema.visible().map(|(_, column)| column.name.clone()).collect()
                     }
@@ -139,7 +140,7 @@ impl Expander<'_> {
 impl Sources for Expander<'_> {
     fn base_table(&mut self, name: &ObjectName) -> Option<(String, TableRef)> {
         let folded = weft_sql::parse::table_name(name).ok()?;
-        if self.with_names(&folded).is_some() {
+        if self.with_names(&folded).is_some() || self.tables.of_catalog(&folded).is_some() {
             return None;
         }
         let table = self.tables.table(&folded).ok()?;

@@ -57,7 +57,7 @@ PostgreSQL 15's documentation.
   `floor`, `sign` and `sqrt` of numerics only in queries.
 - **In queries**: where the query engine runs the statement, which is chosen when it is needed; not in DEFAULT, CHECK
   and indexes.
-- **Of the catalog**: in queries of `pg_catalog` and `information_schema`, and with constants anywhere. Beside a
+- **Of the catalog**: in queries of `pg_catalog` and `information_schema` alone, and with constants anywhere. Beside a
   table's column they are refused.
 
 ";

@@ -8,6 +8,7 @@
 //!     operators, semantics, arithmetic, functions, subqueries    PostgreSQL's types and errors
 //!     apart, lifted, crossed, repeated, plain, unsorted, inferred, open_filters    what rules mix up, lose or add
 //!     apply       what no join stands for: subqueries and LATERAL that run for each row
+//!     catalog     pg_class and its like beside tables: relations, functions, regclass
 //!     scan        the leaf: a view bound at execution, partitions shared
 //!     pool, held, coalesced    the memory of queries: shares, what operators do not account for; batches made whole
 //!     stream, gather, output    batches of all partitions, in exactly the columns' types
@@ -24,6 +25,7 @@ mod arithmetic;
 mod averages;
 mod belonging;
 mod cases;
+mod catalog;
 mod coalesced;
 mod conditions;
 mod correlation;
@@ -89,6 +91,7 @@ mod system_view;
 mod template;
 mod templates;
 mod told_once;
+mod type_planner;
 mod typed_values;
 mod types;
 mod unified;

@@ -20,6 +20,7 @@ use weft_format::{CompareOp, DataType};
 use weft_sql::expr::{compare_op, open};
 
 use super::arithmetic::numeric_of;
+use super::catalog;
 use super::operands::{is_special, narrowed, operand_type, with_type};
 use super::routines::{bound, cast_to, comparable, is_native};
 use super::semantics::read_as;
@@ -35,6 +36,9 @@ impl ExprPlanner for WeftOperators {
             return Ok(PlannerResult::Original(raw));
         }
         let raw = RawBinaryExpr { op: raw.op, left: narrowed(raw.left), right: narrowed(raw.right) };
+        if let Some(planned) = catalog::compared(&raw, schema)? {
+            return Ok(PlannerResult::Planned(planned));
+        }
         let raw = match routine(raw, schema)? {
             PlannerResult::Original(raw) => typed(raw, schema),
             planned => return Ok(planned),
@@ -78,7 +82,7 @@ impl ExprPlanner for WeftOperators {
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         let Some(of) = operand_type(&raw.expr, schema) else { return Ok(PlannerResult::Original(raw)) };
         let key = match &raw.field_access {
-            GetFieldAccess::ListIndex { key } => (**key).clone(),
+            GetFieldAccess::ListIndex { key } => catalog::element_place(&raw.expr, (**key).clone(), schema),
             GetFieldAccess::NamedStructField { name } => Expr::Literal(name.clone(), None),
             GetFieldAccess::ListRange { .. } => return Ok(PlannerResult::Original(raw)),
         };

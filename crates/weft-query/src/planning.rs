@@ -10,6 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use weft_format::Result;
 use weft_sql::Binding;
 
+use super::catalog::{narrowed, with_catalog};
 use super::engine::DataFusionEngine;
 use super::error::unwrap_planned;
 use super::local::{local_of, state_for};
@@ -158,9 +159,16 @@ impl DataFusionEngine {
     fn clocked(&self, query: &Planned, binding: &Binding, given: &[ScalarValue]) -> PlanResult<Arc<dyn ExecutionPlan>> {
         let plan = with_closed(&query.plan, &query.params, &none_of(&query.is_open), given)?;
         let mut state = state_for(&query.state, &binding.local);
+        if let Some(catalog) = &binding.catalog {
+            state = with_catalog(state, catalog);
+        }
         state.execution_props_mut().query_execution_start_time =
             chrono::DateTime::from_timestamp_micros(binding.local.now_micros);
-        self.physical(query, &state, &state.optimize(&plan)?)
+        let mut plan = state.optimize(&plan)?;
+        if let Some(catalog) = &binding.catalog {
+            plan = narrowed(plan, catalog)?;
+        }
+        self.physical(query, &state, &plan)
     }
 
     /// Drops the templates when a table has grown or shrunk so far that it would be read in another number of

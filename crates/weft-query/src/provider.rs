@@ -6,6 +6,7 @@
 //!   FROM "\u{1}target" → the table an UPDATE or DELETE writes → WeftTable { hidden row id and place too }
 //! ```
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -30,11 +31,12 @@ use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
 use weft_kernel::table::{LOCATION, ReadView, scan_schema};
-use weft_sql::queries::TARGET;
+use weft_sql::queries::{AsksCatalog, TARGET};
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
 
 use super::apply::walk::visit_all;
+use super::catalog::{CatalogTable, is_of_catalog};
 use super::conditions::Conditions;
 use super::error::wrap;
 use super::indexed::{Indexed, indexed, test_of};
@@ -42,7 +44,7 @@ use super::pushdown::predicates_of;
 use super::scan::{Leaf, WeftScanExec};
 use super::series;
 use super::system_view::ViewProvider;
-use super::types::WeftTypes;
+use super::type_planner::WeftTypes;
 
 /// Tables below this many rows are read in one partition: starting tasks would take longer than reading.
 const SMALL_TABLE_ROWS: u64 = 40_000;
@@ -219,12 +221,43 @@ pub(crate) struct PlanningContext<'a> {
     target: Option<TableRef>,
     used: RefCell<HashMap<TableId, TableRef>>,
     reads_views: Cell<bool>,
+    asks_catalog: Cell<AsksCatalog>,
+    types: Arc<WeftTypes>,
 }
 
 impl<'a> PlanningContext<'a> {
     /// A context; `target` is what [`TARGET`] names.
     pub(crate) fn new(state: &'a SessionState, tables: &'a dyn Tables, target: Option<TableRef>) -> Self {
-        PlanningContext { state, tables, target, used: RefCell::new(HashMap::new()), reads_views: Cell::new(false) }
+        PlanningContext {
+            state,
+            tables,
+            target,
+            used: RefCell::new(HashMap::new()),
+            reads_views: Cell::new(false),
+            asks_catalog: Cell::new(AsksCatalog::Nothing),
+            types: Arc::default(),
+        }
+    }
+
+    /// What the query asks of the catalog.
+    pub(crate) fn asks_catalog(&self) -> AsksCatalog {
+        let by_type = self.types.is_of_catalog.load(Ordering::Relaxed);
+        self.asks_catalog.get().max(if by_type { AsksCatalog::Objects } else { AsksCatalog::Nothing })
+    }
+
+    fn note_catalog(&self, asked: AsksCatalog) {
+        self.asks_catalog.set(self.asks_catalog.get().max(asked));
+    }
+
+    /// The relation of the catalog of a name.
+    fn of_catalog(&self, reference: &TableReference) -> Option<CatalogTable> {
+        let name = match reference.schema() {
+            Some(schema) => Cow::Owned(qualified(schema, reference.table())),
+            None => Cow::Borrowed(reference.table()),
+        };
+        let relation = self.tables.of_catalog(&name)?;
+        self.note_catalog(if relation.tells_of_sessions() { AsksCatalog::Sessions } else { AsksCatalog::Objects });
+        Some(CatalogTable::new(relation))
     }
 
     /// Whether a view was named, whose rows are made anew for each execution.
@@ -262,6 +295,9 @@ impl<'a> PlanningContext<'a> {
 
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if let Some(relation) = self.of_catalog(&name) {
+            return Ok(provider_as_source(Arc::new(relation)));
+        }
         if let Some(view) = self.view(&name) {
             self.reads_views.set(true);
             return Ok(provider_as_source(Arc::new(view)));
@@ -292,11 +328,15 @@ impl ContextProvider for PlanningContext<'_> {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        Some(Arc::new(WeftTypes))
+        Some(Arc::clone(&self.types) as Arc<dyn TypePlanner>)
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned()
+        let function = self.state.scalar_functions().get(name).cloned()?;
+        if is_of_catalog(&function) {
+            self.note_catalog(AsksCatalog::Objects);
+        }
+        Some(function)
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {

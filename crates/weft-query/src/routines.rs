@@ -566,7 +566,7 @@ fn for_each_row(args: ScalarFunctionArgs) -> Result<ScalarFunctionArgs> {
 }
 
 /// Computes each row; arguments of other types than wanted are cast first.
-fn computed(
+pub(super) fn computed(
     args: &ScalarFunctionArgs,
     given: &[DataType],
     wanted: &[DataType],

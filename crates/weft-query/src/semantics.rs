@@ -158,7 +158,7 @@ pub(super) fn has_node(plan: &LogicalPlan, is_one: fn(&LogicalPlan) -> bool) -> 
     Ok(found)
 }
 
-fn rewrite_plan(
+pub(super) fn rewrite_plan(
     plan: LogicalPlan,
     in_values: bool,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,

@@ -30,6 +30,7 @@ use super::apply::hide::Hide;
 use super::apply::lateral_exec::Planner;
 use super::apply::mark::ArrayOfRows;
 use super::averages;
+use super::catalog;
 use super::crossed::KeptKeys;
 use super::extremes;
 use super::functions;
@@ -156,6 +157,7 @@ pub(super) fn session_state(
     let mut scalars: Vec<Arc<ScalarUDF>> = scalars.map(|(_, function)| bounded(Arc::clone(function))).collect();
     scalars.extend(functions::functions());
     scalars.push(Arc::new(ArrayOfRows::function()));
+    scalars.extend(catalog::functions());
     let routines = routines::functions(&scalars, rng);
     scalars.extend(routines);
     let mut aggregates: Vec<Arc<AggregateUDF>> = state.aggregate_functions().values().cloned().collect();

@@ -10,16 +10,11 @@
 //!    none (arrays of arrays, records) is refused by [`check_columns`].
 //! 2. Timestamps are in microseconds everywhere: no cast to nanoseconds is planned, so years 1 to 9999 work.
 
-use std::sync::Arc;
-
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
+use arrow::datatypes::{DataType as ArrowType, Field, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
-use datafusion::logical_expr::planner::TypePlanner;
 use sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
 use weft_format::{Code, DataType, Error, Value};
 use weft_sql::expr::{NUMERIC_DEFAULT, data_type_of};
-
-use super::error::wrap;
 
 /// A column of a plan.
 pub(crate) fn field_of(name: &str, data_type: DataType) -> Field {
@@ -187,23 +182,4 @@ fn exact(info: ExactNumberInfo) -> Option<DataType> {
     let precision = u8::try_from(precision).ok().filter(|p| (1..=38).contains(p))?;
     let scale = u8::try_from(scale).ok().filter(|s| *s <= precision)?;
     Some(DataType::Numeric { precision, scale })
-}
-
-/// Gives the planner Weft's reading of SQL types.
-#[derive(Debug)]
-pub(crate) struct WeftTypes;
-
-impl TypePlanner for WeftTypes {
-    fn plan_type_field(&self, sql: &SqlType) -> Result<Option<FieldRef>> {
-        match sql {
-            SqlType::Regclass | SqlType::Unspecified => Ok(None),
-            other => match sql_type(other) {
-                Some(data_type) => Ok(Some(Arc::new(field_of("", data_type)))),
-                None => Err(match data_type_of(other) {
-                    Err(error) => wrap(error),
-                    Ok(_) => DataFusionError::NotImplemented(format!("type {sql} is not supported")),
-                }),
-            },
-        }
-    }
 }

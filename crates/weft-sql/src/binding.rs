@@ -11,7 +11,8 @@ use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
-use weft_kernel::{Engine, TableRef};
+use weft_kernel::{Engine, TableRef, Transaction};
+use weft_pgcatalog::{CatalogRelation, Snapshot};
 
 use crate::settings::Settings;
 
@@ -28,6 +29,15 @@ pub trait Tables {
 
     /// What the views tell of.
     fn engine(&self) -> &Arc<Engine>;
+
+    /// The relation of the catalog that a name is of, if it is one; no user's relation is meant by it then.
+    fn of_catalog(&self, name: &str) -> Option<CatalogRelation>;
+}
+
+/// Shows the catalog to a query that names relations or calls functions of it.
+pub(crate) trait ShowsCatalog {
+    /// What a transaction sees; with sessions and locks, if they are asked for.
+    fn shown(&self, txn: &Transaction, with_sessions: bool) -> Result<Snapshot>;
 }
 
 impl Tables for weft_kernel::Transaction {
@@ -41,6 +51,10 @@ impl Tables for weft_kernel::Transaction {
 
     fn engine(&self) -> &Arc<Engine> {
         weft_kernel::Transaction::engine(self)
+    }
+
+    fn of_catalog(&self, name: &str) -> Option<CatalogRelation> {
+        crate::resolve::of_catalog(self, name)
     }
 }
 
@@ -59,6 +73,8 @@ pub struct Binding {
     pub local: Local,
     /// The session's settings at the start of the statement.
     pub settings: Arc<Settings>,
+    /// What the query sees of the catalog, if it asks for it.
+    pub catalog: Option<Arc<Snapshot>>,
 }
 
 /// Stops a running statement from another thread; also carries the statement's deadline.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use weft_expr::Local;
 use weft_format::{DataType, Result, Value};
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::Transaction;
 
-use crate::binding::{Binding, CancelToken, Views};
+use crate::binding::{Binding, CancelToken, ShowsCatalog, Views};
 use crate::expr::EvalContext;
-use crate::queries::QueryEngine;
+use crate::queries::{AsksCatalog, PreparedQuery, QueryEngine};
 use crate::row::{ShapeCache, TableShape};
 use crate::settings::Settings;
 
@@ -34,6 +34,8 @@ pub struct StatementContext<'a> {
     pub settings: &'a Arc<Settings>,
     /// What tables showed before the first part of the statement wrote; none: they are read as they are now.
     pub(crate) views: Option<Arc<Views>>,
+    /// Shows the catalog.
+    pub(crate) catalog: &'a dyn ShowsCatalog,
 }
 
 impl StatementContext<'_> {
@@ -42,8 +44,13 @@ impl StatementContext<'_> {
         self.shapes.shape(&crate::resolve::table(self.txn, name)?)
     }
 
-    /// The binding of a query that reads these tables, as of now in the transaction.
-    pub fn binding(&self, tables: &[TableRef]) -> Result<Binding> {
+    /// The binding of a query, as of now in the transaction.
+    pub fn binding(&self, query: &PreparedQuery) -> Result<Binding> {
+        let tables = query.tables();
+        let catalog = match query.asks_catalog() {
+            AsksCatalog::Nothing => None,
+            asked => Some(Arc::new(self.catalog.shown(self.txn, asked == AsksCatalog::Sessions)?)),
+        };
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
             let before = self.views.as_ref().and_then(|views| views.get(&table.def.id)).cloned();
@@ -60,6 +67,7 @@ impl StatementContext<'_> {
             load: Arc::clone(self.txn.engine().load()),
             local: self.local.clone(),
             settings: Arc::clone(self.settings),
+            catalog,
         })
     }
 

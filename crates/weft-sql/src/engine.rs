@@ -13,6 +13,7 @@ use crate::configuration::{Changes, Configured, SETTINGS, Source, definition};
 use crate::queries::{MakeQueryEngine, QueryEngine, QueryOptions};
 use crate::rights::{has_first, load};
 use crate::row::ShapeCache;
+use crate::session::described::Described;
 use crate::session::statement::Prepared;
 use crate::settings::{EngineChoice, SEARCH_PATH, Settings, TABLE_METHOD, USER};
 
@@ -45,6 +46,8 @@ pub struct SqlEngine {
     shapes: ShapeCache,
     /// Roles and rights, for a version of the catalog.
     access: Mutex<Option<(u64, Arc<Access>)>>,
+    /// What the catalog shows, for a version of it.
+    described: Mutex<Option<(u64, Arc<Described>)>>,
     statements: Mutex<Statements>,
     configured: Arc<Configured>,
     activities: Activities,
@@ -72,6 +75,7 @@ impl SqlEngine {
             queries: Mutex::new(None),
             shapes: ShapeCache::default(),
             access: Mutex::new(None),
+            described: Mutex::new(None),
             statements: Mutex::new(Statements::default()),
             configured,
         })
@@ -103,6 +107,24 @@ impl SqlEngine {
         }
         let made = Arc::new(load(txn)?);
         *self.access.lock() = Some((version, Arc::clone(&made)));
+        Ok(made)
+    }
+
+    /// What the catalog shows of a transaction's objects; made when the first statement of a version of the catalog
+    /// asks.
+    pub(crate) fn described(
+        &self,
+        txn: &Transaction,
+        make: impl FnOnce() -> Result<Described>,
+    ) -> Result<Arc<Described>> {
+        let Some(version) = txn.catalog_version() else { return Ok(Arc::new(make()?)) };
+        if let Some((known, described)) = &*self.described.lock()
+            && *known == version
+        {
+            return Ok(Arc::clone(described));
+        }
+        let made = Arc::new(make()?);
+        *self.described.lock() = Some((version, Arc::clone(&made)));
         Ok(made)
     }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::Index;
 use weft_kernel::{Object, ObjectKind, SchemaId, TableDef, TableRef, Transaction};
+use weft_pgcatalog::CatalogRelation;
 
 /// Between a schema and a name.
 pub(crate) const QUALIFIER: char = '\0';
@@ -122,6 +123,15 @@ pub(crate) fn relation(txn: &Transaction, name: &str) -> Option<Relation> {
         let kinds = [ObjectKind::View, ObjectKind::Sequence];
         kinds.into_iter().find_map(|kind| txn.object(kind, schema, name)).map(Relation::Object)
     })
+}
+
+/// The relation of the catalog that a name is of. Without a schema those of `pg_catalog` come before users' relations,
+/// but for the session's temporary ones.
+pub(crate) fn of_catalog(txn: &Transaction, name: &str) -> Option<CatalogRelation> {
+    let (schema, own) = split(name);
+    let found = CatalogRelation::find(schema, own)?;
+    let is_hidden = || relation(txn, name).is_some_and(|known| is_temporary(txn, known.namespace()));
+    (schema.is_some() || !is_hidden()).then_some(found)
 }
 
 /// The table of a name.

@@ -54,7 +54,7 @@ pub use level::IsolationLevel;
 pub use objects::DdlSince;
 pub use opened::Engine;
 pub use reads::ReadSet;
-pub use sequences::NumberTaker;
+pub use sequences::{NumberTaker, SequenceValues};
 pub use speculation::PendingWatch;
 pub use transaction::Transaction;
 

@@ -37,6 +37,17 @@ impl NumberTaker {
     }
 }
 
+/// Says where sequences are, on any thread.
+pub struct SequenceValues(Arc<Core>);
+
+impl SequenceValues {
+    /// Where a sequence is.
+    pub fn of(&self, sequence: &Object) -> Result<SequenceValue> {
+        let options = SequenceOptions::of(sequence)?;
+        Ok(self.0.sequence_state(sequence, &options).lock().value)
+    }
+}
+
 /// The next number of a sequence.
 fn next_value(core: &Core, taken: &Taken, sequence: &Object) -> Result<i64> {
     let options = SequenceOptions::of(sequence)?;
@@ -83,8 +94,12 @@ impl Transaction {
 
     /// Where a sequence is.
     pub fn sequence_value(&self, sequence: &Object) -> Result<SequenceValue> {
-        let options = SequenceOptions::of(sequence)?;
-        Ok(self.core().sequence_state(sequence, &options).lock().value)
+        self.sequence_values().of(sequence)
+    }
+
+    /// What says where sequences are, for as long as it is held.
+    pub fn sequence_values(&self) -> SequenceValues {
+        SequenceValues(Arc::clone(self.core()))
     }
 
     /// Sets where a sequence goes on; at once, and whatever becomes of this transaction.

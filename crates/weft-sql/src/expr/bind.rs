@@ -18,7 +18,7 @@ use weft_format::predicate::CompareOp;
 use weft_format::{Code, DataType, Error, Value};
 
 use super::Scope;
-use super::types::data_type_of;
+use super::types::{data_type_of, is_of_catalog};
 use crate::parse::{fold, span_position};
 use crate::text;
 
@@ -164,6 +164,9 @@ impl<'a> Binder<'a> {
                 array: false,
                 format: None,
             } => {
+                if is_of_catalog(data_type) {
+                    return unsupported(format!("the type {data_type}"));
+                }
                 let to = data_type_of(data_type)?;
                 // 'text'::type reads the literal as the type; $1::type gives the parameter the type.
                 let untyped = if to.is_text() { DataType::Text } else { to };

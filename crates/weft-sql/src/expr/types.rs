@@ -10,6 +10,20 @@ const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, do
      varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and \
      arrays of them";
 
+/// Whether a type is one that only the catalog has: the query engine knows it.
+pub(super) fn is_of_catalog(sql_type: &SqlType) -> bool {
+    const NAMES: &[&str] =
+        &["char", "int2vector", "name", "oidvector", "regnamespace", "regproc", "regprocedure", "regrole", "regtype"];
+    match sql_type {
+        SqlType::Regclass => true,
+        SqlType::Custom(name, arguments) => {
+            let last = name.0.last().and_then(|part| part.as_ident());
+            arguments.is_empty() && last.is_some_and(|ident| NAMES.contains(&ident.value.to_lowercase().as_str()))
+        }
+        _ => false,
+    }
+}
+
 /// The greatest length of char(n) and varchar(n).
 const LENGTH_MAX: u64 = 10_485_760;
 

@@ -20,6 +20,17 @@ pub trait Plan: Any + Send + Sync {
     fn planned_count(&self) -> u64;
 }
 
+/// What a query asks of the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AsksCatalog {
+    /// It names no relation and calls no function of it.
+    Nothing,
+    /// What there is in the database.
+    Objects,
+    /// Sessions and locks, too.
+    Sessions,
+}
+
 /// A planned query. Good for any snapshot of the same catalog version.
 pub struct PreparedQuery {
     columns: Arc<[OutputColumn]>,
@@ -27,6 +38,7 @@ pub struct PreparedQuery {
     tables: Vec<TableRef>,
     /// Whether plans are good for sessions of one style only.
     reads_session: bool,
+    asks_catalog: AsksCatalog,
     plan: Box<dyn Plan>,
 }
 
@@ -40,7 +52,17 @@ impl PreparedQuery {
         reads_session: bool,
         plan: Box<dyn Plan>,
     ) -> PreparedQuery {
-        PreparedQuery { columns, params, tables, reads_session, plan }
+        PreparedQuery { columns, params, tables, reads_session, asks_catalog: AsksCatalog::Nothing, plan }
+    }
+
+    /// The same, asking this of the catalog.
+    pub fn asking(self, asks_catalog: AsksCatalog) -> PreparedQuery {
+        PreparedQuery { asks_catalog, ..self }
+    }
+
+    /// What it asks of the catalog.
+    pub fn asks_catalog(&self) -> AsksCatalog {
+        self.asks_catalog
     }
 
     /// The columns of the result.

@@ -643,6 +643,9 @@ impl Reader<'_> {
             self.needs.schemas.push((schema_oid(id), schema.to_owned()));
         }
         let alias = alias.unwrap_or_else(|| own.to_owned());
+        if right == Rights::SELECT && resolve::of_catalog(self.txn, name).is_some() {
+            return Ok(Some(plain(alias, None)));
+        }
         let (mut need, columns, view) = match resolve::relation(self.txn, name) {
             Some(Relation::Table(table)) => {
                 let visible = table.def.schema.visible();

@@ -61,6 +61,9 @@ impl Planner<'_> {
     pub(super) fn shape(&self, name: &ObjectName) -> BindResult<Arc<TableShape>> {
         use sqlparser::ast::Spanned;
         let folded = table_name(name)?;
+        if self.tables.of_catalog(&folded).is_some() {
+            return Err(BindError::Unsupported(format!("the catalog's relation {}", crate::resolve::shown(&folded))));
+        }
         if is_view(&folded) && self.tables.table(&folded).is_err() {
             return Err(BindError::Unsupported(format!("the view {folded}")));
         }

@@ -10,7 +10,9 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, VisitMut, VisitorMut};
+use sqlparser::ast::{
+    Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut,
+};
 use weft_expr::{NextNumber, Numbers};
 use weft_format::{Code, Error, Result, Value};
 use weft_kernel::{NumberTaker, Object, ObjectKind, SequenceValue};
@@ -121,7 +123,12 @@ impl VisitorMut for Caller<'_, '_> {
 /// The name of a function of ours that an expression calls.
 fn called_name(expr: &SqlExpr) -> Option<String> {
     match expr {
-        SqlExpr::Function(function) => Some(function_name(function)).filter(|name| CALLS.contains(&name.as_str())),
+        SqlExpr::Function(function) => {
+            let name = function_name(function);
+            // Of the comment on what a row names the catalog tells.
+            let is_of_rows = name.ends_with("_description") && reads_columns(function);
+            (CALLS.contains(&name.as_str()) && !is_of_rows).then_some(name)
+        }
         SqlExpr::Identifier(ident)
             if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("current_schema") =>
         {
@@ -129,6 +136,21 @@ fn called_name(expr: &SqlExpr) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether an argument of a call names a column.
+fn reads_columns(function: &Function) -> bool {
+    struct Columns;
+    impl Visitor for Columns {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &SqlExpr) -> ControlFlow<()> {
+            match expr {
+                SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    Visit::visit(&function.args, &mut Columns).is_break()
 }
 
 impl Caller<'_, '_> {

@@ -7,6 +7,7 @@ use sqlparser::ast::Statement;
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result, Value};
 
+use super::asking::Asking;
 use super::catalog;
 use super::client::{Client, Embedded};
 use super::parts::{params_of, plan_part, run_parts};
@@ -118,6 +119,14 @@ fn execute_by_columns(
     queries: &dyn QueryEngine,
     client: &mut dyn Client,
 ) -> Result<Outcome> {
+    let asking = Asking {
+        db: work.db,
+        settings: work.settings,
+        cancel: work.cancel,
+        local: &work.local,
+        permit: work.permit,
+        temporary: work.temporary,
+    };
     let mut context = StatementContext {
         txn: work.txn,
         engine: queries,
@@ -128,6 +137,7 @@ fn execute_by_columns(
         local: &work.local,
         settings: work.settings,
         views: work.views.clone(),
+        catalog: &asking,
     };
     match &plan.action {
         Action::Query(query) if client.takes_rows() && !context.txn.is_speculative() => {
@@ -156,7 +166,7 @@ fn execute_by_columns(
 
 /// All rows of a query.
 fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
-    let collected = context.engine.collect(query, || context.binding(query.tables()))?;
+    let collected = context.engine.collect(query, || context.binding(query))?;
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     Ok(Rows::from_collected(types, collected))
 }
@@ -172,7 +182,7 @@ fn stream(
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     let mut count = 0;
     let mut attempt = |count: &mut u64| -> Result<()> {
-        let mut batches = context.engine.execute(query, context.binding(query.tables())?)?;
+        let mut batches = context.engine.execute(query, context.binding(query)?)?;
         while let Some(batch) = batches.next_batch()? {
             let rows = Rows::from_batches(Arc::clone(&types), vec![batch]);
             *count += rows.len() as u64;

@@ -18,6 +18,7 @@
 
 mod answers;
 mod append;
+mod asking;
 mod asks;
 mod backup;
 mod block;
@@ -28,6 +29,7 @@ mod constants;
 mod cursor;
 mod cursors;
 mod definitions;
+pub(crate) mod described;
 mod execute;
 mod explain;
 mod locks;

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weft_format::{Code, Error, Result};
+use weft_kernel::Transaction;
 use weft_kernel::lock::LockName;
 use weft_pgcatalog::{CountsShown, FIRST, LockShown, Request, SessionShown, Snapshot};
 
+use super::asking::Asking;
 use super::work::Work;
 use crate::activity::{Activities, Shown, State};
 use crate::configuration::{Configuration, accepted, definition};
@@ -29,13 +31,14 @@ fn may_stop(permit: &Permit, shown: &Snapshot, other: &str) -> bool {
     permit.is_superuser() || shown.user == other || permit.has_role(SIGNAL) && !of_superuser()
 }
 
-/// Adds what the text of the query may ask for.
-pub(super) fn add(shown: &mut Snapshot, work: &Work<'_>, source: &str) {
+/// Whether the text of a query may ask for sessions and locks.
+pub(super) fn may_ask(source: &str) -> bool {
     let lower = source.to_ascii_lowercase();
-    let asks = |word: &str| lower.contains(word);
-    if !(asks("pg_stat") || asks("pg_locks") || asks("_backend")) {
-        return;
-    }
+    ["pg_stat", "pg_locks", "_backend"].into_iter().any(|word| lower.contains(word))
+}
+
+/// Adds sessions, locks and counters.
+pub(super) fn add(shown: &mut Snapshot, work: &Asking<'_>, txn: &Transaction) {
     let activities = work.db.activities();
     let sessions = activities.all();
     let locks = work.db.kernel().locks();
@@ -43,7 +46,7 @@ pub(super) fn add(shown: &mut Snapshot, work: &Work<'_>, source: &str) {
     shown.sessions = sessions.iter().map(|session| one(work.permit, shown, activities, session, &waiting)).collect();
     let pids: BTreeMap<u64, i64> = sessions.iter().map(|session| (session.transaction, number(session.pid))).collect();
     let tables: BTreeMap<LockName, u32> =
-        work.txn.engine().tables().iter().map(|table| (LockName::table(table.id()), FIRST + table.def.oid)).collect();
+        txn.engine().tables().iter().map(|table| (LockName::table(table.id()), FIRST + table.def.oid)).collect();
     for lock in &locks {
         let held = lock.holders.iter().map(|holder| (holder, true));
         for ((txn, mode), granted) in held.chain(lock.waiters.iter().map(|waiter| (waiter, false))) {

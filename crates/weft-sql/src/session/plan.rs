@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Insert, SetExpr, Statement, TableObject};
+use sqlparser::ast::{Insert, Query, SetExpr, Statement, TableObject};
 use weft_expr::Local;
 use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{TableRef, Transaction};
@@ -30,9 +30,7 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement
         && (is_of_catalog(statement) || has_constants(statement))
     {
-        let query = CatalogQuery::new(query)?;
-        let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
-        return Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)));
+        return of_catalog(db, (statement, query), source, txn, (engine, local));
     }
     if let Statement::Query(query) = statement {
         crate::queries::names::check_order(query)?;
@@ -69,9 +67,7 @@ pub(super) fn plan(
     let known = |types: &[Option<DataType>]| types.iter().map(|t| t.unwrap_or(DataType::Text)).collect();
     Ok(match statement {
         Statement::Query(query) if query.locks.is_empty() && !writes(query) => {
-            let query = queries.prepare(txn, statement, source, local)?;
-            let (columns, param_types) = (Arc::clone(query.columns()), known(query.param_types()));
-            Plan::new(key(), columns, param_types, Action::Query(query)).reading(&local.style)
+            by_query_engine(db, statement, source, txn, (engine, local))?
         }
         Statement::Insert(insert @ Insert { source: Some(reading), .. }) if is_written_by_rows(insert, txn) => {
             let reading = Box::new(crate::dml::typed_values(insert, reading, txn)?);
@@ -86,6 +82,40 @@ pub(super) fn plan(
             Plan::new(key(), columns, param_types, Action::Dml(prepared)).reading(&local.style)
         }
     })
+}
+
+/// Plans a query of the catalog: by its interpreter, or by the query engine, which may have what that lacks.
+fn of_catalog(
+    db: &SqlEngine,
+    (statement, query): (&Statement, &Query),
+    source: &str,
+    txn: &Transaction,
+    (engine, local): (EngineChoice, &Local),
+) -> Result<Plan> {
+    match CatalogQuery::new(query) {
+        Ok(query) => {
+            let key = (txn.catalog_version(), Arc::clone(txn.search_path()), engine);
+            Ok(Plan::new(key, catalog::columns(&query).into(), query.params(), Action::Catalog(query)))
+        }
+        Err(error) if error.code() == Code::FeatureNotSupported => {
+            by_query_engine(db, statement, source, txn, (engine, local)).map_err(|_| error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Plans a query that only reads by the query engine.
+fn by_query_engine(
+    db: &SqlEngine,
+    statement: &Statement,
+    source: &str,
+    txn: &Transaction,
+    (engine, local): (EngineChoice, &Local),
+) -> Result<Plan> {
+    let query = db.queries()?.prepare(txn, statement, source, local)?;
+    let param_types = query.param_types().iter().map(|known| known.unwrap_or(DataType::Text)).collect();
+    let (columns, key) = (Arc::clone(query.columns()), (txn.catalog_version(), Arc::clone(txn.search_path()), engine));
+    Ok(Plan::new(key, columns, param_types, Action::Query(query)).reading(&local.style))
 }
 
 /// Whether the rows of an INSERT from a query go through the point engine one by one: it looks for conflicts, and shows

@@ -160,6 +160,9 @@ impl Names<'_> {
         if self.with.iter().flatten().any(|with| *with == known_as) {
             return Ok(());
         }
+        if resolve::of_catalog(self.txn, &known_as).is_some() {
+            return Ok(());
+        }
         let Some(relation) = resolve::relation(self.txn, &known_as) else { return Ok(()) };
         if let Use::Qualify(needs) = &mut self.use_of {
             let (id, namespace, own) = match &relation {

@@ -6,6 +6,7 @@ use weft_expr::Local;
 use weft_format::{Code, Error, Result};
 use weft_kernel::Transaction;
 
+use super::asking::Asking;
 use super::numbers::Numbers;
 use super::own_schema::Temporary;
 use crate::activity::Activity;
@@ -42,6 +43,18 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Who asks.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        Asking {
+            db: self.db,
+            settings: self.settings,
+            cancel: self.cancel,
+            local: &self.local,
+            permit: self.permit,
+            temporary: self.temporary,
+        }
+    }
+
     /// What follows a statement: what it made has an owner, and its constraints hold.
     pub(super) fn finish(&mut self, ddl_before: usize) -> Result<()> {
         if self.txn.ddl_count() > ddl_before {
@@ -67,6 +80,14 @@ pub(super) fn with_context<T>(
     run: impl FnOnce(&mut StatementContext<'_>) -> Result<T>,
 ) -> Result<T> {
     let engine = work.db.queries()?;
+    let asking = Asking {
+        db: work.db,
+        settings: work.settings,
+        cancel: work.cancel,
+        local: &work.local,
+        permit: work.permit,
+        temporary: work.temporary,
+    };
     run(&mut StatementContext {
         txn: work.txn,
         engine: &*engine,
@@ -77,5 +98,6 @@ pub(super) fn with_context<T>(
         local: &work.local,
         settings: work.settings,
         views: work.views.clone(),
+        catalog: &asking,
     })
 }

@@ -1,0 +1,274 @@
+//! The objects of a transaction's catalog, as plain data for `weft-pgcatalog`: once for a version of the catalog.
+//!
+//! ```text
+//!   kernel: table 3 customers, key (id)      shown: 16387 customers, its index customers_pkey, its constraint
+//!   kernel: schema 0                         shown: 2200 public
+//! ```
+//!
+//! 1. A number that is shown is the kernel's and 16384, so it is the same after a restart.
+//! 2. Columns are numbered from 1 as users see them: dropped ones keep their number, a hidden row id has none.
+//! 3. What is kept holds no table and no index: a dropped one goes when its last statement ends.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+
+use weft_format::Result;
+use weft_kernel::catalog::{Deferrable, FkAction, SequenceOptions};
+use weft_kernel::index::{Index as KernelIndex, IndexPart};
+use weft_kernel::table::Table as KernelTable;
+use weft_kernel::{IndexRef, Object, ObjectKind, SchemaId, SequenceValues, TableDef, TableRef, Transaction};
+use weft_pgcatalog::{
+    Column, FIRST, Figures, ForeignKey, Index, Materialized, Objects, PUBLIC, Sequence, Snapshot, Table, View,
+};
+
+use crate::ddl::dependents::{is_companion, is_populated, materialized_by};
+use crate::ddl::sequence::{owner, type_of};
+use crate::row::{generated, predicate_text};
+use crate::view_columns::view_columns;
+
+/// The objects of a version of the catalog, and whom to ask for their figures.
+#[derive(Default)]
+pub(crate) struct Described {
+    /// The objects.
+    pub(crate) objects: Arc<Objects>,
+    tables: HashMap<u32, Weak<dyn KernelTable>>,
+    indexes: HashMap<u32, Weak<KernelIndex>>,
+    sequences: HashMap<u32, Arc<Object>>,
+}
+
+/// The figures of the objects at the moment.
+pub(super) struct OfMoment {
+    described: Arc<Described>,
+    values: SequenceValues,
+}
+
+impl OfMoment {
+    pub(super) fn new(described: &Arc<Described>, txn: &Transaction) -> OfMoment {
+        OfMoment { described: Arc::clone(described), values: txn.sequence_values() }
+    }
+}
+
+impl Figures for OfMoment {
+    fn table(&self, oid: u32) -> (u64, u64) {
+        let table = self.described.tables.get(&oid).and_then(Weak::upgrade);
+        table.map_or((0, 0), |table| {
+            let statistics = table.statistics();
+            (statistics.row_count, statistics.bytes)
+        })
+    }
+
+    fn index(&self, oid: u32) -> u64 {
+        let index = self.described.indexes.get(&oid).and_then(Weak::upgrade);
+        index.map_or(0, |index| {
+            let statistics = index.statistics();
+            statistics.memory_bytes + statistics.disk_bytes
+        })
+    }
+
+    fn sequence(&self, oid: u32) -> Option<(i64, bool)> {
+        let value = self.values.of(self.described.sequences.get(&oid)?).ok()?;
+        Some((value.last, value.is_called))
+    }
+}
+
+/// The number of a schema as it is shown.
+pub(super) fn schema_oid(id: SchemaId) -> u32 {
+    if id == SchemaId::PUBLIC { PUBLIC } else { FIRST + id.0 }
+}
+
+/// What is being described.
+#[derive(Default)]
+struct Making {
+    objects: Objects,
+    described: Described,
+}
+
+/// The objects that a transaction sees.
+pub(super) fn describe(txn: &Transaction) -> Result<Described> {
+    let mut made = Making::default();
+    made.objects.schemas = vec![(PUBLIC, crate::resolve::PUBLIC.to_owned())];
+    let tables = txn.tables();
+    let numbers: BTreeMap<u32, Numbers> = tables.iter().map(|def| (def.id.0, Numbers::of(def))).collect();
+    let oids: BTreeMap<u32, u32> = tables.iter().map(|def| (def.id.0, FIRST + def.oid)).collect();
+    for def in &tables {
+        let Some(table) = txn.table_of(def.id) else { continue };
+        indexes(&mut made, txn, &table, def, &numbers[&def.id.0]);
+        made.described.tables.insert(FIRST + def.oid, Arc::downgrade(&table.table));
+        made.objects.tables.push(described(def, &numbers, &oids));
+    }
+    let places: BTreeMap<u32, &Numbers> = tables.iter().map(|def| (def.oid, &numbers[&def.id.0])).collect();
+    let shown: HashMap<u32, usize> =
+        made.objects.tables.iter().enumerate().map(|(place, table)| (table.oid, place)).collect();
+    for object in txn.objects() {
+        object_of(&mut made, txn, &object, &places, &shown)?;
+    }
+    Ok(Described { objects: made.objects.indexed(), ..made.described })
+}
+
+/// The numbers of a table's columns by their ordinals; 0 for the hidden row id.
+struct Numbers(Vec<i64>);
+
+impl Numbers {
+    fn of(def: &TableDef) -> Numbers {
+        let hidden = def.schema.row_id();
+        let number = |ordinal: usize| match hidden {
+            Some(hidden) if hidden == ordinal => 0,
+            Some(hidden) if hidden < ordinal => ordinal as i64,
+            _ => ordinal as i64 + 1,
+        };
+        Numbers((0..def.schema.columns.len()).map(number).collect())
+    }
+
+    fn at(&self, ordinal: usize) -> i64 {
+        self.0.get(ordinal).copied().unwrap_or(0)
+    }
+
+    fn all(&self, ordinals: &[usize]) -> Vec<i64> {
+        ordinals.iter().map(|ordinal| self.at(*ordinal)).collect()
+    }
+}
+
+fn described(def: &TableDef, numbers: &BTreeMap<u32, Numbers>, oids: &BTreeMap<u32, u32>) -> Table {
+    let own = &numbers[&def.id.0];
+    let columns = def.schema.columns.iter().enumerate().filter(|(ordinal, _)| own.at(*ordinal) > 0);
+    let column = |(ordinal, column): (usize, &weft_format::Column)| Column {
+        name: column.name.clone(),
+        data_type: column.data_type,
+        not_null: column.not_null,
+        dropped: def.schema.is_dropped(ordinal),
+        default: def.defaults.get(ordinal).cloned().flatten().or_else(|| generated(def, ordinal).map(str::to_owned)),
+        identity: def.properties.get(&format!("identity.{ordinal}")).map(|kind| kind == "always"),
+        generated: generated(def, ordinal).is_some(),
+    };
+    let action = |action: FkAction| match action {
+        FkAction::NoAction => 'a',
+        FkAction::Restrict => 'r',
+        FkAction::Cascade => 'c',
+        FkAction::SetNull => 'n',
+    };
+    let foreign_key = |key: &weft_kernel::catalog::ForeignKey| ForeignKey {
+        name: key.name.clone(),
+        columns: own.all(&key.columns),
+        parent: oids.get(&key.parent.0).copied().unwrap_or(0),
+        parent_columns: numbers.get(&key.parent.0).map_or_else(Vec::new, |parent| parent.all(&key.parent_columns)),
+        on_delete: action(key.on_delete),
+        on_update: action(key.on_update),
+        deferrable: (key.deferrable != Deferrable::No, key.deferrable == Deferrable::InitiallyDeferred),
+    };
+    Table {
+        oid: FIRST + def.oid,
+        schema: schema_oid(def.namespace),
+        name: def.name.clone(),
+        columns: columns.map(column).collect(),
+        primary_key: def.primary_key.as_ref().map(|name| (name.clone(), own.all(&def.schema.key))),
+        checks: def.checks.clone(),
+        foreign_keys: def.foreign_keys.iter().map(foreign_key).collect(),
+        method: def.method.clone(),
+        options: def.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        materialized: None,
+    }
+}
+
+/// Adds the indexes of a table; the primary key is shown as one.
+fn indexes(made: &mut Making, txn: &Transaction, table: &TableRef, def: &TableDef, own: &Numbers) {
+    let oid = FIRST + def.oid;
+    let schema = schema_oid(def.namespace);
+    if let Some(name) = &def.primary_key {
+        made.objects.indexes.push(Index {
+            oid: Snapshot::primary_index_oid(oid),
+            schema,
+            name: name.clone(),
+            table: oid,
+            parts: own.all(&def.schema.key).into_iter().map(|number| (number, String::new())).collect(),
+            unique: true,
+            primary: true,
+            constraint: true,
+            ..Index::default()
+        });
+    }
+    for IndexRef { def: index_def, index, .. } in txn.indexes_of(table) {
+        let part = |part: &IndexPart| match part {
+            IndexPart::Column(ordinal) => (own.at(*ordinal), String::new()),
+            IndexPart::Expression(_) => (0, part.text(&def.schema)),
+        };
+        let predicate = index.is_partial().then(|| predicate_text(table, index.predicate()));
+        made.described.indexes.insert(FIRST + index_def.oid, Arc::downgrade(&index));
+        made.objects.indexes.push(Index {
+            oid: FIRST + index_def.oid,
+            schema: schema_oid(index_def.namespace),
+            name: index_def.name.clone(),
+            table: oid,
+            parts: index.parts().iter().map(part).collect(),
+            included: own.all(index.included()),
+            unique: index.is_unique(),
+            primary: false,
+            constraint: index.is_constraint(),
+            predicate,
+        });
+    }
+}
+
+fn object_of(
+    made: &mut Making,
+    txn: &Transaction,
+    object: &Arc<Object>,
+    numbers: &BTreeMap<u32, &Numbers>,
+    places: &HashMap<u32, usize>,
+) -> Result<()> {
+    let (oid, schema, name) = (FIRST + object.id, schema_oid(object.namespace), object.name.clone());
+    match object.kind {
+        ObjectKind::Schema => made.objects.schemas.push((oid, name)),
+        ObjectKind::View if is_companion(object) => {
+            let query = object.property("query").unwrap_or_default().to_owned();
+            let reads = object.needs.iter().map(|id| FIRST + id).collect();
+            let Some(table) = materialized_by(txn, object) else { return Ok(()) };
+            let oid = FIRST + table.def.oid;
+            if let Some(shown) = places.get(&oid).map(|place| &mut made.objects.tables[*place]) {
+                shown.materialized = Some(Materialized { query, reads, populated: is_populated(&table.def) });
+            }
+        }
+        ObjectKind::View => {
+            let query = object.property("query").unwrap_or_default().to_owned();
+            let reads = object.needs.iter().map(|id| FIRST + id).collect();
+            made.objects.views.push(View { oid, schema, name, columns: view_columns(object), query, reads });
+        }
+        ObjectKind::Sequence => {
+            let options = SequenceOptions::of(object)?;
+            let owned = owner(object).and_then(|(table, ordinal)| {
+                let shown = &made.objects.tables[*places.get(&(FIRST + table))?];
+                let number = numbers.get(&table)?.at(ordinal);
+                let column = shown.columns.get(usize::try_from(number - 1).ok()?)?;
+                Some((shown.oid, number, column.identity.is_some()))
+            });
+            made.described.sequences.insert(oid, Arc::clone(object));
+            made.objects.sequences.push(Sequence {
+                oid,
+                schema,
+                name,
+                data_type: type_of(object),
+                bounds: [options.start, options.min, options.max, options.increment, 1],
+                cycle: options.cycle,
+                owner: owned,
+            });
+        }
+        ObjectKind::Comment => {
+            let words: Vec<&str> = object.name.split(' ').collect();
+            let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
+            let about = match (words.first().copied(), number(1)) {
+                (Some("relation"), Some(id)) => Some((FIRST + id, 0)),
+                (Some("column"), Some(id)) => {
+                    let ordinal = number(2).and_then(|ordinal| usize::try_from(ordinal).ok());
+                    let number = |ordinal| numbers.get(&id).map_or(ordinal as i64 + 1, |known| known.at(ordinal));
+                    ordinal.map(|ordinal| (FIRST + id, number(ordinal)))
+                }
+                (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
+                _ => None,
+            };
+            if let (Some(about), Some(text)) = (about, object.property("text")) {
+                made.objects.comments.insert(about, text.to_owned());
+            }
+        }
+        ObjectKind::Other => {}
+    }
+    Ok(())
+}
