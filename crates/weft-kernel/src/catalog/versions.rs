@@ -144,6 +144,11 @@ impl Catalog {
         self.horizon.check(read_ts, || "the catalog".into())
     }
 
+    /// From where on definitions are known.
+    pub(crate) fn floor(&self) -> Timestamp {
+        self.horizon.floor()
+    }
+
     /// An id that was never used.
     pub(crate) fn allocate_id(&self) -> TableId {
         let mut state = self.state.write();

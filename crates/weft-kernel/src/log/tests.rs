@@ -38,7 +38,7 @@ impl Owned {
             Owned::Chunk(txn, changes) => Record::Chunk { txn: TxnId(*txn), changes },
             Owned::Commit(txn, ts, changes) => {
                 Record::Commit { txn: TxnId(*txn), ts: Timestamp(*ts), wall: None, changes }
-            },
+            }
             Owned::Abort(txn) => Record::Abort { txn: TxnId(*txn) },
             Owned::Layout(edit, switch) => Record::Layout { edit: *edit, switch },
             Owned::Page(table, change) => Record::Page { table: TableId(*table), change },

@@ -114,6 +114,11 @@ impl Horizon {
         Timestamp(kept)
     }
 
+    /// From where on is promised; [`Timestamp::MAX`]: nothing.
+    pub(crate) fn promised(&self) -> Timestamp {
+        Timestamp(self.promised.load(Ordering::Acquire))
+    }
+
     fn promise(&self, registered: &mut Registered, kept: u64) {
         let before = self.promised.swap(kept, Ordering::AcqRel);
         if before != Timestamp::MAX.0 {

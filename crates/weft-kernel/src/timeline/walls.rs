@@ -159,7 +159,8 @@ impl Walls {
         for at in (0..LEVELS.len()).rev() {
             let is_covered = state.levels[..at].iter().any(|level| level.front().is_some_and(|first| first.0 <= ts));
             let level = &mut state.levels[at];
-            let kept = if is_covered { level.len() } else { level.partition_point(|pair| pair.0 <= ts).saturating_sub(1) };
+            let kept =
+                if is_covered { level.len() } else { level.partition_point(|pair| pair.0 <= ts).saturating_sub(1) };
             level.drain(..kept);
         }
         state.check();
@@ -234,7 +235,9 @@ impl State {
         let rises = |a: &(Pair, Pair), b: &(Pair, Pair)| a.1.0 < b.0.0 && a.1.1 < b.0.1;
         let first = pairs.next();
         debug_assert!(
-            pairs.try_fold(first, |before, next| before.is_none_or(|b| rises(&b, &next)).then_some(Some(next))).is_some(),
+            pairs
+                .try_fold(first, |before, next| before.is_none_or(|b| rises(&b, &next)).then_some(Some(next)))
+                .is_some(),
             "each level is older than the one before (walls 1)"
         );
     }

@@ -357,6 +357,7 @@ impl Transaction {
                 core.give_up(made);
             }
         }
+        core.keep_promises();
         core.services.wake_jobs();
     }
 
