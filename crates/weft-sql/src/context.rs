@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weft_expr::Local;
-use weft_format::{DataType, Result, Value};
-use weft_kernel::{TableRef, Transaction};
+use weft_format::{DataType, Error, Result, Value};
+use weft_kernel::Transaction;
 
 use crate::binding::{Binding, CancelToken, Views};
 use crate::expr::EvalContext;
-use crate::queries::QueryEngine;
+use crate::queries::{PreparedQuery, QueryEngine};
 use crate::row::{ShapeCache, TableShape};
 use crate::settings::Settings;
 
@@ -42,8 +42,16 @@ impl StatementContext<'_> {
         self.shapes.shape(&crate::resolve::table(self.txn, name)?)
     }
 
-    /// The binding of a query that reads these tables, as of now in the transaction.
-    pub fn binding(&self, tables: &[TableRef]) -> Result<Binding> {
+    /// The binding of a query, as of now in the transaction.
+    pub fn binding(&self, query: &PreparedQuery) -> Result<Binding> {
+        let tables = query.tables();
+        let moments = self.moments(query)?;
+        let mut past = HashMap::new();
+        for (table, number) in query.past() {
+            let moment =
+                moments.get(*number).ok_or_else(|| Error::internal("a table is read at a moment of its query"))?;
+            past.insert((table.def.id, *number), (table.clone(), moment.snapshot.view(table)?));
+        }
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
             let before = self.views.as_ref().and_then(|views| views.get(&table.def.id)).cloned();
@@ -55,6 +63,8 @@ impl StatementContext<'_> {
         }
         Ok(Binding {
             views,
+            past,
+            moments,
             params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
             cancel: self.cancel.clone(),
             load: Arc::clone(self.txn.engine().load()),

@@ -108,7 +108,7 @@ fn write_rows(
     if !out.is_empty() {
         each(&mut out)?;
     }
-    let mut stream = context.engine.execute(query, context.binding(query.tables())?)?;
+    let mut stream = context.engine.execute(query, context.binding(query)?)?;
     let mut count = 0;
     while let Some(batch) = stream.next_batch()? {
         let stored = stored_columns(&batch, columns.iter().map(|column| column.data_type));

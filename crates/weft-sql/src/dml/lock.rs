@@ -175,7 +175,7 @@ impl PreparedWrite {
         context: &mut StatementContext<'_>,
     ) -> Result<(Collected, u64)> {
         context.txn.admit_query()?;
-        let mut collected = context.engine.collect(query, || context.binding(query.tables()))?;
+        let mut collected = context.engine.collect(query, || context.binding(query))?;
         context.txn.end_query();
         let schema = &self.table.def.schema;
         let types: Vec<DataType> = schema.key.iter().map(|&ordinal| schema.columns[ordinal].data_type).collect();

@@ -49,7 +49,7 @@ impl PreparedWrite {
     /// Reads, then writes.
     pub(super) fn merge(&self, plan: &MergePlan, context: &mut StatementContext<'_>) -> Result<Outcome> {
         let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
-        let binding = || context.binding(self.query.tables());
+        let binding = || context.binding(&self.query);
         let read = context.engine.collect_within(&self.query, Purpose::Written, row_memory_bytes, binding)?;
         let rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
         context.txn.end_query();

@@ -77,7 +77,7 @@ impl PreparedWrite {
         // New rows may go to files of their own; changed ones are staged in memory.
         let row_memory_bytes = context.txn.engine().status().row_memory_limit_bytes;
         let bytes_max = if matches!(self.write, Write::Insert { .. }) { u64::MAX } else { row_memory_bytes };
-        let binding = || context.binding(self.query.tables());
+        let binding = || context.binding(&self.query);
         let read = context.engine.collect_within(&self.query, Purpose::Written, bytes_max, binding)?;
         let mut rows = read.ok_or_else(|| self.too_large(row_memory_bytes, context.engine.memory_bytes() as u64))?;
         context.txn.end_query();
@@ -104,7 +104,7 @@ impl PreparedWrite {
         loop {
             let mark = context.txn.mark();
             context.txn.admit_query()?;
-            let mut rows = context.engine.execute(&self.query, context.binding(self.query.tables())?)?;
+            let mut rows = context.engine.execute(&self.query, context.binding(&self.query)?)?;
             let mut load = Load::new(&shape, context.engine, context.txn, context.cancel);
             let error = loop {
                 match rows.next_batch() {

@@ -53,7 +53,7 @@ impl PreparedWrite {
     fn update_once(&self, columns: &[usize], context: &mut StatementContext<'_>) -> Result<u64> {
         let mut rows = Rows { waiting: context.engine.collected(Purpose::Written), way: Way::Undecided, count: 0 };
         context.txn.admit_query()?;
-        let mut query = context.engine.execute(&self.query, context.binding(self.query.tables())?)?;
+        let mut query = context.engine.execute(&self.query, context.binding(&self.query)?)?;
         while let Some(batch) = query.next_batch()? {
             self.push(&mut rows, batch, columns, context)?;
         }

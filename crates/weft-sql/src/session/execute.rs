@@ -156,7 +156,7 @@ fn execute_by_columns(
 
 /// All rows of a query.
 fn read(query: &PreparedQuery, context: &StatementContext<'_>) -> Result<Rows> {
-    let collected = context.engine.collect(query, || context.binding(query.tables()))?;
+    let collected = context.engine.collect(query, || context.binding(query))?;
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     Ok(Rows::from_collected(types, collected))
 }
@@ -172,7 +172,7 @@ fn stream(
     let types: Arc<[DataType]> = query.columns().iter().map(|column| column.data_type).collect();
     let mut count = 0;
     let mut attempt = |count: &mut u64| -> Result<()> {
-        let mut batches = context.engine.execute(query, context.binding(query.tables())?)?;
+        let mut batches = context.engine.execute(query, context.binding(query)?)?;
         while let Some(batch) = batches.next_batch()? {
             let rows = Rows::from_batches(Arc::clone(&types), vec![batch]);
             *count += rows.len() as u64;

@@ -82,7 +82,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
             text
         }
         Action::Query(query) => with_context(work, |context| {
-            let binding = context.binding(query.tables())?;
+            let binding = context.binding(query)?;
             context.engine.explain(query, binding, analyze)
         })?,
         Action::Parts(_) => return Err(unsupported("EXPLAIN of a statement whose WITH queries write")),
@@ -93,7 +93,7 @@ fn explain_plan(made: &Plan, analyze: bool, run: &Run<'_>, work: &mut Work<'_>) 
                 _ => unreachable!("the outer match has told them apart"),
             };
             let read = with_context(work, |context| {
-                let binding = context.binding(query.tables())?;
+                let binding = context.binding(query)?;
                 context.engine.explain(query, binding, false)
             })?;
             let mut text = format!("Query engine: the rows to write are read by\n{read}");

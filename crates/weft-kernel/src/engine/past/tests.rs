@@ -161,7 +161,7 @@ fn a_table_keeps_what_it_promises() {
     table.options.insert("history".into(), "1 hour".into());
     let t = txn.create_table(table).unwrap();
     let made = txn.commit().unwrap();
-    assert_eq!(t.horizon().promised(), made, "from when it is said");
+    assert!(t.horizon().promised() <= made, "from when it is said");
     for n in 0..10 {
         put(&engine, "t", 1, n).unwrap();
         hands.wall.fetch_add(HOUR / 4, Ordering::SeqCst);
