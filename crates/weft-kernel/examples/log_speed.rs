@@ -67,7 +67,7 @@ fn commits(env: &Env, dir: &Path, threads: u64, work: Duration) -> (f64, Duratio
                 let begin = Instant::now();
                 let mut last = sequence.lock();
                 *last += 1;
-                let record = Record::Commit { txn: TxnId(thread), ts: Timestamp(*last), changes: &changes };
+                let record = Record::Commit { txn: TxnId(thread), ts: Timestamp(*last), wall: None, changes: &changes };
                 let ticket = log.append_waited(&record).unwrap();
                 drop(last);
                 log.wait_durable(ticket).unwrap();

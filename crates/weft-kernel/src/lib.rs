@@ -31,6 +31,7 @@ pub mod catalog;
 pub mod engine;
 pub mod fault;
 pub mod files;
+mod history;
 pub mod index;
 mod jobs;
 pub mod lock;
@@ -62,8 +63,9 @@ pub use engine::{
     Backup, BackupSummary, DamagedFile, Durability, Engine, EngineOptions, EngineStatus, Follower, Kept, QUARANTINE,
     QuarantineReport, Quarantined, SchedulerStatus, backups, check_backup, quarantine, restore,
 };
+pub use history::History;
 pub use lock::{ColumnSet, LockMode, Wait};
 pub use read_again::read_again;
 pub use services::Services;
 pub use timeline::Horizon;
-pub use txn::{DdlSince, IsolationLevel, Mark, NumberTaker, PendingWatch, SequenceValues, Transaction};
+pub use txn::{DdlSince, IsolationLevel, Mark, NumberTaker, PastSnapshot, PendingWatch, SequenceValues, Transaction};

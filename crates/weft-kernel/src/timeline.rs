@@ -10,6 +10,8 @@
 //! log block each wakes the next.
 
 mod horizon;
+mod said;
+mod walls;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,6 +21,10 @@ use weft_env::sync::{Mutex, MutexGuard};
 use weft_format::{Code, Error, Result, Timestamp};
 
 pub use horizon::Horizon;
+pub(crate) use said::said;
+pub(crate) use walls::{WallImage, put_walls, read_walls};
+
+use walls::Walls;
 
 use crate::sleeper::Sleeper;
 
@@ -30,6 +36,10 @@ pub struct Timeline {
     registered: Mutex<Registered>,
     /// What was published when the engine was opened: nothing older can be registered, or is kept by anybody.
     opened_at: AtomicU64,
+    /// The oldest that anything on disk knows of.
+    known_from: AtomicU64,
+    /// When commits were made.
+    pub(crate) walls: Walls,
 }
 
 #[derive(Default)]
@@ -118,6 +128,8 @@ impl Timeline {
             publication: Mutex::default(),
             registered: Mutex::default(),
             opened_at: AtomicU64::new(last.0),
+            known_from: AtomicU64::new(u64::MAX),
+            walls: Walls::default(),
         }
     }
 
@@ -144,6 +156,21 @@ impl Timeline {
         registered.oldest_from(from).unwrap_or(published)
     }
 
+    /// Something has kept its past from `ts` on.
+    fn knows_from(&self, ts: u64) {
+        self.known_from.fetch_min(ts, Ordering::AcqRel);
+    }
+
+    /// The oldest commit that anything can be read as of.
+    fn known_from(&self) -> Timestamp {
+        Timestamp(self.opened_at.load(Ordering::Acquire).min(self.known_from.load(Ordering::Acquire)))
+    }
+
+    /// A commit in an error's text: its number, and the moment from which it is seen.
+    fn named(&self, ts: Timestamp) -> String {
+        self.walls.since(ts).map_or_else(|| ts.to_string(), |wall| format!("{ts}, of {}", said(wall)))
+    }
+
     /// The engine is open: what was before is past for good.
     pub(crate) fn opened(&self) {
         self.opened_at.store(self.published.load(Ordering::Acquire), Ordering::Release);
@@ -157,21 +184,22 @@ impl Timeline {
         Timestamp(ts)
     }
 
-    /// Registers a snapshot of the past, since the engine was opened. What is left of it each table knows
-    /// ([`Horizon`]).
+    /// Registers a snapshot of the past. What is left of it each table knows ([`Horizon`]).
     ///
     /// # Errors
-    /// [`Code::SnapshotTooOld`] before the opening, [`Code::InvalidParameterValue`] beyond what is published.
+    /// [`Code::SnapshotTooOld`] before everything that is known, [`Code::InvalidParameterValue`] beyond what is
+    /// published.
     pub(crate) fn register_past(&self, ts: Timestamp) -> Result<()> {
         let mut registered = self.registered.lock();
-        let [opened_at, published] = [&self.opened_at, &self.published].map(|at| at.load(Ordering::Acquire));
+        let published = self.published.load(Ordering::Acquire);
+        let oldest = self.known_from();
         if ts.0 > published {
             let message = format!("commit {ts} has not happened");
             return Err(Error::new(Code::InvalidParameterValue, message).hint(format!("the last one is {published}")));
         }
-        if ts.0 < opened_at {
-            let message = format!("commit {ts} was before the database was opened");
-            let hint = format!("the oldest that can be read is commit {opened_at}");
+        if ts < oldest {
+            let message = format!("commit {} is not kept any more", self.named(ts));
+            let hint = format!("the oldest that can be read is commit {}", self.named(oldest));
             return Err(Error::new(Code::SnapshotTooOld, message).hint(hint));
         }
         registered.register_past(ts.0);

@@ -117,8 +117,12 @@ mod tests {
     use weft_sql::parse::WeftDialect;
 
     fn levelled(sql: &str) -> Result<String> {
-        let statement =
-            Parser::new(&WeftDialect).with_recursion_limit(400).try_with_sql(sql).unwrap().parse_statement().unwrap();
+        let statement = Parser::new(&WeftDialect::PLAIN)
+            .with_recursion_limit(400)
+            .try_with_sql(sql)
+            .unwrap()
+            .parse_statement()
+            .unwrap();
         let Statement::Query(mut query) = statement else { panic!("{sql} is no query") };
         level_cases(&mut query).map(|()| query.to_string())
     }

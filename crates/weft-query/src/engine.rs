@@ -34,7 +34,9 @@ use weft_kernel::{Engine, TableRef};
 use weft_sql::OutputColumn;
 use weft_sql::expr::{cast_to, open};
 use weft_sql::queries::names::{check_query, name_columns, shown};
-use weft_sql::queries::{AsksCatalog, PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation};
+use weft_sql::queries::{
+    AsksCatalog, PreparedQuery, QueryEngine, QueryOptions, QueryStream, Reservation, take_moments,
+};
 use weft_sql::{Binding, Tables};
 
 use super::apply::cache::Caches;
@@ -305,10 +307,11 @@ impl QueryEngine for DataFusionEngine {
         target: Option<TableRef>,
         local: &Local,
     ) -> Result<PreparedQuery> {
-        check_query(query)?;
         with_queries::check(query)?;
         guarded_deep(|| {
             let mut query = query.clone();
+            let moments = take_moments(&mut query)?;
+            check_query(&query)?;
             level_cases(&mut query)?;
             expand_windows(&mut query)?;
             expand_wildcards(&mut query, tables)?;
@@ -338,17 +341,17 @@ impl QueryEngine for DataFusionEngine {
                 plan = catalog::typed(plan).map_err(|error| unwrap(error, text))?;
             }
             let reads_views = context.reads_views() || asks_catalog != AsksCatalog::Nothing;
-            let used = context.into_used();
+            let (used, past) = context.into_used();
             let asked = (reads_views, asked);
             let made = self.finish_prepare(plan.clone(), used.clone(), asked, (state, text));
-            match made {
+            let made = match made {
                 Err(error) if may_be_lost(&error) && has_subqueries(&plan).unwrap_or(false) => {
                     let applying = Arc::new(state_for(self.applying(), local));
                     self.finish_prepare(plan, used, asked, (applying, text)).map_err(|_| error)
                 }
                 made => made,
-            }
-            .map(|prepared| prepared.asking(asks_catalog))
+            };
+            made.map(|made| made.asking(asks_catalog).at_moments(moments, past))
         })
     }
 

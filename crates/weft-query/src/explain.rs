@@ -31,6 +31,9 @@ impl DataFusionEngine {
         let plan = Arc::clone(&runnable.plan);
         let warm = if query.is_warm() { "warm: the physical plan is reused" } else { "planned for each execution" };
         let mut out = format!("Query engine ({warm})\n");
+        for (number, moment) in (1..).zip(binding.moments.iter()) {
+            let _ = writeln!(out, "Moment {number}: {} is commit {}", moment.text, moment.snapshot.read_ts());
+        }
         if !analyze {
             let _ = write!(out, "{}", DisplayableExecutionPlan::new(plan.as_ref()).indent(false));
             write_applied(&mut out, &plan, &query.text)?;

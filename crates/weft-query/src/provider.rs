@@ -31,7 +31,7 @@ use weft_format::{Code, Error, Schema, TableId};
 use weft_kernel::TableRef;
 use weft_kernel::index::IndexPart;
 use weft_kernel::table::{LOCATION, ReadView, scan_schema};
-use weft_sql::queries::{AsksCatalog, TARGET};
+use weft_sql::queries::{AsksCatalog, TARGET, moment_of};
 use weft_sql::views::{SystemView, is_view};
 use weft_sql::{Tables, qualified};
 
@@ -57,6 +57,8 @@ pub(crate) fn partition_count(rows: u64, target: usize) -> usize {
 /// One table in a plan: its definition and estimates, no snapshot.
 pub(crate) struct WeftTable {
     id: TableId,
+    /// The number of the moment of the past at which it is read.
+    moment: Option<usize>,
     name: Arc<str>,
     stored: Arc<Schema>,
     schema: SchemaRef,
@@ -72,20 +74,21 @@ pub(crate) struct WeftTable {
 impl WeftTable {
     /// The table as it is defined now; with `hidden`, a hidden row id is a column too, and the last one says where rows
     /// lie.
-    fn new(table: &TableRef, hidden: bool) -> WeftTable {
-        let stored = Arc::clone(&table.def.schema);
+    fn new(table: &TableRef, hidden: bool, moment: Option<usize>) -> WeftTable {
+        let stored = moment.map_or_else(|| Arc::clone(&table.def.schema), |_| with_former_nulls(&table.def.schema));
         let is_shown = |&ordinal: &usize| hidden || stored.is_visible(ordinal);
         let ordinals: Vec<usize> =
             (0..stored.columns.len()).filter(is_shown).chain(hidden.then_some(LOCATION)).collect();
         let statistics = table.table.statistics();
         WeftTable {
             id: table.def.id,
+            moment,
             name: table.def.name.as_str().into(),
             schema: scan_schema(&stored, &ordinals),
             ordinals,
             stored,
             indexed: indexed(table).into(),
-            unique: unique_columns(table),
+            unique: unique_columns(table, moment.is_none()),
             rows: AtomicU64::new(statistics.row_count),
             bytes: AtomicU64::new(statistics.bytes),
         }
@@ -104,15 +107,25 @@ impl WeftTable {
     }
 }
 
-/// The columns of the key, and of unique indexes of columns alone and of all rows.
-fn unique_columns(table: &TableRef) -> Vec<Vec<String>> {
+/// What a table has become may lack NULLs that it had.
+fn with_former_nulls(schema: &Arc<Schema>) -> Arc<Schema> {
+    let mut schema = Schema::clone(schema);
+    let key = schema.key.clone();
+    let columns = schema.columns.iter_mut().enumerate();
+    columns.filter(|(ordinal, _)| !key.contains(ordinal)).for_each(|(_, column)| column.not_null = false);
+    Arc::new(schema)
+}
+
+/// The columns of the key, and of unique indexes of columns alone and of all rows: these may be younger than the rows
+/// that are read.
+fn unique_columns(table: &TableRef, is_now: bool) -> Vec<Vec<String>> {
     let schema = &table.def.schema;
     let name = |ordinal: usize| schema.columns[ordinal].name.clone();
     let mut unique: Vec<Vec<String>> = Vec::new();
     if !schema.hidden_row_id {
         unique.push(schema.key.iter().copied().map(name).collect());
     }
-    for index in table.indexes().iter() {
+    for index in table.indexes().iter().filter(|_| is_now) {
         let columns = index.index.parts().iter().map(|part| match part {
             IndexPart::Column(ordinal) => Some(name(*ordinal)),
             IndexPart::Expression(_) => None,
@@ -159,6 +172,7 @@ impl TableProvider for WeftTable {
         let rows = self.rows.load(Ordering::Relaxed);
         Ok(Arc::new(WeftScanExec::new(Leaf {
             table: self.id,
+            moment: self.moment,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: projection.into(),
@@ -219,7 +233,7 @@ pub(crate) struct PlanningContext<'a> {
     state: &'a SessionState,
     tables: &'a dyn Tables,
     target: Option<TableRef>,
-    used: RefCell<HashMap<TableId, TableRef>>,
+    used: RefCell<HashMap<(TableId, Option<usize>), TableRef>>,
     reads_views: Cell<bool>,
     asks_catalog: Cell<AsksCatalog>,
     types: Arc<WeftTypes>,
@@ -268,16 +282,23 @@ impl<'a> PlanningContext<'a> {
     /// The view of a name, when no table has it.
     fn view(&self, reference: &TableReference) -> Option<ViewProvider> {
         let is_public = matches!(reference.schema(), None | Some("public"));
-        let name = reference.table();
+        let name = moment_of(reference.table()).0;
         if !is_public || !is_view(name) || self.tables.table(name).is_ok() {
             return None;
         }
         SystemView::find(name, self.tables.engine()).map(ViewProvider)
     }
 
-    /// The tables that were named.
-    pub(crate) fn into_used(self) -> Vec<TableRef> {
-        self.used.into_inner().into_values().collect()
+    /// The tables that were named, and those that are read at moments of the past.
+    pub(crate) fn into_used(self) -> (Vec<TableRef>, Vec<(TableRef, usize)>) {
+        let (mut now, mut past) = (Vec::new(), Vec::new());
+        for ((_, moment), table) in self.used.into_inner() {
+            match moment {
+                None => now.push(table),
+                Some(moment) => past.push((table, moment)),
+            }
+        }
+        (now, past)
     }
 
     fn find(&self, reference: &TableReference) -> weft_format::Result<(TableRef, bool)> {
@@ -295,16 +316,25 @@ impl<'a> PlanningContext<'a> {
 
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
-        if let Some(relation) = self.of_catalog(&name) {
+        let moment = moment_of(name.table()).1;
+        if moment.is_none()
+            && let Some(relation) = self.of_catalog(&name)
+        {
             return Ok(provider_as_source(Arc::new(relation)));
         }
         if let Some(view) = self.view(&name) {
+            if moment.is_some() {
+                let message = format!("\"{}\" has no history", moment_of(name.table()).0);
+                return Err(wrap(
+                    Error::new(Code::WrongObjectType, message).hint("FOR SYSTEM_TIME stands behind a table"),
+                ));
+            }
             self.reads_views.set(true);
             return Ok(provider_as_source(Arc::new(view)));
         }
         let (table, hidden) = self.find(&name).map_err(wrap)?;
-        let provider = WeftTable::new(&table, hidden);
-        self.used.borrow_mut().insert(table.def.id, table);
+        let provider = WeftTable::new(&table, hidden, moment);
+        self.used.borrow_mut().insert((table.def.id, moment), table);
         Ok(provider_as_source(Arc::new(provider)))
     }
 

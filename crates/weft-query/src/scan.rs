@@ -99,6 +99,8 @@ impl Execution {
 /// A scan of one table, with its columns and conditions.
 pub(crate) struct WeftScanExec {
     table: TableId,
+    /// The number of the moment of the past at which it is read.
+    moment: Option<usize>,
     name: Arc<str>,
     stored: Arc<Schema>,
     projection: Arc<[usize]>,
@@ -121,6 +123,7 @@ struct Started {
 /// What a leaf is made from.
 pub(crate) struct Leaf {
     pub(crate) table: TableId,
+    pub(crate) moment: Option<usize>,
     pub(crate) name: Arc<str>,
     pub(crate) stored: Arc<Schema>,
     pub(crate) projection: Arc<[usize]>,
@@ -142,6 +145,7 @@ impl WeftScanExec {
         );
         WeftScanExec {
             table: leaf.table,
+            moment: leaf.moment,
             name: leaf.name,
             stored: leaf.stored,
             projection: leaf.projection,
@@ -157,6 +161,7 @@ impl WeftScanExec {
     fn fresh(&self) -> WeftScanExec {
         WeftScanExec {
             table: self.table,
+            moment: self.moment,
             name: Arc::clone(&self.name),
             stored: Arc::clone(&self.stored),
             projection: Arc::clone(&self.projection),
@@ -171,7 +176,7 @@ impl WeftScanExec {
     /// Which columns of which table it reads, and what of each is tested with these parameters.
     pub(crate) fn shape(&self, given: &[ScalarValue]) -> Result<(String, BTreeSet<String>)> {
         let partitions = self.properties.partitioning.partition_count();
-        let shape = format!("{:?} {:?} {partitions}", self.table, self.projection);
+        let shape = format!("{:?} {:?} {:?} {partitions}", self.table, self.moment, self.projection);
         Ok((shape, self.conditions.bound(given)?.kinds(&self.stored).collect()))
     }
 
@@ -202,7 +207,12 @@ impl WeftScanExec {
                 return Ok(found);
             }
         }
-        let (table, view) = execution.binding.views.get(&self.table).ok_or_else(|| {
+        let binding = &execution.binding;
+        let bound = match self.moment {
+            None => binding.views.get(&self.table),
+            Some(moment) => binding.past.get(&(self.table, moment)),
+        };
+        let (table, view) = bound.ok_or_else(|| {
             wrap(Error::internal(format!("the execution was not bound to a view of table \"{}\"", self.name)))
         })?;
         let partition_count = self.properties.partitioning.partition_count();
@@ -267,7 +277,11 @@ impl DisplayAs for WeftScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |column: &usize| self.stored.columns.get(*column).map_or("place", |column| &*column.name);
         let columns: Vec<&str> = self.projection.iter().map(name).collect();
-        write!(f, "WeftScanExec: table={}, columns=[{}]", self.name, columns.join(", "))?;
+        write!(f, "WeftScanExec: table={}, ", self.name)?;
+        if let Some(moment) = self.moment {
+            write!(f, "moment={}, ", moment + 1)?;
+        }
+        write!(f, "columns=[{}]", columns.join(", "))?;
         let (predicates, told) = self.conditions.describe();
         if !predicates.is_empty() {
             write!(f, ", predicates=[{}]", predicates.join(" AND "))?;

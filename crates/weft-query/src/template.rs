@@ -15,7 +15,7 @@ use weft_sql::parse::WeftDialect;
 
 /// The query that a text of ours is.
 pub(super) fn parsed(sql: &str) -> Result<Query> {
-    let parsed = Parser::parse_sql(&WeftDialect, sql);
+    let parsed = Parser::parse_sql(&WeftDialect::PLAIN, sql);
     match parsed.map(|statements| statements.into_iter().next()) {
         Ok(Some(Statement::Query(query))) => Ok(*query),
         Ok(_) => Err(Error::internal(format!("a rewritten query is no query: {sql}"))),

@@ -253,7 +253,7 @@ fn a_panicking_writer_hangs_nobody(seed: u64) -> std::result::Result<(), String>
         let log = Arc::new(new_log(&env));
         // The second one contradicts the order of timestamps, on which whoever writes the block insists.
         let append = |ts| {
-            let record = Record::Commit { txn: TxnId(ts), ts: Timestamp(ts), changes: &[] };
+            let record = Record::Commit { txn: TxnId(ts), ts: Timestamp(ts), wall: None, changes: &[] };
             log.append_waited(&record).expect("is appended")
         };
         let waiting = |ticket: Ticket| {

@@ -14,6 +14,7 @@ use weft_kernel::table::ReadView;
 use weft_kernel::{Engine, TableRef, Transaction};
 use weft_pgcatalog::{CatalogRelation, Snapshot};
 
+use crate::moments::Moment;
 use crate::settings::Settings;
 
 /// What is visible of some tables.
@@ -42,7 +43,8 @@ pub(crate) trait ShowsCatalog {
 
 impl Tables for weft_kernel::Transaction {
     fn table(&self, name: &str) -> Result<TableRef> {
-        crate::resolve::table(self, name)
+        // Whatever moment it is read at.
+        crate::resolve::table(self, crate::queries::moment_of(name).0)
     }
 
     fn can_use_index(&self, table: &TableRef, index: &Index) -> bool {
@@ -63,6 +65,10 @@ impl Tables for weft_kernel::Transaction {
 pub struct Binding {
     /// What is visible of each table the plan reads.
     pub views: HashMap<TableId, (TableRef, ReadView)>,
+    /// What was visible of each table that is read at a moment of the past, by the number of the moment.
+    pub past: HashMap<(TableId, usize), (TableRef, ReadView)>,
+    /// These moments, which are kept while the binding lives.
+    pub moments: Arc<[Moment]>,
     /// `$1`, `$2`, ...: values cast to their types.
     pub params: Vec<(Value, DataType)>,
     /// Asked between batches.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use weft_expr::Local;
-use weft_format::{DataType, Result, Value};
+use weft_format::{DataType, Error, Result, Value};
 use weft_kernel::Transaction;
 
 use crate::binding::{Binding, CancelToken, ShowsCatalog, Views};
@@ -51,6 +51,13 @@ impl StatementContext<'_> {
             AsksCatalog::Nothing => None,
             asked => Some(Arc::new(self.catalog.shown(self.txn, asked == AsksCatalog::Sessions)?)),
         };
+        let moments = self.moments(query)?;
+        let mut past = HashMap::new();
+        for (table, number) in query.past() {
+            let moment =
+                moments.get(*number).ok_or_else(|| Error::internal("a table is read at a moment of its query"))?;
+            past.insert((table.def.id, *number), (table.clone(), moment.snapshot.view(table)?));
+        }
         let mut views = HashMap::with_capacity(tables.len());
         for table in tables {
             let before = self.views.as_ref().and_then(|views| views.get(&table.def.id)).cloned();
@@ -62,6 +69,8 @@ impl StatementContext<'_> {
         }
         Ok(Binding {
             views,
+            past,
+            moments,
             params: self.params.iter().cloned().zip(self.param_types.iter().copied()).collect(),
             cancel: self.cancel.clone(),
             load: Arc::clone(self.txn.engine().load()),

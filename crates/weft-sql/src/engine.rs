@@ -152,6 +152,7 @@ impl SqlEngine {
             idle_in_transaction_session_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             read_only: false,
+            system_time: String::new(),
             speculative_reads: false,
             table_method: TABLE_METHOD.to_owned(),
             isolation: IsolationLevel::ReadCommitted,

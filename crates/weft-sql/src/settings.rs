@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_expr::{Local, Style};
-use weft_format::{Code, Error, Result};
+use weft_format::{Code, DataType, Error, Result};
 use weft_kernel::{Durability, IsolationLevel};
 
 use crate::configuration::{
@@ -46,6 +46,8 @@ pub struct Settings {
     pub speculative_reads: bool,
     /// The method of new tables that do not say one; `heap` is `column`.
     pub table_method: String,
+    /// The moment that new transactions read, as it was set; empty: what is there now.
+    pub system_time: String,
     /// The isolation level of new transactions.
     pub isolation: IsolationLevel,
     /// The time zone, and how dates, times and intervals are read and written.
@@ -119,6 +121,7 @@ impl Settings {
             "query_memory" => print_bytes(self.memory_limit_bytes),
             "search_path" => self.search_path.clone(),
             "speculative_reads" => on_off(self.speculative_reads).into(),
+            "system_time" => self.system_time.clone(),
             "statement_timeout" => print_ms(self.statement_timeout_ms),
             _ => match definition(name) {
                 None if accepted(name).is_some() => {
@@ -166,6 +169,15 @@ impl Settings {
             "default_transaction_read_only" | "speculative_reads" => {
                 let on = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
                 *if name == "speculative_reads" { &mut self.speculative_reads } else { &mut self.read_only } = on;
+            }
+            "system_time" => {
+                let is_moment = word.is_empty()
+                    || word.parse::<u64>().is_ok()
+                    || weft_expr::text::parse(value, DataType::TimestampTz, &self.local(0)).is_ok();
+                if !is_moment {
+                    return Err(bad("a timestamptz, the number of a commit, or nothing"));
+                }
+                self.system_time = value.trim().into();
             }
             "durability" => {
                 self.durability = match word.as_str() {

@@ -43,7 +43,7 @@ pub const KERNEL: &[&[&str]] = &[
     // Words that all share; counters and switches.
     &["table", "fault", "step", "cancel", "budget", "poison"],
     &["account", "sleeper", "read_again", "files", "log", "sched"],
-    &["admission", "cache", "lock", "timeline", "manifest", "options"],
+    &["admission", "cache", "lock", "timeline", "manifest", "options", "history"],
     // What table methods are given, and what they are.
     &["services"],
     &["method"],

@@ -33,6 +33,7 @@ pub(crate) use self::objects::{decode_object, encode_object};
 use self::predicates::{put_predicates, read_predicates};
 use super::objects::Object;
 use crate::log::SequenceValue;
+use crate::timeline::{WallImage, put_walls, read_walls};
 
 /// Definitions from this version on have foreign keys.
 const WITH_FOREIGN_KEYS: u8 = 2;
@@ -46,8 +47,11 @@ const WITH_EXPRESSIONS: u8 = 5;
 /// Definitions from this version on have numbers, schemas and what ALTER TABLE made; catalogs have objects.
 const WITH_OBJECTS: u8 = 6;
 
+/// Catalogs from this version on say how far back definitions are known, and when commits were made.
+const WITH_HISTORY: u8 = 7;
+
 /// The catalog as the manifest stores it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CatalogImage {
     /// Above every table id ever used.
     pub(crate) next_id: u32,
@@ -57,6 +61,10 @@ pub(crate) struct CatalogImage {
     pub(crate) objects: Vec<(Timestamp, Arc<Object>)>,
     /// Where sequences are.
     pub(crate) sequences: Vec<(u32, SequenceValue)>,
+    /// The last DDL: from there on snapshots see these definitions. None in what the release before wrote.
+    pub(crate) last_ddl: Option<Timestamp>,
+    /// When commits were made, up to the cut.
+    pub(crate) walls: WallImage,
 }
 
 /// Appends a definition.
@@ -141,7 +149,7 @@ pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
     let has_number = |id: u32| (1..image.next_id).contains(&id);
     assert!(image.tables.iter().all(|(_, def)| has_number(def.id.0)), "the next id is above every table's (catalog 3)");
     assert!(image.objects.iter().all(|(_, object)| has_number(object.id)), "and above every object's (objects 2)");
-    let mut bytes = vec![FORMAT_VERSION];
+    let mut bytes = vec![WITH_HISTORY];
     put_u32(&mut bytes, image.next_id);
     put_count(&mut bytes, image.tables.len());
     for (create_ts, def) in &image.tables {
@@ -149,13 +157,15 @@ pub(crate) fn encode_image(image: &CatalogImage) -> Vec<u8> {
         encode_def(def, &mut bytes);
     }
     put_objects(&mut bytes, &image.objects, &image.sequences);
+    bytes.extend(image.last_ddl.map_or(u64::MAX, |ts| ts.0).to_le_bytes());
+    put_walls(&mut bytes, &image.walls);
     bytes
 }
 
 /// Reads a catalog edit's payload.
 pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
     let mut input = reader(bytes);
-    let version = read_version(&mut input)?;
+    let version = read_version(&mut input, WITH_HISTORY)?;
     let next_id = input.u32()?;
     let mut tables = Vec::new();
     for _ in 0..input.count()? {
@@ -168,12 +178,17 @@ pub(crate) fn decode_image(bytes: &[u8]) -> Result<CatalogImage> {
     }
     let (objects, sequences) =
         if version >= WITH_OBJECTS { read_objects(&mut input, next_id)? } else { Default::default() };
+    let (mut last_ddl, mut walls) = (None, WallImage::default());
+    if version >= WITH_HISTORY {
+        last_ddl = Some(input.u64()?).filter(|ts| *ts != u64::MAX).map(Timestamp);
+        walls = read_walls(&mut input, || damaged("commits were not made in their order".into()))?;
+    }
     input.end()?;
-    Ok(CatalogImage { next_id, tables, objects, sequences })
+    Ok(CatalogImage { next_id, tables, objects, sequences, last_ddl, walls })
 }
 
 fn read_def(input: &mut ByteReader<'_>) -> Result<TableDef> {
-    let version = read_version(input)?;
+    let version = read_version(input, FORMAT_VERSION)?;
     let id = TableId(input.u32()?);
     let name = read_text(input)?;
     if matches!(id.0, 0 | u32::MAX) {

@@ -48,6 +48,7 @@ pub(crate) struct Catalog {
     pub(crate) buildings: Buildings,
     /// How far back definitions are kept.
     horizon: Horizon,
+    timeline: Arc<Timeline>,
 }
 
 #[derive(Default)]
@@ -71,7 +72,8 @@ impl Catalog {
             objects: Objects::default(),
             sequences: Sequences::default(),
             buildings: Buildings::default(),
-            horizon: Horizon::of_catalog(timeline),
+            horizon: Horizon::of_catalog(timeline.clone()),
+            timeline,
         }
     }
 
@@ -140,6 +142,11 @@ impl Catalog {
     /// Tests that definitions are known as a registered snapshot sees them.
     pub(crate) fn check_kept(&self, read_ts: Timestamp) -> Result<()> {
         self.horizon.check(read_ts, || "the catalog".into())
+    }
+
+    /// From where on definitions are known.
+    pub(crate) fn floor(&self) -> Timestamp {
+        self.horizon.floor()
     }
 
     /// An id that was never used.
@@ -311,6 +318,7 @@ impl Catalog {
     /// What the manifest stores: the tables alive at `cut` (catalog 3).
     pub(crate) fn image(&self, cut: Timestamp) -> CatalogImage {
         let sequences = self.sequences.image();
+        let last_ddl = self.version_at(cut);
         let state = self.state.read();
         let mut tables: Vec<&Entry> = state.by_id.values().flatten().filter(|entry| entry.visible(cut)).collect();
         // An index comes behind its table, which may have been stored anew since.
@@ -320,6 +328,18 @@ impl Catalog {
             tables: tables.into_iter().map(|entry| (entry.create_ts, entry.relation.def().clone())).collect(),
             objects: self.objects.image(cut),
             sequences,
+            last_ddl: Some(last_ddl),
+            walls: self.timeline.walls.image(cut),
+        }
+    }
+
+    /// An opening has the definitions of the manifest's image, or none when there is no image: snapshots from `ts` on
+    /// see them, and what the log has of later ones.
+    pub(crate) fn known_from(&self, ts: Timestamp) {
+        self.horizon.known_from(ts);
+        if ts > Timestamp(0) {
+            self.state.write().note_ddl(ts);
+            self.last_ddl.fetch_max(ts.0, Ordering::AcqRel);
         }
     }
 

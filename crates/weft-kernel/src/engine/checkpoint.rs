@@ -174,6 +174,7 @@ impl Core {
         if self.poison.check().is_err() {
             return false;
         }
+        self.keep_promises_now_and_then();
         if !self.runner.house_rests() {
             let tidied = self.tidy(ran);
             let error = tidied.err();

@@ -27,6 +27,7 @@ mod follower;
 mod handle;
 mod open;
 mod pages;
+mod past;
 mod quarantine;
 mod redo;
 mod status;

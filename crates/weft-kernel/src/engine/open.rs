@@ -61,7 +61,9 @@ pub(super) fn open(env: Env, dir: &Path, methods: Vec<Arc<dyn Method>>, options:
     manifest.connect(hooks(&log, &methods, catalog, options.repairing));
     clean_up(services, catalog, attached)?;
     catalog.all().iter().filter_map(Relation::table).try_for_each(TableRef::recover_row_ids)?;
-    Ok(Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, (options, false)) })
+    let core = Core { dir_lock: Mutex::new(Some(dir_lock)), lost, ..ground.core(env, methods, log, (options, false)) };
+    core.keep_promises();
+    Ok(core)
 }
 
 /// What tables stand on, before there is an engine.
@@ -141,6 +143,7 @@ impl Ground {
             async_commits: AsyncCommits::default(),
             exported: Mutex::default(),
             least_since_freeze: AtomicU64::new(0),
+            promised_nanos: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             next_txn: AtomicU64::new(1),

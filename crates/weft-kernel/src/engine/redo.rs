@@ -97,8 +97,14 @@ impl Redo {
     pub(super) fn open_catalog(&mut self) -> Result<()> {
         assert!(self.mode != Mode::Following, "the catalog is opened once, before others read of it");
         let recovered = self.services.manifest.recovered(TableId(0));
-        let Some(payload) = recovered.payloads.last() else { return Ok(()) };
+        let Some(payload) = recovered.payloads.last() else {
+            self.catalog.known_from(Timestamp(0));
+            return Ok(());
+        };
         let image = decode_image(payload)?;
+        self.services.timeline.walls.restore(image.walls);
+        // An image is what holds at its cut.
+        self.catalog.known_from(image.last_ddl.unwrap_or(recovered.cut));
         self.catalog.raise_next_id(image.next_id);
         for (create_ts, def) in image.tables {
             let relation = self.open_relation(def)?;
@@ -131,7 +137,7 @@ impl Redo {
         match entry.record {
             Record::Chunk { txn, changes } => self.undecided.add(txn, entry.lsn, changes),
             Record::Abort { txn } => drop(self.undecided.take(txn)),
-            Record::Commit { txn, ts, changes } => {
+            Record::Commit { txn, ts, wall, changes } => {
                 let chunks = self.undecided.take(txn).filter(|_| !fault::active(Fault::FORGET_CHUNKS));
                 let timeline = self.services.timeline.clone();
                 match self.mode {
@@ -142,6 +148,7 @@ impl Redo {
                     Mode::Following => timeline.follow_to(ts),
                 }
                 self.commit(ts, chunks, changes)?;
+                wall.iter().for_each(|&wall| timeline.walls.recover((ts, wall)));
                 if self.mode == Mode::Following {
                     // What an opening wants to know at its end.
                     self.opened.clear();

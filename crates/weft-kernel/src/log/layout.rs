@@ -17,8 +17,9 @@ use crate::fault::{self, Fault};
 /// The first bytes of a segment file.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"WEFTLOG\n";
 /// The version of this format.
-pub(crate) const FORMAT_VERSION: u32 = 3;
-/// The version of the release before, which is read and not written: its records have no numbers.
+pub(crate) const FORMAT_VERSION: u32 = 4;
+/// The oldest version that is read, and not written: its records have no numbers. In version 3 commits do not say when
+/// they were made.
 pub(crate) const FORMAT_VERSION_BEFORE: u32 = 2;
 /// A segment header is one disk sector, so that no block write touches it.
 pub(crate) const SEGMENT_HEADER_BYTES: usize = 512;
@@ -92,9 +93,9 @@ impl SegmentHeader {
             return Err(damaged_header(name, "it is not that of a log segment"));
         }
         let version = read_u32(bytes, 8);
-        if version != FORMAT_VERSION && version != FORMAT_VERSION_BEFORE {
+        if !(FORMAT_VERSION_BEFORE..=FORMAT_VERSION).contains(&version) {
             let what = format!(
-                "log segment {name} has format version {version}; this release reads {FORMAT_VERSION_BEFORE} and \
+                "log segment {name} has format version {version}; this release reads {FORMAT_VERSION_BEFORE} to \
                  {FORMAT_VERSION}"
             );
             return Err(

@@ -106,6 +106,8 @@ pub struct LogReader {
     /// Offsets in `bytes` of the records of the present block that were not delivered.
     records: std::ops::Range<usize>,
     end: LogEnd,
+    /// When the last commit that was delivered was made.
+    last_wall: Option<i64>,
     at_end: bool,
     /// Nothing from here on is read; none: the log ends where it is torn.
     limit: Option<Lsn>,
@@ -242,6 +244,7 @@ impl LogReader {
             block: 0,
             records: 0..0,
             end: LogEnd::default(),
+            last_wall: None,
             at_end: starts.is_empty(),
             limit,
             starts,
@@ -283,11 +286,15 @@ impl LogReader {
             return Err(self.damage(lsn, &format!("record {number} follows record {}", self.end.last_number)));
         }
         self.end.last_number = number;
-        if let Record::Commit { ts, .. } = record {
+        if let Record::Commit { ts, wall, .. } = record {
             if ts <= self.end.last_timestamp {
                 return Err(self.damage(lsn, &format!("commit {ts} follows commit {}", self.end.last_timestamp)));
             }
+            if wall.is_some() && wall <= self.last_wall {
+                return Err(self.damage(lsn, &format!("commit {ts} was made before the one before it")));
+            }
             self.end.last_timestamp = ts;
+            self.last_wall = wall.or(self.last_wall);
         }
         if let Record::Layout { edit, .. } = record {
             if edit <= self.end.told_edit {

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a transaction, before its commit
-//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides
+//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides; before version 4
 //!   Abort   03 | number u64 | txn u64                                      the chunks of this transaction are void
 //!   Layout  04 | number u64 | edit u64            | bytes u32 | switch     an edit of the manifest, which is durable
 //!   Page    05 | number u64 | table u64 |          | bytes u32 | change     what a method does to its pages
+//!   Commit  06 | number u64 | txn u64  | ts u64   | wall i64 | bytes u32 | changes      since version 4 of the format
 //! ```
 //!
 //! A transaction number is unique within one epoch (one opening of the database), so readers pair it with the epoch:
@@ -20,7 +21,7 @@ use super::layout::{read_u32, read_u64};
 
 /// First byte of a [`Record::Chunk`].
 pub(crate) const CHUNK: u8 = 1;
-/// First byte of a [`Record::Commit`].
+/// First byte of a [`Record::Commit`] that does not say when it was made.
 pub(crate) const COMMIT: u8 = 2;
 /// First byte of a [`Record::Abort`].
 pub(crate) const ABORT: u8 = 3;
@@ -28,6 +29,8 @@ pub(crate) const ABORT: u8 = 3;
 pub(crate) const LAYOUT: u8 = 4;
 /// First byte of a [`Record::Page`].
 pub(crate) const PAGE: u8 = 5;
+/// First byte of a [`Record::Commit`] that says when it was made.
+pub(crate) const COMMIT_AT: u8 = 6;
 /// Where a record's body begins: behind kind and number.
 const BODY: usize = 9;
 /// The same in the release before, which did not number records.
@@ -51,6 +54,9 @@ pub enum Record<'a> {
         txn: TxnId,
         /// Its commit timestamp, higher than that of every commit before it in the log.
         ts: Timestamp,
+        /// When it was made, microseconds since 1970-01-01 UTC, later than every commit before it in the log; none of
+        /// what the release before wrote.
+        wall: Option<i64>,
         /// Encoded changes that no chunk holds.
         changes: &'a [u8],
     },
@@ -100,7 +106,7 @@ impl<'a> Record<'a> {
     fn body_bytes(&self) -> usize {
         match self {
             Record::Chunk { changes, .. } => 12 + changes.len(),
-            Record::Commit { changes, .. } => 20 + changes.len(),
+            Record::Commit { wall, changes, .. } => 20 + wall.map_or(0, |_| 8) + changes.len(),
             Record::Abort { .. } => 8,
             Record::Layout { switch, .. } => 12 + switch.len(),
             Record::Page { change, .. } => 12 + change.len(),
@@ -111,7 +117,9 @@ impl<'a> Record<'a> {
     pub(crate) fn encode(&self, number: RecordNo, out: &mut Vec<u8>) {
         let (kind, id, bytes) = match *self {
             Record::Chunk { txn, changes } => (CHUNK, txn.0, Some(changes)),
-            Record::Commit { txn, changes, .. } => (COMMIT, txn.0, Some(changes)),
+            Record::Commit { txn, wall, changes, .. } => {
+                (if wall.is_some() { COMMIT_AT } else { COMMIT }, txn.0, Some(changes))
+            }
             Record::Abort { txn } => (ABORT, txn.0, None),
             Record::Layout { edit, switch } => (LAYOUT, edit, Some(switch)),
             Record::Page { table, change } => (PAGE, u64::from(table.0), Some(change)),
@@ -121,8 +129,9 @@ impl<'a> Record<'a> {
         out.push(kind);
         out.extend_from_slice(&number.0.to_le_bytes());
         out.extend_from_slice(&id.to_le_bytes());
-        if let Record::Commit { ts, .. } = self {
+        if let Record::Commit { ts, wall, .. } = self {
             out.extend_from_slice(&ts.0.to_le_bytes());
+            wall.iter().for_each(|wall| out.extend_from_slice(&wall.to_le_bytes()));
         }
         if let Some(bytes) = bytes {
             out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
@@ -164,7 +173,12 @@ impl<'a> Record<'a> {
             CHUNK => Record::Chunk { txn: TxnId(id), changes: bytes_at(8)? },
             COMMIT => {
                 let ts = body.get(8..16).map(|ts| Timestamp(read_u64(ts, 0)))?;
-                Record::Commit { txn: TxnId(id), ts, changes: bytes_at(16)? }
+                Record::Commit { txn: TxnId(id), ts, wall: None, changes: bytes_at(16)? }
+            }
+            COMMIT_AT => {
+                let ts = body.get(8..16).map(|ts| Timestamp(read_u64(ts, 0)))?;
+                let wall = body.get(16..24).map(|wall| read_u64(wall, 0) as i64)?;
+                Record::Commit { txn: TxnId(id), ts, wall: Some(wall), changes: bytes_at(24)? }
             }
             ABORT => Record::Abort { txn: TxnId(id) },
             LAYOUT => Record::Layout { edit: id, switch: bytes_at(8)? },

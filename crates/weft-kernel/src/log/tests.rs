@@ -36,7 +36,9 @@ impl Owned {
     fn record(&self) -> Record<'_> {
         match self {
             Owned::Chunk(txn, changes) => Record::Chunk { txn: TxnId(*txn), changes },
-            Owned::Commit(txn, ts, changes) => Record::Commit { txn: TxnId(*txn), ts: Timestamp(*ts), changes },
+            Owned::Commit(txn, ts, changes) => {
+                Record::Commit { txn: TxnId(*txn), ts: Timestamp(*ts), wall: None, changes }
+            }
             Owned::Abort(txn) => Record::Abort { txn: TxnId(*txn) },
             Owned::Layout(edit, switch) => Record::Layout { edit: *edit, switch },
             Owned::Page(table, change) => Record::Page { table: TableId(*table), change },
@@ -48,7 +50,7 @@ impl From<&Record<'_>> for Owned {
     fn from(record: &Record<'_>) -> Owned {
         match *record {
             Record::Chunk { txn, changes } => Owned::Chunk(txn.0, changes.to_vec()),
-            Record::Commit { txn, ts, changes } => Owned::Commit(txn.0, ts.0, changes.to_vec()),
+            Record::Commit { txn, ts, changes, .. } => Owned::Commit(txn.0, ts.0, changes.to_vec()),
             Record::Abort { txn } => Owned::Abort(txn.0),
             Record::Layout { edit, switch } => Owned::Layout(edit, switch.to_vec()),
             Record::Page { table, change } => Owned::Page(table.0, change.to_vec()),

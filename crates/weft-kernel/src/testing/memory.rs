@@ -44,7 +44,7 @@ impl Method for MemoryMethod {
     }
 
     fn check_options(&self, options: &BTreeMap<String, String>) -> Result<()> {
-        match options.keys().find(|name| !["blind", "plain"].contains(&name.as_str())) {
+        match options.keys().find(|name| !["blind", "plain", crate::History::OPTION].contains(&name.as_str())) {
             None => Ok(()),
             Some(name) => Err(Error::new(Code::InvalidParameterValue, format!("option {name:?} is unknown"))),
         }

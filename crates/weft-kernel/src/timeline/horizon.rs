@@ -13,7 +13,8 @@
 //!    the table for as long as it likes.
 //! 2. A snapshot of what is published is at or above every floor.
 //! 3. A promise keeps the floor from rising beyond it, snapshots or not, and the catalog's with it.
-//! 4. The floor is never before the opening: files do not say what was there then.
+//! 4. The floor is never before the opening, unless the method says from where on its files know more
+//!    ([`Horizon::known_from`]).
 //!
 //! Source: DESIGN section 4 (the horizon is one number per table).
 
@@ -29,6 +30,8 @@ use crate::fault::{Fault, active};
 pub struct Horizon {
     timeline: Arc<Timeline>,
     floor: AtomicU64,
+    /// What is on disk knows the past from here on; [`Timestamp::MAX`]: from the opening.
+    known_from: AtomicU64,
     /// [`Timestamp::MAX`]: nothing is promised.
     promised: AtomicU64,
     /// It is the catalog's: what any table promises binds it.
@@ -48,7 +51,8 @@ impl Horizon {
 
     fn of(timeline: Arc<Timeline>, is_catalogs: bool) -> Horizon {
         let promised = AtomicU64::new(Timestamp::MAX.0);
-        Horizon { timeline, floor: AtomicU64::new(0), promised, is_catalogs }
+        let known_from = AtomicU64::new(Timestamp::MAX.0);
+        Horizon { timeline, floor: AtomicU64::new(0), known_from, promised, is_catalogs }
     }
 
     /// Moves the floor as far as it may, and needs to: not beyond `at_most`, such as the table's durable cut. What
@@ -79,10 +83,26 @@ impl Horizon {
         self.timeline.oldest_from(registered, floor).min(promised).max(floor)
     }
 
-    /// The oldest timestamp that can be read: nothing is known of the time before the engine was opened.
+    /// The oldest timestamp that can be read.
     pub fn floor(&self) -> Timestamp {
         let opened_at = self.timeline.opened_at.load(Ordering::Acquire);
-        Timestamp(self.floor.load(Ordering::Acquire).max(opened_at))
+        let known_from = self.known_from.load(Ordering::Acquire).min(opened_at);
+        Timestamp(self.floor.load(Ordering::Acquire).max(known_from))
+    }
+
+    /// What is on disk knows the past from `ts` on: a method says so when it opens a table, before anybody reads it.
+    pub fn known_from(&self, ts: Timestamp) {
+        assert!(ts < Timestamp::MAX, "who knows nothing of the past says nothing");
+        self.known_from.store(ts.0, Ordering::Release);
+        self.timeline.knows_from(ts.0);
+    }
+
+    /// Nothing before `ts` can be read: the rows are stored anew from there on, under another table or with other
+    /// values.
+    pub fn begins_at(&self, ts: Timestamp) {
+        let registered = self.timeline.registered.lock();
+        self.floor.fetch_max(ts.0, Ordering::AcqRel);
+        drop(registered);
     }
 
     /// Promises to keep what snapshots from `ts` on see, until another promise; [`Timestamp::MAX`] promises nothing.
@@ -92,6 +112,11 @@ impl Horizon {
         let kept = ts.max(self.floor()).0.max(registered.catalog_floor);
         self.promise(&mut registered, kept);
         Timestamp(kept)
+    }
+
+    /// From where on is promised; [`Timestamp::MAX`]: nothing.
+    pub(crate) fn promised(&self) -> Timestamp {
+        Timestamp(self.promised.load(Ordering::Acquire))
     }
 
     fn promise(&self, registered: &mut Registered, kept: u64) {
@@ -114,8 +139,10 @@ impl Horizon {
         if floor <= ts || active(Fault::READ_BELOW_FLOOR) {
             return Ok(());
         }
-        let message = format!("{} as of commit {ts} is not kept any more", what());
-        Err(Error::new(Code::SnapshotTooOld, message).hint(format!("the oldest that can be read is commit {floor}")))
+        let (what, timeline) = (what(), &self.timeline);
+        let message = format!("{what} as of commit {} is not kept any more", timeline.named(ts));
+        let hint = format!("the oldest that can be read is commit {}", timeline.named(floor));
+        Err(Error::new(Code::SnapshotTooOld, message).hint(hint))
     }
 }
 
@@ -204,6 +231,25 @@ mod tests {
         timeline.opened();
         assert_eq!((t.floor(), t.keep_from(Timestamp(20))), (Timestamp(50), Timestamp(50)));
         assert_eq!(t.check(Timestamp(49), || "t".into()).unwrap_err().code(), Code::SnapshotTooOld);
+    }
+
+    #[test]
+    fn what_is_known_from_before_the_opening_is_read_and_promised() {
+        let (timeline, t) = at(50);
+        let u = Horizon::new(timeline.clone());
+        t.known_from(Timestamp(20));
+        timeline.opened();
+        assert_eq!((t.floor(), u.floor()), (Timestamp(20), Timestamp(50)));
+        assert_eq!(timeline.register_past(Timestamp(19)).unwrap_err().code(), Code::SnapshotTooOld);
+        timeline.register_past(Timestamp(20)).unwrap();
+        assert!(t.check(Timestamp(20), || "t".into()).is_ok());
+        assert_eq!(u.check(Timestamp(20), || "u".into()).unwrap_err().code(), Code::SnapshotTooOld);
+        assert_eq!(t.keep_from(Timestamp(10)), Timestamp(20));
+        timeline.release(Timestamp(20));
+        assert_eq!(t.keep_from(Timestamp(30)), Timestamp(30));
+        assert_eq!((t.advance(END), t.floor()), (Timestamp(30), Timestamp(30)));
+        u.begins_at(Timestamp(50));
+        assert_eq!(u.floor(), Timestamp(50));
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! 1. Definitions come first, as in the log: rows are those of the tables as the commit leaves them.
-//! 2. A table is fed to its indexes by the same call, whoever applies (index relation 1).
-//! 3. Nothing is published here: until the caller does that, no snapshot sees any of it.
+//! 2. A table that is stored anew has no past under its new id.
+//! 3. A table is fed to its indexes by the same call, whoever applies (index relation 1).
+//! 4. Nothing is published here: until the caller does that, no snapshot sees any of it.
 
 use weft_contract::Derived;
 use weft_format::{Error, Result, Timestamp};
@@ -22,6 +23,12 @@ use crate::catalog::{Catalog, Relation};
 pub(crate) fn apply_ddl(catalog: &Catalog, ts: Timestamp, ddl: &OwnDdl) {
     match ddl {
         OwnDdl::Create(made) => {
+            if let Some(table) = made.table()
+                && table.def.oid != table.def.id.0
+            {
+                // What it had before is under its former id.
+                table.horizon().begins_at(ts);
+            }
             catalog.install_create(ts, made.clone());
             catalog.buildings.leave(made.id());
         }

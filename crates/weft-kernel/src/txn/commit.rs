@@ -174,7 +174,8 @@ impl Transaction {
         assert!(ts > validated, "what is validated against is before the commit in the log (txn 2)");
         let is_behind = self.followed.iter().all(|followed| followed.ts < ts);
         assert!(is_behind, "who follows is behind the commits that it builds on (follow 2)");
-        let record = Record::Commit { txn: self.id, ts, changes: encoder.bytes() };
+        let wall = core.timeline.walls.next(core.env.clock.wall_micros());
+        let record = Record::Commit { txn: self.id, ts, wall: Some(wall.micros()), changes: encoder.bytes() };
         let ticket = match self.durability {
             Durability::Full => Some(core.log.append_behind(&record, &self.followed_fates())?),
             Durability::Async => {
@@ -184,6 +185,7 @@ impl Transaction {
         };
         core.recent.push(ts, &core.timeline, || self.committed_writes(ts));
         core.timeline.sequence(ts);
+        wall.note(ts);
         if ticket.is_none() {
             core.async_commits.note();
         }
@@ -355,6 +357,7 @@ impl Transaction {
                 core.give_up(made);
             }
         }
+        core.keep_promises();
         core.services.wake_jobs();
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct Core {
     /// The least row memory that was used since tables were frozen for want of it, bytes; 0 when there was enough
     /// since.
     pub(crate) least_since_freeze: AtomicU64,
+    /// When tables promised last to keep what they say, by the monotonic clock.
+    pub(crate) promised_nanos: AtomicU64,
     pub(crate) closed: AtomicBool,
     /// Tells the threads to end.
     pub(crate) stop: AtomicBool,

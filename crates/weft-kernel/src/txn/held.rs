@@ -1,12 +1,16 @@
-//! A snapshot that is registered beside those of transactions: what `pg_export_snapshot` gives out.
+//! A snapshot that is registered beside those of transactions: what `pg_export_snapshot` gives out, and a moment of
+//! the past that a statement reads tables at.
 //!
 //! 1. What is listed is registered: both begin and end in this order, under the list's lock.
 
 use std::sync::Arc;
 
+use weft_contract::ReadView;
 use weft_format::{Result, Timestamp};
 
 use super::opened::Engine;
+use super::transaction::Transaction;
+use crate::catalog::TableRef;
 
 /// What the snapshot shows is kept until this is dropped.
 pub(super) struct HeldSnapshot {
@@ -17,12 +21,17 @@ pub(super) struct HeldSnapshot {
 }
 
 impl HeldSnapshot {
-    /// A snapshot of the past, as far as it can be read.
+    /// A snapshot of the past with the catalog of then, as far as it can be read.
     pub(super) fn of_past(engine: &Arc<Engine>, read_ts: Timestamp) -> Result<HeldSnapshot> {
-        engine.core.timeline.register_past(read_ts)?;
-        let held = HeldSnapshot::registered(engine, read_ts, false);
+        let held = HeldSnapshot::of_rows(engine, read_ts)?;
         engine.core.catalog.check_kept(read_ts)?;
         Ok(held)
+    }
+
+    /// The same for who reads tables of today's catalog.
+    fn of_rows(engine: &Arc<Engine>, read_ts: Timestamp) -> Result<HeldSnapshot> {
+        engine.core.timeline.register_past(read_ts)?;
+        Ok(HeldSnapshot::registered(engine, read_ts, false))
     }
 
     /// What the caller reads, whose own snapshot is registered: others are told of it (held 1).
@@ -71,5 +80,41 @@ impl Drop for HeldSnapshot {
         if self.is_registered {
             self.engine.core.timeline.release(self.read_ts);
         }
+    }
+}
+
+/// A moment of the past that tables are read at. What it shows is kept until it is dropped.
+pub struct PastSnapshot(HeldSnapshot);
+
+impl PastSnapshot {
+    /// What a table showed then, as it is defined now.
+    ///
+    /// # Errors
+    /// [`weft_format::Code::SnapshotTooOld`] when the table has dropped that.
+    pub fn view(&self, t: &TableRef) -> Result<ReadView> {
+        // Registered first: from here on the floor does not pass it (horizon 1).
+        t.horizon().check(self.0.read_ts, || format!("table {:?}", t.def.name))?;
+        Ok(ReadView { read_ts: self.0.read_ts, own: None, reads: None })
+    }
+
+    /// The last commit that it shows.
+    pub fn read_ts(&self) -> Timestamp {
+        self.0.read_ts()
+    }
+}
+
+impl Transaction {
+    /// A moment of the past to read tables at, whatever this transaction sees itself.
+    ///
+    /// # Errors
+    /// [`weft_format::Code::SnapshotTooOld`] before everything that is known,
+    /// [`weft_format::Code::InvalidParameterValue`] beyond what is published.
+    pub fn past(&self, read_ts: Timestamp) -> Result<PastSnapshot> {
+        HeldSnapshot::of_rows(&self.engine, read_ts).map(PastSnapshot)
+    }
+
+    /// Whether the snapshot was taken of the past.
+    pub fn is_past(&self) -> bool {
+        self.is_past
     }
 }

@@ -37,6 +37,7 @@ mod objects;
 mod opened;
 mod overlay;
 mod own_ddl;
+mod promises;
 mod reads;
 mod recent;
 mod replace;
@@ -49,6 +50,7 @@ mod transaction;
 mod unique;
 
 pub use crate::timeline::Timeline;
+pub use held::PastSnapshot;
 pub use journal::Mark;
 pub use level::IsolationLevel;
 pub use objects::DdlSince;

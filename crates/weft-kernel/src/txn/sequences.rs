@@ -143,7 +143,9 @@ impl Core {
             let _latch = self.sequencer.lock();
             self.check_writable()?;
             let ts = self.timeline.last_sequenced().next();
-            let record = Record::Commit { txn: self.next_txn(), ts, changes: encoder.bytes() };
+            let wall = self.timeline.walls.next(self.env.clock.wall_micros());
+            let (txn, made) = (self.next_txn(), Some(wall.micros()));
+            let record = Record::Commit { txn, ts, wall: made, changes: encoder.bytes() };
             self.log.append(&record).map_err(|error| self.poison_if_stopped(error))?;
             self.recent.push(ts, &self.timeline, || CommittedWrites {
                 ts,
@@ -154,6 +156,7 @@ impl Core {
                 bytes: COMMIT_BYTES,
             });
             self.timeline.sequence(ts);
+            wall.note(ts);
             ts
         };
         self.async_commits.note();

@@ -76,7 +76,7 @@ pub struct Transaction {
     pub(super) chunked: bool,
     ended: bool,
     /// The snapshot was taken of the past ([`Engine::begin_past`]).
-    is_past: bool,
+    pub(super) is_past: bool,
     /// See [`Transaction::export_snapshot`].
     exported: Vec<HeldSnapshot>,
     /// Where names without a schema are looked for, in this order; the first is where things are made. None:

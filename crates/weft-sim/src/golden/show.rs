@@ -132,7 +132,7 @@ fn log(env: &Env) -> Result<Vec<String>> {
     while let Some(entry) = reader.next()? {
         let what = match entry.record {
             Record::Chunk { txn, changes } => format!("txn {txn} chunk: {}", changes_of(changes)?),
-            Record::Commit { txn, ts, changes } => format!("txn {txn} commit {ts}: {}", changes_of(changes)?),
+            Record::Commit { txn, ts, changes, .. } => format!("txn {txn} commit {ts}: {}", changes_of(changes)?),
             Record::Abort { txn } => format!("txn {txn} abort: "),
             Record::Layout { edit, switch } => format!("edit {edit}: {}", show_switch(switch)?),
             Record::Page { table, change } => format!("pages of table {table}: {} bytes", change.len()),

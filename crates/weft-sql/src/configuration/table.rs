@@ -217,6 +217,13 @@ pub const SETTINGS: &[Definition] = &[
     ),
     setting("standard_conforming_strings", Text, "on", Fixed, "Backslashes in '...' are ordinary characters"),
     setting("statement_timeout", Ms, "0", Session, "How long a statement may run; 0 = without end"),
+    setting(
+        "system_time",
+        Text,
+        "",
+        Session,
+        "The moment of the past that new transactions read, read-only: a timestamptz; empty = now",
+    ),
     setting("timezone", Text, "UTC", Session, "The time zone in which timestamptz is read and written"),
     setting(
         "tls",

@@ -144,6 +144,13 @@ fn options_of(options: &CreateTableOptions) -> Result<BTreeMap<String, String>> 
         CreateTableOptions::With(list) => list,
         other => return Err(unsupported(&other.to_string())),
     };
+    map.extend(options_in(list)?);
+    Ok(map)
+}
+
+/// The options in parentheses, by name.
+pub(super) fn options_in(list: &[SqlOption]) -> Result<BTreeMap<String, String>> {
+    let mut map = BTreeMap::new();
     for option in list {
         let SqlOption::KeyValue { key, value } = option else {
             return Err(Error::new(Code::SyntaxError, format!("WITH takes name = value, not {option}")));

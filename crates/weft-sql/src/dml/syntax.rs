@@ -55,7 +55,7 @@ pub(super) fn default_of(def: &TableDef, ordinal: usize) -> Result<Expr> {
 
 /// `SELECT items FROM from WHERE selection`
 pub(crate) fn select(items: Vec<SelectItem>, from: Vec<TableWithJoins>, selection: Option<Expr>) -> Result<Query> {
-    let dialect = WeftDialect;
+    let dialect = WeftDialect::PLAIN;
     let parsed = Parser::parse_sql(&dialect, "SELECT 1")
         .map_err(|error| Error::internal(format!("a constant query does not parse: {error}")))?;
     let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {
@@ -127,7 +127,8 @@ pub(super) fn target_relation(mut table: TableWithJoins, shown: &Ident) -> Table
 fn column_of(query: &Query, place: usize, count: usize) -> Result<Expr> {
     let names: Vec<String> = (0..count).map(|place| format!("\"{MARKER}set{place}\"")).collect();
     let text = format!("SELECT {} FROM (SELECT 1) AS \"{MARKER}set\" ({})", names[place], names.join(", "));
-    let parsed = Parser::parse_sql(&WeftDialect, &text).ok().and_then(|statements| statements.into_iter().next());
+    let parsed =
+        Parser::parse_sql(&WeftDialect::PLAIN, &text).ok().and_then(|statements| statements.into_iter().next());
     let Some(Statement::Query(mut made)) = parsed else { return Err(Error::internal(format!("no query: {text}"))) };
     if let SetExpr::Select(select) = &mut *made.body
         && let Some(TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }) = select.from.first_mut()

@@ -127,7 +127,7 @@ pub fn cast_to(expr: Expr, data_type: DataType) -> Result<Expr> {
 }
 
 fn cast_to_named(expr: Expr, name: &str) -> Result<Expr> {
-    let dialect = WeftDialect;
+    let dialect = WeftDialect::PLAIN;
     let parsed = Parser::new(&dialect).try_with_sql(name).and_then(|mut parser| parser.parse_data_type());
     let data_type = parsed.map_err(|error| Error::internal(format!("type {name} does not parse: {error}")))?;
     Ok(Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None })

@@ -19,7 +19,18 @@ use sqlparser::tokenizer::Token;
 
 /// See above.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WeftDialect;
+pub struct WeftDialect {
+    /// `FOR SYSTEM_TIME AS OF` may stand behind a table. Only where the text has it: the parser takes other words there
+    /// for clauses, too, such as `at`, which are aliases in PostgreSQL.
+    has_history: bool,
+}
+
+impl WeftDialect {
+    /// That of texts which do not ask for the past.
+    pub const PLAIN: WeftDialect = WeftDialect { has_history: false };
+    /// That of texts which do.
+    pub const WITH_HISTORY: WeftDialect = WeftDialect { has_history: true };
+}
 
 /// How many parts the operands of BETWEEN SYMMETRIC have, at most.
 const PARTS_MAX: usize = 256;
@@ -32,6 +43,10 @@ macro_rules! as_postgresql {
 }
 
 impl Dialect for WeftDialect {
+    fn supports_table_versioning(&self) -> bool {
+        self.has_history
+    }
+
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
     }
@@ -205,7 +220,7 @@ mod tests {
                 let parsed = Parser::parse_sql(dialect, sql);
                 format!("{:?}", parsed.map(|all| all[0].to_string()))
             };
-            assert_eq!(shown(&WeftDialect), shown(&BASE), "{sql}");
+            assert_eq!(shown(&WeftDialect::PLAIN), shown(&BASE), "{sql}");
         }
     }
 }

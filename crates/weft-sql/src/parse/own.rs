@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   VACUUM (ANALYZE, VERBOSE) a, b      ANALYZE a (x)      ALTER SEQUENCE s RESTART WITH 7 OWNED BY t.id
-//!   BACKUP TO '/backups/shop'
+//!   BACKUP TO '/backups/shop'                   BEGIN READ ONLY AS OF '2026-11-27 10:00'
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
@@ -12,6 +12,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::Result;
 
+use super::history::{AsOf, as_of};
 use super::lock::{LockTables, lock_tables};
 use super::names::fold;
 use super::parser::{expect_end, parser, syntax_error, word};
@@ -46,6 +47,8 @@ pub enum Own {
     Lock(LockTables),
     /// BACKUP TO a directory of the machine that the database is on.
     Backup(String),
+    /// BEGIN or SET TRANSACTION ... AS OF a moment.
+    AsOf(Box<AsOf>),
 }
 
 /// REFRESH MATERIALIZED VIEW.
@@ -101,6 +104,9 @@ pub(super) fn own_statement(source: &str, tokens: &[TokenWithSpan]) -> Result<Op
     }
     if let Some(set) = set_config(tokens) {
         return Ok(Some(set));
+    }
+    if let Some(as_of) = as_of(source, tokens)? {
+        return Ok(Some(Own::AsOf(Box::new(as_of))));
     }
     let mut parser = parser(tokens);
     let parsed = statement(&mut parser).map_err(|error| syntax_error(source, &parser, error))?;

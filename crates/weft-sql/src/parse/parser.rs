@@ -1,5 +1,6 @@
 //! The SQL parser as it is used here, and its errors with their places.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
@@ -11,7 +12,11 @@ use super::position;
 const NESTING_MAX: usize = 96;
 
 pub(super) fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    Parser::new(&WeftDialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
+    let is_history =
+        |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::SYSTEM_TIME);
+    let has_history = tokens.iter().any(is_history);
+    let dialect = if has_history { &WeftDialect::WITH_HISTORY } else { &WeftDialect::PLAIN };
+    Parser::new(dialect).with_recursion_limit(NESTING_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 pub(super) fn expect_end(source: &str, parser: &Parser<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use weft_format::{Code, Error, Result};
 
 use super::parsed::Parsed;
 use super::parser::{expect_end, parser, syntax_error};
-use super::{conflict, constraints, merge, own, subqueries, tables, tokens, with};
+use super::{conflict, constraints, history, merge, own, subqueries, tables, tokens, with};
 
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn parse(source: &str) -> Result<Vec<Parsed>> {
@@ -40,6 +40,7 @@ fn whole_expression(source: &str, tokens: &[TokenWithSpan]) -> Result<Expr> {
 
 fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
     tokens::check_chains(source, statement)?;
+    history::refuse_periods(source, statement)?;
     if let Some(parsed) = tokens::own_statement(statement) {
         return Ok(parsed);
     }
@@ -64,6 +65,7 @@ fn parse_one(source: &str, statement: &[TokenWithSpan]) -> Result<Parsed> {
         .and_then(|tree| expect_end(source, &parser).map(|()| tree))
         .map_err(|error| tokens::unknown_clause(source, &tokens).unwrap_or(error))?;
     tree = with::put_behind_insert(tree);
+    history::check_history(&tree)?;
     let expression = |tokens: Vec<TokenWithSpan>| whole_expression(source, &tokens);
     conflict::put_conflict(
         &mut tree,

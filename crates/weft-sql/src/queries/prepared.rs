@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use sqlparser::ast::Expr;
 use weft_format::{DataType, TableId};
 use weft_kernel::TableRef;
 
@@ -36,6 +37,9 @@ pub struct PreparedQuery {
     columns: Arc<[OutputColumn]>,
     params: Vec<Option<DataType>>,
     tables: Vec<TableRef>,
+    /// What FOR SYSTEM_TIME AS OF says, and the tables that are read then: each with the number of its moment.
+    moments: Vec<Expr>,
+    past: Vec<(TableRef, usize)>,
     /// Whether plans are good for sessions of one style only.
     reads_session: bool,
     asks_catalog: AsksCatalog,
@@ -52,7 +56,8 @@ impl PreparedQuery {
         reads_session: bool,
         plan: Box<dyn Plan>,
     ) -> PreparedQuery {
-        PreparedQuery { columns, params, tables, reads_session, asks_catalog: AsksCatalog::Nothing, plan }
+        let (asks_catalog, moments, past) = (AsksCatalog::Nothing, Vec::new(), Vec::new());
+        PreparedQuery { columns, params, tables, moments, past, reads_session, asks_catalog, plan }
     }
 
     /// The same, asking this of the catalog.
@@ -63,6 +68,23 @@ impl PreparedQuery {
     /// What it asks of the catalog.
     pub fn asks_catalog(&self) -> AsksCatalog {
         self.asks_catalog
+    }
+
+    /// The same, which reads some tables as they were.
+    pub fn at_moments(mut self, moments: Vec<Expr>, past: Vec<(TableRef, usize)>) -> PreparedQuery {
+        crate::moments::parameter_types(&moments, &mut self.params);
+        (self.moments, self.past) = (moments, past);
+        self
+    }
+
+    /// The moments that tables are read at.
+    pub fn moments(&self) -> &[Expr] {
+        &self.moments
+    }
+
+    /// The tables that are read at moments, and at which.
+    pub fn past(&self) -> &[(TableRef, usize)] {
+        &self.past
     }
 
     /// The columns of the result.
@@ -83,7 +105,11 @@ impl PreparedQuery {
     /// Those of them that the plan reads; a name may also be that of a WITH query.
     pub fn scanned(&self) -> Vec<&TableRef> {
         let ids = self.plan.scanned();
-        self.tables.iter().filter(|table| ids.contains(&table.def.id)).collect()
+        let all = self.tables.iter().chain(self.past.iter().map(|(table, _)| table));
+        let mut scanned: Vec<&TableRef> = all.filter(|table| ids.contains(&table.def.id)).collect();
+        scanned.sort_by_key(|table| table.def.id);
+        scanned.dedup_by_key(|table| table.def.id);
+        scanned
     }
 
     /// Whether it is good for sessions of the style only that it was prepared for.

@@ -12,6 +12,8 @@ pub(super) struct Block {
     pub(super) txn: Option<Transaction>,
     pub(super) failed: bool,
     pub(super) read_only: bool,
+    /// It reads a moment of the past.
+    pub(super) as_of: bool,
     /// Nobody said BEGIN: the statements of one text, or those up to the client's next Sync.
     pub(super) implicit: bool,
     /// A statement has run: the level and the snapshot of REPEATABLE READ and SERIALIZABLE stand.

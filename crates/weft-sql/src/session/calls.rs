@@ -1,5 +1,5 @@
 //! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval,
-//! current_schema, obj_description, col_description.
+//! current_schema, obj_description, col_description; weft_last_commit, weft_commit_time, weft_commit_at.
 //!
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
@@ -14,7 +14,7 @@ use sqlparser::ast::{
     Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut,
 };
 use weft_expr::{NextNumber, Numbers};
-use weft_format::{Code, Error, Result, Value};
+use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
 use weft_kernel::{NumberTaker, Object, ObjectKind, SequenceValue};
 use weft_pgcatalog::rights::Rights;
 
@@ -28,8 +28,18 @@ use crate::parse::parse_expression;
 use crate::resolve::{self, Relation};
 use crate::settings::EngineChoice;
 
-const CALLS: &[&str] =
-    &["nextval", "currval", "setval", "lastval", "current_schema", "obj_description", "col_description"];
+const CALLS: &[&str] = &[
+    "nextval",
+    "currval",
+    "setval",
+    "lastval",
+    "current_schema",
+    "obj_description",
+    "col_description",
+    "weft_last_commit",
+    "weft_commit_time",
+    "weft_commit_at",
+];
 
 /// A statement with the values of its calls in their places.
 pub(super) fn substitute(
@@ -156,7 +166,14 @@ fn reads_columns(function: &Function) -> bool {
 impl Caller<'_, '_> {
     fn value(&mut self, name: &str, expr: &SqlExpr) -> Result<SqlExpr> {
         let is_text = matches!(name, "current_schema" | "obj_description" | "col_description");
-        let data_type = if is_text { "text" } else { "bigint" };
+        let is_time = name == "weft_commit_time";
+        let data_type = if is_time {
+            "timestamptz"
+        } else if is_text {
+            "text"
+        } else {
+            "bigint"
+        };
         if let ("nextval", SqlExpr::Function(function), true, Some(_)) = (name, expr, self.in_rows > 0, &self.work) {
             return self.for_each_row(function);
         }
@@ -175,7 +192,7 @@ impl Caller<'_, '_> {
         };
         let literal = match text {
             None => "NULL".to_owned(),
-            Some(text) if is_text => format!("'{}'", text.replace('\'', "''")),
+            Some(text) if is_text || is_time => format!("'{}'", text.replace('\'', "''")),
             Some(text) => text,
         };
         parse_expression(&format!("CAST({literal} AS {data_type})"))
@@ -253,6 +270,23 @@ impl Caller<'_, '_> {
                     work.numbers.by_id.insert(sequence.id, last);
                 }
                 Ok(Some(last.to_string()))
+            }
+            ("weft_last_commit", []) => {
+                let Some(work) = &self.work else { return Ok(None) };
+                Ok(work.numbers.last_commit.map(|ts| ts.to_string()))
+            }
+            ("weft_commit_time", [commit]) => {
+                let commit = self.evaluate(commit)?;
+                let (Some(work), Value::Int(commit)) = (&self.work, commit) else { return Ok(None) };
+                let time = u64::try_from(commit).ok().map(Timestamp);
+                let time = time.and_then(|ts| work.txn.engine().commit_time(ts));
+                Ok(time.map(|micros| weft_expr::text::print(ValueRef::Int(micros), DataType::TimestampTz)))
+            }
+            ("weft_commit_at", [moment]) => {
+                let cast = crate::expr::cast_to((*moment).clone(), DataType::TimestampTz)?;
+                let moment = self.evaluate(&cast)?;
+                let (Some(work), Value::Int(micros)) = (&self.work, moment) else { return Ok(None) };
+                Ok(Some(work.txn.engine().commit_at(micros)?.to_string()))
             }
             ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
             _ => {

@@ -40,6 +40,7 @@ mod numbers;
 mod objects;
 mod own_schema;
 mod parts;
+mod past;
 mod plan;
 mod planned;
 mod rights;

@@ -1,7 +1,8 @@
-//! What a session remembers of sequences.
+//! What a session remembers of sequences, and of its last commit.
 
 use std::collections::HashMap;
 
+use weft_format::Timestamp;
 use weft_kernel::Transaction;
 
 /// The numbers that a session took from sequences.
@@ -9,6 +10,8 @@ use weft_kernel::Transaction;
 pub(super) struct Numbers {
     pub(super) by_id: HashMap<u32, i64>,
     pub(super) last: Option<u32>,
+    /// The last transaction of the session that changed something.
+    pub(super) last_commit: Option<Timestamp>,
 }
 
 impl Numbers {
@@ -22,6 +25,6 @@ impl Numbers {
 
     /// DISCARD SEQUENCES
     pub(super) fn forget(&mut self) {
-        *self = Numbers::default();
+        *self = Numbers { last_commit: self.last_commit, ..Numbers::default() };
     }
 }

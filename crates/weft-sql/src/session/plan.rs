@@ -15,7 +15,7 @@ use super::planned::{Action, Plan};
 use crate::dml::PreparedWrite;
 use crate::engine::SqlEngine;
 use crate::expr::BindError;
-use crate::parse::{has_writing_parts, writes};
+use crate::parse::{has_history, has_writing_parts, writes};
 use crate::row;
 use crate::settings::EngineChoice;
 
@@ -30,6 +30,10 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement
         && (is_of_catalog(statement) || has_constants(statement))
     {
+        if has_history(statement) {
+            let error = Error::new(Code::WrongObjectType, "relations of the catalog have no history");
+            return Err(error.hint("BEGIN READ ONLY AS OF shows the catalog of a moment"));
+        }
         return of_catalog(db, (statement, query), source, txn, (engine, local));
     }
     if let Statement::Query(query) = statement {

@@ -9,6 +9,7 @@ use weft_kernel::{IsolationLevel, Transaction};
 
 use super::Session;
 use super::block::{Block, Savepoint};
+use super::past;
 use super::schemas::set_search_path;
 use super::temporary::at_commit;
 use super::work::Work;
@@ -100,6 +101,7 @@ impl Session {
         is_final: &mut bool,
     ) -> Result<T> {
         let mut txn = self.begin_kernel(self.settings.isolation)?;
+        let txn_is_past = txn.is_past();
         txn.begin_statement(may_follow)?;
         self.activity.is_in(txn.id().0);
         let mut work = Restarted { work, restarts: 0 };
@@ -109,7 +111,7 @@ impl Session {
             cancel: &self.cancel,
             txn: &mut txn,
             local: self.settings.local(self.db.kernel().env().clock.wall_micros()),
-            read_only: self.settings.read_only,
+            read_only: self.settings.read_only || txn_is_past,
             is_final: false,
             notices: &mut self.notices,
             numbers: &mut self.numbers,
@@ -135,7 +137,10 @@ impl Session {
         if had_ddl {
             self.db.forget();
         }
-        committed.map(|_| result)
+        committed.map(|ts| {
+            self.numbers.last_commit = Some(ts);
+            result
+        })
     }
 
     fn in_block<T>(&mut self, may_follow: bool, work: &mut impl FnMut(&mut Work<'_>) -> Result<T>) -> Result<T> {
@@ -234,12 +239,15 @@ impl Session {
     fn open_block(&mut self, modes: Modes, implicit: bool) -> Result<()> {
         let txn = self.begin_kernel(modes.level.unwrap_or(self.settings.isolation))?;
         self.activity.is_in(txn.id().0);
+        let as_of = txn.is_past();
         self.block = Some(Block {
             txn: Some(txn),
             failed: false,
-            read_only: modes.read_only.unwrap_or(self.settings.read_only),
+            read_only: as_of || modes.read_only.unwrap_or(self.settings.read_only),
+            as_of,
             implicit,
-            started: false,
+            // Its snapshot was chosen.
+            started: as_of,
             now_micros: self.now_micros(),
             savepoints: Vec::new(),
             before: Arc::clone(&self.settings),
@@ -254,6 +262,9 @@ impl Session {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
             return Ok(());
         };
+        if block.as_of && modes.read_only == Some(false) {
+            return Err(past::read_only());
+        }
         if let Some(level) = modes.level
             && let Some(txn) = &mut block.txn
             && txn.level() != level
@@ -268,20 +279,45 @@ impl Session {
         Ok(())
     }
 
-    /// SET TRANSACTION SNAPSHOT: reads what a transaction reads that has exported its snapshot, and is open.
-    pub(super) fn set_snapshot(&mut self, id: &str) -> Result<()> {
+    /// Whether the open transaction may still choose what it reads; outside of a transaction a warning says that nothing
+    /// does.
+    pub(super) fn may_choose_snapshot(&mut self, what: &str) -> Result<bool> {
         let Some(block) = &mut self.block else {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
-            return Ok(());
+            return Ok(false);
         };
         if !block.savepoints.is_empty() {
-            let message = "SET TRANSACTION SNAPSHOT must not be called in a subtransaction";
+            let message = format!("{what} must not be called in a subtransaction");
             return Err(Error::new(Code::ActiveTransaction, message));
         }
         if block.started {
-            let message = "SET TRANSACTION SNAPSHOT must be called before any query";
+            let message = format!("{what} must be called before any query");
             return Err(Error::new(Code::ActiveTransaction, message));
         }
+        Ok(true)
+    }
+
+    /// The open transaction, which has read nothing yet, reads from now on what was there at a commit.
+    pub(super) fn put_at(&mut self, ts: Timestamp) -> Result<()> {
+        let Some(block) = &mut self.block else { return Err(Error::internal("a transaction is put at a moment")) };
+        let Some(txn) = &mut block.txn else { return Err(failed_transaction()) };
+        if txn.level() == IsolationLevel::Serializable {
+            let message = "a serializable transaction AS OF is not supported";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint("use REPEATABLE READ"));
+        }
+        txn.set_speculative_reads(false)?;
+        txn.set_level(IsolationLevel::RepeatableRead)?;
+        txn.set_snapshot(ts)?;
+        (block.read_only, block.started, block.as_of) = (true, true, true);
+        Ok(())
+    }
+
+    /// SET TRANSACTION SNAPSHOT: reads what a transaction reads that has exported its snapshot, and is open.
+    pub(super) fn set_snapshot(&mut self, id: &str) -> Result<()> {
+        if !self.may_choose_snapshot("SET TRANSACTION SNAPSHOT")? {
+            return Ok(());
+        }
+        let Some(block) = &mut self.block else { return Err(failed_transaction()) };
         let Some(txn) = &mut block.txn else { return Err(failed_transaction()) };
         match txn.level() {
             IsolationLevel::RepeatableRead => {}
@@ -313,10 +349,15 @@ impl Session {
         if self.settings.speculative_reads != self.pending.is_some() {
             self.pending = self.settings.speculative_reads.then(|| self.db.kernel().watch_pending());
         }
+        let is_past = !self.settings.system_time.is_empty();
+        let level = if is_past { IsolationLevel::RepeatableRead } else { level };
         let mut txn = self.db.kernel().begin_stoppable(level, self.cancel.kernel())?;
         txn.set_durability(self.settings.durability);
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
         speculate(&mut txn, self.settings.speculative_reads)?;
+        if is_past {
+            past::put_at_setting(&mut txn, &self.settings.system_time, &self.settings.local(self.now_micros()))?;
+        }
         Ok(txn)
     }
 
@@ -345,6 +386,7 @@ impl Session {
         };
         let ready = at_commit(&self.temporary, &mut txn);
         let had_ddl = txn.catalog_version().is_none();
+        let writes = !txn.is_read_only();
         // SET durability inside the block counts.
         txn.set_durability(self.settings.durability);
         let committed = ready.and_then(|()| txn.commit());
@@ -352,6 +394,9 @@ impl Session {
             self.db.forget();
         }
         self.activity.note_transaction(committed.is_ok());
+        if let (Ok(ts), true) = (&committed, writes) {
+            self.numbers.last_commit = Some(*ts);
+        }
         match (&committed, block.after) {
             (Err(_), _) => self.settings = block.before,
             (Ok(_), Some(after)) => self.settings = after,

@@ -19,7 +19,7 @@ use super::objects::Kind;
 use super::transaction::{Modes, failed_transaction};
 use super::work::{Work, with_context};
 use super::{
-    Client, Prepared, Session, backup, cursors, locks, maintenance, materialized, objects, rights, schemas, views,
+    Client, Prepared, Session, backup, cursors, locks, maintenance, materialized, objects, past, rights, schemas, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
@@ -216,7 +216,7 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
 }
 
 /// READ ONLY or READ WRITE, and the isolation level. READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL.
-fn modes_of(modes: &[TransactionMode]) -> Result<Modes> {
+pub(super) fn modes_of(modes: &[TransactionMode]) -> Result<Modes> {
     let mut found = Modes::default();
     for mode in modes {
         match mode {
@@ -528,6 +528,7 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         Own::Move(name, direction) => cursors::fetch(session, name, direction, true),
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
         Own::Rights(statement) => rights::run(session, statement),
+        Own::AsOf(as_of) => past::as_of(session, as_of),
     }
 }
 

@@ -13,15 +13,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SetExpr, SqlOption, Statement, TableAlias,
-    TableFactor, TableObject, VisitMut, VisitorMut,
+    CopySource, CreateTableOptions, CreateView, Ident, ObjectName, Query, SelectItem, SetExpr, SqlOption, Statement,
+    TableAlias, TableFactor, TableObject, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use weft_format::{Code, Error, Result};
 use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
 use super::answers::unsupported;
 use super::work::Work;
-use super::{Session, stars, temporary};
+use super::{Session, past, stars, temporary};
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
@@ -155,7 +155,7 @@ impl VisitorMut for Names<'_> {
 
 impl Names<'_> {
     fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
-        let TableFactor::Table { name, alias, args: None, .. } = factor else { return Ok(()) };
+        let TableFactor::Table { name, alias, version, args: None, .. } = factor else { return Ok(()) };
         let Ok(known_as) = table_name(name) else { return Ok(()) };
         if self.with.iter().flatten().any(|with| *with == known_as) {
             return Ok(());
@@ -182,6 +182,12 @@ impl Names<'_> {
                 *alias = Some(alias_of(&own));
             }
             *name = ObjectName::from(vec![quoted(&schema), quoted(&own)]);
+            // Written behind an alias the clause is not read again.
+            if version.is_some()
+                && let Some(alias) = alias.take()
+            {
+                *factor = within_query(factor.clone(), alias)?;
+            }
             return Ok(());
         }
         if let (Relation::Table(table), Use::Expand { is_read: true }) = (&relation, &self.use_of)
@@ -196,7 +202,10 @@ impl Names<'_> {
             return Ok(());
         }
         let alias = alias.take().unwrap_or_else(|| alias_of(&view.name));
-        let subquery = Box::new(self.query_of(&view)?);
+        let mut subquery = Box::new(self.query_of(&view)?);
+        if let Some(version) = version.take() {
+            past::read_at(&mut subquery, &version);
+        }
         *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
         Ok(())
     }
@@ -223,6 +232,13 @@ impl Names<'_> {
             ControlFlow::Break(error) => Err(error),
         }
     }
+}
+
+/// `(SELECT * FROM table) AS alias`
+fn within_query(table: TableFactor, alias: TableAlias) -> Result<TableFactor> {
+    let star = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+    let subquery = crate::dml::select(vec![star], vec![TableWithJoins { relation: table, joins: Vec::new() }], None)?;
+    Ok(TableFactor::Derived { lateral: false, subquery: Box::new(subquery), alias: Some(alias), sample: None })
 }
 
 fn alias_of(name: &str) -> TableAlias {

@@ -13,6 +13,7 @@
 //! | `overlap_max` | more column tables of one layer than this over one key are merged | 12 | 2 to 1000 |
 //! | `compaction` | `fine`: by buckets; `whole`: incremental tables go straight into all baseline under them | fine | |
 //! | `conflict` | `mark`: a write ends what it replaces; `antimatter`: who reads or converts later does | mark | |
+//! | `history` | how long what was is kept, from the opening on | `none` | `all`, `none`, an interval |
 //! | `incremental` | row tables freeze at their size, `rows`: when memory asks; `columns`: are encoded | fine | |
 //!
 //! ```text
@@ -29,6 +30,7 @@
 use std::collections::BTreeMap;
 
 use weft_format::{Code, Error, Result, Schema};
+use weft_kernel::History;
 
 /// How incremental tables reach the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,7 @@ impl Default for Options {
 }
 
 const NAMES: &str = "row_table_bytes, column_table_bytes, bucket_bytes, granularity_bytes, incremental_bytes, \
-                     bulk_bytes, bloom_columns, dead_percent, overlap_max, compaction, incremental, conflict";
+                     bulk_bytes, bloom_columns, dead_percent, overlap_max, compaction, incremental, conflict, history";
 
 const BULK_BYTES: u64 = 4 << 20;
 const COLUMN_TABLE_BYTES: u64 = 4 << 20;
@@ -137,6 +139,7 @@ impl Options {
                 "granularity_bytes" => sizes.granularity = Some(number(name, text, 8 << 10, 16 << 30)?),
                 "incremental_bytes" => sizes.incremental = Some(number(name, text, 4 << 10, 16 << 30)?),
                 "bulk_bytes" => parsed.bulk_bytes = number(name, text, 1 << 10, 1 << 30)?,
+                History::OPTION => drop(History::parse(text)?),
                 "dead_percent" => parsed.dead_percent = number(name, text, 1, 90)?,
                 "overlap_max" => parsed.overlap_max = number(name, text, 2, 1000)? as usize,
                 "compaction" => {

@@ -2,22 +2,14 @@
 //!
 //! | option | meaning | default | allowed |
 //! |---|---|---|---|
-//! | `history` | what is kept of the past: `all`, or `none` beyond what open snapshots see | all | |
+//! | `history` | how long what was is kept; `none`: as far as open snapshots see | all | `all`, `none`, an interval |
 //! | `segment_rows` | rows whose pages are merged together | 65536 | 16 to 65536, a power of two |
 //! | `tail_bytes` | tails of this size are frozen, and merged | the engine's row tables' | 1 KiB to 1 GiB |
 
 use std::collections::BTreeMap;
 
 use weft_format::{Code, Error, Result};
-
-/// What is kept of the past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    /// Everything.
-    All,
-    /// What open snapshots see.
-    None,
-}
+use weft_kernel::History;
 
 /// Parsed options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +37,7 @@ impl Options {
         let mut parsed = Options::default();
         for (name, text) in options {
             match name.as_str() {
-                "history" => {
-                    parsed.history = match text.as_str() {
-                        "all" => History::All,
-                        "none" => History::None,
-                        _ => return Err(bad(name, text, "all, none")),
-                    };
-                }
+                History::OPTION => parsed.history = History::parse(text)?,
                 "segment_rows" => {
                     let rows = text.parse().ok().filter(|rows: &u32| (16..=SEGMENT_ROWS).contains(rows));
                     let rows = rows.filter(|rows| rows.is_power_of_two());

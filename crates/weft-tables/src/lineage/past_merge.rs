@@ -10,7 +10,6 @@ use super::job_kinds::MERGE_HISTORY;
 use super::key_merge::Claimed;
 use super::layout::Layout;
 use super::merge::Outcome;
-use super::options::History;
 use super::past::{Old, PastFile};
 use super::payload::Entry;
 use super::steps;
@@ -54,10 +53,7 @@ fn wanted(layout: &Layout, limit: Timestamp) -> Option<&[PastFile]> {
 impl Store {
     /// What could be forgotten now, without moving the horizon.
     fn forgettable_now(&self, layout: &Layout) -> Timestamp {
-        match self.options.history {
-            History::All => layout.base.known_from,
-            History::None => self.context.horizon.peek().min(layout.base.cut).max(layout.base.known_from),
-        }
+        self.context.horizon.peek().min(layout.base.cut).max(layout.base.known_from)
     }
 
     /// The merge of files of history that is worth it.

@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use weft_contract::RecoveredTable;
 use weft_env::sync::{Mutex, RwLock};
 use weft_format::{Error, KeyCodec, Result, RowCodec, Schema, Timestamp};
-use weft_kernel::TableDef;
 use weft_kernel::fault::active;
 use weft_kernel::method::TableContext;
+use weft_kernel::{History, TableDef};
 
 use crate::given_up::GivenUp;
 
@@ -33,7 +33,7 @@ use super::faults;
 use super::files::OpenFile;
 use super::key_run::KeyRun;
 use super::layout::Layout;
-use super::options::{History, Options};
+use super::options::Options;
 use super::past::PastFile;
 use super::payload::{Entry, FileSet};
 use super::segment::Segment;
@@ -117,8 +117,11 @@ impl Store {
             options,
             context,
         };
-        if store.options.history == History::All {
-            store.context.horizon.keep_from(Timestamp(0));
+        let Store { context: TableContext { def, horizon, .. }, options, .. } = &store;
+        horizon.known_from(store.layout().base.known_from);
+        // What the definition says the kernel promises; without a word this method keeps everything.
+        if History::of(def).is_none() && options.history == History::All {
+            horizon.keep_from(Timestamp(0));
         }
         Ok(store)
     }
@@ -192,10 +195,7 @@ impl Store {
         if active(faults::FORGET_TOO_EARLY) {
             return cut;
         }
-        match self.options.history {
-            History::All => known_from,
-            History::None => self.context.horizon.advance(cut).max(known_from),
-        }
+        self.context.horizon.advance(cut).max(known_from)
     }
 
     /// Whether active tails have their size.

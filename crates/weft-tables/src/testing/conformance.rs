@@ -23,7 +23,7 @@ use weft_format::{
     ArrayValue, Code, Column, CompareOp, DataType, Element, Interval, Predicate, Schema, Timestamp, Value, ValueRef,
 };
 use weft_kernel::method::Method;
-use weft_kernel::{Engine, EngineOptions, Follower, NewTable, TableRef, Transaction};
+use weft_kernel::{Engine, EngineOptions, Follower, History, NewTable, TableRef, Transaction};
 
 use super::model::Model;
 use super::random::Prng;
@@ -214,7 +214,8 @@ impl Suite {
     /// A snapshot of the past is there whole, or is said not to be; one that was promised is there.
     fn go_back(&mut self) {
         let (now, table) = self.begin();
-        if self.random.below(4) == 0 {
+        // What a definition says of history the kernel promises, and nobody else.
+        if self.random.below(4) == 0 && !self.options.table.contains_key(History::OPTION) {
             let promised = [Timestamp::MAX, now.read_ts()][self.random.below(2) as usize];
             let kept_from = table.horizon().keep_from(promised);
             self.promised = Some(kept_from).filter(|_| promised != Timestamp::MAX);

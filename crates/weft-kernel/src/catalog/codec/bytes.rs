@@ -5,7 +5,7 @@ use weft_format::{Code, DataType, Error, Result};
 
 use weft_contract::FkAction;
 
-/// First byte of an encoded definition and of an encoded catalog.
+/// First byte of an encoded definition.
 pub(super) const FORMAT_VERSION: u8 = 6;
 
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
@@ -64,10 +64,11 @@ pub(super) fn read_action(input: &mut ByteReader<'_>) -> Result<FkAction> {
     })
 }
 
-pub(super) fn read_version(input: &mut ByteReader<'_>) -> Result<u8> {
+/// The first byte of what exists in versions up to `newest`.
+pub(super) fn read_version(input: &mut ByteReader<'_>, newest: u8) -> Result<u8> {
     let version = input.u8()?;
-    if !(1..=FORMAT_VERSION).contains(&version) {
-        let message = format!("a catalog entry has format version {version}, this release reads 1 to {FORMAT_VERSION}");
+    if !(1..=newest).contains(&version) {
+        let message = format!("a catalog entry has format version {version}, this release reads 1 to {newest}");
         return Err(
             Error::new(Code::VersionMismatch, message).hint("open the directory with the release that wrote it")
         );

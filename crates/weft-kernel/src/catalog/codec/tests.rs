@@ -159,6 +159,8 @@ fn damaged_bytes_are_errors() {
         tables: vec![(Timestamp(3), Arc::new(sample()))],
         objects: vec![(Timestamp(4), Arc::new(view.clone()))],
         sequences: vec![(5, SequenceValue { last: -3, is_called: true })],
+        last_ddl: Some(Timestamp(4)),
+        walls: [vec![(Timestamp(9), 1000), (Timestamp(12), 1001)], vec![(Timestamp(3), -5)], vec![], vec![]],
     };
     let mut encoded = Vec::new();
     encode_object(&view, &mut encoded);

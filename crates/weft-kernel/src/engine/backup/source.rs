@@ -92,7 +92,7 @@ pub(super) fn read_log(
             Record::Abort { txn } => {
                 chunks.remove(&txn);
             }
-            Record::Commit { txn, ts, changes } => {
+            Record::Commit { txn, ts, changes, .. } => {
                 let mut files = chunks.remove(&txn).unwrap_or_default();
                 files_of(changes, &mut files)?;
                 attached.extend(files.into_iter().filter(|&(table, _)| is_missing(table, ts)));

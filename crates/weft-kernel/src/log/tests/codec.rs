@@ -129,9 +129,13 @@ fn hostile_records_are_none_and_never_panics() {
     for _ in 0..20_000 {
         let changes = prng.bytes();
         let number = RecordNo(prng.next());
-        let record = match prng.below(5) {
+        let record = match prng.below(6) {
             0 => Record::Chunk { txn: TxnId(prng.next()), changes: &changes },
-            1 => Record::Commit { txn: TxnId(prng.next()), ts: Timestamp(prng.next()), changes: &changes },
+            1 => Record::Commit { txn: TxnId(prng.next()), ts: Timestamp(prng.next()), wall: None, changes: &changes },
+            5 => {
+                let (txn, ts, wall) = (TxnId(prng.next()), Timestamp(prng.next()), Some(prng.next() as i64));
+                Record::Commit { txn, ts, wall, changes: &changes }
+            }
             2 => Record::Layout { edit: prng.next(), switch: &changes },
             3 => Record::Page { table: TableId(prng.next() as u32), change: &changes },
             _ => Record::Abort { txn: TxnId(prng.next()) },

@@ -112,7 +112,8 @@ fn a_block_inside_user_data_is_not_taken_for_one() {
         let header = layout::BlockHeader { lsn: Lsn(lsn), edits: 0, epoch: 1, payload_bytes: 0 };
         header.encode(0, &mut block);
         let row = [&[0; 3][..], &block].concat();
-        let ticket = log.append_waited(&Record::Commit { txn: TxnId(2), ts: Timestamp(2), changes: &row }).unwrap();
+        let ticket =
+            log.append_waited(&Record::Commit { txn: TxnId(2), ts: Timestamp(2), wall: None, changes: &row }).unwrap();
         let at = log.durable_lsn().0;
         log.wait_durable(ticket).unwrap();
         // The block that holds it is torn: the log ends before it, and the image proves nothing.

@@ -17,10 +17,11 @@ mod generated;
 mod renames;
 mod rows;
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, DropBehavior};
+use sqlparser::ast::{AlterTable, AlterTableOperation, DropBehavior, SqlOption};
 use weft_format::{Code, Error, Result};
-use weft_kernel::{TableRef, Transaction};
+use weft_kernel::{History, TableRef, Transaction};
 
+use super::create::options_in;
 use crate::expr::EvalContext;
 use crate::notice::Notice;
 
@@ -72,12 +73,25 @@ impl Altering<'_> {
                 self.notices.push(Notice::plain("OWNER TO has no effect: tables have no owners"));
                 Ok(())
             }
-            Op::SetOptionsParens { .. } => {
-                self.notices.push(Notice::plain("storage parameters have no effect"));
-                Ok(())
-            }
+            Op::SetOptionsParens { options } => self.set_options(options),
             other => Err(unsupported(&format!("ALTER TABLE ... {other}"))),
         }
+    }
+
+    /// How long the table keeps its past; what else there is counts when a table is made.
+    fn set_options(&mut self, options: &[SqlOption]) -> Result<()> {
+        let mut options = options_in(options)?;
+        if let Some(text) = options.remove(History::OPTION) {
+            History::parse(&text)?;
+            self.alter(|def| {
+                def.options.insert(History::OPTION.into(), text);
+                Ok(())
+            })?;
+        }
+        if !options.is_empty() {
+            self.notices.push(Notice::plain("storage parameters have no effect"));
+        }
+        Ok(())
     }
 
     /// Gives the table another definition.

@@ -1,0 +1,136 @@
+//! Sessions at a moment of the past: transactions AS OF, the setting `system_time`, views of what was.
+//!
+//! ```text
+//!   BEGIN READ ONLY AS OF '2026-11-27 10:00'       REPEATABLE READ on the snapshot of the last commit at or before it
+//!   SET system_time = '2026-11-27 10:00'           every transaction begins so
+//!   v FOR SYSTEM_TIME AS OF t                      each table below v is read at t, but for those that say another
+//! ```
+//!
+//! 1. Such a transaction is read only and has the catalog of then; rights are those of now.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Expr, Query, TableFactor, TableVersion, VisitMut, VisitorMut};
+use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
+use weft_kernel::{IsolationLevel, Transaction};
+
+use super::Session;
+use super::transaction::Modes;
+use super::utility::modes_of;
+use super::work::with_context;
+use crate::outcome::{Outcome, Tag};
+use crate::parse::{AsOf, AsOfVerb, fold, table_name};
+
+/// BEGIN, START TRANSACTION or SET TRANSACTION ... AS OF.
+pub(super) fn as_of(session: &mut Session, as_of: &AsOf) -> Result<Outcome> {
+    let modes = modes_of(&as_of.modes)?;
+    check_modes(&modes).map_err(|error| session.fail(error))?;
+    let tag = match as_of.verb {
+        AsOfVerb::Begin => "BEGIN",
+        AsOfVerb::Start => "START TRANSACTION",
+        AsOfVerb::Set => "SET",
+    };
+    match as_of.verb {
+        AsOfVerb::Set => session.set_transaction_as_of(&as_of.at)?,
+        _ if session.in_transaction() => session.begin_as_of(modes, &as_of.at)?,
+        _ => {
+            let ts = session.commit_of(&as_of.at)?;
+            session.begin(Modes { read_only: Some(true), level: Some(IsolationLevel::RepeatableRead) })?;
+            if let Err(error) = session.put_at(ts) {
+                session.rollback()?;
+                return Err(error);
+            }
+        }
+    }
+    Ok(Outcome::done(Tag::Done(tag)))
+}
+
+fn check_modes(modes: &Modes) -> Result<()> {
+    if modes.read_only == Some(false) {
+        return Err(read_only());
+    }
+    match modes.level {
+        Some(IsolationLevel::Serializable) => {
+            let message = "a serializable transaction AS OF is not supported";
+            Err(Error::new(Code::FeatureNotSupported, message).hint("nothing changes at a moment of the past"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Of a transaction that would write what was.
+pub(super) fn read_only() -> Error {
+    let message = "a transaction that reads the past is read only";
+    Error::new(Code::ReadOnlyTransaction, message).hint("leave out READ WRITE, or AS OF")
+}
+
+impl Session {
+    /// BEGIN ... AS OF inside a transaction: in a text of several statements it takes over what has read nothing yet.
+    fn begin_as_of(&mut self, modes: Modes, at: &Expr) -> Result<()> {
+        let takes_over = self.block.as_ref().is_some_and(|block| block.implicit && !block.failed);
+        self.begin(modes)?;
+        if takes_over { self.set_transaction_as_of(at) } else { Ok(()) }
+    }
+
+    fn commit_of(&mut self, at: &Expr) -> Result<Timestamp> {
+        self.in_statement(|work| with_context(work, |context| context.commit_of(at)))
+    }
+
+    /// SET TRANSACTION AS OF: before anything was read.
+    fn set_transaction_as_of(&mut self, at: &Expr) -> Result<()> {
+        if !self.may_choose_snapshot("SET TRANSACTION AS OF")? {
+            return Ok(());
+        }
+        let ts = self.commit_of(at)?;
+        self.put_at(ts).map_err(|error| self.fail(error))
+    }
+}
+
+/// The transaction that begins with the setting `system_time` reads what was then.
+pub(super) fn put_at_setting(txn: &mut Transaction, text: &str, local: &weft_expr::Local) -> Result<()> {
+    let engine = txn.engine().clone();
+    let ts = match text.trim().parse() {
+        Ok(number) => engine.commit_named(Timestamp(number))?,
+        Err(_) => match weft_expr::text::parse(text, DataType::TimestampTz, local)? {
+            Value::Int(micros) => engine.commit_at(micros)?,
+            _ => return Err(Error::internal("a timestamptz is a number")),
+        },
+    };
+    txn.set_snapshot(ts)
+}
+
+/// The tables of a query, where they do not say another moment, are read at this one.
+pub(super) fn read_at(query: &mut Query, version: &TableVersion) {
+    let _ = VisitMut::visit(query, &mut Pushing { version, with: Vec::new() });
+}
+
+struct Pushing<'a> {
+    version: &'a TableVersion,
+    /// The names of the WITH clauses in sight.
+    with: Vec<Vec<String>>,
+}
+
+impl VisitorMut for Pushing<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.with.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, version: version @ None, args: None, .. } = factor
+            && let Ok(name) = table_name(name)
+            && !self.with.iter().flatten().any(|with| *with == name)
+        {
+            *version = Some(self.version.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
