@@ -89,8 +89,8 @@ class WeftPair:
 
     name = "Weft"
 
-    def __init__(self, program, _suite):
-        self.program, self.servers = program, []
+    def __init__(self, program, log):
+        self.program, self.servers, self.log = program, [], log
         self.folder = tempfile.mkdtemp(prefix="weft-applications-")
 
     def __enter__(self):
@@ -98,7 +98,7 @@ class WeftPair:
         for role in ("default", "other"):
             folder = os.path.join(self.folder, role)
             os.mkdir(folder)
-            server = Weft(self.program, folder)
+            server = Weft(self.program, folder, log=self.log)
             self.servers.append(server)
             places.append({"host": "127.0.0.1", "port": server.environment["PGPORT"], "user": "weft", "dbname": "weft"})
         return places
@@ -236,7 +236,8 @@ def main():
         if given.only != "Weft":
             run(suite, PostgreSQL(given.postgres, suite), given)
         if given.only != "PostgreSQL":
-            run(suite, WeftPair(given.weft, suite), given)
+            with open(os.path.join(given.out, f"{suite}.server.log"), "w", encoding="utf-8") as log:
+                run(suite, WeftPair(given.weft, log), given)
     text, rows = [], []
     for suite in suites:
         lines, row = compare(suite, given.out)

@@ -2,6 +2,10 @@
 
 import json
 import os
+import warnings
+
+# A server without a database `postgres` is asked in the one that there is.
+warnings.filterwarnings("ignore", message="Normally Django will use a connection to the 'postgres' database")
 
 
 def database(place):
