@@ -6,9 +6,11 @@
 //!                                         pg_index t_pkey                  pg_constraint t_pkey 'p'
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::declared::{self, Rows};
 use crate::definitions::{check_condition, default_text, index_definition};
-use crate::dependencies::{self, PG_CLASS, PG_NAMESPACE};
+use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE};
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
 use crate::snapshot::{Constraint, INFORMATION_SCHEMA, PG_CATALOG, Snapshot};
 use crate::types::{self, METHODS, type_of};
@@ -483,11 +485,19 @@ fn descriptions(rows: &mut Rows, snapshot: &Snapshot) {
             ]);
         }
     }
+    let constraints: BTreeSet<u32> = match snapshot.comments.is_empty() {
+        true => BTreeSet::new(),
+        false => snapshot.constraints().into_iter().map(|(oid, _)| oid).collect(),
+    };
     for ((about, column), comment) in &snapshot.comments {
-        let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
+        let class = match () {
+            () if snapshot.schemas.iter().any(|(oid, _)| oid == about) => PG_NAMESPACE,
+            () if constraints.contains(about) => PG_CONSTRAINT,
+            () => PG_CLASS,
+        };
         rows.add([
             ("objoid", int(*about)),
-            ("classoid", int(if is_schema { PG_NAMESPACE } else { PG_CLASS })),
+            ("classoid", int(class)),
             ("objsubid", int(*column)),
             ("description", text(comment)),
         ]);

@@ -331,6 +331,16 @@ pub(crate) enum Constraint<'a> {
     Foreign(&'a Table, usize),
 }
 
+impl<'a> Constraint<'a> {
+    pub(crate) fn name(&self) -> &'a str {
+        match *self {
+            Constraint::Primary(index) | Constraint::Unique(index) => &index.name,
+            Constraint::Check(table, at) => &table.checks[at].0,
+            Constraint::Foreign(table, at) => &table.foreign_keys[at].name,
+        }
+    }
+}
+
 impl PartialEq for Index {
     fn eq(&self, other: &Index) -> bool {
         self.oid == other.oid
@@ -390,30 +400,39 @@ impl Snapshot {
 
     /// All constraints with their numbers.
     pub(crate) fn constraints(&self) -> Vec<(u32, Constraint<'_>)> {
+        self.tables.iter().flat_map(|table| self.constraints_of(table)).collect()
+    }
+
+    /// The constraints of a table with their numbers.
+    fn constraints_of<'a>(&'a self, table: &'a Table) -> Vec<(u32, Constraint<'a>)> {
         let number = |table: u32, place: usize| {
             0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
         };
         let mut all = Vec::new();
-        for table in &self.tables {
-            let mut place = 1;
-            for index in self.indexes.iter().filter(|index| index.table == table.oid) {
-                if index.primary {
-                    all.push((number(table.oid, 0), Constraint::Primary(index)));
-                } else if index.constraint {
-                    // A unique constraint has the place of its index: it stays when others go.
-                    all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
-                }
-            }
-            for at in 0..table.checks.len() {
-                all.push((number(table.oid, place), Constraint::Check(table, at)));
-                place += 1;
-            }
-            for at in 0..table.foreign_keys.len() {
-                all.push((number(table.oid, place), Constraint::Foreign(table, at)));
-                place += 1;
+        for index in self.indexes.iter().filter(|index| index.table == table.oid) {
+            if index.primary {
+                all.push((number(table.oid, 0), Constraint::Primary(index)));
+            } else if index.constraint {
+                // A unique constraint has the place of its index: it stays when others go.
+                all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
             }
         }
+        let mut place = 1;
+        for at in 0..table.checks.len() {
+            all.push((number(table.oid, place), Constraint::Check(table, at)));
+            place += 1;
+        }
+        for at in 0..table.foreign_keys.len() {
+            all.push((number(table.oid, place), Constraint::Foreign(table, at)));
+            place += 1;
+        }
         all
+    }
+
+    /// The number of a table's constraint of a name.
+    pub fn constraint_oid(&self, table: u32, name: &str) -> Option<u32> {
+        let constraints = self.constraints_of(self.table(table)?);
+        constraints.into_iter().find(|(_, constraint)| constraint.name() == name).map(|(oid, _)| oid)
     }
 
     /// The name of a schema.

@@ -22,7 +22,7 @@ fn may_write(query: &Query) -> bool {
     writes(query) || has_writing_parts(query)
 }
 
-/// Whether a text may call one of the functions: `...val(`, `..._schema` or `..._description`. One pass, for texts may
+/// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description` or `set_config`. One pass, for texts may
 /// be long.
 pub(super) fn may_have_calls(source: &str) -> bool {
     let bytes = source.as_bytes();
@@ -33,7 +33,7 @@ pub(super) fn may_have_calls(source: &str) -> bool {
         b'v' | b'V' => {
             follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
         }
-        b'_' => follows(at, "_schema") || follows(at, "_description"),
+        b'_' => follows(at, "_schema") || follows(at, "_description") || follows(at, "_config"),
         _ => false,
     })
 }

@@ -100,6 +100,12 @@ fn of_session_only(work: &mut Work<'_>) -> Result<Snapshot> {
         ..Snapshot::default()
     };
     shown.schemas.dedup();
+    let of_transaction = [
+        ("transaction_isolation", txn.level().to_string()),
+        ("transaction_read_only", if work.read_only { "on" } else { "off" }.to_owned()),
+        ("transaction_deferrable", "off".to_owned()),
+    ];
+    shown.settings.extend(of_transaction.map(|(name, value)| (name.to_owned(), value, String::new())));
     Ok(shown)
 }
 
@@ -286,6 +292,10 @@ fn object_of(
                     ordinal.map(|ordinal| (FIRST + id, number(ordinal)))
                 }
                 (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
+                (Some("constraint"), Some(id)) => {
+                    let name = object.name.splitn(3, ' ').nth(2).unwrap_or_default();
+                    shown.constraint_oid(FIRST + id, name).map(|oid| (oid, 0))
+                }
                 _ => None,
             };
             if let (Some(about), Some(text)) = (about, object.property("text")) {

@@ -39,6 +39,17 @@ pub(super) struct Work<'a> {
     pub(super) views: Option<Arc<Views>>,
     /// The session's temporary relations.
     pub(super) temporary: &'a mut Temporary,
+    /// Settings that change when the statement has ended.
+    pub(super) changes: &'a mut Vec<SettingChange>,
+}
+
+/// A setting that a statement changes by set_config.
+pub(super) struct SettingChange {
+    pub(super) name: String,
+    /// None: what the session began with.
+    pub(super) value: Option<String>,
+    /// Until the end of the transaction.
+    pub(super) local: bool,
 }
 
 impl Work<'_> {
