@@ -38,10 +38,10 @@ class Weft:
 
     name = "Weft"
 
-    def __init__(self, program, folder, *more):
+    def __init__(self, program, folder, *more, log=None):
         words = [program, "serve", os.path.join(folder, "db"), "--listen", "127.0.0.1:0", "--socket-dir", folder,
                  "--auth", "trust", "--tls", "off", *more]
-        self.child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
         self.environment = {**os.environ, "PGHOST": folder, "PGUSER": "weft", "PGDATABASE": "weft"}
         for line in self.child.stdout:
             if found := re.match(r"listening on 127\.0\.0\.1:(\d+)", line):

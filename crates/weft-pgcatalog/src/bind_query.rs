@@ -383,9 +383,10 @@ impl Binder {
                 self.function(&last_part(name), args, *with_ordinality, alias.as_ref())
             }
             TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
-                let [array] = &array_exprs[..] else { return Err(unsupported("unnest of several arrays")) };
-                let args = [FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()))];
-                self.function("unnest", &args, *with_ordinality, alias.as_ref())
+                let args = array_exprs.iter().map(|array| FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone())));
+                let args: Vec<FunctionArg> = args.collect();
+                let name = if args.len() == 1 { "unnest" } else { functions::UNNEST_SEVERAL };
+                self.function(name, &args, *with_ordinality, alias.as_ref())
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
                 let query = if *lateral { self.bind_query(subquery)? } else { self.outside(subquery)? };

@@ -18,7 +18,7 @@ use crate::value::Datum;
 pub(crate) const PG_CLASS: i64 = 1259;
 pub(crate) const PG_NAMESPACE: i64 = 2615;
 const PG_TYPE: i64 = 1247;
-const PG_CONSTRAINT: i64 = 2606;
+pub(crate) const PG_CONSTRAINT: i64 = 2606;
 const PG_REWRITE: i64 = 2618;
 const PG_ATTRDEF: i64 = 2604;
 

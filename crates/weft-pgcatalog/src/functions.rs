@@ -37,7 +37,8 @@ pub(crate) fn find(name: &str, arguments: usize) -> Option<&'static Function> {
 
 /// The names of all functions that queries of the catalog call; those of several forms more than once.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().chain(SERVER).map(|function| function.name).chain(WITHOUT_PARENTHESES.iter().copied())
+    let named = FUNCTIONS.iter().chain(SERVER).map(|function| function.name).filter(|name| *name != UNNEST_SEVERAL);
+    named.chain(WITHOUT_PARENTHESES.iter().copied())
 }
 
 /// Whether a name is that of a function which needs the catalog or the session: a query that calls it is ours even
@@ -165,6 +166,23 @@ fn rounded(types: &[Type]) -> Type {
 
 fn element(types: &[Type]) -> Type {
     types.first().and_then(Type::element).cloned().unwrap_or(Type::Text)
+}
+
+/// `unnest` of several arrays in FROM: a row of their first elements, one of their second ones, ...; no client writes
+/// this name.
+pub(crate) const UNNEST_SEVERAL: &str = "unnest of several arrays";
+
+/// A column `unnest` for each array.
+fn elements(types: &[Type]) -> Type {
+    let column = |array: &Type| ("unnest".to_owned(), array.element().cloned().unwrap_or(Type::Text));
+    Type::Record(types.iter().map(column).collect())
+}
+
+fn rows_of_elements(call: &Arguments<'_>) -> Result<Datum> {
+    let longest = call.values.iter().map(|array| array.items().len()).max().unwrap_or(0);
+    let row =
+        |at: usize| call.values.iter().map(|array| array.items().get(at).cloned().unwrap_or(Datum::Null)).collect();
+    Ok(Datum::list((0..longest).map(row).map(Datum::list).collect()))
 }
 
 fn texts(_: &[Type]) -> Type {
@@ -395,6 +413,7 @@ static FUNCTIONS: &[Function] = &[
         let (text, separator) = (call.text(0), call.text(1));
         Ok(Datum::list(text.split(separator.as_str()).map(Datum::text).collect()))
     }),
+    lenient(set(function(UNNEST_SEVERAL, (2, 100), elements, rows_of_elements))),
     set(function("unnest", (1, 1), element, |call| Ok(Datum::list(call.values[0].items().to_vec())))),
     set(function("generate_subscripts", (2, 3), int4, |call| {
         let from = i64::from(!matches!(call.types[0], Type::Vector(_)));

@@ -17,6 +17,9 @@ use weft_format::DataType;
 
 use crate::schemas::{INFORMATION_SCHEMA, PG_CATALOG};
 
+/// Places for the constraints of one table, in the numbers of constraints.
+pub(crate) const CONSTRAINTS_MAX: u32 = 128;
+
 /// The objects of a database.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -32,6 +35,8 @@ pub struct Objects {
     pub sequences: Vec<Sequence>,
     /// Comments by what they are about: number, and column or 0.
     pub comments: BTreeMap<(u32, i64), String>,
+    /// Comments on constraints, until they have numbers: table, name, text.
+    pub constraint_comments: Vec<(u32, String, String)>,
     places: HashMap<u32, Place>,
     named: HashMap<String, Vec<(u32, u32)>>,
     indexes_of: HashMap<u32, Vec<usize>>,
@@ -73,6 +78,11 @@ impl Objects {
             }
         }
         self.parents = self.tables.iter().flat_map(|table| &table.foreign_keys).map(|key| key.parent).collect();
+        for (table, name, text) in std::mem::take(&mut self.constraint_comments) {
+            if let Some(oid) = self.constraint_oid(table, &name) {
+                self.comments.insert((oid, 0), text);
+            }
+        }
         Arc::new(self)
     }
 
@@ -154,6 +164,37 @@ impl Objects {
     /// The sequences of a table's columns.
     pub(crate) fn sequences_of(&self, table: u32) -> impl Iterator<Item = &Sequence> {
         self.owned_by.get(&table).into_iter().flatten().map(|at| &self.sequences[*at])
+    }
+
+    /// Adds the constraints of a table with their numbers.
+    pub(crate) fn add_constraints<'a>(&'a self, table: &'a Table, all: &mut Vec<(u32, Constraint<'a>)>) {
+        let number = |table: u32, place: usize| {
+            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
+        };
+        let mut place = 1;
+        for index in self.indexes_of(table.oid) {
+            if index.primary {
+                all.push((number(table.oid, 0), Constraint::Primary(index)));
+            } else if index.constraint {
+                // A unique constraint has the place of its index: it stays when others go.
+                all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
+            }
+        }
+        for at in 0..table.checks.len() {
+            all.push((number(table.oid, place), Constraint::Check(table, at)));
+            place += 1;
+        }
+        for at in 0..table.foreign_keys.len() {
+            all.push((number(table.oid, place), Constraint::Foreign(table, at)));
+            place += 1;
+        }
+    }
+
+    /// The number of a table's constraint of a name.
+    fn constraint_oid(&self, table: u32, name: &str) -> Option<u32> {
+        let mut all = Vec::new();
+        self.add_constraints(self.table(table)?, &mut all);
+        all.into_iter().find(|(_, constraint)| constraint.name() == name).map(|(oid, _)| oid)
     }
 
     /// Whether a foreign key refers to a table.
@@ -306,7 +347,16 @@ pub(crate) enum Constraint<'a> {
     Foreign(&'a Table, usize),
 }
 
-impl Constraint<'_> {
+impl<'a> Constraint<'a> {
+    /// Its name.
+    pub(crate) fn name(&self) -> &'a str {
+        match *self {
+            Constraint::Primary(index) | Constraint::Unique(index) => &index.name,
+            Constraint::Check(table, at) => &table.checks[at].0,
+            Constraint::Foreign(table, at) => &table.foreign_keys[at].name,
+        }
+    }
+
     /// The number of the table that has it.
     pub(crate) fn table(&self) -> u32 {
         match self {

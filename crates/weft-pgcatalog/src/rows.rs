@@ -7,7 +7,7 @@
 //! ```
 
 use crate::definitions::{check_condition, default_text, index_definition};
-use crate::dependencies::{self, PG_CLASS, PG_NAMESPACE};
+use crate::dependencies::{self, PG_CLASS, PG_CONSTRAINT, PG_NAMESPACE};
 use crate::making::Rows;
 use crate::objects::Constraint;
 use crate::rights::{Acl, AclItem, Kind, OWNER, PUBLIC_ROLE, Rights, Target};
@@ -493,10 +493,15 @@ fn descriptions(rows: &mut Rows<'_>, snapshot: &Snapshot) {
         if !rows.scope.has(*about) {
             continue;
         }
-        let is_schema = snapshot.schemas.iter().any(|(oid, _)| oid == about);
+        let class = match () {
+            () if snapshot.schemas.iter().any(|(oid, _)| oid == about) => PG_NAMESPACE,
+            () if snapshot.own_relation(*about).is_some() => PG_CLASS,
+            () if snapshot.constraint(i64::from(*about)).is_some() => PG_CONSTRAINT,
+            () => PG_CLASS,
+        };
         rows.add([
             ("objoid", int(*about)),
-            ("classoid", int(if is_schema { PG_NAMESPACE } else { PG_CLASS })),
+            ("classoid", int(class)),
             ("objsubid", int(*column)),
             ("description", text(comment)),
         ]);

@@ -14,7 +14,7 @@ use weft_env::sync::Mutex;
 use weft_format::Result;
 
 use crate::declared;
-use crate::objects::{Constraint, Index, Objects, Table};
+use crate::objects::{CONSTRAINTS_MAX, Constraint, Index, Objects};
 use crate::rights::{Access, Acl, Kind, OWNER, Target};
 pub use crate::schemas::{FIRST, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
 use crate::value::Datum;
@@ -221,9 +221,6 @@ pub enum Request {
     Export,
 }
 
-/// Places for the constraints of one table, in the numbers of constraints.
-const CONSTRAINTS_MAX: u32 = 128;
-
 impl Snapshot {
     /// The number of the index that a primary key is shown as: derived from its table's.
     pub fn primary_index_oid(table: u32) -> u32 {
@@ -285,30 +282,6 @@ impl Snapshot {
         }
         let at = of(&found)?;
         Some(found[at].1)
-    }
-
-    /// Adds the constraints of a table with their numbers.
-    pub(crate) fn add_constraints<'a>(&'a self, table: &'a Table, all: &mut Vec<(u32, Constraint<'a>)>) {
-        let number = |table: u32, place: usize| {
-            0x4000_0000 | ((table & 0x3f_ffff) * CONSTRAINTS_MAX + (place as u32 % CONSTRAINTS_MAX))
-        };
-        let mut place = 1;
-        for index in self.indexes_of(table.oid) {
-            if index.primary {
-                all.push((number(table.oid, 0), Constraint::Primary(index)));
-            } else if index.constraint {
-                // A unique constraint has the place of its index: it stays when others go.
-                all.push((0x4000_0000 | ((index.oid & 0x3f_ffff) * CONSTRAINTS_MAX), Constraint::Unique(index)));
-            }
-        }
-        for at in 0..table.checks.len() {
-            all.push((number(table.oid, place), Constraint::Check(table, at)));
-            place += 1;
-        }
-        for at in 0..table.foreign_keys.len() {
-            all.push((number(table.oid, place), Constraint::Foreign(table, at)));
-            place += 1;
-        }
     }
 
     /// Schema and name of a relation.

@@ -121,6 +121,7 @@ pub(crate) fn snapshot() -> Snapshot {
         sequence(16_411, "numbers"),
     ];
     objects.comments = [((16_387, 0), "who buys".to_owned()), ((16_387, 2), "as on the bill".to_owned())].into();
+    objects.constraint_comments = vec![(16_387, "customers_score_check".into(), "no debts".into())];
     Snapshot {
         database: "weft".into(),
         user: "weft".into(),
@@ -198,6 +199,9 @@ fn definitions_are_written_as_postgresql_writes_them() {
         rows("SELECT pg_get_indexdef(16391), pg_get_indexdef(16391, 2, true)"),
         ["CREATE INDEX orders_both ON public.orders USING btree (customer_id, id)|id"]
     );
+    let of_constraints = "SELECT c.conname, d.description FROM pg_constraint c \
+         JOIN pg_description d ON d.objoid = c.oid AND d.classoid = 'pg_constraint'::regclass";
+    assert_eq!(rows(of_constraints), ["customers_score_check|no debts"]);
     assert_eq!(
         rows("SELECT obj_description(16387, 'pg_class'), col_description(16387, 2)"),
         ["who buys|as on the bill"]

@@ -11,19 +11,20 @@
 //! 2. Only columns of the table that come up elsewhere are added, outside of aggregates, which may have wide ones. What
 //!    comes up in a subquery may mean another column of that name: adding one that nobody asks for changes no group.
 //! 3. Grouping sets leave keys out, so there nothing is added. Nor are floats: a key of the engine has no negative
-//!    zero.
+//!    zero. Where one comes up, outside of subqueries, the least of the group stands for it, which is its one value.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, GroupByExpr, Ident, ObjectName, OrderBy, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visit, Visitor,
+    Expr, Function, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use weft_format::DataType;
 use weft_kernel::TableRef;
 
+use weft_sql::expr::call;
 use weft_sql::queries::names::folded;
 
 /// What is known of the names in FROM.
@@ -39,15 +40,18 @@ pub(super) trait Sources {
 /// Adds what depends on the keys of a query's GROUP BY.
 pub(super) fn write_out(sources: &mut dyn Sources, query: &mut Query) {
     let Query { body, order_by, .. } = query;
-    body_written(sources, body, order_by.as_ref());
+    body_written(sources, body, order_by.as_mut());
 }
 
-fn body_written(sources: &mut dyn Sources, body: &mut SetExpr, order_by: Option<&OrderBy>) {
+fn body_written(sources: &mut dyn Sources, body: &mut SetExpr, order_by: Option<&mut OrderBy>) {
     match body {
         SetExpr::Select(select) => {
-            let added = dependents(sources, select, order_by);
+            let Added { keys: added, floats } = dependents(sources, select, order_by.as_deref());
             if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
                 keys.extend(added);
+            }
+            if !floats.is_empty() {
+                least_floats(floats, select, order_by);
             }
         }
         SetExpr::SetOperation { left, right, .. } => {
@@ -58,11 +62,27 @@ fn body_written(sources: &mut dyn Sources, body: &mut SetExpr, order_by: Option<
     }
 }
 
-fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&OrderBy>) -> Vec<Expr> {
-    let GroupByExpr::Expressions(keys, modifiers) = &select.group_by else { return Vec::new() };
+/// What depends on the keys of a query's GROUP BY.
+#[derive(Default)]
+struct Added {
+    /// Further keys.
+    keys: Vec<Expr>,
+    floats: Vec<FloatColumn>,
+}
+
+/// A float that depends on a grouped key.
+struct FloatColumn {
+    relation: Ident,
+    name: String,
+    /// The name alone means it.
+    is_single: bool,
+}
+
+fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&OrderBy>) -> Added {
+    let GroupByExpr::Expressions(keys, modifiers) = &select.group_by else { return Added::default() };
     let is_set = |key: &Expr| matches!(key, Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) | Expr::Tuple(_));
     if keys.is_empty() || !modifiers.is_empty() || keys.iter().any(is_set) {
-        return Vec::new();
+        return Added::default();
     }
     let all = sources.columns_of_all(&select.from);
     let is_column = |name: &str| all.as_ref().is_none_or(|all| all.iter().any(|column| column == name));
@@ -71,13 +91,13 @@ fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&Orde
     select.from.iter().for_each(|table| relations_of(sources, table, &mut relations));
     relations.retain(|relation| !relation.key.is_empty());
     if relations.is_empty() {
-        return Vec::new();
+        return Added::default();
     }
     // A name without its table means a column when it is the only one.
     let is_single =
         |name: &str| all.as_ref().is_some_and(|all| all.iter().filter(|column| *column == name).count() == 1);
     let mentioned = mentioned(select, order_by);
-    let mut added = Vec::new();
+    let mut added = Added::default();
     for relation in &relations {
         let is_grouped = |name: &str| {
             keys.iter().any(|key| match key {
@@ -93,12 +113,97 @@ fn dependents(sources: &mut dyn Sources, select: &Select, order_by: Option<&Orde
             let all = is_wanted_whole(&select.projection, &relation.name);
             let is_wanted = |name: &String| (all || mentioned.contains(name)) && !relation.floats.contains(name);
             let wanted = relation.columns.iter().filter(|name| is_wanted(name) && !is_grouped(name));
-            added.extend(
+            added.keys.extend(
                 wanted.map(|name| Expr::CompoundIdentifier(vec![relation.name.clone(), Ident::with_quote('"', name)])),
             );
+            let floats = relation.floats.iter().filter(|name| mentioned.contains(*name) && !is_grouped(name));
+            added.floats.extend(floats.map(|name| FloatColumn {
+                relation: relation.name.clone(),
+                name: name.clone(),
+                is_single: is_single(name),
+            }));
         }
     }
     added
+}
+
+/// Writes the least of the group for floats that depend on its key.
+fn least_floats(floats: Vec<FloatColumn>, select: &mut Select, order_by: Option<&mut OrderBy>) {
+    let mut writer = LeastFloats { floats, aggregates: 0, queries: 0 };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && let Some(name) = writer.column(expr)
+        {
+            let alias = Ident::with_quote('"', name);
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+        }
+    }
+    let named: HashSet<String> = select.projection.iter().filter_map(alias_of).collect();
+    let _ = VisitMut::visit(&mut select.projection, &mut writer);
+    let _ = VisitMut::visit(&mut select.having, &mut writer);
+    if let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = order_by {
+        // A name alone is first of all that of a result column.
+        let is_result = |key: &Expr| matches!(key, Expr::Identifier(name) if named.contains(&folded(name)));
+        for key in keys.iter_mut().filter(|key| !is_result(&key.expr)) {
+            let _ = VisitMut::visit(&mut key.expr, &mut writer);
+        }
+    }
+}
+
+fn alias_of(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
+        _ => None,
+    }
+}
+
+struct LeastFloats {
+    floats: Vec<FloatColumn>,
+    /// How many aggregates, and how many queries, are around.
+    aggregates: usize,
+    queries: usize,
+}
+
+impl LeastFloats {
+    /// The name of the float that an expression is.
+    fn column(&self, expr: &Expr) -> Option<String> {
+        let found = self.floats.iter().find(|float| match expr {
+            Expr::Identifier(name) => float.is_single && folded(name) == float.name,
+            Expr::CompoundIdentifier(parts) => match &parts[..] {
+                [table, name] => folded(table) == folded(&float.relation) && folded(name) == float.name,
+                _ => false,
+            },
+            _ => false,
+        });
+        found.map(|float| float.name.clone())
+    }
+}
+
+impl VisitorMut for LeastFloats {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.aggregates += usize::from(is_aggregate(expr));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.aggregates -= usize::from(is_aggregate(expr));
+        if self.aggregates == 0 && self.queries == 0 && self.column(expr).is_some() {
+            *expr = call("min", vec![expr.clone()]);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// A key; by number it is a result column, and by name where no column has it.

@@ -11,9 +11,11 @@
 
 use std::ops::ControlFlow;
 
+use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, TableAlias,
-    TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    CaseWhen, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
+    TableAlias, TableAliasColumnDef, TableFactor, TimezoneInfo, Value, ValueWithSpan, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use weft_expr::routines::gives_rows;
 use weft_format::Result;
@@ -115,8 +117,43 @@ fn as_array(factor: &mut TableFactor) {
             at: None,
         })
     });
-    let array_exprs = if is_unnest { given } else { vec![call(&format!("{LIST_PREFIX}{function}"), given)] };
+    let array_exprs =
+        if is_unnest { told_apart(given) } else { vec![call(&format!("{LIST_PREFIX}{function}"), given)] };
+    let alias = if array_exprs.len() > 1 { Some(with_columns(alias, array_exprs.len())) } else { alias };
     *factor = TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality };
+}
+
+/// Arrays of which no two are written alike: the planner takes these for one column.
+fn told_apart(arrays: Vec<Expr>) -> Vec<Expr> {
+    let number = |place: usize| Expr::value(Value::Number(place.to_string(), false));
+    let written = |(place, array): (usize, Expr)| match place {
+        0 => array,
+        _ if names_something(&array) => array,
+        place => Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: Some(Box::new(number(place))),
+            conditions: vec![CaseWhen { condition: number(place), result: array }],
+            else_result: None,
+        },
+    };
+    arrays.into_iter().enumerate().map(written).collect()
+}
+
+/// An alias with a name for each column of several arrays: unnest, unnest_1, ...
+fn with_columns(alias: Option<TableAlias>, count: usize) -> TableAlias {
+    let mut alias = alias.unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', "unnest"),
+        columns: Vec::new(),
+        at: None,
+    });
+    if alias.columns.is_empty() {
+        let name = |place: usize| if place == 0 { "unnest".to_owned() } else { format!("unnest_{place}") };
+        let column = |place| TableAliasColumnDef { name: Ident::with_quote('"', name(place)), data_type: None };
+        alias.columns = (0..count).map(column).collect();
+    }
+    alias
 }
 
 /// Whether an expression names nothing, and has no parameter.

@@ -161,6 +161,15 @@ impl Rewriter {
                     *expr = call;
                 }
             }
+            // The engine knows the backslash only as the escape character.
+            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+                if let Some(escape) = escape_char.take() {
+                    **pattern = call("like_escape", vec![(**pattern).clone(), Expr::Value(escape)]);
+                }
+            }
+            Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: of } => {
+                *expr = flipped(of);
+            }
             Expr::Interval(interval) => {
                 check_fields(interval)?;
                 if let Some(cast) = interval_cast(interval) {
@@ -534,6 +543,14 @@ fn has_query(expr: &Expr) -> bool {
         }
     }
     Visit::visit(expr, &mut Finder).is_break()
+}
+
+/// All bits the other way: those that differ from the bits of -1.
+fn flipped(of: &Expr) -> Expr {
+    let one = Box::new(Expr::value(Value::Number("1".into(), false)));
+    let left = Box::new(Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Minus, expr: one })));
+    let right = Box::new(Expr::Nested(Box::new(of.clone())));
+    Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseXor, right }))
 }
 
 /// A number with an exponent as a plain one; one that no numeric holds is a double.

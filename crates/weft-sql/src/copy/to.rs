@@ -105,7 +105,8 @@ fn write_rows(
         Writer { options, forced, alone: columns.len() == 1, printed: String::new(), style: &context.local.style };
     let mut out = Vec::new();
     writer.head(&mut out, columns);
-    if !out.is_empty() {
+    // The head of the binary form goes with the first row, as PostgreSQL sends it: a message holds a row.
+    if !out.is_empty() && options.form != Form::Binary {
         each(&mut out)?;
     }
     let mut stream = context.engine.execute(query, context.binding(query)?)?;

@@ -19,7 +19,8 @@ use weft_expr::routines::gives_rows;
 use weft_format::{Code, Error, Result};
 use weft_kernel::index::IndexPart;
 
-use super::pieces::{ordinal_of, place, refused};
+use super::operator_class::check_class;
+use super::pieces::{ordinal_of, place};
 use crate::expr::{BindError, Binder};
 use crate::parse::fold;
 use crate::queries::names::column_name;
@@ -73,21 +74,22 @@ const VOLATILE: &[&str] = &[
 /// The names of functions that give rows.
 const ROW_SETS: &[&str] = &["generate_series", "unnest", "regexp_matches"];
 
-/// What an item of an index's list names. ASC, DESC and NULLS are taken and change nothing: an index is read from
-/// either end.
+/// What an item of an index's list names. ASC, DESC, NULLS and operator classes are taken and change nothing: an index
+/// is read from either end, and texts are in the order of their bytes.
 pub(super) fn part_of(column: &IndexColumn, shape: &TableShape, source: &str) -> Result<IndexPart> {
-    if let Some(class) = &column.operator_class {
-        return Err(refused(&format!("the operator class {class}")).hint("text is indexed by its bytes: leave it out"));
-    }
     let at = |error: Error| place(error, source, column.column.expr.span());
-    match &column.column.expr {
+    let part = match &column.column.expr {
         SqlExpr::Identifier(ident) => ordinal_of(&shape.table, &fold(ident)).map(IndexPart::Column).map_err(at),
         expr if stands_alone(expr) => expression(expr, shape, source).map_err(at),
         expr => {
             let error = Error::new(Code::SyntaxError, format!("syntax error at or near \"{expr}\""));
             Err(at(error.hint("an index on an expression has it in parentheses: ((a + b))")))
         }
+    }?;
+    if let Some(class) = &column.operator_class {
+        check_class(class, part.data_type(&shape.table.def.schema))?;
     }
+    Ok(part)
 }
 
 /// Whether an expression may be an item of the list: in parentheses, or a function call, some of which the parser knows

@@ -97,7 +97,7 @@ impl Copied {
         }
         for (column, text) in &self.comments {
             if let Some(ordinal) = table.def.schema.visible_ordinal(column) {
-                comment::set(txn, About::Column(table.def.oid, ordinal), Some(text))?;
+                comment::set(txn, &About::Column(table.def.oid, ordinal), Some(text))?;
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ fn copy_table(txn: &Transaction, table: &TableRef, options: Options, building: &
             };
             building.sequences.push(new);
         }
-        if let Some(comment) = comment::find(txn, About::Column(def.oid, ordinal)).filter(|_| options.comments)
+        if let Some(comment) = comment::find(txn, &About::Column(def.oid, ordinal)).filter(|_| options.comments)
             && let Some(text) = comment.property("text")
         {
             comments.push((column.name.clone(), text.to_owned()));

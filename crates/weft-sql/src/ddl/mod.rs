@@ -26,6 +26,7 @@ mod generated;
 mod index;
 mod index_parts;
 mod like;
+mod operator_class;
 mod pieces;
 pub(crate) mod sequence;
 

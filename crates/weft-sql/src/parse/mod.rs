@@ -20,6 +20,7 @@ mod names;
 mod own;
 mod parsed;
 mod parser;
+mod plain_words;
 mod position;
 mod rights;
 mod statements;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   VACUUM (ANALYZE, VERBOSE) a, b      ANALYZE a (x)      ALTER SEQUENCE s RESTART WITH 7 OWNED BY t.id
-//!   BACKUP TO '/backups/shop'                   BEGIN READ ONLY AS OF '2026-11-27 10:00'
+//!   BACKUP TO '/backups/shop'           BEGIN READ ONLY AS OF '2026-11-27 10:00'
+//!   COMMENT ON CONSTRAINT t_pkey ON t IS 'x'
 //!   ALTER TABLE t SET SCHEMA s          INSERT INTO t OVERRIDING SYSTEM VALUE VALUES (1)
 //! ```
 
@@ -45,6 +46,11 @@ pub enum Own {
     Refresh(Refresh),
     /// LOCK TABLE
     Lock(LockTables),
+    /// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY: the table, IF EXISTS of it, the column, IF EXISTS of the
+    /// identity.
+    DropIdentity(ObjectName, bool, String, bool),
+    /// COMMENT ON CONSTRAINT: its name, the table, the text.
+    CommentOnConstraint(String, ObjectName, Option<String>),
     /// BACKUP TO a directory of the machine that the database is on.
     Backup(String),
     /// BEGIN or SET TRANSACTION ... AS OF a moment.
@@ -162,6 +168,9 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
     if word(parser, "lock") {
         return lock_tables(parser).map(|lock| Some(Own::Lock(lock)));
     }
+    if parser.parse_keywords(&[Keyword::COMMENT, Keyword::ON, Keyword::CONSTRAINT]) {
+        return comment_on_constraint(parser).map(Some);
+    }
     if word(parser, "move") {
         return Ok(match parser.parse_fetch_statement()? {
             Statement::Fetch { name, direction, .. } => Some(Own::Move(name, direction)),
@@ -193,7 +202,25 @@ fn statement(parser: &mut Parser<'_>) -> std::result::Result<Option<Own>, Parser
         let new = parser.parse_object_name(false)?;
         return Ok(Some(Own::Rename(name, if_exists, new)));
     }
+    if parser.parse_keyword(Keyword::ALTER) {
+        let _ = parser.parse_keyword(Keyword::COLUMN);
+        let Ok(column) = parser.parse_identifier() else { return Ok(None) };
+        if !parser.parse_keywords(&[Keyword::DROP, Keyword::IDENTITY]) {
+            return Ok(None);
+        }
+        let is_known = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+        return Ok(Some(Own::DropIdentity(name, if_exists, fold(&column), is_known)));
+    }
     if is_sequence { alter_sequence(parser, name, if_exists).map(Some) } else { Ok(None) }
+}
+
+fn comment_on_constraint(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {
+    let name = fold(&parser.parse_identifier()?);
+    parser.expect_keyword(Keyword::ON)?;
+    let table = parser.parse_object_name(false)?;
+    parser.expect_keyword(Keyword::IS)?;
+    let text = if parser.parse_keyword(Keyword::NULL) { None } else { Some(parser.parse_literal_string()?) };
+    Ok(Own::CommentOnConstraint(name, table, text))
 }
 
 fn refresh(parser: &mut Parser<'_>) -> std::result::Result<Own, ParserError> {

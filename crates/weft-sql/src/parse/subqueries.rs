@@ -5,6 +5,7 @@
 //!   x = ANY ((SELECT ...) UNION (SELECT ...)) x = ANY (SELECT * FROM ((SELECT ...) UNION (SELECT ...)) AS "any")
 //!   x IN (VALUES (1))                         x IN (SELECT * FROM (VALUES (1)) AS "any")
 //!   x IN ((SELECT ...), 1)                    x IN (coalesce((SELECT ...)), 1)
+//!   SELECT 1 + ((SELECT ...) UNION (SELECT ...))   1 + (SELECT * FROM ((SELECT ...) UNION (SELECT ...)) AS "any")
 //! ```
 
 use sqlparser::dialect::PostgreSqlDialect;
@@ -18,6 +19,11 @@ pub(super) fn written_plainly(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         if let Some((open, close)) = behind(&tokens, at) {
             let is_list = keyword(&tokens[at].token) == Keyword::IN;
             wrap(&mut tokens, open, close, is_list);
+        } else if tokens[at].token == Token::LParen
+            && is_operand(&tokens, at)
+            && let Some(close) = closing(&tokens, at)
+        {
+            wrap(&mut tokens, at, close, false);
         }
         at += 1;
     }
@@ -48,6 +54,33 @@ fn behind(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize)> {
     };
     let open = next(tokens, at + 1).filter(|open| is_it && tokens[*open].token == Token::LParen)?;
     Some((open, closing(tokens, open)?))
+}
+
+/// Whether parentheses that begin with others stand where an expression does.
+fn is_operand(tokens: &[TokenWithSpan], open: usize) -> bool {
+    if next(tokens, open + 1).is_none_or(|inner| tokens[inner].token != Token::LParen) {
+        return false;
+    }
+    let before = tokens[..open].iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
+    match before.map(|before| &before.token) {
+        Some(Token::Comma | Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq) => true,
+        Some(Token::Plus | Token::Minus | Token::Mul | Token::Div) => true,
+        Some(word) => matches!(
+            keyword(word),
+            Keyword::SELECT
+                | Keyword::WHERE
+                | Keyword::AND
+                | Keyword::OR
+                | Keyword::NOT
+                | Keyword::THEN
+                | Keyword::ELSE
+                | Keyword::WHEN
+                | Keyword::BY
+                | Keyword::ON
+                | Keyword::HAVING
+        ),
+        None => false,
+    }
 }
 
 fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
@@ -116,6 +149,12 @@ mod tests {
                 "x = ANY ((SELECT 1) UNION (SELECT 2))",
                 "x = ANY (SELECT * FROM ((SELECT 1) UNION (SELECT 2)) AS \"any\")",
             ),
+            (
+                "SELECT a, ((SELECT 1) UNION (SELECT 2)) FROM ((SELECT 1) UNION (SELECT 2)) AS t",
+                "SELECT a, (SELECT * FROM ((SELECT 1) UNION (SELECT 2)) AS \"any\") \
+                 FROM ((SELECT 1) UNION (SELECT 2)) AS t",
+            ),
+            ("SELECT ((1) + 2)", "SELECT ((1) + 2)"),
             ("x IN ((SELECT 1), 2)", "x IN (coalesce((SELECT 1)), 2)"),
             ("x IN ((SELECT 1))", "x IN ((SELECT 1))"),
             ("x IN ((1), 2)", "x IN ((1), 2)"),

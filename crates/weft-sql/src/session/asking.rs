@@ -23,6 +23,8 @@ pub(super) struct Asking<'a> {
     pub(super) local: &'a Local,
     pub(super) permit: &'a Permit,
     pub(super) temporary: &'a Temporary,
+    /// Whether the transaction may not write.
+    pub(super) read_only: bool,
 }
 
 impl Asking<'_> {
@@ -33,6 +35,13 @@ impl Asking<'_> {
         let mut objects = Objects::default();
         objects.schemas = path.iter().map(|id| (schema_oid(*id), crate::resolve::schema_name(txn, *id))).collect();
         objects.schemas.dedup();
+        let of_transaction = [
+            ("transaction_isolation", txn.level().to_string()),
+            ("transaction_read_only", if self.read_only { "on" } else { "off" }.to_owned()),
+            ("transaction_deferrable", "off".to_owned()),
+        ];
+        let mut shown = settings.all();
+        shown.extend(of_transaction.map(|(name, value)| (name.to_owned(), value, String::new())));
         Ok(Snapshot {
             database: settings.database.clone(),
             user: settings.user.clone(),
@@ -47,7 +56,7 @@ impl Asking<'_> {
             stop: Stop::when(move || cancel.check()),
             objects: objects.indexed(),
             access: self.db.access(txn)?,
-            settings: settings.all(),
+            settings: shown,
             ..Snapshot::default()
         })
     }

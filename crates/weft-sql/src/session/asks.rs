@@ -22,9 +22,8 @@ fn may_write(query: &Query) -> bool {
     writes(query) || has_writing_parts(query)
 }
 
-/// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description` or
-/// `weft_..._commit...`. One pass, for texts may
-/// be long.
+/// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description`, `set_config` or
+/// `weft_..._commit...`. One pass, for texts may be long.
 pub(super) fn may_have_calls(source: &str) -> bool {
     let bytes = source.as_bytes();
     let follows = |at: usize, word: &str| {
@@ -34,7 +33,7 @@ pub(super) fn may_have_calls(source: &str) -> bool {
         b'v' | b'V' => {
             follows(at, "val") && bytes[at + 3..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'(')
         }
-        b'_' => follows(at, "_schema") || follows(at, "_description") || follows(at, "_commit"),
+        b'_' => ["_schema", "_description", "_config", "_commit"].iter().any(|word| follows(at, word)),
         _ => false,
     })
 }

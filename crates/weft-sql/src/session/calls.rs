@@ -1,8 +1,9 @@
-//! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval,
+//! Functions whose value depends on the session or changes something: nextval, currval, setval, lastval, set_config,
 //! current_schema, obj_description, col_description; weft_last_commit, weft_commit_time, weft_commit_at.
 //!
 //! ```text
 //!   SELECT nextval('s')                    the call is made, then planned: SELECT CAST(7 AS bigint) AS nextval
+//!   SELECT nextval($1)                     the parameter stays: SELECT CASE WHEN $1 IS NULL THEN 7 ELSE 7 END
 //!   INSERT INTO t VALUES (nextval('s'))    each call stands for one row: it is made once
 //!   SELECT nextval('s') FROM t             called for each row: SELECT weft_next_number(71..), which is s
 //! ```
@@ -10,8 +11,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Visit, VisitMut, Visitor, VisitorMut,
+    CaseWhen, Expr as SqlExpr, Function, Select, SelectItem, SetExpr, Statement, Value as SqlValue, Visit, VisitMut,
+    Visitor, VisitorMut, visit_expressions,
 };
 use weft_expr::{NextNumber, Numbers};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value, ValueRef};
@@ -21,7 +24,7 @@ use weft_pgcatalog::rights::Rights;
 use super::client::Embedded;
 use super::execute::{Run, execute};
 use super::plan::plan;
-use super::work::Work;
+use super::work::{SettingChange, Work};
 use crate::ddl::comment::{self, About};
 use crate::expr::{arguments, call, function_name, relation_argument, relation_name};
 use crate::parse::parse_expression;
@@ -33,6 +36,7 @@ const CALLS: &[&str] = &[
     "currval",
     "setval",
     "lastval",
+    "set_config",
     "current_schema",
     "obj_description",
     "col_description",
@@ -165,7 +169,7 @@ fn reads_columns(function: &Function) -> bool {
 
 impl Caller<'_, '_> {
     fn value(&mut self, name: &str, expr: &SqlExpr) -> Result<SqlExpr> {
-        let is_text = matches!(name, "current_schema" | "obj_description" | "col_description");
+        let is_text = matches!(name, "current_schema" | "obj_description" | "col_description" | "set_config");
         let is_time = name == "weft_commit_time";
         let data_type = if is_time {
             "timestamptz"
@@ -174,17 +178,17 @@ impl Caller<'_, '_> {
         } else {
             "bigint"
         };
+        let given = params_of(name, expr);
         if let ("nextval", SqlExpr::Function(function), true, Some(_)) = (name, expr, self.in_rows > 0, &self.work) {
-            return self.for_each_row(function);
-        }
-        if name == "setval" && self.in_rows > 0 {
-            let message = format!("{name}() for each row of a query is not supported");
-            return Err(
-                Error::new(Code::FeatureNotSupported, message).hint("call it in a SELECT without FROM or in VALUES")
-            );
+            return Ok(keeping(given, self.for_each_row(function)?));
         }
         if self.work.is_none() {
-            return parse_expression(&format!("CAST(NULL AS {data_type})"));
+            return Ok(keeping(given, parse_expression(&format!("CAST(NULL AS {data_type})"))?));
+        }
+        if matches!(name, "setval" | "set_config") && self.in_rows > 0 {
+            let message = format!("{name}() for each row of a query is not supported");
+            let hint = "call it in a SELECT without FROM or in VALUES; setval may be the only item of the list";
+            return Err(Error::new(Code::FeatureNotSupported, message).hint(hint));
         }
         let text = match expr {
             SqlExpr::Function(function) => self.call(name, function)?,
@@ -195,7 +199,7 @@ impl Caller<'_, '_> {
             Some(text) if is_text || is_time => format!("'{}'", text.replace('\'', "''")),
             Some(text) => text,
         };
-        parse_expression(&format!("CAST({literal} AS {data_type})"))
+        Ok(keeping(given, parse_expression(&format!("CAST({literal} AS {data_type})"))?))
     }
 
     /// A call that takes a number for each row.
@@ -271,6 +275,19 @@ impl Caller<'_, '_> {
                 }
                 Ok(Some(last.to_string()))
             }
+            ("weft_last_commit" | "weft_commit_time" | "weft_commit_at", _) => self.of_commits(name, &args),
+            ("set_config", [name, value, local]) => self.set_config(name, value, local),
+            ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
+            _ => {
+                let message = format!("function {name} does not exist with {} arguments", args.len());
+                Err(Error::new(Code::UndefinedFunction, message))
+            }
+        }
+    }
+
+    /// Of commits: the session's last one, when one was made, which one a moment sees.
+    fn of_commits(&mut self, name: &str, args: &[&SqlExpr]) -> Result<Option<String>> {
+        match (name, args) {
             ("weft_last_commit", []) => {
                 let Some(work) = &self.work else { return Ok(None) };
                 Ok(work.numbers.last_commit.map(|ts| ts.to_string()))
@@ -288,12 +305,33 @@ impl Caller<'_, '_> {
                 let (Some(work), Value::Int(micros)) = (&self.work, moment) else { return Ok(None) };
                 Ok(Some(work.txn.engine().commit_at(micros)?.to_string()))
             }
-            ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
             _ => {
                 let message = format!("function {name} does not exist with {} arguments", args.len());
                 Err(Error::new(Code::UndefinedFunction, message))
             }
         }
+    }
+
+    /// The setting is changed when the statement has ended.
+    fn set_config(&mut self, name: &SqlExpr, value: &SqlExpr, local: &SqlExpr) -> Result<Option<String>> {
+        let Value::Text(name) = self.evaluate(name)? else {
+            let message = "SET requires parameter name";
+            return Err(Error::new(Code::InvalidParameterValue, message));
+        };
+        let value = match self.evaluate(value)? {
+            Value::Null => None,
+            Value::Text(value) => Some(value),
+            other => {
+                let message = format!("set_config takes a text, not {other:?}");
+                return Err(Error::new(Code::DatatypeMismatch, message));
+            }
+        };
+        let local = matches!(self.evaluate(local)?, Value::Bool(true));
+        let Some(work) = &mut self.work else { return Ok(None) };
+        let name = name.to_lowercase();
+        let value = value.map(|value| value.to_string());
+        work.changes.push(SettingChange { name, value: value.clone(), local });
+        Ok(Some(value.unwrap_or_default()))
     }
 
     fn sequence(&mut self, which: &SqlExpr) -> Result<std::sync::Arc<Object>> {
@@ -340,7 +378,7 @@ impl Caller<'_, '_> {
             Some(ordinal) => About::Column(id, ordinal),
             None => About::Relation(id),
         };
-        let text = comment::find(work.txn, about);
+        let text = comment::find(work.txn, &about);
         Ok(text.and_then(|text| text.property("text").map(str::to_owned)))
     }
 
@@ -358,6 +396,43 @@ impl Caller<'_, '_> {
         let row = outcome.rows.iter().next();
         Ok(row.and_then(|row| row.first().cloned()).unwrap_or_default())
     }
+}
+
+/// The parameters within the arguments of a call, each with the type that it has there.
+fn params_of(name: &str, expr: &SqlExpr) -> Vec<SqlExpr> {
+    let SqlExpr::Function(function) = expr else { return Vec::new() };
+    let types = match name {
+        "setval" => ["text", "bigint", "boolean"],
+        "set_config" => ["text", "text", "boolean"],
+        "weft_commit_time" => ["bigint"; 3],
+        "weft_commit_at" => ["timestamptz"; 3],
+        _ => ["text"; 3],
+    };
+    let args = arguments(function).unwrap_or_default();
+    let mut found = Vec::new();
+    for (arg, data_type) in args.into_iter().zip(types) {
+        let _ = visit_expressions(arg, |part| {
+            if let SqlExpr::Value(value) = part
+                && let SqlValue::Placeholder(param) = &value.value
+                && let Ok(cast) = parse_expression(&format!("CAST({param} AS {data_type})"))
+            {
+                found.push(cast);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+    found
+}
+
+/// A value that is the same for all parameters: the statement has them still.
+fn keeping(params: Vec<SqlExpr>, value: SqlExpr) -> SqlExpr {
+    params.into_iter().fold(value, |value, param| SqlExpr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition: SqlExpr::IsNull(Box::new(param)), result: value.clone() }],
+        else_result: Some(Box::new(value)),
+    })
 }
 
 fn not_yet(message: &str) -> Error {

@@ -11,22 +11,27 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    CloseCursor, Declare, DeclareType, FetchDirection, Ident, Statement, Value as SqlValue, ValueWithSpan,
-};
-use weft_format::{Code, Error, Result};
+use sqlparser::ast::{CloseCursor, Declare, DeclareType, FetchDirection, Ident, Value as SqlValue, ValueWithSpan};
+use weft_format::{Code, Error, Result, Value};
 
 use super::answers::unsupported;
 use super::client::Embedded;
 use super::cursor::{Cursor, Step};
 use super::{Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
-use crate::parse::{Parsed, fold, has_writing_parts};
+use crate::parse::{fold, has_writing_parts};
 
 /// DECLARE name CURSOR FOR query.
-pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Arc<str>) -> Result<Outcome> {
-    let [Declare { names, declare_type: Some(DeclareType::Cursor), scroll, hold, for_query: Some(query), .. }] =
-        statements
+pub(super) fn declare(
+    session: &mut Session,
+    statements: &[Declare],
+    prepared: Option<&Arc<Prepared>>,
+    params: &[Value],
+) -> Result<Outcome> {
+    let (
+        [Declare { names, declare_type: Some(DeclareType::Cursor), scroll, hold, for_query: Some(query), .. }],
+        Some(prepared),
+    ) = (statements, prepared)
     else {
         return Err(session.fail(unsupported("DECLARE of anything but a cursor")));
     };
@@ -45,9 +50,7 @@ pub(super) fn declare(session: &mut Session, statements: &[Declare], source: &Ar
         let error = Error::new(Code::FeatureNotSupported, message);
         return Err(session.fail(error.hint("run the statement by itself, or declare a cursor on what it has written")));
     }
-    let parsed = Parsed::Sql { statement: Box::new(Statement::Query(query.clone())), method: None };
-    let prepared = Prepared::new(Arc::clone(source), parsed);
-    let outcome = session.run(&prepared, &[], None, &mut Embedded)?;
+    let outcome = session.run(prepared, params, None, &mut Embedded)?;
     session.cursors.insert(name, Cursor { outcome, position: 0, holds, scrolls: *scroll != Some(false) });
     Ok(Outcome::done(Tag::Done("DECLARE CURSOR")))
 }
@@ -129,8 +132,6 @@ fn no_cursor(name: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use weft_format::Value;
-
     use super::*;
 
     /// Positions as PostgreSQL 15 has them, row by row.

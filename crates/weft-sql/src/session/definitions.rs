@@ -183,6 +183,35 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable, source: &st
     })
 }
 
+/// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY
+pub(super) fn drop_identity(
+    session: &mut Session,
+    (table, if_exists): (&ObjectName, bool),
+    (column, is_known): (&str, bool),
+    source: &str,
+) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("ALTER TABLE")?;
+        let name = table_name(table)?;
+        let table = match resolve::relation(work.txn, &name) {
+            Some(Relation::Table(table)) => table,
+            None if if_exists => {
+                let message = format!("relation \"{}\" does not exist, skipping", resolve::shown(&name));
+                work.notices.push(Notice::plain(message));
+                return Ok(Outcome::done(Tag::Done("ALTER TABLE")));
+            }
+            None => return Err(resolve::undefined(&name)),
+            Some(_) => return Err(not_a_table(resolve::split(&name).1)),
+        };
+        work.permit.check_owns_table(&table)?;
+        let rng = Arc::clone(&work.txn.engine().env().rng);
+        let eval = EvalContext { params: &[], local: &work.local, rng: Some(&*rng) };
+        let mut altering = ddl::Altering { txn: work.txn, table, source, eval, notices: work.notices };
+        altering.drop_identity(column, is_known)?;
+        Ok(Outcome::done(Tag::Done("ALTER TABLE")))
+    })
+}
+
 /// ALTER TABLE of a materialised view.
 fn not_a_table(name: &str) -> Error {
     let error = Error::new(Code::WrongObjectType, format!("\"{name}\" is not a table"));

@@ -251,24 +251,33 @@ fn object_of(
                 owner: owned,
             });
         }
-        ObjectKind::Comment => {
-            let words: Vec<&str> = object.name.split(' ').collect();
-            let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
-            let about = match (words.first().copied(), number(1)) {
-                (Some("relation"), Some(id)) => Some((FIRST + id, 0)),
-                (Some("column"), Some(id)) => {
-                    let ordinal = number(2).and_then(|ordinal| usize::try_from(ordinal).ok());
-                    let number = |ordinal| numbers.get(&id).map_or(ordinal as i64 + 1, |known| known.at(ordinal));
-                    ordinal.map(|ordinal| (FIRST + id, number(ordinal)))
-                }
-                (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
-                _ => None,
-            };
-            if let (Some(about), Some(text)) = (about, object.property("text")) {
-                made.objects.comments.insert(about, text.to_owned());
-            }
-        }
+        ObjectKind::Comment => comment(made, object, numbers),
         ObjectKind::Other => {}
     }
     Ok(())
+}
+
+fn comment(made: &mut Making, object: &Object, numbers: &BTreeMap<u32, &Numbers>) {
+    let Some(text) = object.property("text") else { return };
+    let words: Vec<&str> = object.name.split(' ').collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
+    let about = match (words.first().copied(), number(1)) {
+        (Some("relation"), Some(id)) => Some((FIRST + id, 0)),
+        (Some("column"), Some(id)) => {
+            let ordinal = number(2).and_then(|ordinal| usize::try_from(ordinal).ok());
+            let number = |ordinal| numbers.get(&id).map_or(ordinal as i64 + 1, |known| known.at(ordinal));
+            ordinal.map(|ordinal| (FIRST + id, number(ordinal)))
+        }
+        (Some("schema"), Some(id)) => Some((schema_oid(SchemaId(id)), 0)),
+        (Some("constraint"), Some(id)) => {
+            // A name may have blanks in it.
+            let name = object.name.splitn(3, ' ').nth(2).unwrap_or_default();
+            made.objects.constraint_comments.push((FIRST + id, name.to_owned(), text.to_owned()));
+            None
+        }
+        _ => None,
+    };
+    if let Some(about) = about {
+        made.objects.comments.insert(about, text.to_owned());
+    }
 }

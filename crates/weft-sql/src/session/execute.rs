@@ -126,6 +126,7 @@ fn execute_by_columns(
         local: &work.local,
         permit: work.permit,
         temporary: work.temporary,
+        read_only: work.read_only,
     };
     let mut context = StatementContext {
         txn: work.txn,

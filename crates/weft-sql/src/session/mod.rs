@@ -47,6 +47,7 @@ mod rights;
 mod run;
 mod schemas;
 mod script;
+mod setval_rows;
 mod stars;
 mod state;
 pub(crate) mod statement;

@@ -319,7 +319,32 @@ pub(super) fn comment_on(
                 }
                 other => return Err(super::answers::unsupported(&format!("COMMENT ON {other}"))),
             };
-        comment::set(work.txn, about, text)?;
+        comment::set(work.txn, &about, text)?;
+        Ok(Outcome::done(Tag::Done("COMMENT")))
+    })
+}
+
+/// COMMENT ON CONSTRAINT
+pub(super) fn comment_on_constraint(
+    session: &mut Session,
+    name: &str,
+    table: &ObjectName,
+    text: Option<&str>,
+) -> Result<Outcome> {
+    session.in_statement(|work| {
+        work.check_writable("COMMENT")?;
+        let table = resolve::table(work.txn, &table_name(table)?)?;
+        work.permit.check_owns_table(&table)?;
+        let def = &table.def;
+        let is_known = def.primary_key.as_deref() == Some(name)
+            || def.checks.iter().any(|(known, _)| known == name)
+            || def.foreign_keys.iter().any(|key| key.name == name)
+            || work.txn.indexes_of(&table).iter().any(|known| known.def.name == name && known.index.is_constraint());
+        if !is_known {
+            let message = format!("constraint \"{name}\" for table \"{}\" does not exist", def.name);
+            return Err(Error::new(Code::UndefinedObject, message));
+        }
+        comment::set(work.txn, &About::Constraint(def.oid, name.to_owned()), text)?;
         Ok(Outcome::done(Tag::Done("COMMENT")))
     })
 }

@@ -7,14 +7,14 @@ use weft_expr::{Local, Style};
 use weft_format::{Error, Result, Value};
 use weft_kernel::Transaction;
 
-use super::client::Client;
+use super::client::{Client, Embedded};
 use super::execute::{Executed, Run, execute_literals, wrong_count};
 use super::plan::plan;
 use super::planned::Plan;
 use super::statement::Prepared;
 use super::views::expand_views;
 use super::work::Work;
-use super::{Session, calls, constants, utility};
+use super::{Session, calls, constants, setval_rows, utility};
 use crate::engine::SqlEngine;
 use crate::outcome::Outcome;
 use crate::parse::{Literals, Parsed, parse};
@@ -32,15 +32,15 @@ impl Session {
         let statement = match &prepared.parsed {
             Parsed::Sql { statement, .. } if is_planned(statement) => &**statement,
             _ => {
-                if !params.is_empty() {
+                if !params.is_empty() && prepared.query().is_none() {
                     return Err(self.fail(wrong_count(0, params.len())));
                 }
-                return utility::run(self, prepared, client);
+                return utility::run(self, prepared, params, client);
             }
         };
         let engine = self.settings.engine;
         let looks_following = !prepared.has_calls() && looks_following(statement);
-        self.in_statement_following(looks_following, |work| {
+        let outcome = self.in_statement_following(looks_following, |work| {
             if prepared.has_calls() {
                 return run_called(work, prepared, statement, (params, literals, engine), client);
             }
@@ -54,12 +54,19 @@ impl Session {
                 work.check_writable(first_word(statement))?;
             }
             execute(&plan, Run { statement, source: prepared.source(), params, literals }, work, client)
-        })
+        });
+        if prepared.has_calls() {
+            utility::change_settings(self, outcome.is_ok())?;
+        }
+        outcome
     }
 
     /// Plans a statement for its columns and parameter types. Statements that are not planned have none.
     pub(super) fn describe(&mut self, prepared: &Prepared) -> Result<()> {
         let Parsed::Sql { statement, .. } = &prepared.parsed else { return Ok(()) };
+        if let Some(query) = prepared.query() {
+            return self.describe(query);
+        }
         if !is_planned(statement) {
             return Ok(());
         }
@@ -101,6 +108,10 @@ fn run_called(
     (params, literals, engine): (&[Value], Option<(&str, &Literals)>, EngineChoice),
     client: &mut dyn Client,
 ) -> Result<Outcome> {
+    if let Some((asked, name)) = setval_rows::arguments_of(statement) {
+        let found = run_called(work, prepared, &asked, (params, None, engine), &mut Embedded)?;
+        return setval_rows::set(work, &found, &name);
+    }
     let needs = work.permit.check_statement(work.txn, statement)?;
     let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
     work.permit.check_tables(&needs, plan.tables())?;

@@ -135,7 +135,7 @@ pub(super) fn drop(session: &mut Session, names: &[ObjectName], if_exists: bool,
                 return Err(Error::new(Code::FeatureNotSupported, message).hint("drop what is in it"));
             }
             drop_contents(work.txn, id, &name, cascade, work.notices)?;
-            comment::set(work.txn, About::Schema(id), None)?;
+            comment::set(work.txn, &About::Schema(id), None)?;
             if let Some(schema) = work.txn.object(ObjectKind::Schema, SchemaId::PUBLIC, &name) {
                 work.txn.drop_object(&schema)?;
             }
@@ -149,7 +149,7 @@ pub(super) fn drop_numbered(work: &mut Work<'_>, ids: &[SchemaId], cascade: bool
     for id in ids {
         let Some(schema) = work.txn.object_of(id.0) else { continue };
         drop_contents(work.txn, *id, &schema.name, cascade, work.notices)?;
-        comment::set(work.txn, About::Schema(*id), None)?;
+        comment::set(work.txn, &About::Schema(*id), None)?;
         work.txn.drop_object(&schema)?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use super::cursor::Cursors;
 use super::numbers::Numbers;
 use super::own_schema::Temporary;
 use super::statement::Prepared;
+use super::work::SettingChange;
 use crate::activity::Activity;
 use crate::binding::CancelToken;
 use crate::engine::SqlEngine;
@@ -43,6 +44,8 @@ pub struct Session {
     pub(super) place: u64,
     /// Its temporary relations.
     pub(super) temporary: Temporary,
+    /// Settings that its statement changes.
+    pub(super) changes: Vec<SettingChange>,
 }
 
 /// Statements that are kept by who holds the session, and whether DEALLOCATE or DISCARD took any of them.
@@ -88,6 +91,7 @@ impl Session {
             activity,
             place,
             temporary: Temporary::of(place),
+            changes: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{SetExpr, Statement};
+use sqlparser::ast::{Declare, DeclareType, SetExpr, Statement};
 use weft_env::sync::RwLock;
 use weft_format::DataType;
 
@@ -18,6 +18,8 @@ pub struct Prepared {
     /// The text that others may see: the source, unless it may have a password in it.
     shown: Arc<str>,
     pub(super) parsed: Parsed,
+    /// The query of DECLARE CURSOR, whose parameters are the statement's.
+    query: Option<Arc<Prepared>>,
     pub(super) plan: RwLock<Option<Arc<Plan>>>,
     /// It may call functions that depend on the session.
     has_calls: bool,
@@ -31,7 +33,8 @@ impl Prepared {
         let has_constants = matches!(&parsed, Parsed::Sql { statement, .. } if has_constants(statement));
         let has_calls = has_constants || !is_of_catalog && may_have_calls(&source);
         let shown = if hides(&source) { HIDDEN.into() } else { Arc::clone(&source) };
-        Prepared { source, shown, parsed, plan: RwLock::new(None), has_calls, has_constants }
+        let query = declared_query(&parsed).map(|query| Arc::new(Prepared::new(Arc::clone(&source), query)));
+        Prepared { source, shown, parsed, query, plan: RwLock::new(None), has_calls, has_constants }
     }
 
     /// How often the query engine made a physical plan of it, and whether one is kept; none when it has not run, or is
@@ -78,8 +81,16 @@ impl Prepared {
         }
     }
 
+    /// The query of DECLARE CURSOR.
+    pub(super) fn query(&self) -> Option<&Arc<Prepared>> {
+        self.query.as_ref()
+    }
+
     /// The types of its parameters, as of its last plan.
     pub fn param_types(&self) -> Vec<DataType> {
+        if let Some(query) = &self.query {
+            return query.param_types();
+        }
         self.plan.read().as_ref().map_or_else(Vec::new, |plan| plan.param_types.clone())
     }
 
@@ -109,4 +120,14 @@ impl Prepared {
             _ => false,
         }
     }
+}
+
+/// The query that DECLARE CURSOR names.
+fn declared_query(parsed: &Parsed) -> Option<Parsed> {
+    let Parsed::Sql { statement, .. } = parsed else { return None };
+    let Statement::Declare { stmts } = &**statement else { return None };
+    let [Declare { declare_type: Some(DeclareType::Cursor), for_query: Some(query), .. }] = stmts.as_slice() else {
+        return None;
+    };
+    Some(Parsed::Sql { statement: Box::new(Statement::Query(query.clone())), method: None })
 }

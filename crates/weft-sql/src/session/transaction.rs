@@ -119,6 +119,7 @@ impl Session {
             activity: &self.activity,
             views: None,
             temporary: &mut self.temporary,
+            changes: &mut self.changes,
         };
         let result = work.run(&mut given);
         *is_final = given.is_final;
@@ -171,6 +172,7 @@ impl Session {
             activity: &self.activity,
             views: None,
             temporary: &mut self.temporary,
+            changes: &mut self.changes,
         });
         self.numbers.note(txn);
         if result.is_err() {

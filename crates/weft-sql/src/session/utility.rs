@@ -19,7 +19,8 @@ use super::objects::Kind;
 use super::transaction::{Modes, failed_transaction};
 use super::work::{Work, with_context};
 use super::{
-    Client, Prepared, Session, backup, cursors, locks, maintenance, materialized, objects, past, rights, schemas, views,
+    Client, Prepared, Session, backup, cursors, definitions, locks, maintenance, materialized, objects, past, rights,
+    schemas, views,
 };
 use crate::configuration::{Changes, Definition, accepted, definition};
 use crate::copy;
@@ -29,8 +30,13 @@ use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::parse::{Own, Parsed, fold};
 use crate::settings::{Settings, parse_isolation, shown_name};
 
-/// Runs a statement that is not planned.
-pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn Client) -> Result<Outcome> {
+/// Runs a statement that is not planned. Parameters are those of the query of DECLARE CURSOR.
+pub(super) fn run(
+    session: &mut Session,
+    prepared: &Prepared,
+    params: &[Value],
+    client: &mut dyn Client,
+) -> Result<Outcome> {
     let source = Arc::clone(prepared.source());
     let (statement, method) = match &prepared.parsed {
         Parsed::Checkpoint => return maintenance::checkpoint(session),
@@ -55,7 +61,7 @@ pub(super) fn run(session: &mut Session, prepared: &Prepared, client: &mut dyn C
             work.is_final = copy::reads_client(statement);
             with_context(work, |context| copy::execute(context, statement, &source, client))
         }),
-        Statement::Declare { stmts } => cursors::declare(session, stmts, &source),
+        Statement::Declare { stmts } => cursors::declare(session, stmts, prepared.query(), params),
         Statement::Fetch { name, direction, into: None, .. } => cursors::fetch(session, name, direction, false),
         Statement::Close { cursor } => cursors::close(session, cursor),
         Statement::Explain { analyze, statement, options, format, .. } => {
@@ -331,6 +337,16 @@ fn is_local(value: &SqlExpr) -> bool {
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("local"))
 }
 
+/// Carries out, or forgets, what set_config has asked for in a statement.
+pub(super) fn change_settings(session: &mut Session, succeeded: bool) -> Result<()> {
+    for asked in std::mem::take(&mut session.changes) {
+        if succeeded {
+            change(session, &asked.name, asked.value.as_deref(), asked.local).map_err(|error| session.fail(error))?;
+        }
+    }
+    Ok(())
+}
+
 /// Sets a setting, until the end of the transaction when `local`; to what the session began with when there is no
 /// value.
 fn change(session: &mut Session, name: &str, value: Option<&str>, local: bool) -> Result<()> {
@@ -459,6 +475,7 @@ fn show(session: &mut Session, words: &[String]) -> Result<Outcome> {
             let value = if read_only { "on" } else { "off" };
             return Ok(text_rows(&["transaction_read_only"], [value.to_owned()]));
         }
+        ["transaction_deferrable"] => return Ok(text_rows(&["transaction_deferrable"], ["off".to_owned()])),
         ["role"] => return Ok(text_rows(&["role"], [session.settings.role_shown()])),
         ["session_authorization"] | ["session", "authorization"] => {
             return Ok(text_rows(&["session_authorization"], [session.settings.session_user.clone()]));
@@ -529,6 +546,12 @@ fn run_own(session: &mut Session, own: &Own, source: &str) -> Result<Outcome> {
         Own::RenameSchema(name, new) => schemas::rename(session, name, new),
         Own::Rights(statement) => rights::run(session, statement),
         Own::AsOf(as_of) => past::as_of(session, as_of),
+        Own::DropIdentity(table, if_exists, column, is_known) => {
+            definitions::drop_identity(session, (table, *if_exists), (column, *is_known), source)
+        }
+        Own::CommentOnConstraint(name, table, text) => {
+            objects::comment_on_constraint(session, name, table, text.as_deref())
+        }
     }
 }
 

@@ -40,6 +40,17 @@ pub(super) struct Work<'a> {
     pub(super) views: Option<Arc<Views>>,
     /// The session's temporary relations.
     pub(super) temporary: &'a mut Temporary,
+    /// Settings that change when the statement has ended.
+    pub(super) changes: &'a mut Vec<SettingChange>,
+}
+
+/// A setting that a statement changes by set_config.
+pub(super) struct SettingChange {
+    pub(super) name: String,
+    /// None: what the session began with.
+    pub(super) value: Option<String>,
+    /// Until the end of the transaction.
+    pub(super) local: bool,
 }
 
 impl Work<'_> {
@@ -52,6 +63,7 @@ impl Work<'_> {
             local: &self.local,
             permit: self.permit,
             temporary: self.temporary,
+            read_only: self.read_only,
         }
     }
 
@@ -87,6 +99,7 @@ pub(super) fn with_context<T>(
         local: &work.local,
         permit: work.permit,
         temporary: work.temporary,
+        read_only: work.read_only,
     };
     run(&mut StatementContext {
         txn: work.txn,

@@ -260,6 +260,27 @@ impl Altering<'_> {
         crate::ddl::sequence::own(self.txn, &made, &self.table.def, ordinal)
     }
 
+    /// DROP IDENTITY: the sequence goes, too.
+    pub(crate) fn drop_identity(&mut self, name: &str, if_exists: bool) -> Result<()> {
+        self.txn.lock_definition(&self.table)?;
+        let ordinal = self.table.def.schema.visible_ordinal(name).ok_or_else(|| self.no_column(name))?;
+        let property = format!("identity.{ordinal}");
+        if !self.table.def.properties.contains_key(&property) {
+            let message = format!("column \"{name}\" of relation \"{}\" is not an identity column", self.name());
+            if !if_exists {
+                return Err(Error::new(Code::NotInPrerequisiteState, message));
+            }
+            self.notices.push(Notice::plain(format!("{message}, skipping")));
+            return Ok(());
+        }
+        self.alter(|def| {
+            def.defaults[ordinal] = None;
+            def.properties.remove(&property);
+            Ok(())
+        })?;
+        crate::ddl::sequence::drop_owned(self.txn, self.table.def.oid, Some(ordinal))
+    }
+
     pub(super) fn set_not_null(&mut self, ordinal: usize, not_null: bool) -> Result<()> {
         if self.table.def.schema.columns[ordinal].not_null == not_null {
             return Ok(());

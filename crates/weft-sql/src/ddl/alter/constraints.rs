@@ -12,6 +12,7 @@ use super::columns::{fresh, nulls};
 use super::rows::{contains_nulls, each_batch, has_row, rewrite};
 use super::{Altering, unsupported};
 use crate::ddl::building::{Building, free_check_name};
+use crate::ddl::comment::{self, About};
 use crate::ddl::foreign_keys::{NewForeignKey, changed_by_actions, changes_checked, resolve};
 use crate::notice::Notice;
 use crate::parse::fold;
@@ -173,6 +174,7 @@ impl Altering<'_> {
         let name = fold(name);
         let def = self.table.def.clone();
         let of = |name: &str| format!("constraint {name} on table {}", def.name);
+        comment::set(self.txn, &About::Constraint(def.oid, name.clone()), None)?;
         if def.primary_key.as_deref() == Some(&name) {
             let references = self.txn.referring_to(&self.table, &def.schema.key);
             self.drop_references(references, &of(&name), cascade)?;

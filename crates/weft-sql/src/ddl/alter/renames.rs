@@ -10,6 +10,7 @@ use weft_kernel::{ObjectKind, Transaction};
 use super::Altering;
 use super::columns::forget_bloom;
 use crate::ddl::building::check_column_name;
+use crate::ddl::comment;
 use crate::ddl::pieces::check_length;
 use crate::parse::{fold, parse_expression, table_name};
 use crate::resolve::{self, Relation};
@@ -54,6 +55,7 @@ impl Altering<'_> {
         if self.has_constraint(&new) {
             return Err(self.taken(&new));
         }
+        comment::rename_constraint(self.txn, self.table.def.oid, &old, &new)?;
         let indexes = self.txn.indexes_of(&self.table);
         if let Some(known) = indexes.iter().find(|known| known.def.name == old && known.index.is_constraint()) {
             return rename_index(self.txn, known.def.namespace, &old, &new);

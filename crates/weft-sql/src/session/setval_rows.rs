@@ -1,0 +1,100 @@
+//! setval for each row of a query: the rows are found first, then the numbers are set.
+//!
+//! ```text
+//!   SELECT setval(pg_get_serial_sequence('t', 'id'), coalesce(max(id), 1), max(id) IS NOT NULL) FROM t
+//!     rows of    SELECT pg_get_serial_sequence('t', 'id'), CAST(coalesce(max(id), 1) AS bigint), max(id) IS NOT NULL
+//!     7          the sequence goes on behind 7
+//! ```
+//!
+//! The call is the only item of the list.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{CastKind, DataType as SqlType, Expr, SelectItem, SetExpr, Statement, Value as SqlValue};
+use weft_format::{Code, DataType, Error, Result, Value};
+use weft_kernel::{Object, ObjectKind, SequenceValue};
+
+use super::work::Work;
+use crate::expr::{arguments, function_name, relation_argument, relation_name};
+use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
+use crate::resolve::{self, Relation};
+
+/// The query of the arguments of setval, and the name of the result; none where a statement is another.
+pub(super) fn arguments_of(statement: &Statement) -> Option<(Statement, String)> {
+    let Statement::Query(query) = statement else { return None };
+    let SetExpr::Select(select) = &*query.body else { return None };
+    let [item] = &select.projection[..] else { return None };
+    let (expr, alias) = match item {
+        SelectItem::UnnamedExpr(expr) => (expr, None),
+        SelectItem::ExprWithAlias { expr, alias } => (expr, Some(crate::parse::fold(alias))),
+        _ => return None,
+    };
+    let Expr::Function(function) = expr else { return None };
+    if select.from.is_empty() || function_name(function) != "setval" || function.over.is_some() {
+        return None;
+    }
+    let args = arguments(function)?;
+    let ([which, value], rest) = args.split_first_chunk::<2>()?;
+    let which = match relation_argument(which) {
+        Some(Ok(_)) => text_of(which)?,
+        _ => cast(which, SqlType::Text),
+    };
+    let is_called = match rest {
+        [] => Expr::value(SqlValue::Boolean(true)),
+        [flag] => cast(flag, SqlType::Boolean),
+        _ => return None,
+    };
+    let items = [which, cast(value, SqlType::BigInt(None)), is_called];
+    let mut asked = query.clone();
+    if let SetExpr::Select(select) = &mut *asked.body {
+        select.projection = items.into_iter().map(SelectItem::UnnamedExpr).collect();
+    }
+    Some((Statement::Query(asked), alias.unwrap_or_else(|| "setval".into())))
+}
+
+fn cast(expr: &Expr, data_type: SqlType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr.clone()), data_type, array: false, format: None }
+}
+
+/// The text of a constant that names a relation.
+fn text_of(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => text_of(expr),
+        Expr::Value(_) => Some(expr.clone()),
+        _ => None,
+    }
+}
+
+/// Sets the numbers that the rows of the arguments name.
+pub(super) fn set(work: &mut Work<'_>, arguments: &Outcome, name: &str) -> Result<Outcome> {
+    work.check_writable("setval()")?;
+    let mut set = Vec::with_capacity(arguments.rows.len());
+    for row in arguments.rows.iter() {
+        let [Value::Text(which), Value::Int(last), Value::Bool(is_called)] = &row[..] else {
+            set.push(Value::Null);
+            continue;
+        };
+        let sequence = sequence(work, which)?;
+        work.permit.check_sequence(&sequence, weft_pgcatalog::rights::Rights::UPDATE)?;
+        work.txn.set_sequence(&sequence, SequenceValue { last: *last, is_called: *is_called })?;
+        if *is_called {
+            work.numbers.by_id.insert(sequence.id, *last);
+        }
+        set.push(Value::Int(*last));
+    }
+    let count = set.len() as u64;
+    let columns = [OutputColumn::new(name, DataType::BigInt)].into();
+    Ok(Outcome { tag: Tag::Select(count), columns, rows: Rows::from_values(1, set) })
+}
+
+fn sequence(work: &Work<'_>, which: &str) -> Result<Arc<Object>> {
+    let name = relation_name(which)?;
+    match resolve::relation(work.txn, &name) {
+        Some(Relation::Object(object)) if object.kind == ObjectKind::Sequence => Ok(object),
+        Some(_) => {
+            let name = resolve::shown(&name);
+            Err(Error::new(Code::WrongObjectType, format!("\"{name}\" is not a sequence")))
+        }
+        None => Err(resolve::undefined(&name)),
+    }
+}
