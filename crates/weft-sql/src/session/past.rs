@@ -10,14 +10,14 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, TableFactor, TableVersion, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statement, TableFactor, TableVersion, VisitMut, VisitorMut};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
 use weft_kernel::{IsolationLevel, Transaction};
 
-use super::Session;
 use super::transaction::Modes;
 use super::utility::modes_of;
-use super::work::with_context;
+use super::work::{Work, with_context};
+use super::{Session, calls};
 use crate::outcome::{Outcome, Tag};
 use crate::parse::{AsOf, AsOfVerb, fold, table_name};
 
@@ -73,7 +73,10 @@ impl Session {
     }
 
     fn commit_of(&mut self, at: &Expr) -> Result<Timestamp> {
-        self.in_statement(|work| with_context(work, |context| context.commit_of(at)))
+        self.in_statement(|work| {
+            let at = called(work, at)?;
+            with_context(work, |context| context.commit_of(&at))
+        })
     }
 
     /// SET TRANSACTION AS OF: before anything was read.
@@ -83,6 +86,23 @@ impl Session {
         }
         let ts = self.commit_of(at)?;
         self.put_at(ts).map_err(|error| self.fail(error))
+    }
+}
+
+/// An expression with the values of its calls in their places.
+fn called(work: &mut Work<'_>, at: &Expr) -> Result<Expr> {
+    let query = crate::dml::select(vec![SelectItem::UnnamedExpr(at.clone())], Vec::new(), None)?;
+    let called = calls::substitute(work, &Statement::Query(Box::new(query)), "", &[])?;
+    let item = match called {
+        Statement::Query(query) => match *query.body {
+            SetExpr::Select(mut select) => select.projection.pop(),
+            _ => None,
+        },
+        _ => None,
+    };
+    match item {
+        Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => Ok(expr),
+        _ => Err(Error::internal("an expression stays one")),
     }
 }
 
