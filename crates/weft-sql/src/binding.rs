@@ -11,9 +11,8 @@ use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
-use weft_kernel::{Engine, TableRef};
+use weft_kernel::{Engine, PastSnapshot, TableRef};
 
-use crate::moments::Moment;
 use crate::settings::Settings;
 
 /// What is visible of some tables.
@@ -44,6 +43,14 @@ impl Tables for weft_kernel::Transaction {
     fn engine(&self) -> &Arc<Engine> {
         weft_kernel::Transaction::engine(self)
     }
+}
+
+/// A moment of a statement: what it says, and the commit that it is.
+pub struct Moment {
+    /// As it is written.
+    pub text: String,
+    /// What tables are read at.
+    pub snapshot: PastSnapshot,
 }
 
 /// One execution of a query of the query engine.

@@ -14,8 +14,7 @@ use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statement, TableFactor, T
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
 use weft_kernel::{IsolationLevel, Transaction};
 
-use super::transaction::Modes;
-use super::utility::modes_of;
+use super::modes::{Modes, modes_of, read_only};
 use super::work::{Work, with_context};
 use super::{Session, calls};
 use crate::outcome::{Outcome, Tag};
@@ -58,12 +57,6 @@ fn check_modes(modes: &Modes) -> Result<()> {
     }
 }
 
-/// Of a transaction that would write what was.
-pub(super) fn read_only() -> Error {
-    let message = "a transaction that reads the past is read only";
-    Error::new(Code::ReadOnlyTransaction, message).hint("leave out READ WRITE, or AS OF")
-}
-
 impl Session {
     /// BEGIN ... AS OF inside a transaction: in a text of several statements it takes over what has read nothing yet.
     fn begin_as_of(&mut self, modes: Modes, at: &Expr) -> Result<()> {
@@ -103,54 +96,5 @@ fn called(work: &mut Work<'_>, at: &Expr) -> Result<Expr> {
     match item {
         Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => Ok(expr),
         _ => Err(Error::internal("an expression stays one")),
-    }
-}
-
-/// The transaction that begins with the setting `system_time` reads what was then.
-pub(super) fn put_at_setting(txn: &mut Transaction, text: &str, local: &weft_expr::Local) -> Result<()> {
-    let engine = txn.engine().clone();
-    let ts = match text.trim().parse() {
-        Ok(number) => engine.commit_named(Timestamp(number))?,
-        Err(_) => match weft_expr::text::parse(text, DataType::TimestampTz, local)? {
-            Value::Int(micros) => engine.commit_at(micros)?,
-            _ => return Err(Error::internal("a timestamptz is a number")),
-        },
-    };
-    txn.set_snapshot(ts)
-}
-
-/// The tables of a query, where they do not say another moment, are read at this one.
-pub(super) fn read_at(query: &mut Query, version: &TableVersion) {
-    let _ = VisitMut::visit(query, &mut Pushing { version, with: Vec::new() });
-}
-
-struct Pushing<'a> {
-    version: &'a TableVersion,
-    /// The names of the WITH clauses in sight.
-    with: Vec<Vec<String>>,
-}
-
-impl VisitorMut for Pushing<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.with.pop();
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, version: version @ None, args: None, .. } = factor
-            && let Ok(name) = table_name(name)
-            && !self.with.iter().flatten().any(|with| *with == name)
-        {
-            *version = Some(self.version.clone());
-        }
-        ControlFlow::Continue(())
     }
 }

@@ -215,33 +215,6 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
     Ok(Some(Outcome::done(Tag::Done(tag))))
 }
 
-/// READ ONLY or READ WRITE, and the isolation level. READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL.
-pub(super) fn modes_of(modes: &[TransactionMode]) -> Result<Modes> {
-    let mut found = Modes::default();
-    for mode in modes {
-        match mode {
-            TransactionMode::AccessMode(access) => {
-                found.read_only = Some(*access == TransactionAccessMode::ReadOnly);
-            }
-            TransactionMode::IsolationLevel(level) => {
-                found.level = Some(match level {
-                    TransactionIsolationLevel::ReadUncommitted | TransactionIsolationLevel::ReadCommitted => {
-                        IsolationLevel::ReadCommitted
-                    }
-                    TransactionIsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
-                    TransactionIsolationLevel::Serializable => IsolationLevel::Serializable,
-                    TransactionIsolationLevel::Snapshot => {
-                        return Err(
-                            unsupported("isolation level SNAPSHOT").hint("REPEATABLE READ is snapshot isolation")
-                        );
-                    }
-                });
-            }
-        }
-    }
-    Ok(found)
-}
-
 /// SET, SHOW and RESET; none for other statements.
 fn settings(session: &mut Session, statement: &Statement) -> Option<Result<Outcome>> {
     let result = match statement {
