@@ -348,6 +348,7 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
+            system_time: String::new(),
             durability: Durability::Full,
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,

@@ -8,17 +8,15 @@
 //!
 //! 1. Such a transaction is read only and has the catalog of then; rights are those of now.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, Statement, TableFactor, TableVersion, VisitMut, VisitorMut};
-use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
-use weft_kernel::{IsolationLevel, Transaction};
+use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
+use weft_format::{Code, Error, Result, Timestamp};
+use weft_kernel::IsolationLevel;
 
 use super::modes::{Modes, modes_of, read_only};
 use super::work::{Work, with_context};
 use super::{Session, calls};
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{AsOf, AsOfVerb, fold, table_name};
+use crate::parse::{AsOf, AsOfVerb};
 
 /// BEGIN, START TRANSACTION or SET TRANSACTION ... AS OF.
 pub(super) fn as_of(session: &mut Session, as_of: &AsOf) -> Result<Outcome> {

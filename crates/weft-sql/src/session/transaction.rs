@@ -272,8 +272,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the open transaction may still choose what it reads. Outside of a transaction there is nothing to choose,
-    /// and a warning.
+    /// Whether the open transaction may still choose what it reads. Outside of a transaction a warning says that there
+    /// is nothing to choose.
     pub(super) fn may_choose_snapshot(&mut self, what: &str) -> Result<bool> {
         let Some(block) = &mut self.block else {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     AlterIndexOperation, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset,
-    Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, UnaryOperator,
-    Value as SqlValue,
+    Set, Statement, UnaryOperator, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
-use weft_kernel::IsolationLevel;
 use weft_kernel::sched::SchedulerMode;
 use weft_pgcatalog::quoted;
 
 use super::answers::{text_rows, unsupported};
 use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
+use super::modes::{Modes, modes_of};
 use super::objects::Kind;
-use super::transaction::{Modes, failed_transaction};
+use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
     Client, Prepared, Session, backup, cursors, locks, maintenance, materialized, objects, past, rights, schemas, views,
