@@ -271,6 +271,15 @@ impl Caller<'_, '_> {
                 }
                 Ok(Some(last.to_string()))
             }
+            ("weft_last_commit" | "weft_commit_time" | "weft_commit_at", args) => self.commit(name, args),
+            ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
+            (_, args) => Err(wrong_arguments(name, args)),
+        }
+    }
+
+    /// What is asked about commits and their moments.
+    fn commit(&mut self, name: &str, args: &[&SqlExpr]) -> Result<Option<String>> {
+        match (name, args) {
             ("weft_last_commit", []) => {
                 let Some(work) = &self.work else { return Ok(None) };
                 Ok(work.numbers.last_commit.map(|ts| ts.to_string()))
@@ -288,11 +297,7 @@ impl Caller<'_, '_> {
                 let (Some(work), Value::Int(micros)) = (&self.work, moment) else { return Ok(None) };
                 Ok(Some(work.txn.engine().commit_at(micros)?.to_string()))
             }
-            ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
-            _ => {
-                let message = format!("function {name} does not exist with {} arguments", args.len());
-                Err(Error::new(Code::UndefinedFunction, message))
-            }
+            _ => Err(wrong_arguments(name, args)),
         }
     }
 
@@ -358,6 +363,11 @@ impl Caller<'_, '_> {
         let row = outcome.rows.iter().next();
         Ok(row.and_then(|row| row.first().cloned()).unwrap_or_default())
     }
+}
+
+fn wrong_arguments(name: &str, args: &[&SqlExpr]) -> Error {
+    let message = format!("function {name} does not exist with {} arguments", args.len());
+    Error::new(Code::UndefinedFunction, message)
 }
 
 fn not_yet(message: &str) -> Error {
