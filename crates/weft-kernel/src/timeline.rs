@@ -166,6 +166,11 @@ impl Timeline {
         Timestamp(self.opened_at.load(Ordering::Acquire).min(self.known_from.load(Ordering::Acquire)))
     }
 
+    /// A commit that cannot be read, in an error's text.
+    fn missed(&self, ts: Timestamp) -> String {
+        self.walls.of(ts).map_or_else(|| ts.to_string(), |wall| format!("{ts}, of {}", said(wall)))
+    }
+
     /// A commit in an error's text: its number, and the moment from which it is seen.
     fn named(&self, ts: Timestamp) -> String {
         self.walls.since(ts).map_or_else(|| ts.to_string(), |wall| format!("{ts}, of {}", said(wall)))
@@ -198,7 +203,7 @@ impl Timeline {
             return Err(Error::new(Code::InvalidParameterValue, message).hint(format!("the last one is {published}")));
         }
         if ts < oldest {
-            let message = format!("commit {} is not kept any more", self.named(ts));
+            let message = format!("commit {} is not kept any more", self.missed(ts));
             let hint = format!("the oldest that can be read is commit {}", self.named(oldest));
             return Err(Error::new(Code::SnapshotTooOld, message).hint(hint));
         }

@@ -11,10 +11,9 @@ use weft_format::{DataType, Result, TableId, Value};
 use weft_kernel::index::Index;
 use weft_kernel::sched::Load;
 use weft_kernel::table::ReadView;
-use weft_kernel::{Engine, TableRef, Transaction};
+use weft_kernel::{Engine, PastSnapshot, TableRef, Transaction};
 use weft_pgcatalog::{CatalogRelation, Snapshot};
 
-use crate::moments::Moment;
 use crate::settings::Settings;
 
 /// What is visible of some tables.
@@ -58,6 +57,14 @@ impl Tables for weft_kernel::Transaction {
     fn of_catalog(&self, name: &str) -> Option<CatalogRelation> {
         crate::resolve::of_catalog(self, name)
     }
+}
+
+/// A moment of a statement: what it says, and the commit that it is.
+pub struct Moment {
+    /// As it is written.
+    pub text: String,
+    /// What tables are read at.
+    pub snapshot: PastSnapshot,
 }
 
 /// One execution of a query of the query engine.

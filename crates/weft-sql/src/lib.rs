@@ -40,10 +40,9 @@ mod version;
 mod view_columns;
 pub mod views;
 
-pub use binding::{Attended, Binding, CancelToken, Tables};
+pub use binding::{Attended, Binding, CancelToken, Moment, Tables};
 pub use context::StatementContext;
 pub use engine::{SqlEngine, SqlOptions};
-pub use moments::Moment;
 pub use notice::{Notice, Severity};
 pub use outcome::{Outcome, OutputColumn, Rows, Tag};
 pub use queries::{HeldMemory, QueryEngine, QueryOptions};

@@ -16,19 +16,11 @@ use sqlparser::ast::{
 use weft_expr::builtins::{self, Volatility};
 use weft_expr::{cast, is_integer, text};
 use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
-use weft_kernel::PastSnapshot;
 
+use crate::binding::Moment;
 use crate::context::StatementContext;
-use crate::expr::{BindError, Binder, EvalContext, Scope, data_type_of, function_name, literal};
+use crate::expr::{BindError, Binder, EvalContext, Scope, function_name, literal};
 use crate::queries::PreparedQuery;
-
-/// A moment of a statement: what it says, and the commit that it is.
-pub struct Moment {
-    /// As it is written.
-    pub text: String,
-    /// What tables are read at.
-    pub snapshot: PastSnapshot,
-}
 
 impl StatementContext<'_> {
     /// The moments that a query reads tables at.
@@ -154,36 +146,5 @@ fn check(expr: &SqlExpr) -> Result<()> {
     match expr.visit(&mut Parts) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
-    }
-}
-
-/// The types of parameters, as the moments of a query say them: one that is cast has the type that it is cast to.
-pub(crate) fn parameter_types(moments: &[SqlExpr], types: &mut Vec<Option<DataType>>) {
-    struct Parameters<'a>(&'a mut Vec<Option<DataType>>);
-    impl Parameters<'_> {
-        fn note(&mut self, expr: &SqlExpr, known: Option<DataType>) {
-            let SqlExpr::Value(value) = expr else { return };
-            let SqlValue::Placeholder(name) = &value.value else { return };
-            let Ok(number @ 1..=65_535) = name.trim_start_matches('$').parse::<usize>() else { return };
-            if self.0.len() < number {
-                self.0.resize(number, None);
-            }
-            self.0[number - 1] = self.0[number - 1].or(known);
-        }
-    }
-    impl Visitor for Parameters<'_> {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &SqlExpr) -> ControlFlow<()> {
-            match expr {
-                SqlExpr::Cast { expr: inner, data_type, .. } => self.note(inner, data_type_of(data_type).ok()),
-                other => self.note(other, None),
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut found = Parameters(types);
-    for moment in moments {
-        let _ = moment.visit(&mut found);
     }
 }

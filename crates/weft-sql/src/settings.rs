@@ -153,7 +153,7 @@ impl Settings {
             }
             "search_path" => self.search_path = value.into(),
             "default_table_access_method" => self.table_method = word,
-            "timezone" | "datestyle" | "intervalstyle" => self.set_style(name, value)?,
+            "timezone" | "datestyle" | "intervalstyle" | "system_time" => self.set_time(name, value)?,
             "extra_float_digits" => {
                 let digits = word.parse().ok().filter(|digits: &i64| (1..=3).contains(digits));
                 let digits = digits.ok_or_else(|| bad("1, 2, 3: floats are written with all their digits"))?;
@@ -169,15 +169,6 @@ impl Settings {
             "default_transaction_read_only" | "speculative_reads" => {
                 let on = parse_bool(&word).ok_or_else(|| bad("on, off"))?;
                 *if name == "speculative_reads" { &mut self.speculative_reads } else { &mut self.read_only } = on;
-            }
-            "system_time" => {
-                let is_moment = word.is_empty()
-                    || word.parse::<u64>().is_ok()
-                    || weft_expr::text::parse(value, DataType::TimestampTz, &self.local(0)).is_ok();
-                if !is_moment {
-                    return Err(bad("a timestamptz, the number of a commit, or nothing"));
-                }
-                self.system_time = value.trim().into();
             }
             "durability" => {
                 self.durability = match word.as_str() {
@@ -211,6 +202,22 @@ impl Settings {
                 None => return set_fixed(name, &word, bad),
             },
         }
+        Ok(())
+    }
+
+    /// What has to do with time.
+    fn set_time(&mut self, name: &str, value: &str) -> Result<()> {
+        if name != "system_time" {
+            return self.set_style(name, value);
+        }
+        let text = value.trim();
+        let is_moment = || weft_expr::text::parse(text, DataType::TimestampTz, &self.local(0)).is_ok();
+        if !text.is_empty() && text.parse::<u64>().is_err() && !is_moment() {
+            let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            let error = Error::new(Code::InvalidParameterValue, message);
+            return Err(error.hint("allowed: a timestamptz, the number of a commit, or nothing"));
+        }
+        self.system_time = text.into();
         Ok(())
     }
 
@@ -346,6 +353,7 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
+            system_time: String::new(),
             durability: Durability::Full,
             engine: EngineChoice::Auto,
             statement_timeout_ms: 0,

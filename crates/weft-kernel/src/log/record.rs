@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!   Chunk   01 | number u64 | txn u64  |          | bytes u32 | changes    part of a transaction, before its commit
-//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    the rest; it alone decides; before version 4
+//!   Commit  02 | number u64 | txn u64  | ts u64   | bytes u32 | changes    as 06, before version 4 of the format
 //!   Abort   03 | number u64 | txn u64                                      the chunks of this transaction are void
 //!   Layout  04 | number u64 | edit u64            | bytes u32 | switch     an edit of the manifest, which is durable
 //!   Page    05 | number u64 | table u64 |          | bytes u32 | change     what a method does to its pages
-//!   Commit  06 | number u64 | txn u64  | ts u64   | wall i64 | bytes u32 | changes      since version 4 of the format
+//!   Commit  06 | number u64 | txn u64  | ts u64, wall i64 | bytes u32 | changes    the rest; it alone decides
 //! ```
 //!
 //! A transaction number is unique within one epoch (one opening of the database), so readers pair it with the epoch:

@@ -140,7 +140,7 @@ impl Horizon {
             return Ok(());
         }
         let (what, timeline) = (what(), &self.timeline);
-        let message = format!("{what} as of commit {} is not kept any more", timeline.named(ts));
+        let message = format!("{what} as of commit {} is not kept any more", timeline.missed(ts));
         let hint = format!("the oldest that can be read is commit {}", timeline.named(floor));
         Err(Error::new(Code::SnapshotTooOld, message).hint(hint))
     }

@@ -184,20 +184,20 @@ mod tests {
             ("NOT a NOT BETWEEN SYMMETRIC b AND 1", "NOT (a NOT BETWEEN b AND 1 AND a NOT BETWEEN 1 AND b)"),
             ("a + 1 BETWEEN ASYMMETRIC 3 AND 1", "a + 1 BETWEEN 3 AND 1"),
         ] {
-            let parsed = Parser::parse_sql(&WeftDialect, &format!("SELECT {sql}")).unwrap();
+            let parsed = Parser::parse_sql(&WeftDialect::PLAIN, &format!("SELECT {sql}")).unwrap();
             assert_eq!(parsed[0].to_string(), format!("SELECT {read}"));
         }
-        assert!(Parser::parse_sql(&WeftDialect, "SELECT a BETWEEN SYMMETRIC 3").is_err());
+        assert!(Parser::parse_sql(&WeftDialect::PLAIN, "SELECT a BETWEEN SYMMETRIC 3").is_err());
         // 2^60 parts.
         let chain = format!("SELECT true{}", " BETWEEN SYMMETRIC true AND true".repeat(60));
-        assert!(Parser::parse_sql(&WeftDialect, &chain).is_err());
+        assert!(Parser::parse_sql(&WeftDialect::PLAIN, &chain).is_err());
     }
 
     #[test]
     fn calls_are_read_once_however_deep_they_nest() {
         // Twice each would be 2^40 steps, which nobody sees the end of.
         let deep = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
-        let parsed = Parser::parse_sql(&WeftDialect, &deep).unwrap();
+        let parsed = Parser::parse_sql(&WeftDialect::PLAIN, &deep).unwrap();
         assert_eq!(parsed[0].to_string(), deep);
     }
 

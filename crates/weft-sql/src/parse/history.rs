@@ -8,12 +8,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FromTable, Query, Select, SetExpr, Statement, TableFactor, TableVersion, TransactionMode, Visit, Visitor,
+    Expr, FromTable, Query, Select, SetExpr, Statement, TableFactor, TableVersion, TransactionMode, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use weft_format::{Code, Error, Result};
 
+use super::names::{fold, table_name};
 use super::parser::{expect_end, parser, syntax_error};
 use super::position::place;
 
@@ -169,6 +171,42 @@ impl Visitor for Places {
 
 fn refused(what: &str) -> ControlFlow<Error> {
     ControlFlow::Break(Error::new(Code::FeatureNotSupported, format!("{what} is not supported")))
+}
+
+/// The tables of a query, where they do not say another moment, are read at this one.
+pub(crate) fn read_at(query: &mut Query, version: &TableVersion) {
+    let _ = VisitMut::visit(query, &mut Pushing { version, with: Vec::new() });
+}
+
+struct Pushing<'a> {
+    version: &'a TableVersion,
+    /// The names of the WITH clauses in sight.
+    with: Vec<Vec<String>>,
+}
+
+impl VisitorMut for Pushing<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.with.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, version: version @ None, args: None, .. } = factor
+            && let Ok(name) = table_name(name)
+            && !self.with.iter().flatten().any(|with| *with == name)
+        {
+            *version = Some(self.version.clone());
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 #[cfg(test)]

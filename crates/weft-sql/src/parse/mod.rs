@@ -32,8 +32,8 @@ mod with;
 
 pub use conflict::{conflict_parts, conflict_rows, has_overriding, overriding};
 pub use dialect::WeftDialect;
-pub(crate) use history::has_history;
 pub use history::{AsOf, AsOfVerb};
+pub(crate) use history::{has_history, read_at};
 pub use lock::{LockTables, TableLock};
 pub(crate) use merge::{inserted, inserts_defaults, inserts_nothing, sets_nothing};
 pub use names::{fold, table_name};

@@ -12,9 +12,13 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, ObjectName, Query, TableAlias, TableFactor, TableVersion, VisitMut, VisitorMut};
-use weft_format::{Code, Error, Result};
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query, TableAlias, TableFactor, TableVersion, Value as SqlValue, Visit, VisitMut, Visitor,
+    VisitorMut,
+};
+use weft_format::{Code, DataType, Error, Result};
 
+use crate::expr::data_type_of;
 use crate::parse::{fold, table_name};
 
 /// Between the name of a table and the number of a moment: no SQL text has that character there.
@@ -93,5 +97,36 @@ impl Taking {
         let marked = Ident { value: format!("{own}{MARK}{number}"), quote_style: Some('"'), span: ident.span };
         *part = ObjectName::from(vec![marked]).0.remove(0);
         Ok(())
+    }
+}
+
+/// The types of parameters, as the moments of a query say them: one that is cast has the type that it is cast to.
+pub(super) fn parameter_types(moments: &[Expr], types: &mut Vec<Option<DataType>>) {
+    struct Parameters<'a>(&'a mut Vec<Option<DataType>>);
+    impl Parameters<'_> {
+        fn note(&mut self, expr: &Expr, known: Option<DataType>) {
+            let Expr::Value(value) = expr else { return };
+            let SqlValue::Placeholder(name) = &value.value else { return };
+            let Ok(number @ 1..=65_535) = name.trim_start_matches('$').parse::<usize>() else { return };
+            if self.0.len() < number {
+                self.0.resize(number, None);
+            }
+            self.0[number - 1] = self.0[number - 1].or(known);
+        }
+    }
+    impl Visitor for Parameters<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Cast { expr: inner, data_type, .. } => self.note(inner, data_type_of(data_type).ok()),
+                other => self.note(other, None),
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut found = Parameters(types);
+    for moment in moments {
+        let _ = moment.visit(&mut found);
     }
 }

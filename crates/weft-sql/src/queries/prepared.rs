@@ -7,6 +7,7 @@ use sqlparser::ast::Expr;
 use weft_format::{DataType, TableId};
 use weft_kernel::TableRef;
 
+use super::moments::parameter_types;
 use crate::outcome::OutputColumn;
 
 /// What the engine keeps of a query.
@@ -72,7 +73,7 @@ impl PreparedQuery {
 
     /// The same, which reads some tables as they were.
     pub fn at_moments(mut self, moments: Vec<Expr>, past: Vec<(TableRef, usize)>) -> PreparedQuery {
-        crate::moments::parameter_types(&moments, &mut self.params);
+        parameter_types(&moments, &mut self.params);
         (self.moments, self.past) = (moments, past);
         self
     }

@@ -275,18 +275,15 @@ impl Caller<'_, '_> {
                 }
                 Ok(Some(last.to_string()))
             }
-            ("weft_last_commit" | "weft_commit_time" | "weft_commit_at", _) => self.of_commits(name, &args),
+            ("weft_last_commit" | "weft_commit_time" | "weft_commit_at", args) => self.commit(name, args),
             ("set_config", [name, value, local]) => self.set_config(name, value, local),
             ("obj_description", [which, ..]) | ("col_description", [which, _]) => self.description(which, args.get(1)),
-            _ => {
-                let message = format!("function {name} does not exist with {} arguments", args.len());
-                Err(Error::new(Code::UndefinedFunction, message))
-            }
+            (_, args) => Err(wrong_arguments(name, args)),
         }
     }
 
-    /// Of commits: the session's last one, when one was made, which one a moment sees.
-    fn of_commits(&mut self, name: &str, args: &[&SqlExpr]) -> Result<Option<String>> {
+    /// What is asked about commits and their moments.
+    fn commit(&mut self, name: &str, args: &[&SqlExpr]) -> Result<Option<String>> {
         match (name, args) {
             ("weft_last_commit", []) => {
                 let Some(work) = &self.work else { return Ok(None) };
@@ -305,10 +302,7 @@ impl Caller<'_, '_> {
                 let (Some(work), Value::Int(micros)) = (&self.work, moment) else { return Ok(None) };
                 Ok(Some(work.txn.engine().commit_at(micros)?.to_string()))
             }
-            _ => {
-                let message = format!("function {name} does not exist with {} arguments", args.len());
-                Err(Error::new(Code::UndefinedFunction, message))
-            }
+            _ => Err(wrong_arguments(name, args)),
         }
     }
 
@@ -433,6 +427,11 @@ fn keeping(params: Vec<SqlExpr>, value: SqlExpr) -> SqlExpr {
         conditions: vec![CaseWhen { condition: SqlExpr::IsNull(Box::new(param)), result: value.clone() }],
         else_result: Some(Box::new(value)),
     })
+}
+
+fn wrong_arguments(name: &str, args: &[&SqlExpr]) -> Error {
+    let message = format!("function {name} does not exist with {} arguments", args.len());
+    Error::new(Code::UndefinedFunction, message)
 }
 
 fn not_yet(message: &str) -> Error {

@@ -35,6 +35,7 @@ mod explain;
 mod locks;
 mod maintenance;
 mod materialized;
+mod modes;
 mod monitor;
 mod numbers;
 mod objects;

@@ -8,18 +8,15 @@
 //!
 //! 1. Such a transaction is read only and has the catalog of then; rights are those of now.
 
-use std::ops::ControlFlow;
+use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
+use weft_format::{Code, Error, Result, Timestamp};
+use weft_kernel::IsolationLevel;
 
-use sqlparser::ast::{Expr, Query, TableFactor, TableVersion, VisitMut, VisitorMut};
-use weft_format::{Code, DataType, Error, Result, Timestamp, Value};
-use weft_kernel::{IsolationLevel, Transaction};
-
-use super::Session;
-use super::transaction::Modes;
-use super::utility::modes_of;
-use super::work::with_context;
+use super::modes::{Modes, modes_of, read_only};
+use super::work::{Work, with_context};
+use super::{Session, calls};
 use crate::outcome::{Outcome, Tag};
-use crate::parse::{AsOf, AsOfVerb, fold, table_name};
+use crate::parse::{AsOf, AsOfVerb};
 
 /// BEGIN, START TRANSACTION or SET TRANSACTION ... AS OF.
 pub(super) fn as_of(session: &mut Session, as_of: &AsOf) -> Result<Outcome> {
@@ -58,12 +55,6 @@ fn check_modes(modes: &Modes) -> Result<()> {
     }
 }
 
-/// Of a transaction that would write what was.
-pub(super) fn read_only() -> Error {
-    let message = "a transaction that reads the past is read only";
-    Error::new(Code::ReadOnlyTransaction, message).hint("leave out READ WRITE, or AS OF")
-}
-
 impl Session {
     /// BEGIN ... AS OF inside a transaction: in a text of several statements it takes over what has read nothing yet.
     fn begin_as_of(&mut self, modes: Modes, at: &Expr) -> Result<()> {
@@ -73,7 +64,10 @@ impl Session {
     }
 
     fn commit_of(&mut self, at: &Expr) -> Result<Timestamp> {
-        self.in_statement(|work| with_context(work, |context| context.commit_of(at)))
+        self.in_statement(|work| {
+            let at = called(work, at)?;
+            with_context(work, |context| context.commit_of(&at))
+        })
     }
 
     /// SET TRANSACTION AS OF: before anything was read.
@@ -86,51 +80,19 @@ impl Session {
     }
 }
 
-/// The transaction that begins with the setting `system_time` reads what was then.
-pub(super) fn put_at_setting(txn: &mut Transaction, text: &str, local: &weft_expr::Local) -> Result<()> {
-    let engine = txn.engine().clone();
-    let ts = match text.trim().parse() {
-        Ok(number) => engine.commit_named(Timestamp(number))?,
-        Err(_) => match weft_expr::text::parse(text, DataType::TimestampTz, local)? {
-            Value::Int(micros) => engine.commit_at(micros)?,
-            _ => return Err(Error::internal("a timestamptz is a number")),
+/// An expression with the values of its calls in their places.
+fn called(work: &mut Work<'_>, at: &Expr) -> Result<Expr> {
+    let query = crate::dml::select(vec![SelectItem::UnnamedExpr(at.clone())], Vec::new(), None)?;
+    let called = calls::substitute(work, &Statement::Query(Box::new(query)), "", &[])?;
+    let item = match called {
+        Statement::Query(query) => match *query.body {
+            SetExpr::Select(mut select) => select.projection.pop(),
+            _ => None,
         },
+        _ => None,
     };
-    txn.set_snapshot(ts)
-}
-
-/// The tables of a query, where they do not say another moment, are read at this one.
-pub(super) fn read_at(query: &mut Query, version: &TableVersion) {
-    let _ = VisitMut::visit(query, &mut Pushing { version, with: Vec::new() });
-}
-
-struct Pushing<'a> {
-    version: &'a TableVersion,
-    /// The names of the WITH clauses in sight.
-    with: Vec<Vec<String>>,
-}
-
-impl VisitorMut for Pushing<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.with.push(tables.map(|table| fold(&table.alias.name)).collect());
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.with.pop();
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, version: version @ None, args: None, .. } = factor
-            && let Ok(name) = table_name(name)
-            && !self.with.iter().flatten().any(|with| *with == name)
-        {
-            *version = Some(self.version.clone());
-        }
-        ControlFlow::Continue(())
+    match item {
+        Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => Ok(expr),
+        _ => Err(Error::internal("an expression stays one")),
     }
 }

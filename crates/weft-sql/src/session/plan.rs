@@ -30,10 +30,7 @@ pub(super) fn plan(
     if let Statement::Query(query) = statement
         && (is_of_catalog(statement) || has_constants(statement))
     {
-        if has_history(statement) {
-            let error = Error::new(Code::WrongObjectType, "relations of the catalog have no history");
-            return Err(error.hint("BEGIN READ ONLY AS OF shows the catalog of a moment"));
-        }
+        refuse_history(statement)?;
         return of_catalog(db, (statement, query), source, txn, (engine, local));
     }
     if let Statement::Query(query) = statement {
@@ -120,6 +117,15 @@ fn by_query_engine(
     let param_types = query.param_types().iter().map(|known| known.unwrap_or(DataType::Text)).collect();
     let (columns, key) = (Arc::clone(query.columns()), (txn.catalog_version(), Arc::clone(txn.search_path()), engine));
     Ok(Plan::new(key, columns, param_types, Action::Query(query)).reading(&local.style))
+}
+
+/// Fails when a query of the catalog asks for the past.
+fn refuse_history(statement: &Statement) -> Result<()> {
+    if !has_history(statement) {
+        return Ok(());
+    }
+    let error = Error::new(Code::WrongObjectType, "relations of the catalog have no history");
+    Err(error.hint("BEGIN READ ONLY AS OF shows the catalog of a moment"))
 }
 
 /// Whether the rows of an INSERT from a query go through the point engine one by one: it looks for conflicts, and shows

@@ -9,7 +9,7 @@ use weft_kernel::{IsolationLevel, Transaction};
 
 use super::Session;
 use super::block::{Block, Savepoint};
-use super::past;
+use super::modes::{Modes, put_at_setting, read_only};
 use super::schemas::set_search_path;
 use super::temporary::at_commit;
 use super::work::Work;
@@ -21,13 +21,6 @@ const RETRIES_MAX: u32 = 20;
 /// How often a statement at READ COMMITTED is run again on a new snapshot.
 const RESTARTS_MAX: u32 = 10_000;
 const BACKOFF: Duration = Duration::from_micros(50);
-
-/// What BEGIN and SET TRANSACTION say.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Modes {
-    pub(super) read_only: Option<bool>,
-    pub(super) level: Option<IsolationLevel>,
-}
 
 /// A statement's work and the test of its constraints, with the restarts of READ COMMITTED.
 struct Restarted<'a, F> {
@@ -265,7 +258,7 @@ impl Session {
             return Ok(());
         };
         if block.as_of && modes.read_only == Some(false) {
-            return Err(past::read_only());
+            return Err(read_only());
         }
         if let Some(level) = modes.level
             && let Some(txn) = &mut block.txn
@@ -281,8 +274,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the open transaction may still choose what it reads; outside of a transaction a warning says that nothing
-    /// does.
+    /// Whether the open transaction may still choose what it reads. Outside of a transaction a warning says that there
+    /// is nothing to choose.
     pub(super) fn may_choose_snapshot(&mut self, what: &str) -> Result<bool> {
         let Some(block) = &mut self.block else {
             self.notices.push(Notice::warning("25P01", "SET TRANSACTION can only be used in transaction blocks"));
@@ -358,7 +351,7 @@ impl Session {
         txn.set_lock_timeout(Duration::from_millis(self.settings.lock_timeout_ms));
         speculate(&mut txn, self.settings.speculative_reads)?;
         if is_past {
-            past::put_at_setting(&mut txn, &self.settings.system_time, &self.settings.local(self.now_micros()))?;
+            put_at_setting(&mut txn, &self.settings.system_time, &self.settings.local(self.now_micros()))?;
         }
         Ok(txn)
     }

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     AlterIndexOperation, CopySource, CopyTarget, DataType as SqlType, Expr as SqlExpr, ObjectName, ObjectType, Reset,
-    Set, Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode, UnaryOperator,
-    Value as SqlValue,
+    Set, Statement, UnaryOperator, Value as SqlValue,
 };
 use weft_format::{Code, DataType, Error, Result, Value};
-use weft_kernel::IsolationLevel;
 use weft_kernel::sched::SchedulerMode;
 use weft_pgcatalog::quoted;
 
 use super::answers::{text_rows, unsupported};
 use super::definitions::{alter_table, create_index, create_table, drop_indexes, rename, set_schema};
 use super::explain::{explain, explain_options};
+use super::modes::{Modes, modes_of};
 use super::objects::Kind;
-use super::transaction::{Modes, failed_transaction};
+use super::transaction::failed_transaction;
 use super::work::{Work, with_context};
 use super::{
     Client, Prepared, Session, backup, cursors, definitions, locks, maintenance, materialized, objects, past, rights,
@@ -219,33 +218,6 @@ fn transaction_control(session: &mut Session, statement: &Statement) -> Result<O
         _ => return Ok(None),
     };
     Ok(Some(Outcome::done(Tag::Done(tag))))
-}
-
-/// READ ONLY or READ WRITE, and the isolation level. READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL.
-pub(super) fn modes_of(modes: &[TransactionMode]) -> Result<Modes> {
-    let mut found = Modes::default();
-    for mode in modes {
-        match mode {
-            TransactionMode::AccessMode(access) => {
-                found.read_only = Some(*access == TransactionAccessMode::ReadOnly);
-            }
-            TransactionMode::IsolationLevel(level) => {
-                found.level = Some(match level {
-                    TransactionIsolationLevel::ReadUncommitted | TransactionIsolationLevel::ReadCommitted => {
-                        IsolationLevel::ReadCommitted
-                    }
-                    TransactionIsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
-                    TransactionIsolationLevel::Serializable => IsolationLevel::Serializable,
-                    TransactionIsolationLevel::Snapshot => {
-                        return Err(
-                            unsupported("isolation level SNAPSHOT").hint("REPEATABLE READ is snapshot isolation")
-                        );
-                    }
-                });
-            }
-        }
-    }
-    Ok(found)
 }
 
 /// SET, SHOW and RESET; none for other statements.

@@ -21,11 +21,11 @@ use weft_kernel::{Object, ObjectKind, SchemaId, Transaction};
 
 use super::answers::unsupported;
 use super::work::Work;
-use super::{Session, past, stars, temporary};
+use super::{Session, stars, temporary};
 use crate::ddl::dependents::{is_materialized, is_populated};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, OutputColumn, Tag};
-use crate::parse::{Parsed, fold, parse, table_name};
+use crate::parse::{Parsed, fold, parse, read_at, table_name};
 use crate::resolve::{self, Relation};
 use crate::view_columns::SEPARATOR;
 
@@ -204,7 +204,7 @@ impl Names<'_> {
         let alias = alias.take().unwrap_or_else(|| alias_of(&view.name));
         let mut subquery = Box::new(self.query_of(&view)?);
         if let Some(version) = version.take() {
-            past::read_at(&mut subquery, &version);
+            read_at(&mut subquery, &version);
         }
         *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
         Ok(())

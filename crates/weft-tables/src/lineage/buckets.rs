@@ -1,7 +1,7 @@
 //! A vector that only grows, whose elements never move, and that is read without a lock.
 //!
 //! ```text
-//!   index   0 .. 63 │ 64 .. 191 │ 192 .. 447 │ ...      bucket b has 64 · 2^b places, made when the first is used
+//!   index   0 .. 7 │ 8 .. 23 │ 24 .. 55 │ ...      bucket b has 8 · 2^b places, made when the first is used
 //! ```
 //!
 //! 1. A place is filled once; who finds it filled sees all that its writer wrote before.
@@ -11,7 +11,7 @@
 use std::sync::OnceLock;
 
 /// The first bucket has two to this power of places.
-const FIRST_BITS: u32 = 6;
+const FIRST_BITS: u32 = 3;
 /// So many buckets have a place for every index of 32 bits.
 const BUCKETS: usize = (32 - FIRST_BITS + 1) as usize;
 

@@ -21,11 +21,12 @@ use super::record::{Kind, Record};
 
 /// Ranges of one page of the directory.
 const PAGE: u64 = 256;
-/// Rows of a range at most: finer than the segments that are merged, so that the words of a lonely update are few.
-pub(super) const RANGE_ROWS_MAX: u32 = 4096;
+/// Rows of a range at most: finer than the segments that are merged, so that a lonely update takes some 3 KB of words and
+/// places, and not 20.
+pub(super) const RANGE_ROWS_MAX: u32 = 256;
 
 /// A page of the directory of ranges.
-type Page = Box<[OnceLock<RangeTails>]>;
+type Page = Box<[OnceLock<Box<RangeTails>>]>;
 
 /// See the module.
 pub(super) struct Tails {
@@ -78,9 +79,12 @@ impl Tails {
         assert!(record.ts >= self.from, "a commit goes into the tails of its timestamp (lineage 2)");
         assert!(self.frozen_at().is_none_or(|to| record.ts <= to), "tails are complete at their end (tails 1)");
         let mut bytes = record.memory_bytes();
-        let page = self.ranges.get_or_init((number / PAGE) as u32, || (0..PAGE).map(|_| OnceLock::new()).collect());
+        let page = self.ranges.get_or_init((number / PAGE) as u32, || {
+            bytes += PAGE * size_of::<OnceLock<Box<RangeTails>>>() as u64;
+            (0..PAGE).map(|_| OnceLock::new()).collect()
+        });
         let range = page[(number % PAGE) as usize].get_or_init(|| {
-            let range = RangeTails::new(self.range_rows);
+            let range = Box::new(RangeTails::new(self.range_rows));
             bytes += range.words_bytes();
             range
         });
@@ -106,7 +110,7 @@ impl Tails {
 
     /// The tails of a range.
     pub(super) fn range(&self, number: u64) -> Option<&RangeTails> {
-        self.ranges.get((number / PAGE) as u32)?[(number % PAGE) as usize].get()
+        self.ranges.get((number / PAGE) as u32)?[(number % PAGE) as usize].get().map(|range| &**range)
     }
 
     /// The tails of the range of a row, and its slot there.
@@ -131,7 +135,7 @@ impl Tails {
         self.ranges.iter().flat_map(move |(page, ranges)| {
             let first = u64::from(page) * PAGE;
             let filled = ranges.iter().enumerate().filter_map(|(at, range)| Some((at as u64, range.get()?)));
-            filled.map(move |(at, range)| ((first + at) * u64::from(self.range_rows), range))
+            filled.map(move |(at, range)| ((first + at) * u64::from(self.range_rows), &**range))
         })
     }
 

@@ -29,9 +29,10 @@ fn on_disk_constants_are_as_documented() {
     }
     let wanted = "segment magic [57, 45, 46, 54, 4c, 4f, 47, 0a]\nformat version 4\nsegment header bytes 512\n\
         segment crc offset 508\nblock magic [57, 42, 4c, 4b]\nblock header bytes 32\nblock align 8\nrecord chunk 1\n\
-         record commit 2\nrecord abort 3\nrecord layout 4\nrecord page 5\nrecord commit at 6\nop update of the release before 2\n\
-         op insert 5\nop put 6\nop clear 7\nop update 8\nop delete 3\nop attach 4\nop create table 16\n\
-         op drop table 17\nop alter table 18\nop put object 19\nop drop object 20\nop set sequence 21\n";
+         record commit 2\nrecord abort 3\nrecord layout 4\nrecord page 5\nrecord commit at 6\n\
+         op update of the release before 2\nop insert 5\nop put 6\nop clear 7\nop update 8\nop delete 3\nop attach 4\n\
+         op create table 16\nop drop table 17\nop alter table 18\nop put object 19\nop drop object 20\n\
+         op set sequence 21\n";
     assert_eq!(found, wanted);
 }
 
