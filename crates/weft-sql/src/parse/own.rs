@@ -44,7 +44,8 @@ pub enum Own {
     Refresh(Refresh),
     /// LOCK TABLE
     Lock(LockTables),
-    /// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY: the table, IF EXISTS of it, the column, IF EXISTS of the identity.
+    /// ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY: the table, IF EXISTS of it, the column, IF EXISTS of the
+    /// identity.
     DropIdentity(ObjectName, bool, String, bool),
     /// COMMENT ON CONSTRAINT: its name, the table, the text.
     CommentOnConstraint(String, ObjectName, Option<String>),

@@ -22,8 +22,8 @@ fn may_write(query: &Query) -> bool {
     writes(query) || has_writing_parts(query)
 }
 
-/// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description` or `set_config`. One pass, for texts may
-/// be long.
+/// Whether a text may call one of the functions: `...val(`, `..._schema`, `..._description` or `set_config`. One pass,
+/// for texts may be long.
 pub(super) fn may_have_calls(source: &str) -> bool {
     let bytes = source.as_bytes();
     let follows = |at: usize, word: &str| {
