@@ -9,11 +9,15 @@ on both, as they come with the package. What became of each test stands in OUT/S
 outcomes are those of an earlier run. Printed, and written to OUT/summary.md: per suite the tests, those with the same outcome, and
 those that pass on PostgreSQL but not on Weft, grouped by SQLSTATE and message (without names), most frequent first.
 
+Two things are not as the packages have them: SQLAlchemy's tests do without the extensions citext and hstore, on both systems, and
+on Weft Django's addresses are texts (there is no inet); bench/suites has both.
+
 The role of the connection string makes databases, so it is a superuser. The suites themselves come from PyPI (the sources of
 Django and SQLAlchemy) and from GitHub (psycopg's; or put them into SOURCES/psycopg-VERSION yourself).
 """
 
 import argparse
+import atexit
 import collections
 import glob
 import importlib.metadata
@@ -43,7 +47,8 @@ MORE = ["aggregation_regress", "annotations", "backends", "basic", "bulk_create"
         "expressions_window", "field_defaults", "filtered_relation", "from_db_value", "get_or_create", "indexes", "inspectdb",
         "lookup", "many_to_many", "many_to_one", "model_fields", "model_inheritance", "null_queries", "ordering",
         "prefetch_related", "raw_query", "schema", "select_for_update", "select_related", "timezones", "update", "xor_lookups"]
-SUITES = ["sqlalchemy-psycopg", "sqlalchemy-psycopg2", "sqlalchemy-postgresql", "psycopg", *[f"django-{name}" for name in DJANGO], "django-more"]
+SUITES = ["sqlalchemy-psycopg", "sqlalchemy-psycopg2", "sqlalchemy-postgresql", "psycopg",
+          *[f"django-{name}" for name in DJANGO + MORE]]
 SHOWN = 25
 
 
@@ -133,7 +138,10 @@ def source(package, sources):
 
 
 def pytest_words(*more):
-    return [sys.executable, "-m", "pytest", "-p", "outcomes", "-o", "addopts=", "-o", "cache_dir=" + tempfile.mkdtemp(), "-q", "--tb=short",
+    # psycopg's tests keep in it that they have crashed, and do not begin again.
+    cache = tempfile.mkdtemp(prefix="weft-applications-")
+    atexit.register(shutil.rmtree, cache, True)
+    return [sys.executable, "-m", "pytest", "-p", "outcomes", "-o", "addopts=", "-o", f"cache_dir={cache}", "-q", "--tb=short",
             "--timeout=60", *more]
 
 
@@ -152,8 +160,7 @@ def command(suite, places, sources):
         words = pytest_words("-m", "not slow and not flakey and not timing and not subprocess and not gevent and not dns",
                              "--ignore=tests/pool", "--ignore=tests/crdb", "--ignore=tests/test_typing.py", "--test-dsn", dsn, "tests")
         return words, source("psycopg", sources), {}
-    words = [sys.executable, "runtests.py", "--settings=django_settings", "--keepdb", "--noinput", "--parallel=1", "-v0",
-             *(MORE if part == "more" else [part])]
+    words = [sys.executable, "runtests.py", "--settings=django_settings", "--keepdb", "--noinput", "--parallel=1", "-v0", part]
     more = {"WEFT_SUITE_DATABASES": json.dumps({"default": places[0], "other": places[1]})}
     return words, os.path.join(source("django", sources), "tests"), more
 
@@ -165,10 +172,10 @@ def run(suite, system, arguments):
         os.remove(file)
     begun = time.monotonic()
     with system as places, open(os.path.join(arguments.out, f"{suite}.{system.name}.log"), "w", encoding="utf-8") as log:
-        if isinstance(system, PostgreSQL) or suite.startswith("sqlalchemy"):
-            prepare(suite, places)
+        prepare(suite, places)
         words, folder, more = command(suite, places, arguments.sources)
-        environment = {**os.environ, **more, "WEFT_OUTCOMES": file, "PYTHONPATH": PLUGINS}
+        environment = {**os.environ, **more, "WEFT_OUTCOMES": file, "WEFT_SUITE_SYSTEM": system.name,
+                       "PYTHONPATH": PLUGINS}
         try:
             subprocess.run(words, cwd=folder, env=environment, stdout=log, stderr=log, timeout=arguments.seconds, check=False)
         except subprocess.TimeoutExpired:

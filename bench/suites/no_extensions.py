@@ -1,13 +1,10 @@
 """A pytest plugin: SQLAlchemy's tests do without the extensions citext and hstore, which they would create before they begin."""
 
-import sys
+import pytest
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart():
-    provision = sys.modules.get("sqlalchemy.dialects.postgresql.provision")
-    if provision is None:
-        import sqlalchemy.dialects.postgresql.provision as provision
+    from sqlalchemy.dialects.postgresql import provision
+
     provision._extensions.clear()
-
-
-pytest_sessionstart.pytest_impl = {"tryfirst": True}

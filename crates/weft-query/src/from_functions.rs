@@ -4,6 +4,7 @@
 //!   string_to_table(a, ',')                 unnest(list_string_to_table(a, ','))
 //!   generate_series(1, o.n)                 unnest(list_generate_series(1, o.n))     of constants: the engine's own
 //!   SELECT generate_series(1, 1e7)          SELECT s FROM generate_series(1, 1e7) AS s
+//!   unnest('{1}', '{1}') AS t (a, b)        unnest('{1}', CASE 1 WHEN 1 THEN '{1}' END) AS t (a, b)
 //!   unnest(a) WITH ORDINALITY AS t (v, n)   LATERAL (SELECT *, row_number() OVER () FROM unnest(a)) AS t (v, n)
 //! ```
 //!
@@ -28,6 +29,7 @@ use super::template::parsed;
 /// Writes a function in FROM in such a form.
 pub(super) fn write_out(factor: &mut TableFactor) -> Result<()> {
     as_array(factor);
+    side_by_side(factor);
     name_series(factor);
     with_ordinality(factor)?;
     as_lateral(factor)
@@ -117,10 +119,19 @@ fn as_array(factor: &mut TableFactor) {
             at: None,
         })
     });
-    let array_exprs =
-        if is_unnest { told_apart(given) } else { vec![call(&format!("{LIST_PREFIX}{function}"), given)] };
-    let alias = if array_exprs.len() > 1 { Some(with_columns(alias, array_exprs.len())) } else { alias };
+    let array_exprs = if is_unnest { given } else { vec![call(&format!("{LIST_PREFIX}{function}"), given)] };
     *factor = TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality };
+}
+
+/// Several arrays are written, and named, so that the planner tells them apart.
+fn side_by_side(factor: &mut TableFactor) {
+    let TableFactor::UNNEST { alias, array_exprs, with_ordinality: false, .. } = factor else { return };
+    let is_done = array_exprs.iter().skip(1).any(|array| matches!(array, Expr::Case { operand: Some(_), .. }));
+    if array_exprs.len() < 2 || is_done {
+        return;
+    }
+    *alias = Some(with_columns(alias.take(), array_exprs.len()));
+    *array_exprs = told_apart(std::mem::take(array_exprs));
 }
 
 /// Arrays of which no two are written alike: the planner takes these for one column.
@@ -312,7 +323,12 @@ fn with_ordinality(factor: &mut TableFactor) -> Result<()> {
     let mut names: Vec<Ident> =
         given.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone()).collect();
     for place in names.len()..=columns {
-        names.push(Ident::with_quote('"', if place == columns { "ordinality".into() } else { folded(&name) }));
+        let column = match place {
+            place if place == columns => "ordinality".to_owned(),
+            0 => folded(&name),
+            place => format!("{}_{place}", folded(&name)),
+        };
+        names.push(Ident::with_quote('"', column));
     }
     let defined = |names: &[Ident]| -> Vec<TableAliasColumnDef> {
         names.iter().map(|name| TableAliasColumnDef { name: name.clone(), data_type: None }).collect()

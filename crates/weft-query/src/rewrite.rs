@@ -161,15 +161,6 @@ impl Rewriter {
                     *expr = call;
                 }
             }
-            // The engine knows the backslash only as the escape character.
-            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
-                if let Some(escape) = escape_char.take() {
-                    **pattern = call("like_escape", vec![(**pattern).clone(), Expr::Value(escape)]);
-                }
-            }
-            Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: of } => {
-                *expr = flipped(of);
-            }
             Expr::Interval(interval) => {
                 check_fields(interval)?;
                 if let Some(cast) = interval_cast(interval) {
@@ -305,6 +296,13 @@ fn written_or_refused(expr: &mut Expr, made: &mut usize) -> Result<bool> {
                 *expr = typed_values::cast(kept, SqlType::Varchar(None));
             }
         }
+        // The engine knows the backslash only as the escape character.
+        Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+            if let Some(escape) = escape_char.take() {
+                **pattern = call("like_escape", vec![(**pattern).clone(), Expr::Value(escape)]);
+            }
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: of } => *expr = flipped(of),
         Expr::Function(function) => {
             if let FunctionArguments::Subquery(query) = &function.args {
                 *expr = call(ROWS, vec![Expr::Subquery(query.clone())]);

@@ -161,6 +161,7 @@ impl SqlEngine {
             search_path: SEARCH_PATH.to_owned(),
             style: weft_expr::Style::default(),
             others: std::collections::BTreeMap::new(),
+            custom: Default::default(),
             memory_limit_bytes: self.options.queries.memory_bytes as u64,
             user: USER.to_owned(),
             session_user: USER.to_owned(),

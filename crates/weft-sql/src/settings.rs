@@ -54,6 +54,8 @@ pub struct Settings {
     pub style: Style,
     /// What was set of settings that change nothing.
     pub others: BTreeMap<&'static str, String>,
+    /// Settings of applications, whose names have a point: `app.user`.
+    pub custom: BTreeMap<String, String>,
     /// What the client calls itself.
     pub application_name: String,
     /// The least severity of messages that the client is sent; above `notice` notices are kept from it.
@@ -129,7 +131,7 @@ impl Settings {
                     self.others.get(known.name).unwrap_or(&known.default).clone()
                 }
                 Some(known) => self.server.current().text(known.name).to_owned(),
-                None => return Err(unknown(name)),
+                None => self.custom.get(name).cloned().ok_or_else(|| unknown(name))?,
             },
         })
     }
@@ -195,12 +197,21 @@ impl Settings {
                     _ => &mut self.idle_in_transaction_session_timeout_ms,
                 } = ms;
             }
-            _ => match accepted(name) {
-                Some(known) => {
-                    self.others.insert(known.name, known.canonical(value)?);
-                }
-                None => return set_fixed(name, &word, bad),
-            },
+            _ => return self.set_other(name, value, &word, bad),
+        }
+        Ok(())
+    }
+
+    /// A setting that is taken without effect, one of an application, or one that does not change.
+    fn set_other(&mut self, name: &str, value: &str, word: &str, bad: impl Fn(&str) -> Error) -> Result<()> {
+        match accepted(name) {
+            Some(known) => {
+                self.others.insert(known.name, known.canonical(value)?);
+            }
+            None if definition(name).is_none() && is_custom(name) => {
+                self.custom.insert(name.to_owned(), value.to_owned());
+            }
+            None => return set_fixed(name, word, bad),
         }
         Ok(())
     }
@@ -263,6 +274,10 @@ impl Settings {
 
     /// Sets a setting back to what `defaults` says.
     pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
+        if let (Some(value), false) = (self.custom.get_mut(name), defaults.custom.contains_key(name)) {
+            value.clear();
+            return Ok(());
+        }
         let value = defaults.get(name)?;
         match definition(name) {
             Some(known) if known.changes != Changes::Session => Ok(()),
@@ -281,9 +296,19 @@ impl Settings {
             let value = self.others.get(known.name).unwrap_or(&known.default).clone();
             (known.name.into(), value, known.meaning.into())
         }));
+        all.extend(self.custom.iter().map(|(name, value)| (name.clone(), value.clone(), String::new())));
         all.sort_by_key(|(name, ..)| name.to_lowercase());
         all
     }
+}
+
+/// Whether a name is that of a setting of an application: names of plain letters, digits and `_`, with points between.
+fn is_custom(name: &str) -> bool {
+    let is_plain = |part: &str| {
+        part.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && part.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '$'))
+    };
+    name.contains('.') && name.split('.').all(is_plain)
 }
 
 /// Whether a time zone is given by a name, not by hours or an interval.
@@ -363,6 +388,7 @@ mod tests {
             search_path: SEARCH_PATH.into(),
             style: Style::default(),
             others: BTreeMap::new(),
+            custom: BTreeMap::new(),
             read_only: false,
             speculative_reads: false,
             table_method: TABLE_METHOD.to_owned(),

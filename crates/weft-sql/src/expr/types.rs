@@ -6,6 +6,8 @@ use sqlparser::ast::{
 pub use weft_expr::text::NUMERIC_DEFAULT;
 use weft_format::{Code, DataType, Error, Result};
 
+use crate::parse::fold;
+
 const TYPES_HINT: &str = "there are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), text, \
      varchar(n), char(n), bytea, uuid, date, time, timestamp, timestamptz, interval, json, jsonb, oid, and \
      arrays of them";
@@ -76,13 +78,17 @@ pub fn data_type_of(sql_type: &SqlType) -> Result<DataType> {
 
 /// Types that the parser does not know by name.
 fn named(name: &ObjectName, arguments: &[String]) -> Result<DataType> {
-    let name = name.to_string();
-    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    let parts: Vec<_> = name.0.iter().filter_map(|part| part.as_ident()).collect();
+    let own = match parts.as_slice() {
+        [schema, own] if fold(schema) == "pg_catalog" => Some(own),
+        [own] => Some(own),
+        _ => None,
+    };
     // "char" in quotes is a type of its own: one byte.
-    if name == "\"char\"" {
+    if own.is_some_and(|own| own.quote_style.is_some() && own.value == "char") {
         return Ok(DataType::Char(1));
     }
-    let word = name.to_lowercase();
+    let word = own.map_or_else(|| name.to_string().to_lowercase(), |own| fold(own));
     if let Some(element) = word.strip_prefix('_').and_then(short) {
         return array(element);
     }

@@ -6,6 +6,7 @@
 //!   BEGIN READ ONLY, NOT DEFERRABLE                    BEGIN READ ONLY
 //!   SELECT                                             SELECT FROM (SELECT 1) AS one
 //!   ORDER BY a COLLATE "C"                             ORDER BY a
+//!   CREATE UNLOGGED TABLE t (a integer)                CREATE TABLE t (a integer)
 //! ```
 //!
 //! All texts are in the order of their bytes, which the collations "C", "POSIX", "ucs_basic" and "default" name.
@@ -31,9 +32,9 @@ fn other_words(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         _ if first.is_some_and(moves) => cursor_step(tokens),
         Some(Keyword::FETCH) => cursor_step(tokens),
         Some(Keyword::BEGIN | Keyword::START | Keyword::SET) => without_deferrable(tokens),
+        Some(Keyword::CREATE) => limited(&without_unlogged(tokens)),
         Some(Keyword::SELECT) if words.next().is_none() => without_columns(tokens),
-        _ if tokens.iter().any(|token| keyword(token) == Keyword::FETCH) => limited(tokens),
-        _ => tokens.to_vec(),
+        _ => limited(tokens),
     }
 }
 
@@ -73,9 +74,7 @@ fn cursor_step(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         }
         Keyword::ABSOLUTE | Keyword::RELATIVE | Keyword::FORWARD | Keyword::BACKWARD => {
             out.extend(rest.next().cloned());
-            if let Some(all) = rest.next_if(|next| keyword(next) == Keyword::ALL) {
-                out.push(all.clone());
-            }
+            out.extend(rest.next_if(|next| keyword(next) == Keyword::ALL).cloned());
             out.last().is_some_and(|last| keyword(last) != Keyword::ALL)
         }
         _ => {
@@ -131,6 +130,20 @@ fn without_deferrable(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     out
 }
 
+/// CREATE UNLOGGED TABLE makes a table like any other, which loses nothing.
+fn without_unlogged(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let mut out = solid(tokens);
+    let is_unlogged = out.get(1).is_some_and(|token| {
+        let text = token.token.to_string();
+        text.eq_ignore_ascii_case("unlogged")
+    });
+    if !is_unlogged || out.get(2).is_none_or(|token| keyword(token) != Keyword::TABLE) {
+        return tokens.to_vec();
+    }
+    out.remove(1);
+    out
+}
+
 /// Takes COLLATE with the collations that are the order of bytes out; others stay, and are refused.
 fn without_collations(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
     let words = solid(tokens);
@@ -174,6 +187,9 @@ fn without_columns(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
 
 /// LIMIT for FETCH FIRST ... ROWS ONLY.
 fn limited(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| keyword(token) == Keyword::FETCH) {
+        return tokens.to_vec();
+    }
     let words = solid(tokens);
     let mut out = Vec::with_capacity(words.len());
     let mut at = 0;
@@ -249,6 +265,8 @@ mod tests {
             ("SET TRANSACTION DEFERRABLE, READ ONLY", "SET TRANSACTION READ ONLY"),
             ("SET CONSTRAINTS ALL DEFERRED", "SET CONSTRAINTS ALL DEFERRED"),
             ("SELECT a COLLATE \"C\", b collate pg_catalog.\"default\" < c COLLATE x", "SELECT a , b < c COLLATE x"),
+            ("create unlogged table t (a int)", "create table t ( a int )"),
+            ("CREATE INDEX unlogged ON t", "CREATE INDEX unlogged ON t"),
             (" SELECT ", "SELECT FROM ( SELECT 1 ) AS \"one\""),
             (
                 "SELECT a FROM t OFFSET 1 ROWS FETCH NEXT (1 + 1) ROWS ONLY",

@@ -19,10 +19,7 @@ pub(super) fn written_plainly(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSp
         if let Some((open, close)) = behind(&tokens, at) {
             let is_list = keyword(&tokens[at].token) == Keyword::IN;
             wrap(&mut tokens, open, close, is_list);
-        } else if tokens[at].token == Token::LParen
-            && is_operand(&tokens, at)
-            && let Some(close) = closing(&tokens, at)
-        {
+        } else if let Some(close) = operand(&tokens, at) {
             wrap(&mut tokens, at, close, false);
         }
         at += 1;
@@ -56,13 +53,13 @@ fn behind(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize)> {
     Some((open, closing(tokens, open)?))
 }
 
-/// Whether parentheses that begin with others stand where an expression does.
-fn is_operand(tokens: &[TokenWithSpan], open: usize) -> bool {
-    if next(tokens, open + 1).is_none_or(|inner| tokens[inner].token != Token::LParen) {
-        return false;
+/// The end of parentheses that begin with others, and stand where an expression does.
+fn operand(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    if tokens[open].token != Token::LParen || tokens[next(tokens, open + 1)?].token != Token::LParen {
+        return None;
     }
     let before = tokens[..open].iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
-    match before.map(|before| &before.token) {
+    let is_operand = match before.map(|before| &before.token) {
         Some(Token::Comma | Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq) => true,
         Some(Token::Plus | Token::Minus | Token::Mul | Token::Div) => true,
         Some(word) => matches!(
@@ -80,7 +77,8 @@ fn is_operand(tokens: &[TokenWithSpan], open: usize) -> bool {
                 | Keyword::HAVING
         ),
         None => false,
-    }
+    };
+    if is_operand { closing(tokens, open) } else { None }
 }
 
 fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {

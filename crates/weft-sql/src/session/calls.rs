@@ -254,7 +254,7 @@ impl Caller<'_, '_> {
             }
             ("setval", [which, value, rest @ ..]) if rest.len() <= 1 => {
                 let sequence = self.sequence(which)?;
-                let last = match self.evaluate(value)? {
+                let last = match self.evaluate(&typed(value, "bigint")?)? {
                     Value::Int(last) => last,
                     Value::Null => return Ok(None),
                     other => {
@@ -263,7 +263,7 @@ impl Caller<'_, '_> {
                     }
                 };
                 let is_called = match rest.first() {
-                    Some(flag) => self.evaluate(flag)? != Value::Bool(false),
+                    Some(flag) => self.evaluate(&typed(flag, "boolean")?)? != Value::Bool(false),
                     None => true,
                 };
                 let Some(work) = &mut self.work else { return Ok(None) };
@@ -308,19 +308,15 @@ impl Caller<'_, '_> {
 
     /// The setting is changed when the statement has ended.
     fn set_config(&mut self, name: &SqlExpr, value: &SqlExpr, local: &SqlExpr) -> Result<Option<String>> {
-        let Value::Text(name) = self.evaluate(name)? else {
+        let Value::Text(name) = self.evaluate(&typed(name, "text")?)? else {
             let message = "SET requires parameter name";
             return Err(Error::new(Code::InvalidParameterValue, message));
         };
-        let value = match self.evaluate(value)? {
-            Value::Null => None,
+        let value = match self.evaluate(&typed(value, "text")?)? {
             Value::Text(value) => Some(value),
-            other => {
-                let message = format!("set_config takes a text, not {other:?}");
-                return Err(Error::new(Code::DatatypeMismatch, message));
-            }
+            _ => None,
         };
-        let local = matches!(self.evaluate(local)?, Value::Bool(true));
+        let local = matches!(self.evaluate(&typed(local, "boolean")?)?, Value::Bool(true));
         let Some(work) = &mut self.work else { return Ok(None) };
         let name = name.to_lowercase();
         let value = value.map(|value| value.to_string());
@@ -389,6 +385,16 @@ impl Caller<'_, '_> {
         let outcome = execute(&plan, &run, work, &mut Embedded)?;
         let row = outcome.rows.iter().next();
         Ok(row.and_then(|row| row.first().cloned()).unwrap_or_default())
+    }
+}
+
+/// An argument with a type; a parameter has it, too.
+fn typed(argument: &SqlExpr, data_type: &str) -> Result<SqlExpr> {
+    match argument {
+        SqlExpr::Value(value) if matches!(value.value, SqlValue::Placeholder(_)) => {
+            parse_expression(&format!("CAST({argument} AS {data_type})"))
+        }
+        other => Ok(other.clone()),
     }
 }
 

@@ -114,7 +114,7 @@ pub(super) fn settings_more(settings: &Arc<Settings>) -> Vec<[String; 4]> {
         (None, Some(known)) => Configuration::described_accepted(known, &value),
         (None, None) => Default::default(),
     };
-    settings.all().into_iter().map(of_name).collect()
+    settings.all().into_iter().filter(|(name, ..)| !settings.custom.contains_key(name)).map(of_name).collect()
 }
 
 /// Does what a function of the query asked for.

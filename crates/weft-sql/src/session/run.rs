@@ -108,9 +108,8 @@ fn run_called(
     (params, literals, engine): (&[Value], Option<(&str, &Literals)>, EngineChoice),
     client: &mut dyn Client,
 ) -> Result<Outcome> {
-    if let Some((asked, name)) = setval_rows::arguments_of(statement) {
-        let found = run_called(work, prepared, &asked, (params, None, engine), &mut Embedded)?;
-        return setval_rows::set(work, &found, &name);
+    if let Some(asked) = setval_rows::arguments_of(statement) {
+        return set_for_rows(work, prepared.source(), asked, (params, engine));
     }
     let needs = work.permit.check_statement(work.txn, statement)?;
     let (called, plan) = called_plan(work, prepared, statement, params, engine)?;
@@ -119,6 +118,30 @@ fn run_called(
         work.check_writable(first_word(statement))?;
     }
     execute(&plan, Run { statement: &called, source: prepared.source(), params, literals }, work, client)
+}
+
+/// Runs setval for each row of a query.
+fn set_for_rows(
+    work: &mut Work<'_>,
+    source: &Arc<str>,
+    asked: setval_rows::Asked,
+    (params, engine): (&[Value], EngineChoice),
+) -> Result<Outcome> {
+    let name = asked.name.clone();
+    let mut found = |statement: &Statement, params: &[Value]| {
+        let parsed = Parsed::Sql { statement: Box::new(statement.clone()), method: None };
+        let query = Prepared::new(Arc::clone(source), parsed);
+        run_called(work, &query, statement, (params, None, engine), &mut Embedded)
+    };
+    let rows = match &asked.which {
+        Some(which) => {
+            let which = found(which, &[])?;
+            asked.rows_of(&which)
+        }
+        None => asked.rows,
+    };
+    let rows = found(&rows, params)?;
+    setval_rows::set(work, &rows, &name)
 }
 
 /// Runs an INSERT of literals as any other statement: a plan that is not the point engine's has the NULLs of the

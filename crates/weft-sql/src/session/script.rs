@@ -11,10 +11,10 @@ use sqlparser::ast::{Set, Statement};
 use weft_format::{Code, DataType, Error, Result, Value};
 
 use super::client::Embedded;
-use super::typed::write_casts;
+use super::typed::{write_casts, write_operands};
 use super::{Client, Prepared, Session};
 use crate::outcome::{Outcome, OutputColumn};
-use crate::parse::{Own, Parsed, parse};
+use crate::parse::{Own, Parsed, parse, writes};
 
 impl Session {
     /// Runs the statements of a text for a client; several are one transaction, unless they say otherwise. Each outcome
@@ -86,6 +86,9 @@ impl Session {
         mut statement: Parsed,
         types: &[Option<DataType>],
     ) -> Result<Arc<Prepared>> {
+        if let Parsed::Sql { statement: tree, .. } = &mut statement {
+            write_operands(tree, types);
+        }
         let prepared = Arc::new(Prepared::new(Arc::clone(&text), statement.clone()));
         self.describe(&prepared)?;
         if let (true, Parsed::Sql { statement: tree, .. }) = (types.iter().any(Option::is_some), &mut statement)
@@ -120,6 +123,8 @@ impl Session {
                     None => Ok(None),
                 }
             }
+            // A row may have no columns.
+            Statement::Query(query) if !writes(query) => Ok(Some(prepared.columns())),
             _ => Ok(Some(prepared.columns()).filter(|columns| !columns.is_empty())),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   SELECT setval(pg_get_serial_sequence('t', 'id'), coalesce(max(id), 1), max(id) IS NOT NULL) FROM t
-//!     rows of    SELECT pg_get_serial_sequence('t', 'id'), CAST(coalesce(max(id), 1) AS bigint), max(id) IS NOT NULL
+//!     the name   SELECT pg_get_serial_sequence('t', 'id')
+//!     rows of    SELECT 'public.t_id_seq', CAST(coalesce(max(id), 1) AS bigint), max(id) IS NOT NULL FROM t
 //!     7          the sequence goes on behind 7
 //! ```
 //!
@@ -13,14 +14,43 @@ use std::sync::Arc;
 use sqlparser::ast::{CastKind, DataType as SqlType, Expr, SelectItem, SetExpr, Statement, Value as SqlValue};
 use weft_format::{Code, DataType, Error, Result, Value};
 use weft_kernel::{Object, ObjectKind, SequenceValue};
+use weft_pgcatalog::is_constant;
+use weft_pgcatalog::rights::Rights;
 
 use super::work::Work;
 use crate::expr::{arguments, function_name, relation_argument, relation_name};
 use crate::outcome::{Outcome, OutputColumn, Rows, Tag};
 use crate::resolve::{self, Relation};
 
-/// The query of the arguments of setval, and the name of the result; none where a statement is another.
-pub(super) fn arguments_of(statement: &Statement) -> Option<(Statement, String)> {
+/// What stands for a statement of setval.
+pub(super) struct Asked {
+    /// The name of the result.
+    pub(super) name: String,
+    /// The query of the sequence's name, where it is the same for all rows and the catalog tells it.
+    pub(super) which: Option<Statement>,
+    /// The query of the arguments.
+    pub(super) rows: Statement,
+}
+
+impl Asked {
+    /// The query of the arguments with the name that was asked for.
+    pub(super) fn rows_of(mut self, which: &Outcome) -> Statement {
+        let name = match which.rows.iter().next().as_deref() {
+            Some([Value::Text(name)]) => SqlValue::SingleQuotedString(name.to_string()),
+            _ => SqlValue::Null,
+        };
+        if let Statement::Query(query) = &mut self.rows
+            && let SetExpr::Select(select) = &mut *query.body
+            && let Some(first) = select.projection.first_mut()
+        {
+            *first = SelectItem::UnnamedExpr(cast(&Expr::value(name), SqlType::Text));
+        }
+        self.rows
+    }
+}
+
+/// The query of the arguments of setval; none where a statement is another.
+pub(super) fn arguments_of(statement: &Statement) -> Option<Asked> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = &*query.body else { return None };
     let [item] = &select.projection[..] else { return None };
@@ -35,6 +65,8 @@ pub(super) fn arguments_of(statement: &Statement) -> Option<(Statement, String)>
     }
     let args = arguments(function)?;
     let ([which, value], rest) = args.split_first_chunk::<2>()?;
+    let told = is_constant(which)
+        .then(|| crate::dml::select(vec![SelectItem::UnnamedExpr((*which).clone())], Vec::new(), None));
     let which = match relation_argument(which) {
         Some(Ok(_)) => text_of(which)?,
         _ => cast(which, SqlType::Text),
@@ -49,7 +81,8 @@ pub(super) fn arguments_of(statement: &Statement) -> Option<(Statement, String)>
     if let SetExpr::Select(select) = &mut *asked.body {
         select.projection = items.into_iter().map(SelectItem::UnnamedExpr).collect();
     }
-    Some((Statement::Query(asked), alias.unwrap_or_else(|| "setval".into())))
+    let which = told.and_then(Result::ok).map(|query| Statement::Query(Box::new(query)));
+    Some(Asked { name: alias.unwrap_or_else(|| "setval".into()), which, rows: Statement::Query(asked) })
 }
 
 fn cast(expr: &Expr, data_type: SqlType) -> Expr {
@@ -75,7 +108,7 @@ pub(super) fn set(work: &mut Work<'_>, arguments: &Outcome, name: &str) -> Resul
             continue;
         };
         let sequence = sequence(work, which)?;
-        work.permit.check_sequence(&sequence, weft_pgcatalog::rights::Rights::UPDATE)?;
+        work.permit.check_sequence(&sequence, Rights::UPDATE)?;
         work.txn.set_sequence(&sequence, SequenceValue { last: *last, is_called: *is_called })?;
         if *is_called {
             work.numbers.by_id.insert(sequence.id, *last);

@@ -34,6 +34,31 @@ pub(super) fn write_casts(statement: &mut Statement, named: &[Option<DataType>],
     true
 }
 
+/// Writes casts of json and jsonb into operands: `$1 ->> 'a'` tells no type of its own.
+pub(super) fn write_operands(statement: &mut Statement, named: &[Option<DataType>]) {
+    let is_json = |named: &DataType| matches!(named, DataType::Json | DataType::Jsonb);
+    let casts: Vec<Option<SqlType>> = named.iter().map(|named| named.filter(is_json).map(sql_type)).collect();
+    if casts.iter().any(Option::is_some) {
+        let _ = VisitMut::visit(statement, &mut Operands { casts: &casts });
+    }
+}
+
+struct Operands<'a> {
+    casts: &'a [Option<SqlType>],
+}
+
+impl VisitorMut for Operands<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::BinaryOp { left, .. } = expr {
+            let mut casts = Casts { casts: self.casts };
+            return casts.post_visit_expr(left);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// Whether a value of the named type is one of the inferred type as it is.
 fn widens(named: DataType, inferred: DataType) -> bool {
     let rank = |data_type| match data_type {

@@ -71,20 +71,7 @@ pub(super) fn run(
             explain(session, statement, analyze, &source)
         }
         Statement::Prepare { name, data_types, statement } => {
-            let name = fold(name);
-            if session.named.contains_key(&name) {
-                let message = format!("prepared statement {name:?} already exists");
-                let error = Error::new(Code::DuplicatePrepared, message);
-                return Err(session.fail(error.hint(format!("DEALLOCATE {name} first, or take another name"))));
-            }
-            // `unknown` leaves the type to the statement.
-            let is_unknown = |data_type: &SqlType| data_type.to_string().eq_ignore_ascii_case("unknown");
-            let types = data_types.iter().map(|named| (!is_unknown(named)).then(|| data_type_of(named)).transpose());
-            let types = types.collect::<Result<Vec<_>>>().map_err(|error| session.fail(error))?;
-            let parsed = Parsed::Sql { statement: statement.clone(), method: None };
-            let made = session.prepare_typed(source, parsed, &types).map_err(|error| session.fail(error))?;
-            session.named.insert(name, made);
-            Ok(Outcome::done(Tag::Done("PREPARE")))
+            prepare(session, &fold(name), data_types, statement, source)
         }
         Statement::Execute { name: Some(name), parameters, .. } => execute_named(session, name, parameters, client),
         Statement::Deallocate { name, .. } => {
@@ -101,6 +88,29 @@ pub(super) fn run(
             None => Err(session.fail(unsupported_statement(other))),
         },
     }
+}
+
+/// PREPARE
+fn prepare(
+    session: &mut Session,
+    name: &str,
+    data_types: &[SqlType],
+    statement: &Statement,
+    source: Arc<str>,
+) -> Result<Outcome> {
+    if session.named.contains_key(name) {
+        let message = format!("prepared statement {name:?} already exists");
+        let error = Error::new(Code::DuplicatePrepared, message);
+        return Err(session.fail(error.hint(format!("DEALLOCATE {name} first, or take another name"))));
+    }
+    // `unknown` leaves the type to the statement.
+    let is_unknown = |data_type: &SqlType| data_type.to_string().eq_ignore_ascii_case("unknown");
+    let types = data_types.iter().map(|named| (!is_unknown(named)).then(|| data_type_of(named)).transpose());
+    let types = types.collect::<Result<Vec<_>>>().map_err(|error| session.fail(error))?;
+    let parsed = Parsed::Sql { statement: Box::new(statement.clone()), method: None };
+    let made = session.prepare_typed(source, parsed, &types).map_err(|error| session.fail(error))?;
+    session.named.insert(name.to_owned(), made);
+    Ok(Outcome::done(Tag::Done("PREPARE")))
 }
 
 /// Statements that define; none for others.
