@@ -259,7 +259,7 @@ fn groups_windows_sets_and_order() {
     assert_eq!(rows("SELECT 1 FROM pg_am UNION SELECT 2 EXCEPT SELECT 1"), ["2"]);
     assert_eq!(
         rows("WITH a (x) AS (SELECT amname FROM pg_am) SELECT x FROM a ORDER BY x DESC LIMIT 1 OFFSET 1"),
-        ["heap"]
+        ["lineage"]
     );
 }
 
