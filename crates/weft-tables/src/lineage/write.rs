@@ -11,6 +11,7 @@
 //! 2. An insert names its key, be it known or not: files of keys may forget one whose row was gone.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use weft_contract::{Staged, TableWrites, Write};
 use weft_format::{Error, Result, Timestamp, Value};
@@ -57,7 +58,7 @@ impl Write for Store {
         if is_full {
             self.freeze_active(|layout| self.is_full(&layout.active));
             self.context.services.wake_jobs();
-        } else if self.mergeable(&self.layout()).is_some() {
+        } else if !self.merging.load(Ordering::Acquire) && self.mergeable(&self.layout()).is_some() {
             self.context.services.wake_jobs();
         }
         Ok(())
