@@ -117,10 +117,10 @@ impl Store {
             options,
             context,
         };
-        let Store { context: TableContext { def, horizon, .. }, options, .. } = &store;
+        let horizon = &store.context.horizon;
         horizon.known_from(store.layout().base.known_from);
-        // What the definition says the kernel promises; without a word this method keeps everything.
-        if History::of(def).is_none() && options.history == History::All {
+        // The kernel promises what the definition says; without a word this method keeps everything.
+        if store.options.history == History::All {
             horizon.keep_from(Timestamp(0));
         }
         Ok(store)
