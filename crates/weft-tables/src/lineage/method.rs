@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_contract::{Blind, Bulk, BulkReplace, InPlace, JobKind, RecoveredTable, Table};
 use weft_env::File;
 use weft_format::table::ColumnTable;
-use weft_format::{FileId, Result};
+use weft_format::{Error, FileId, Result};
 use weft_kernel::TableDef;
 use weft_kernel::fault::Fault;
 use weft_kernel::method::{Method, TableContext};
@@ -77,13 +77,16 @@ impl Method for LineageMethod {
     }
 
     fn test_file(&self, def: &TableDef, file: FileId, handle: Arc<dyn File>) -> Result<()> {
-        let mut opened = Shape::ALL.into_iter().map(|shape| {
-            let table = ColumnTable::open(handle.clone(), def.id, file, &key_alone(shape, &def.schema))?;
-            Ok((shape.version() == table.schema_version()).then_some(table))
-        });
-        let table = opened.find_map(|found: Result<_>| found.transpose());
-        let no_shape =
-            || Err(weft_format::Error::corrupt(format!("file {file} has none of the shapes of method lineage")));
-        table.unwrap_or_else(no_shape)?.verify_checksums()
+        let mut wrong = None;
+        for shape in Shape::ALL {
+            match ColumnTable::open(handle.clone(), def.id, file, &key_alone(shape, &def.schema)) {
+                Ok(table) if table.schema_version() == shape.version() => return table.verify_checksums(),
+                // It has another shape, or is damaged.
+                Ok(_) => {}
+                Err(error) => wrong = Some(error),
+            }
+        }
+        let no_shape = || Error::corrupt(format!("file {file} has none of the shapes of method lineage"));
+        Err(wrong.unwrap_or_else(no_shape))
     }
 }
