@@ -19,6 +19,7 @@ use weft_sim::{
 };
 use weft_tables::column::faults;
 use weft_tables::column_method;
+use weft_tables::lineage;
 use weft_tables::testing::in_place::InPlace;
 use weft_tables::testing::{conformance, crashes, layers};
 
@@ -34,7 +35,7 @@ const SPECULATIVE_SEEDS: u64 = 600;
 
 /// The tests of the kernel's index module catch those of its storage, those of its log those of files that become
 /// segments, those of its engine a storm of freezes and a value that was tested too early, weft-tables' of the account
-/// and of troubles those of these.
+/// of troubles and of lineage tables those of these.
 fn is_caught_elsewhere(fault: Fault) -> bool {
     let of_troubles = [
         Fault::POISON_ON_JOB_ERROR,
@@ -43,6 +44,7 @@ fn is_caught_elsewhere(fault: Fault) -> bool {
         Fault::SWITCH_UNGUARDED,
         Fault::STOP_AT_INSTALL,
         faults::FORGET_GIVEN_UP,
+        lineage::faults::REUSE_ROW_IDS,
         Fault::READ_ONCE,
         Fault::CUT_UNFED,
         Fault::FORGET_UNOPENED,
