@@ -247,6 +247,19 @@ fn outer_joins_keep_rows_and_null_is_unknown() {
     );
 }
 
+/// Rows of a join ask for the same relation many times; its rows are made once.
+#[test]
+fn what_several_rows_ask_for_is_there_once() {
+    let sql = "SELECT c2.relname, count(*) FROM pg_class c, pg_class c2, pg_index i LEFT JOIN pg_constraint con \
+               ON con.conrelid = i.indrelid AND con.conindid = i.indexrelid AND con.contype IN ('p', 'u') \
+               WHERE c.relname = 'customers' AND c.oid = i.indrelid AND i.indexrelid = c2.oid GROUP BY 1 ORDER BY 1";
+    assert_eq!(rows(sql), ["customers_name_key|1", "customers_pkey|1"]);
+    let sql = "SELECT a.attname FROM pg_class c JOIN pg_depend d ON c.oid = d.refobjid \
+               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid \
+               WHERE d.classid = 'pg_class'::regclass AND d.objid = 16410 AND d.deptype IN ('a', 'i')";
+    assert_eq!(rows(sql), ["id"]);
+}
+
 #[test]
 fn groups_windows_sets_and_order() {
     let sql = "SELECT relkind, count(*), string_agg(relname, ',' ORDER BY relname DESC) FROM pg_class \

@@ -57,7 +57,7 @@ impl Wanted {
 #[derive(Debug)]
 pub(crate) enum Scope {
     All,
-    /// Those of these numbers, and the indexes of tables among them.
+    /// Those of these numbers, ascending and each once, and the indexes of tables among them.
     Of(Vec<u32>),
 }
 
@@ -98,20 +98,27 @@ impl Scope {
     pub(crate) fn of(relation: &str, wanted: &Wanted, snapshot: &Snapshot) -> Scope {
         let (numbers, names) = keys(relation);
         if let Some(numbers) = numbers.iter().find_map(|column| wanted.numbers(column)) {
-            return Scope::Of(numbers);
+            return Scope::numbered(numbers);
         }
         if let Some(names) = names.iter().find_map(|column| wanted.texts(column)) {
             let own = |name: &String| {
                 let system = declared::all().iter().filter(|known| known.name == *name).map(|known| known.oid);
                 snapshot.named(name).iter().map(|(_, oid)| *oid).chain(system).collect::<Vec<u32>>()
             };
-            return Scope::Of(names.iter().flat_map(own).collect());
+            return Scope::numbered(names.iter().flat_map(own).collect());
         }
         match relation {
             "pg_type" => types(wanted, snapshot),
             "pg_constraint" => constraints(wanted, snapshot),
             _ => Scope::All,
         }
+    }
+
+    /// Those of some numbers: several rows may have asked for one.
+    fn numbered(mut numbers: Vec<u32>) -> Scope {
+        numbers.sort_unstable();
+        numbers.dedup();
+        Scope::Of(numbers)
     }
 
     /// The tables.
@@ -176,27 +183,24 @@ impl Scope {
 fn types(wanted: &Wanted, snapshot: &Snapshot) -> Scope {
     // Types of arrays of rows are of no relation.
     if let Some(numbers) = wanted.numbers("typrelid").filter(|numbers| !numbers.contains(&0)) {
-        return Scope::Of(numbers);
+        return Scope::numbered(numbers);
     }
     if let Some(numbers) = wanted.numbers("oid") {
-        return Scope::Of(numbers.into_iter().map(|oid| oid & 0x0fff_ffff).collect());
+        return Scope::numbered(numbers.into_iter().map(|oid| oid & 0x0fff_ffff).collect());
     }
     let Some(names) = wanted.texts("typname") else { return Scope::All };
     let of = |name: &String| {
         let element = name.strip_prefix('_').unwrap_or(name);
         snapshot.named(name).iter().chain(snapshot.named(element)).map(|(_, oid)| *oid).collect::<Vec<u32>>()
     };
-    let mut numbers: Vec<u32> = names.iter().flat_map(of).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    Scope::Of(numbers)
+    Scope::numbered(names.iter().flat_map(of).collect())
 }
 
 /// The tables whose constraints are asked for.
 fn constraints(wanted: &Wanted, snapshot: &Snapshot) -> Scope {
     let Some(numbers) = wanted.numbers("oid") else { return Scope::All };
     let table = |oid: &u32| snapshot.constraint(i64::from(*oid)).map(|constraint| constraint.table());
-    Scope::Of(numbers.iter().filter_map(table).collect())
+    Scope::numbered(numbers.iter().filter_map(table).collect())
 }
 
 #[cfg(test)]
