@@ -286,3 +286,47 @@ fn row_ids_that_keys_name_are_not_given_again() {
     assert!(run(None));
     assert!(!run(Some(faults::REUSE_ROW_IDS)), "row ids that are given again are not noticed");
 }
+
+/// A segment whose rows all went while a snapshot was open goes with a merge after that.
+#[test]
+fn what_a_snapshot_kept_goes_after_it() {
+    let _alone = ALONE.lock();
+    let end = Simulation::new(SimOptions::seeded(5)).run(|env| {
+        let options = EngineOptions { workers: 0, ..EngineOptions::default() };
+        let engine = Engine::open(env.clone(), Path::new("db"), vec![lineage_method()], options).expect("opens");
+        let mut txn = engine.begin().expect("begins");
+        let column = Column { name: "k".into(), data_type: DataType::BigInt, not_null: false };
+        let mut new = NewTable::new("t", Schema::new(vec![column], vec![0]), "lineage");
+        new.options = table_options("none", 16);
+        let table = txn.create_table(new).expect("creates");
+        let insert = |txn: &mut Transaction, k| {
+            txn.insert(&table, &table.codec.encode([ValueRef::Int(k)])).expect("inserts");
+        };
+        (0..16).for_each(|k| insert(&mut txn, k));
+        txn.commit().expect("commits");
+        engine.checkpoint().expect("checkpoints");
+        let old = engine.begin_at(IsolationLevel::RepeatableRead).expect("begins");
+        let mut txn = engine.begin().expect("begins");
+        for k in 0..16 {
+            assert!(txn.delete(&table, &table.keys.encode([ValueRef::Int(k)])).expect("deletes"));
+        }
+        txn.commit().expect("commits");
+        engine.checkpoint().expect("checkpoints");
+        let key = table.keys.encode([ValueRef::Int(3)]);
+        assert!(table.table.read_row(&key, old.read_ts()).expect("reads").is_some(), "the snapshot sees its rows");
+        let pages = || table.table.layers().into_iter().find(|layer| layer.layer == "base pages").expect("is a layer");
+        assert_eq!(pages().parts, 1);
+        old.rollback();
+        let mut txn = engine.begin().expect("begins");
+        insert(&mut txn, 100);
+        txn.commit().expect("commits");
+        engine.checkpoint().expect("checkpoints");
+        assert_eq!(
+            (pages().parts, pages().rows),
+            (1, 1),
+            "the segment of what went is gone, one of what came is there"
+        );
+        assert!(engine.check().expect("checks").is_empty());
+    });
+    assert_eq!(end, RunEnd::Finished);
+}

@@ -23,6 +23,12 @@ impl Core {
                 horizon.keep_from(from);
             }
         }
+        // What is dropped keeps its past for the snapshots that are open, and promises nothing any more.
+        let is_bound =
+            |table: &&TableRef| table.drop_ts() != Timestamp::MAX && table.horizon().promised() != Timestamp::MAX;
+        for table in tables.iter().filter(is_bound) {
+            table.horizon().keep_from(Timestamp::MAX);
+        }
         let floors = tables.iter().map(|table| table.horizon().floor());
         let oldest = floors.chain([self.catalog.floor()]).min().unwrap_or_default();
         self.timeline.walls.forget_before(oldest);

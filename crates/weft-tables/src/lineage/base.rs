@@ -2,9 +2,9 @@
 //!
 //! Concurrency: immutable; a merge makes the next one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use weft_format::{FileId, Result, Timestamp};
+use weft_format::{ColumnStats, FileId, Result, Timestamp, Value};
 use weft_kernel::fault::active;
 
 use super::faults;
@@ -28,6 +28,26 @@ pub(super) struct Base {
     pub(super) past: Vec<PastFile>,
     /// Rows of a segment.
     pub(super) segment_rows: u32,
+    /// What all pages together say, once somebody has asked.
+    pub(super) summary: Summary,
+}
+
+/// Computed once for a base: a copy, which becomes another base, begins without.
+#[derive(Default)]
+pub(super) struct Summary(OnceLock<Summed>);
+
+/// Sums over the segments.
+pub(super) struct Summed {
+    pub(super) alive: u64,
+    pub(super) bytes: u64,
+    /// By column: lowest and highest value, where all segments know it.
+    pub(super) ranges: Vec<Option<(Value, Value)>>,
+}
+
+impl Clone for Summary {
+    fn clone(&self) -> Summary {
+        Summary::default()
+    }
 }
 
 impl Base {
@@ -87,8 +107,27 @@ impl Base {
         self.files().into_iter().find(|file| file.number() == number)
     }
 
-    /// Rows that are there.
-    pub(super) fn alive(&self) -> u64 {
-        self.segments.iter().flatten().map(|segment| u64::from(segment.alive)).sum()
+    /// What all pages together say of so many columns, or those that somebody has asked for first: an estimate.
+    pub(super) fn summed(&self, columns: usize) -> &Summed {
+        self.summary.0.get_or_init(|| {
+            let mut merged: Vec<ColumnStats> = (0..columns).map(|_| ColumnStats::empty()).collect();
+            let mut is_known = vec![true; columns];
+            let (mut alive, mut bytes) = (0, 0);
+            for segment in self.segments.iter().flatten() {
+                alive += u64::from(segment.alive);
+                bytes += segment.bytes();
+                for ordinal in 0..columns {
+                    match segment.page(ordinal) {
+                        Some(page) => merged[ordinal].merge(page.stats()),
+                        // Columns that some segment does not have have no range.
+                        None => is_known[ordinal] = false,
+                    }
+                }
+            }
+            let range = |(stats, known): (ColumnStats, bool)| {
+                (known && !stats.min.is_null() && !stats.max.is_null()).then_some((stats.min, stats.max))
+            };
+            Summed { alive, bytes, ranges: merged.into_iter().zip(is_known).map(range).collect() }
+        })
     }
 }

@@ -144,7 +144,7 @@ impl Store {
             What::Set(set) => {
                 let row_id = known.ok_or_else(|| lost(ts))?;
                 let before = layout.newest(row_id);
-                active.append(row_id, |slot| Record::set(ts, slot, set.clone(), before));
+                active.append(row_id, |slot| Record::set(ts, slot, set.clone(), before, layout.base.cut));
             }
             What::Delete => {
                 let row_id = known.ok_or_else(|| lost(ts))?;

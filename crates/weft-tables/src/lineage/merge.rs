@@ -15,6 +15,7 @@
 //! 3. Nobody waits for a merge: writers are in younger tails, readers keep their layout, and the switch is one pointer.
 //! 4. After a failed edit files are removed, unless the manifest stopped: then nobody knows which files it names.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -107,6 +108,14 @@ impl Store {
             let is_left = |file: &Arc<OpenFile>| files.iter().any(|left| Arc::ptr_eq(left, file));
             outcome.removed.extend(old.map(|old| old.files()).into_iter().flatten().filter(|file| !is_left(file)));
             outcome.segments.push((number, segment));
+        }
+        // Those that an open snapshot has kept so far.
+        let known: HashSet<u64> = outcome.segments.iter().map(|(number, _)| *number).collect();
+        for segment in base.segments.iter().flatten().filter(|segment| !known.contains(&segment.number)) {
+            if segment.alive == 0 && segment.last_change() <= limit {
+                outcome.segments.push((segment.number, None));
+                outcome.removed.extend(segment.files());
+            }
         }
         if let Some(file) = history.finish()? {
             outcome.output.push(file, Entry::History { after: base.cut, to });

@@ -116,7 +116,7 @@ mod tests {
         let range = RangeTails::new(8);
         range.append(Record::insert(Timestamp(41), 1, Arc::from(&[0u8; 2][..])));
         range.append(Record::insert(Timestamp(42), 3, Arc::from(&[0u8; 2][..])));
-        let set = Record::set(Timestamp(44), 1, vec![(2, Value::Int(7))], range.newest(1));
+        let set = Record::set(Timestamp(44), 1, vec![(2, Value::Int(7))], range.newest(1), Timestamp(40));
         range.append(set);
         range.append(Record::delete(Timestamp(50), 1));
         let kinds = [40, 41, 43, 44, 49, 50, 99].map(|ts| range.find(1, Timestamp(ts)).map(|record| record.kind));

@@ -27,6 +27,20 @@ impl Layout {
     }
 }
 
+impl Store {
+    /// Reads the newest version, whatever any snapshot sees. A record repeats what was unmerged when it came: who
+    /// finds it must not have pinned a base from before. Snapshots do not: what they see came before they pinned.
+    fn as_of_now<R>(&self, read: impl Fn(&Layout) -> Result<R>) -> Result<R> {
+        loop {
+            let layout = self.layout();
+            let found = read(&layout)?;
+            if self.cut() == layout.base.cut {
+                return Ok(found);
+            }
+        }
+    }
+}
+
 impl Read for Store {
     fn read(
         &self,
@@ -52,25 +66,29 @@ impl Read for Store {
 
     fn read_row(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<Arc<[u8]>>> {
         self.given_up.check(read_ts)?;
-        let layout = self.layout();
-        layout.check_snapshot(read_ts)?;
-        let Some((_, version)) = layout.find(key, read_ts)? else { return Ok(None) };
-        version.row(&self.shape().codec, &self.hops).map(Some)
+        let read = |layout: &Layout| {
+            layout.check_snapshot(read_ts)?;
+            let Some((_, version)) = layout.find(key, read_ts)? else { return Ok(None) };
+            version.row(&self.shape().codec, &self.hops).map(Some)
+        };
+        if read_ts == Timestamp::MAX { self.as_of_now(read) } else { read(&self.layout()) }
     }
 
     fn newest(&self, key: &[u8]) -> Result<Option<Newest>> {
         self.given_up.check(Timestamp::MAX)?;
-        let layout = self.layout();
-        let found = layout.find(key, Timestamp::MAX)?;
-        Ok(found.map(|(row_id, version)| Newest { insert_ts: version.since, location: location_of(row_id) }))
+        self.as_of_now(|layout| {
+            let found = layout.find(key, Timestamp::MAX)?;
+            Ok(found.map(|(row_id, version)| Newest { insert_ts: version.since, location: location_of(row_id) }))
+        })
     }
 
     fn newest_row(&self, key: &[u8]) -> Result<Option<(Newest, Arc<[u8]>)>> {
         self.given_up.check(Timestamp::MAX)?;
-        let layout = self.layout();
-        let Some((row_id, version)) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
-        let newest = Newest { insert_ts: version.since, location: location_of(row_id) };
-        Ok(Some((newest, version.row(&self.shape().codec, &self.hops)?)))
+        self.as_of_now(|layout| {
+            let Some((row_id, version)) = layout.find(key, Timestamp::MAX)? else { return Ok(None) };
+            let newest = Newest { insert_ts: version.since, location: location_of(row_id) };
+            Ok(Some((newest, version.row(&self.shape().codec, &self.hops)?)))
+        })
     }
 
     fn greatest_key(&self) -> Result<Option<Vec<u8>>> {

@@ -9,9 +9,10 @@
 //!
 //! 1. `columns` are distinct; the first `own` of them were set by the commit, the others repeat what is unmerged of
 //!    the records before it (the paper's cumulative updates).
-//! 2. Of a whole record every column that it does not name is in `row`, or in the base when there is none. What it
-//!    repeats is bounded; when more would have to be repeated the record is not whole, and who reads goes on to the
-//!    one before it (the paper's reset).
+//! 2. A record is whole as of a base that has everything up to `lost`: every column that the record does not name is
+//!    then in `row`, as long as that is beyond the base's cut, or in the base. What is repeated is bounded; `lost` is
+//!    the newest commit of which something was not, and who reads by an older base goes on to the record before (the
+//!    paper's reset). So a row that is never at rest becomes whole again with the merge of what was too long.
 
 use std::sync::Arc;
 
@@ -42,13 +43,13 @@ pub(super) struct Record {
     /// One more than the record before it of the same row and the same tails; 0: there is none.
     pub(super) prev: u32,
     pub(super) kind: Kind,
-    /// See record 2.
-    pub(super) is_whole: bool,
+    /// See record 2; 0: nothing was left out.
+    lost: Timestamp,
     own: u16,
     columns: Box<[u16]>,
     values: Box<[Value]>,
-    /// The row (row codec) as it was inserted, while that is in no base page.
-    row: Option<Arc<[u8]>>,
+    /// The row (row codec) as it was inserted, while that is in no base page, and when that was.
+    row: Option<(Timestamp, Arc<[u8]>)>,
 }
 
 /// Where a value of a column is to be looked for.
@@ -68,32 +69,38 @@ impl Record {
             slot,
             prev: 0,
             kind: Kind::Insert,
-            is_whole: true,
+            lost: Timestamp(0),
             own: 0,
             columns: Box::default(),
             values: Box::default(),
-            row: Some(row),
+            row: Some((ts, row)),
         }
     }
 
     /// A row that goes.
     pub(super) fn delete(ts: Timestamp, slot: u32) -> Record {
         let (columns, values) = (Box::default(), Box::default());
-        Record { ts, slot, prev: 0, kind: Kind::Delete, is_whole: true, own: 0, columns, values, row: None }
+        Record { ts, slot, prev: 0, kind: Kind::Delete, lost: Timestamp(0), own: 0, columns, values, row: None }
     }
 
-    /// Columns that are set, by whom `before` is the newest record that is not in the base.
-    pub(super) fn set(ts: Timestamp, slot: u32, set: Vec<(u16, Value)>, before: Option<&Record>) -> Record {
+    /// Columns that are set; `before` is the newest record that is not in the base, which has everything up to `cut`.
+    pub(super) fn set(
+        ts: Timestamp,
+        slot: u32,
+        set: Vec<(u16, Value)>,
+        before: Option<&Record>,
+        cut: Timestamp,
+    ) -> Record {
         debug_assert!(set.is_sorted_by(|a, b| a.0 < b.0), "columns are distinct (record 1)");
         let own = set.len() as u16;
         let (mut columns, mut values): (Vec<u16>, Vec<Value>) = set.into_iter().unzip();
-        let mut is_whole = true;
+        let mut lost = Timestamp(0);
         let mut row = None;
         if let Some(before) = before {
             assert!(before.kind != Kind::Delete, "what is updated is alive (lineage 2)");
             assert!(before.ts < ts, "the records of a row come in the order of their commits (lineage 2)");
-            is_whole = before.is_whole;
-            row = before.row.clone();
+            lost = if before.is_whole(cut) { lost } else { before.lost };
+            row = before.row.clone().filter(|(inserted, _)| *inserted > cut);
             for (&column, value) in before.columns.iter().zip(&before.values) {
                 if columns[..usize::from(own)].binary_search(&column).is_ok() {
                     continue;
@@ -102,12 +109,12 @@ impl Record {
                     columns.push(column);
                     values.push(value.clone());
                 } else {
-                    is_whole = false;
+                    lost = lost.max(before.ts);
                 }
             }
         }
         let (columns, values) = (columns.into(), values.into());
-        Record { ts, slot, prev: 0, kind: Kind::Set, is_whole, own, columns, values, row }
+        Record { ts, slot, prev: 0, kind: Kind::Set, lost, own, columns, values, row }
     }
 
     /// The columns that the commit set, with their values; none of an insert, which sets all.
@@ -118,23 +125,28 @@ impl Record {
 
     /// The row that an insert brings.
     pub(super) fn inserted(&self) -> Option<&Arc<[u8]>> {
-        self.row.as_ref().filter(|_| self.kind == Kind::Insert)
+        self.root().filter(|_| self.kind == Kind::Insert)
     }
 
     /// The row as it was inserted, while no base page has it.
     pub(super) fn root(&self) -> Option<&Arc<[u8]>> {
-        self.row.as_ref()
+        self.row.as_ref().map(|(_, row)| row)
     }
 
-    /// A column's value as of this record.
-    pub(super) fn find<'a>(&'a self, codec: &'a RowCodec, column: usize) -> Found<'a> {
+    /// Whether nothing is to be looked for in the records before, by who reads with a base as of `cut` (record 2).
+    pub(super) fn is_whole(&self, cut: Timestamp) -> bool {
+        self.lost <= cut
+    }
+
+    /// A column's value as of this record, for who reads with a base as of `cut`.
+    pub(super) fn find<'a>(&'a self, codec: &'a RowCodec, column: usize, cut: Timestamp) -> Found<'a> {
         if let Some(at) = self.columns.iter().position(|&known| usize::from(known) == column) {
             return Found::Value(self.values[at].as_ref());
         }
         match &self.row {
-            _ if !self.is_whole => Found::Before,
-            Some(row) => Found::Value(codec.get(row, column)),
-            None => Found::Base,
+            _ if !self.is_whole(cut) => Found::Before,
+            Some((inserted, row)) if *inserted > cut => Found::Value(codec.get(row, column)),
+            _ => Found::Base,
         }
     }
 
@@ -143,5 +155,54 @@ impl Record {
         let values: usize = self.values.iter().map(|value| size_of::<Value>() + value.memory_bytes()).sum();
         let row = self.inserted().map_or(0, |row| row.len() + 16);
         (size_of::<Record>() + self.columns.len() * 2 + values + row) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_format::{Column, DataType, Schema, ValueRef};
+
+    use super::*;
+
+    fn codec() -> RowCodec {
+        let column = |n| Column { name: format!("c{n}"), data_type: DataType::BigInt, not_null: false };
+        RowCodec::new(&Schema::new((0..40).map(column).collect(), vec![0]))
+    }
+
+    /// Where the value of a column is, as a number: of a record; -1: in the one before; -2: in the base.
+    fn value(record: &Record, column: usize, cut: u64) -> i64 {
+        match record.find(&codec(), column, Timestamp(cut)) {
+            Found::Value(ValueRef::Int(number)) => number,
+            Found::Value(_) => -3,
+            Found::Before => -1,
+            Found::Base => -2,
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_to_repeat_is_looked_for_until_the_base_has_it() {
+        let many = (1..=30).map(|column| (column, Value::Int(i64::from(column)))).collect();
+        let first = Record::set(Timestamp(50), 0, many, None, Timestamp(40));
+        let second = Record::set(Timestamp(51), 0, vec![(1, Value::Int(100))], Some(&first), Timestamp(40));
+        assert_eq!([1, 2, 17, 18, 35].map(|column| value(&second, column, 40)), [100, 2, 17, -1, -1]);
+        // The merge of the first record: the base has it, and the second is whole.
+        assert_eq!([1, 2, 18, 35].map(|column| value(&second, column, 50)), [100, 2, -2, -2]);
+        let third = Record::set(Timestamp(52), 0, vec![(1, Value::Int(101))], Some(&second), Timestamp(50));
+        assert!(third.is_whole(Timestamp(50)), "a row that is never at rest becomes whole again");
+        let long = Value::Text("x".repeat(REPEATED_BYTES_MAX + 1).into());
+        let first = Record::set(Timestamp(60), 0, vec![(1, long)], None, Timestamp(50));
+        let second = Record::set(Timestamp(61), 0, vec![(2, Value::Int(1))], Some(&first), Timestamp(50));
+        assert_eq!((value(&second, 1, 50), value(&second, 1, 60), value(&second, 2, 50)), (-1, -2, 1));
+    }
+
+    #[test]
+    fn the_row_as_it_was_inserted_stays_until_the_base_has_it() {
+        let row: Arc<[u8]> = codec().encode((0..40).map(ValueRef::Int)).into();
+        let insert = Record::insert(Timestamp(50), 0, row);
+        let set = Record::set(Timestamp(51), 0, vec![(1, Value::Int(100))], Some(&insert), Timestamp(40));
+        assert_eq!((value(&set, 1, 40), value(&set, 7, 40), value(&set, 7, 50)), (100, 7, -2));
+        let later = Record::set(Timestamp(52), 0, vec![(2, Value::Int(200))], Some(&set), Timestamp(50));
+        assert!(later.root().is_none(), "a row that is in the base is not kept");
+        assert_eq!([1, 2, 7].map(|column| value(&later, column, 50)), [100, 200, -2]);
     }
 }

@@ -28,7 +28,7 @@ use weft_kernel::{History, TableDef};
 
 use crate::given_up::GivenUp;
 
-use super::base::Base;
+use super::base::{Base, Summary};
 use super::faults;
 use super::files::OpenFile;
 use super::key_run::KeyRun;
@@ -265,7 +265,15 @@ pub(super) fn open_base(
     cut: Timestamp,
 ) -> Result<Base> {
     let (known_from, segments) = (set.known_from, Vec::new());
-    let mut base = Base { cut, known_from, segments, keys: Vec::new(), past: Vec::new(), segment_rows };
+    let mut base = Base {
+        cut,
+        known_from,
+        segments,
+        keys: Vec::new(),
+        past: Vec::new(),
+        segment_rows,
+        summary: Summary::default(),
+    };
     for (file, entry) in &set.files {
         add_file(&mut base, context, schema, *file, entry)?;
     }

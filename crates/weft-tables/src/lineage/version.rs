@@ -126,7 +126,7 @@ impl Version<'_> {
     ) -> Option<Value> {
         let mut taken = 1;
         loop {
-            let is_end = match record.find(codec, column) {
+            let is_end = match record.find(codec, column, self.layout.base.cut) {
                 Found::Value(value) => {
                     self.note(hops, record, taken);
                     return Some(value.to_value());
@@ -146,7 +146,7 @@ impl Version<'_> {
 
     fn note(&self, hops: &Hops, last: &Record, taken: u64) {
         let Head::Tail(_, first) = &self.head else { return };
-        if first.is_whole {
+        if first.is_whole(self.layout.base.cut) {
             assert!(taken <= 2 && std::ptr::eq(*first, last), "the newest value is two hops away (version 1)");
             hops.most.fetch_max(taken, Ordering::Relaxed);
         } else {

@@ -96,7 +96,7 @@ impl Store {
             (Some(row), Some(row_id)) if replaces => {
                 let set: Vec<(u16, Value)> = staged.columns.iter().map(|&column| set_of(shape, row, column)).collect();
                 let before = layout.newest(row_id);
-                tails.append(row_id, |slot| Record::set(ts, slot, set, before));
+                tails.append(row_id, |slot| Record::set(ts, slot, set, before, layout.base.cut));
             }
             (Some(row), row_id) => {
                 assert!(!replaces, "what is replaced has a row id (lineage 1)");

@@ -176,3 +176,22 @@ fn a_table_keeps_what_it_promises() {
     assert_eq!((t.horizon().promised(), value_at(&engine, expected)), (expected, Some(6)));
     assert_eq!(t.horizon().advance(Timestamp::MAX), expected);
 }
+
+#[test]
+fn a_table_that_was_dropped_promises_nothing() {
+    let scratch = Scratch::new("walls-dropped");
+    let (_, env) = hands();
+    let engine = open_with(env, scratch.path(), by_hand()).unwrap();
+    let mut txn = engine.begin().unwrap();
+    let mut table = crate::testing::new_table("t");
+    table.options.insert("history".into(), "all".into());
+    let t = txn.create_table(table).unwrap();
+    txn.commit().unwrap();
+    assert!(t.horizon().promised() < Timestamp::MAX);
+    let mut txn = engine.begin().unwrap();
+    txn.drop_table("t").unwrap();
+    txn.commit().unwrap();
+    engine.core.keep_promises();
+    assert_eq!(t.horizon().promised(), Timestamp::MAX);
+    assert!(!engine.core.catalog.unseen().is_empty(), "its files can go");
+}

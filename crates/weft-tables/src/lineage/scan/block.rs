@@ -31,7 +31,7 @@ impl Plan {
             let dead = |at: &usize| !alive.with_value(*at, |value| value == weft_format::ValueRef::Bool(true));
             (0..alive.len()).filter(dead).for_each(|at| mask.clear(at));
         }
-        for row_id in touched.keys().chain(self.hidden.iter()) {
+        for row_id in touched.keys().chain(self.hidden_in(&rows)) {
             let at = row_id.wrapping_sub(rows.start);
             if at < alive.len() as u64 {
                 mask.clear(at as usize);

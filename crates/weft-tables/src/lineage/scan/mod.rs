@@ -20,7 +20,7 @@ mod touched;
 use std::sync::Arc;
 
 use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
-use weft_format::{ColumnStats, Result, Schema};
+use weft_format::{Result, Schema};
 
 use self::partition::BlockPartition;
 use self::plan::Plan;
@@ -40,24 +40,13 @@ impl Store {
     pub(super) fn estimates(&self) -> TableStatistics {
         let layout = self.layout();
         let columns = self.shape().schema.columns.len();
-        let mut merged: Vec<ColumnStats> = (0..columns).map(|_| ColumnStats::empty()).collect();
-        let mut is_known = vec![true; columns];
-        let mut bytes = layout.tails().map(|tails| tails.bytes()).sum::<u64>();
-        for segment in layout.base.segments.iter().flatten() {
-            bytes += segment.bytes();
-            for ordinal in 0..columns {
-                match segment.page(ordinal) {
-                    Some(page) => merged[ordinal].merge(page.stats()),
-                    // Columns that some segment does not have have no range.
-                    None => is_known[ordinal] = false,
-                }
-            }
-        }
+        let summed = layout.base.summed(columns);
         let grown: i64 = layout.tails().map(|tails| tails.grown()).sum();
-        let row_count = layout.base.alive().saturating_add_signed(grown);
-        let range = |(stats, known): (ColumnStats, bool)| {
-            (known && !stats.min.is_null() && !stats.max.is_null()).then_some((stats.min, stats.max))
-        };
-        TableStatistics { row_count, bytes, ranges: merged.into_iter().zip(is_known).map(range).collect() }
+        let row_count = summed.alive.saturating_add_signed(grown);
+        let bytes = summed.bytes + layout.tails().map(|tails| tails.bytes()).sum::<u64>();
+        // A column that was added since has no range yet.
+        let mut ranges = summed.ranges.clone();
+        ranges.resize(columns, None);
+        TableStatistics { row_count, bytes, ranges }
     }
 }

@@ -1,6 +1,5 @@
 //! What a scan reads: the pinned layout cut into blocks, and what its own transaction hides of it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,8 +23,8 @@ pub(super) struct Plan {
     pub(super) codec: RowCodec,
     pub(super) arrow: SchemaRef,
     pub(super) layout: Arc<Layout>,
-    /// Row ids of the rows that own writes replace.
-    pub(super) hidden: HashSet<u64>,
+    /// Row ids of the rows that own writes replace, ascending.
+    pub(super) hidden: Vec<u64>,
     pub(super) hops: Hops,
     /// Rows of a block: those of a page, or a whole segment where that is smaller.
     block_rows: u64,
@@ -44,7 +43,7 @@ impl Plan {
         let layout = store.layout();
         let read_ts = request.view.read_ts;
         layout.check_snapshot(read_ts)?;
-        let hidden = request.view.own.as_deref().map_or(Ok(HashSet::new()), |own| hidden(&layout, own))?;
+        let hidden = request.view.own.as_deref().map_or(Ok(Vec::new()), |own| hidden(&layout, own))?;
         let metrics = Arc::new(ScanMetrics::default());
         let segment_rows = u64::from(layout.base.segment_rows);
         let count = (layout.base.segments.iter().flatten().count() + 1 + layout.frozen.len()) as u64;
@@ -90,6 +89,13 @@ impl Plan {
         }
     }
 
+    /// The hidden row ids among some.
+    pub(super) fn hidden_in(&self, rows: &RowIds) -> &[u64] {
+        let start = self.hidden.partition_point(|row_id| *row_id < rows.start);
+        let end = self.hidden.partition_point(|row_id| *row_id < rows.end);
+        &self.hidden[start..end]
+    }
+
     /// The tails that the snapshot sees something of.
     pub(super) fn tails_seen(&self) -> impl Iterator<Item = &Arc<Tails>> {
         let read_ts = self.read_ts();
@@ -118,16 +124,17 @@ fn has_range(tails: &Tails, rows: &RowIds) -> bool {
     (rows.start / range_rows..=(rows.end - 1) / range_rows).any(|number| tails.range(number).is_some())
 }
 
-/// Row ids of the rows that own writes replace.
-fn hidden(layout: &Layout, own: &TableWrites) -> Result<HashSet<u64>> {
-    let mut hidden = HashSet::with_capacity(own.rows.len());
+/// Row ids of the rows that own writes replace, ascending.
+fn hidden(layout: &Layout, own: &TableWrites) -> Result<Vec<u64>> {
+    let mut hidden = Vec::with_capacity(own.rows.len());
     for (key, staged) in &own.rows {
         match staged.base.version() {
             Some((_, Some(location))) => {
-                hidden.insert(row_id_of(location));
+                hidden.push(row_id_of(location));
             }
             _ => hidden.extend(layout.row_id(key)?),
         }
     }
+    hidden.sort_unstable();
     Ok(hidden)
 }

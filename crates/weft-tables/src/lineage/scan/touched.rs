@@ -88,7 +88,7 @@ impl Plan {
         let projection = &self.request.projection;
         let mut row_ids: Vec<u64> = Vec::new();
         let mut columns: Vec<Vec<Value>> = projection.iter().map(|_| Vec::new()).collect();
-        for (&row_id, olds) in touched.iter().filter(|(row_id, _)| !self.hidden.contains(row_id)) {
+        for (&row_id, olds) in touched.iter().filter(|(row_id, _)| self.hidden.binary_search(row_id).is_err()) {
             let Some(version) = self.version_of(row_id, olds) else { continue };
             let mut is_wanted = true;
             for predicate in &self.request.predicates {
