@@ -4,6 +4,7 @@
 //!   column/       rows that become columns (the default)
 //!   lineage/      rows with a lineage: base pages, tails of updates, history
 //!   given_up      a table whose commits could not be installed, whatever its method
+//!   loading/      rows of a bulk load on their way into files, whatever the method
 //!   testing/      a plain model to mirror methods against, and the suite every method passes
 //! ```
 //!
@@ -14,6 +15,7 @@
 pub mod column;
 mod given_up;
 pub mod lineage;
+mod loading;
 pub mod testing;
 
 pub use column::{ColumnMethod, column_method};
