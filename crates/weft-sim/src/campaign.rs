@@ -177,7 +177,10 @@ impl SeedRun {
             1..=4 => self.simulation.crash_after(1 + self.random.below(40)),
             5..=10 => self.simulation.crash_after(1 + self.random.below(self.round_operations + 20)),
             _ => {
-                let steps = all_steps();
+                // Of those that this scenario comes to, once that is known.
+                let is_usual = |step: &Step| self.step_counts.get(step.name()).is_some_and(|&count| count > 0);
+                let usual: Vec<Step> = all_steps().into_iter().filter(is_usual).collect();
+                let steps = if usual.is_empty() { all_steps() } else { usual };
                 let step = steps[(self.scenario.seed * 13 + number) as usize % steps.len()].name();
                 let usual = self.step_counts.get(step).copied().unwrap_or_default();
                 self.simulation.crash_at_step(step, 1 + self.random.below(usual.max(1)));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 use weft_env::sync::Mutex;
+use weft_format::row_arrays::rows_to_batch;
 use weft_format::{Column, DataType, Schema, Timestamp, ValueRef};
 use weft_kernel::fault::{Fault, plant};
 use weft_kernel::{ColumnSet, Engine, EngineOptions, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
@@ -77,6 +78,8 @@ fn faults_are_caught_by_the_suite() {
         faults::FORGET_TOO_EARLY,
         faults::READ_TAILS_BELOW_CUT,
         faults::LOSE_KEYS,
+        faults::SEE_UNBORN,
+        faults::FORGET_LOADED,
     ];
     let missed: Vec<Fault> = all.into_iter().filter(|fault| caught_by_suite(Some(*fault), 0..40).is_none()).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
@@ -329,4 +332,42 @@ fn what_a_snapshot_kept_goes_after_it() {
         assert!(engine.check().expect("checks").is_empty());
     });
     assert_eq!(end, RunEnd::Finished);
+}
+
+/// A table that is emptied and loaded again and again: by its key a row is found as it was at each moment.
+fn reads_of_rounds(env: &Env) -> Vec<(Timestamp, Option<i64>)> {
+    let fixture = Fixture::new(env);
+    let (engine, table) = (&fixture.engine, &fixture.table);
+    let mut moments = Vec::new();
+    for round in 1..8i64 {
+        let mut txn = engine.begin().expect("begins");
+        assert!(txn.delete(table, &fixture.key()).expect("deletes"));
+        moments.push((txn.commit().expect("commits"), None));
+        let mut txn = engine.begin().expect("begins");
+        let row = Fixture::row(table, [1, round, 0, 0]);
+        let batch = rows_to_batch(&table.def.schema, &table.codec, [&*row].into_iter()).expect("fits");
+        txn.build(table, &[batch]).expect("builds");
+        moments.push((txn.commit().expect("commits"), Some(round)));
+        fixture.merge();
+    }
+    let read = |ts| table.table.read_row(&fixture.key(), ts).expect("reads");
+    let value = |row: Arc<[u8]>| match table.codec.get(&row, 1) {
+        ValueRef::Int(value) => value,
+        other => panic!("{other:?}"),
+    };
+    moments.iter().for_each(|(ts, expected)| assert_eq!(read(*ts).map(value), *expected, "as of {ts}"));
+    moments
+}
+
+#[test]
+fn keys_that_come_back_by_loads_are_found_at_every_moment() {
+    let _alone = ALONE.lock();
+    let run = |fault| {
+        plant(fault);
+        let end = Simulation::new(SimOptions::seeded(6)).run(|env| assert_eq!(reads_of_rounds(&env).len(), 14));
+        plant(None);
+        end == RunEnd::Finished
+    };
+    assert!(run(None));
+    assert!(!run(Some(faults::KEEP_NEWEST_ROW_ID)), "row ids that a merge of keys loses are not noticed");
 }

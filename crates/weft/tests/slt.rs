@@ -110,10 +110,13 @@ fn lineage_tables() {
     run(&Configuration { method: Some("lineage"), ..configuration("lineage") });
 }
 
-/// Every table is a lineage table whose rows pass through every stage: tails of 4 KiB, segments of 16 rows.
+/// Every table is a lineage table whose rows pass through every stage: tails of 4 KiB, loads of as much, segments of 16
+/// rows.
 fn tiny_lineage() -> Configuration {
     let options = Options {
-        table_options: BTreeMap::from([("segment_rows".to_owned(), "16".to_owned())]),
+        table_options: [("segment_rows", "16"), ("bulk_bytes", "4096")]
+            .map(|(n, v)| (n.to_owned(), v.to_owned()))
+            .into(),
         row_table_bytes: 4 << 10,
         log_segment_bytes: 64 << 10,
         checkpoint_log_bytes: 256 << 10,

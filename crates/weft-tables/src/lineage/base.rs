@@ -1,15 +1,16 @@
-//! The base: what is in files as of a cut.
+//! The base: what is in files as of a cut, and bulk loads of later commits.
 //!
 //! Concurrency: immutable; a merge makes the next one.
 
 use std::sync::{Arc, OnceLock};
 
-use weft_format::{ColumnStats, FileId, Result, Timestamp, Value};
+use weft_format::{ColumnStats, FileId, Timestamp, Value};
 use weft_kernel::fault::active;
 
 use super::faults;
 use super::files::OpenFile;
 use super::key_run::KeyRun;
+use super::loaded::{Built, Loaded};
 use super::past::PastFile;
 use super::segment::Segment;
 
@@ -22,10 +23,12 @@ pub(super) struct Base {
     pub(super) known_from: Timestamp,
     /// By number; none where no row is, or all are gone.
     pub(super) segments: Vec<Option<Arc<Segment>>>,
-    /// The highest rank first.
+    /// In their order: the highest rank first.
     pub(super) keys: Vec<KeyRun>,
     /// In the order of their times.
     pub(super) past: Vec<PastFile>,
+    /// Bulk loads that no merge has listed, in the order of their commits.
+    pub(super) loaded: Vec<Loaded>,
     /// Rows of a segment.
     pub(super) segment_rows: u32,
     /// What all pages together say, once somebody has asked.
@@ -70,16 +73,6 @@ impl Base {
             self.segments.resize(at + 1, None);
         }
         self.segments[at] = segment;
-    }
-
-    /// The row id that the runs have for a key.
-    pub(super) fn row_id(&self, key: &[u8]) -> Result<Option<u64>> {
-        for run in &self.keys {
-            if let Some(row_id) = run.find(key)? {
-                return Ok(Some(row_id));
-            }
-        }
-        Ok(None)
     }
 
     /// The first row id that no page has and no key names: of a segment that is gone keys may be left.
@@ -129,5 +122,45 @@ impl Base {
             };
             Summed { alive, bytes, ranges: merged.into_iter().zip(is_known).map(range).collect() }
         })
+    }
+}
+
+impl Base {
+    /// Puts a bulk load in, whose segments begin with this one.
+    pub(super) fn load(&mut self, ts: Timestamp, first_segment: u64, built: &Arc<Built>) {
+        assert!(ts > self.cut, "a load's commit is beyond the cut (loaded 2)");
+        let loaded = Loaded { ts, first_segment, built: built.clone() };
+        let ordinals: Vec<usize> = (0..built.columns).collect();
+        for (number, file) in loaded.segments() {
+            assert!(self.segment(number).is_none(), "segments of a load are at row ids that no row has");
+            let rows = file.table.row_count();
+            let segment = Segment::new(number, rows, rows, ts, file.clone(), &ordinals);
+            self.set_segment(number, Some(Arc::new(segment)));
+        }
+        let offset = first_segment * u64::from(self.segment_rows);
+        self.keys.push(KeyRun { rank: ts.0, offset, file: built.keys.clone() });
+        self.keys.sort_by_key(KeyRun::order);
+        self.loaded.push(loaded);
+    }
+
+    /// Takes all bulk loads out again that no merge has listed, and gives them.
+    pub(super) fn take_loaded(&mut self) -> Vec<Loaded> {
+        let loaded = std::mem::take(&mut self.loaded);
+        for (number, _) in loaded.iter().flat_map(Loaded::segments) {
+            self.set_segment(number, None);
+        }
+        let cut = self.cut.0;
+        self.keys.retain(|run| run.rank <= cut);
+        loaded
+    }
+
+    /// The runs of keys of bulk loads that no merge has listed.
+    pub(super) fn loaded_keys(&self) -> &[KeyRun] {
+        &self.keys[..self.loaded.len()]
+    }
+
+    /// The other runs of keys.
+    pub(super) fn merged_keys(&self) -> &[KeyRun] {
+        &self.keys[self.loaded.len()..]
     }
 }

@@ -35,7 +35,7 @@ impl Store {
     fn check_segments(&self, layout: &Layout, wrong: &mut Vec<String>) -> Result<()> {
         for segment in layout.base.segments.iter().flatten() {
             let number = segment.number;
-            if segment.last_change() > layout.base.cut {
+            if segment.last_change() > layout.base.cut.max(segment.born) {
                 wrong.push(format!("segment {number} has changes beyond the cut {}", layout.base.cut));
             }
             let mut alive = 0;

@@ -19,5 +19,8 @@ faults! {
     FORGET_TOO_EARLY "A job forgets what a registered snapshot still sees.";
     READ_TAILS_BELOW_CUT "A snapshot below the base's cut reads the base as if it were of its time.";
     REUSE_ROW_IDS "The row ids of a segment that is gone are given again while keys name them.";
+    SEE_UNBORN "Rows of a bulk load are seen by snapshots from before its commit.";
+    FORGET_LOADED "A merge does not list the files of the bulk loads that its cut has reached.";
+    KEEP_NEWEST_ROW_ID "A merge of keys keeps the newest row id of a key alone.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

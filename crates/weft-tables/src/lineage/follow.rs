@@ -8,6 +8,7 @@
 //!
 //! 1. What is at or below the cut is in the files, as the writer had it. What is beyond goes into new tails, in the
 //!    order of the commits, found by key: row ids beyond the files are this node's own.
+//!    Bulk loads of later commits stay, at new row ids behind those.
 //! 2. What the files have forgotten no snapshot here may ask for (layout 2).
 //!
 //! Concurrency: the follower applies nothing meanwhile. Readers keep the layout that they pinned.
@@ -18,7 +19,9 @@ use weft_contract::FileSwitch;
 use weft_format::{Error, FileId, Result, Timestamp, Value};
 
 use super::base::Base;
+use super::key_run::KeyRun;
 use super::layout::Layout;
+use super::loaded::Loaded;
 use super::payload::{Entry, Payload};
 use super::record::{Kind, Record};
 use super::segment::Segment;
@@ -56,9 +59,16 @@ impl Store {
         let number = before.active.number + 1;
         let floor = before.floor.max(base.known_from);
         let active = Arc::new(self.tails_from(number, switch.cut.next()));
-        let after = Layout::new(base, Vec::new(), active, floor);
+        let mut after = Layout::new(base, Vec::new(), active, floor);
+        let mut loads = before.base.loaded.iter().filter(|loaded| loaded.ts > switch.cut).peekable();
         for change in &later {
+            while let Some(loaded) = loads.next_if(|loaded| loaded.ts <= change.ts) {
+                after = self.load_again(&after, loaded);
+            }
             self.append_later(&after, change)?;
+        }
+        for loaded in loads {
+            after = self.load_again(&after, loaded);
         }
         let Layout { base, frozen, active, floor } = after;
         let (base, active) = (&base, &active);
@@ -68,8 +78,16 @@ impl Store {
         Ok(())
     }
 
+    fn load_again(&self, layout: &Layout, loaded: &Loaded) -> Layout {
+        let mut base = (*layout.base).clone();
+        base.load(loaded.ts, self.take_segments(loaded.built.pages.len() as u64), &loaded.built);
+        layout.active.note_loaded(loaded.ts);
+        layout.with_base(base)
+    }
+
     fn base_after(&self, before: &Base, payload: &Payload, cut: Timestamp) -> Result<Base> {
         let mut base = before.clone();
+        base.take_loaded();
         let shape = self.shape();
         for (file, entry) in &payload.added {
             add_file(&mut base, &self.context, &shape.schema, *file, entry)?;
@@ -82,7 +100,7 @@ impl Store {
         payload.dropped.iter().for_each(|number| base.set_segment(*number, None));
         base.keys.retain(|run| !payload.removed.contains(&run.file.number()));
         base.past.retain(|past| !payload.removed.contains(&past.file.number()));
-        base.keys.sort_by_key(|run| std::cmp::Reverse(run.rank));
+        base.keys.sort_by_key(KeyRun::order);
         base.past.sort_by_key(|past| past.after);
         let has_removed =
             |segment: &Arc<Segment>| segment.files().iter().any(|file| payload.removed.contains(&file.number()));

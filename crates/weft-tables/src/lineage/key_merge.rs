@@ -1,12 +1,15 @@
-//! Several runs of keys become one: of a key in two of them the newer row id counts, and keys of segments of which
-//! nothing is left go.
+//! Several runs of keys become one: of a key in several of them the row ids are put together, newest first; those
+//! of segments of which nothing is left go.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use weft_contract::{JobOffer, Price};
 use weft_format::Result;
+use weft_kernel::fault::active;
 use weft_kernel::step::reached;
 
+use super::faults;
 use super::files::OpenFile;
 use super::job_kinds::MERGE_KEYS;
 use super::key_run::KeyRun;
@@ -60,7 +63,7 @@ impl Cursor<'_> {
 }
 
 fn wanted(layout: &Layout) -> Option<&[KeyRun]> {
-    let runs = &layout.base.keys;
+    let runs = layout.base.merged_keys();
     let sizes: Vec<u64> = runs.iter().map(KeyRun::rows).collect();
     pick(&sizes).map(|range| &runs[range])
 }
@@ -92,31 +95,34 @@ impl Store {
         }
         let mut cursors: Vec<Cursor<'_>> = runs.iter().map(|run| Cursor { run, position: 0, key: None }).collect();
         cursors.iter_mut().try_for_each(Cursor::load)?;
+        let mut waiting: VecDeque<(Box<[u8]>, u64)> = VecDeque::new();
         let mut next = || -> Result<Option<(Box<[u8]>, u64)>> {
             loop {
+                if let Some(next) = waiting.pop_front() {
+                    return Ok(Some(next));
+                }
                 let Some(key) = cursors.iter().filter_map(|cursor| cursor.key.as_ref()).min().cloned() else {
                     return Ok(None);
                 };
-                let mut row_id = None;
-                for cursor in cursors.iter_mut().filter(|cursor| cursor.key.as_ref() == Some(&key)) {
-                    // The newest run comes first.
-                    if row_id.is_none() {
-                        row_id = Some(cursor.run.row_id(cursor.position)?);
+                let mut row_ids = BTreeSet::new();
+                for cursor in &mut cursors {
+                    while cursor.key.as_ref() == Some(&key) {
+                        row_ids.insert(cursor.run.row_id(cursor.position)?);
+                        cursor.position += 1;
+                        cursor.load()?;
                     }
-                    cursor.position += 1;
-                    cursor.load()?;
                 }
-                let row_id = row_id.expect("some cursor has the least key");
-                if now.base.segment(row_id / u64::from(now.base.segment_rows)).is_some() {
-                    return Ok(Some((key.into(), row_id)));
-                }
+                let is_left = |row_id: &u64| now.base.segment(row_id / u64::from(now.base.segment_rows)).is_some();
+                let kept = if active(faults::KEEP_NEWEST_ROW_ID) { 1 } else { usize::MAX };
+                let row_ids = row_ids.into_iter().rev().filter(is_left).take(kept);
+                waiting.extend(row_ids.map(|row_id| (key.clone().into(), row_id)));
             }
         };
         let file = self.write_keys(&self.shape(), std::iter::from_fn(|| next().transpose()))?;
         reached(steps::MERGE_KEYS.inputs_read);
         let mut outcome = Outcome { removed: runs.iter().map(|run| run.file.clone()).collect(), ..Outcome::default() };
         if let Some(file) = file {
-            outcome.output.push(file, Entry::Keys { rank });
+            outcome.output.push(file, Entry::Keys { rank, offset: 0 });
         }
         self.publish(&steps::MERGE_KEYS, outcome)
     }

@@ -42,6 +42,11 @@ impl Layout {
         Layout { base, frozen, active, floor }
     }
 
+    /// The same with another base.
+    pub(super) fn with_base(&self, base: Base) -> Layout {
+        Layout::new(Arc::new(base), self.frozen.clone(), self.active.clone(), self.floor)
+    }
+
     /// The tails, newest first.
     pub(super) fn tails(&self) -> impl Iterator<Item = &Arc<Tails>> {
         std::iter::once(&self.active).chain(self.frozen.iter().rev())
@@ -60,10 +65,16 @@ impl Layout {
 
     /// The row id of a key, be its row there or gone.
     pub(super) fn row_id(&self, key: &[u8]) -> Result<Option<u64>> {
-        match self.tails().find_map(|tails| tails.keys.get(key)) {
-            Some(row_id) => Ok(Some(row_id)),
-            None => self.base.row_id(key),
-        }
+        self.row_ids(key).next().transpose()
+    }
+
+    /// All row ids that a key has had, the newest first: who comes back by a bulk load is given another. At most one of
+    /// them has a version that a snapshot sees. (Of tails that are not merged a load's run has the greatest: who comes
+    /// back one by one keeps the row id.)
+    pub(super) fn row_ids<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = Result<u64>> + 'a {
+        let loaded = self.base.loaded_keys().iter().flat_map(|run| run.row_ids(key));
+        let in_tails = self.tails().flat_map(|tails| tails.keys.all(key)).map(Ok);
+        loaded.chain(in_tails).chain(self.base.merged_keys().iter().flat_map(|run| run.row_ids(key)))
     }
 
     /// Fails for a snapshot that the layout is too new for (layout 2).

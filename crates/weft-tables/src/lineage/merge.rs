@@ -61,6 +61,10 @@ pub(super) struct Outcome {
     pub(super) cut: Option<Timestamp>,
     /// What was replaced at or before it is forgotten.
     pub(super) known_from: Timestamp,
+    /// Files of bulk loads that the cut has reached, listed from now on.
+    pub(super) loaded: Vec<(Arc<OpenFile>, Entry)>,
+    /// The same of which no page is used any more: never listed.
+    pub(super) unlisted: Vec<Arc<OpenFile>>,
 }
 
 impl Store {
@@ -97,7 +101,8 @@ impl Store {
                 false => {
                     let (segment, ordinals) = change.write(&self.context)?;
                     let ordinals = ordinals.iter().map(|&ordinal| ordinal as u16).collect();
-                    let entry = Entry::Pages { segment: number, rows: segment.rows, alive: segment.alive, ordinals };
+                    let (rows, alive, born) = (segment.rows, segment.alive, Timestamp(0));
+                    let entry = Entry::Pages { segment: number, rows, alive, ordinals, born };
                     outcome.output.push(segment.newest.clone(), entry);
                     reached(MERGE_FILE_WRITTEN);
                     Some(Arc::new(segment))
@@ -123,7 +128,10 @@ impl Store {
         if !active(faults::LOSE_KEYS)
             && let Some(file) = self.write_keys(&shape, tails.keys.sorted().into_iter().map(Ok))?
         {
-            outcome.output.push(file, Entry::Keys { rank: to.0 });
+            outcome.output.push(file, Entry::Keys { rank: to.0, offset: 0 });
+        }
+        if !active(faults::FORGET_LOADED) {
+            list_loaded(base, &mut outcome, to);
         }
         reached(MERGE.inputs_read);
         self.publish(&MERGE, outcome)
@@ -162,21 +170,16 @@ impl Store {
         if self.is_dropped() {
             return Ok(());
         }
-        let before = self.layout();
-        let base = base_after(&before.base, &outcome);
+        let known_from = self.layout().base.known_from.max(outcome.known_from);
+        let cut = outcome.cut.unwrap_or(self.cut());
         let removed: Vec<FileId> = outcome.removed.iter().map(|file| file.number()).collect();
-        let added: Vec<(FileId, Entry)> =
-            outcome.output.files().iter().map(|(file, entry)| (file.number(), entry.clone())).collect();
+        let added: Vec<(FileId, Entry)> = outcome.files().map(|(file, entry)| (file.number(), entry.clone())).collect();
         let dropped = outcome.segments.iter().filter(|(_, segment)| segment.is_none()).map(|(number, _)| *number);
-        let payload = Payload {
-            added: added.clone(),
-            removed: removed.clone(),
-            dropped: dropped.collect(),
-            known_from: base.known_from,
-        };
+        let payload =
+            Payload { added: added.clone(), removed: removed.clone(), dropped: dropped.collect(), known_from };
         let edit = Edit {
             table: self.context.def.id,
-            cut: base.cut,
+            cut,
             added: added.into_iter().map(|(file, _)| file).collect(),
             removed,
             payload: payload.encode(),
@@ -194,12 +197,37 @@ impl Store {
             let frozen: Vec<Arc<Tails>> = layout.frozen.iter().filter(stays).cloned().collect();
             let gone = layout.frozen.len() - frozen.len();
             assert_eq!(gone, usize::from(merged.is_some()), "tails are merged once, oldest first (merge 2)");
+            // Of the present one: bulk loads may have come meanwhile.
+            let base = base_after(&layout.base, &outcome);
+            assert!(base.cut == cut && base.known_from == known_from, "who edits holds the edit lock");
             Layout::new(Arc::new(base), frozen, layout.active.clone(), layout.floor)
         });
         durable.followed();
         reached(steps.switched);
-        outcome.removed.iter().for_each(|file| file.retire());
+        outcome.removed.iter().chain(&outcome.unlisted).for_each(|file| file.retire());
         Ok(())
+    }
+}
+
+impl Outcome {
+    /// The files that the edit lists: pages of loads before newer ones of the same segments.
+    fn files(&self) -> impl Iterator<Item = &(Arc<OpenFile>, Entry)> {
+        self.loaded.iter().chain(self.output.files())
+    }
+}
+
+/// Adds the bulk loads whose commits the cut reaches.
+fn list_loaded(base: &Base, outcome: &mut Outcome, cut: Timestamp) {
+    for loaded in base.loaded.iter().filter(|loaded| loaded.ts <= cut) {
+        let segment_now = |number| match outcome.segments.iter().find(|(changed, _)| *changed == number) {
+            Some((_, segment)) => segment.clone(),
+            None => base.segment(number).cloned(),
+        };
+        let (listed, gone) = loaded.entries(segment_now, cut, base.segment_rows);
+        // The manifest never knew of them.
+        outcome.removed.retain(|file| !gone.iter().any(|gone| Arc::ptr_eq(gone, file)));
+        outcome.loaded.extend(listed);
+        outcome.unlisted.extend(gone);
     }
 }
 
@@ -212,19 +240,25 @@ fn base_after(before: &Base, outcome: &Outcome) -> Base {
     for (number, segment) in &outcome.segments {
         base.set_segment(*number, segment.clone());
     }
+    base.loaded.retain(|loaded| loaded.ts > base.cut);
+    for run in base.keys.iter_mut().filter(|run| run.rank > before.cut.0 && run.rank <= base.cut.0) {
+        run.rank = base.cut.0;
+    }
     let is_removed = |file: &Arc<OpenFile>| outcome.removed.iter().any(|removed| Arc::ptr_eq(removed, file));
     base.keys.retain(|run| !is_removed(&run.file));
     base.past.retain(|past| !is_removed(&past.file));
     for (file, entry) in outcome.output.files() {
         match entry {
             Entry::Pages { .. } => {}
-            Entry::Keys { rank } => base.keys.push(KeyRun { rank: *rank, file: file.clone() }),
+            Entry::Keys { rank, offset } => {
+                base.keys.push(KeyRun { rank: *rank, offset: *offset, file: file.clone() });
+            }
             Entry::History { after, to } => {
                 base.past.push(PastFile { after: *after, to: *to, file: file.clone() });
             }
         }
     }
-    base.keys.sort_by_key(|run| std::cmp::Reverse(run.rank));
+    base.keys.sort_by_key(KeyRun::order);
     base.past.sort_by_key(|past| past.after);
     base
 }

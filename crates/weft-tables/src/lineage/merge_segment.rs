@@ -177,7 +177,7 @@ impl<'a> SegmentChange<'a> {
         let alive = self.alive_count()?;
         let segment = match self.old.filter(|_| !is_longer) {
             Some(old) => old.with(rows, alive, file, &ordinals),
-            None => Segment::new(self.number, rows, alive, file, &ordinals),
+            None => Segment::new(self.number, rows, alive, Timestamp(0), file, &ordinals),
         };
         Ok((segment, ordinals))
     }
@@ -196,7 +196,7 @@ impl<'a> SegmentChange<'a> {
         let mut columns = vec![weft_format::arrow_values::array_of(DataType::BigInt, slots.into_iter())];
         let stamps: Vec<_> =
             changed.iter().map(|(at, row)| (*at, ValueRef::Int(row.changed.0.cast_signed()))).collect();
-        let before = old_block(&|old| Ok(old.changed_block(block)?.decode(DataType::BigInt)))?;
+        let before = old_block(&|old| Ok(old.changed_block(block)?.column()))?;
         columns.push(patched(DataType::BigInt, before, len, &stamps, ValueRef::Int(0))?);
         let alive: Vec<_> = changed.iter().map(|(at, row)| (*at, ValueRef::Bool(row.is_alive))).collect();
         let before = old_block(&|old| Ok(old.alive_block(block)?.decode(DataType::Boolean)))?;

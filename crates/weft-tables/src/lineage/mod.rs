@@ -13,6 +13,7 @@
 //! | `store`, `layout` | the table, its locks; what a reader pins |
 //! | `buckets`, `record`, `range`, `tails`, `keys` | tails: append-only memory, records, words, keys of new rows |
 //! | `files`, `shapes` | data files of three shapes: pages, keys, history |
+//! | `bulk`, `loaded` | bulk loads: segments and keys at once |
 //! | `base`, `segment`, `key_run`, `past` | what is in files: pages by segment, keys to row ids, older values |
 //! | `version`, `read`, `write` | the version that a snapshot sees; the duties of reading and writing |
 //! | `merge`, `merge_segment`, `patched`, `undo`, `output` | tails into base pages and history |
@@ -21,13 +22,13 @@
 //! | `scan/` | partitions of Arrow batches |
 //! | `maintain`, `status`, `check`, `follow` | jobs, views, the deep check, followers |
 //!
-//! 1. A row id never changes while any version of its row is kept, and a key has one row id at a time; indexes and
-//!    locations mean row ids.
+//! 1. A row id never changes while any version of its row is kept, and a key has one row id at a time: another, greater
+//!    one when it comes back by a bulk load. Indexes and locations mean row ids.
 //! 2. Tails hold committed records only: the kernel installs after the commit is durable. A set of tails covers the
 //!    timestamps (from, to]; sets follow each other without a gap, the first begins behind the base's cut.
 //! 3. A tail record is written once, then the word of its row is swung to it; nothing of it changes afterwards.
-//! 4. The base has exactly the newest values as of its cut. A snapshot at or above the cut reads tails and base, one
-//!    below it base and history: never both tails and history.
+//! 4. The base has exactly the newest values as of its cut, and bulk loads of later commits. A snapshot at or above the
+//!    cut reads tails and base, one below it base and history: never both tails and history.
 //! 5. History has, for each change after which the base still knows the row and that a snapshot may look behind, what
 //!    the change replaced: the row's state and the old values of the columns that changed.
 //! 6. A record has what all unmerged records of its row have set, as far as that is short, so the newest value of a
@@ -37,6 +38,7 @@
 
 mod base;
 mod buckets;
+mod bulk;
 mod check;
 pub mod faults;
 mod files;
@@ -46,6 +48,7 @@ mod key_merge;
 mod key_run;
 mod keys;
 mod layout;
+mod loaded;
 mod maintain;
 mod merge;
 mod merge_segment;

@@ -31,11 +31,15 @@ pub enum Entry {
         alive: u32,
         /// The columns that there are pages of, by ordinal.
         ordinals: Vec<u16>,
+        /// The commit that brought all its rows, when the file does not say when they came; 0: it does.
+        born: Timestamp,
     },
     /// Keys and their row ids.
     Keys {
-        /// Of two files with a key the one with the higher rank counts.
+        /// Of two files with a key the one with the higher rank counts; of two of one rank that of greater row ids.
         rank: u64,
+        /// What is added to the row ids in the file.
+        offset: u64,
     },
     /// What was replaced from behind one commit to another.
     History {
@@ -71,6 +75,8 @@ pub struct FileSet {
 const PAGES: u8 = 0;
 const KEYS: u8 = 1;
 const HISTORY: u8 = 2;
+const LOADED_PAGES: u8 = 3;
+const LOADED_KEYS: u8 = 4;
 
 fn damaged(what: &str) -> Error {
     Error::corrupt(format!("a payload of a lineage table is damaged: {what}"))
@@ -85,16 +91,26 @@ impl Payload {
         for (file, entry) in &self.added {
             out.extend(file.0.to_le_bytes());
             match entry {
-                Entry::Pages { segment, rows, alive, ordinals } => {
-                    out.push(PAGES);
+                Entry::Pages { segment, rows, alive, ordinals, born } => {
+                    if *born == Timestamp(0) {
+                        out.push(PAGES);
+                    } else {
+                        out.push(LOADED_PAGES);
+                        out.extend(born.0.to_le_bytes());
+                    }
                     out.extend(segment.to_le_bytes());
                     out.extend(rows.to_le_bytes());
                     out.extend(alive.to_le_bytes());
                     put_count(&mut out, ordinals.len());
                     ordinals.iter().for_each(|ordinal| out.extend(ordinal.to_le_bytes()));
                 }
-                Entry::Keys { rank } => {
-                    out.push(KEYS);
+                Entry::Keys { rank, offset } => {
+                    if *offset == 0 {
+                        out.push(KEYS);
+                    } else {
+                        out.push(LOADED_KEYS);
+                        out.extend(offset.to_le_bytes());
+                    }
                     out.extend(rank.to_le_bytes());
                 }
                 Entry::History { after, to } => {
@@ -122,12 +138,17 @@ impl Payload {
         for _ in 0..reader.count_of(9)? {
             let file = FileId(reader.u64()?);
             let entry = match reader.u8()? {
-                PAGES => {
+                kind @ (PAGES | LOADED_PAGES) => {
+                    let born = Timestamp(if kind == PAGES { 0 } else { reader.u64()? });
                     let (segment, rows, alive) = (reader.u64()?, reader.u32()?, reader.u32()?);
                     let ordinals = (0..reader.count_of(2)?).map(|_| reader.u16()).collect::<Result<_>>()?;
-                    Entry::Pages { segment, rows, alive, ordinals }
+                    Entry::Pages { segment, rows, alive, ordinals, born }
                 }
-                KEYS => Entry::Keys { rank: reader.u64()? },
+                KEYS => Entry::Keys { rank: reader.u64()?, offset: 0 },
+                LOADED_KEYS => {
+                    let offset = reader.u64()?;
+                    Entry::Keys { rank: reader.u64()?, offset }
+                }
                 HISTORY => Entry::History { after: Timestamp(reader.u64()?), to: Timestamp(reader.u64()?) },
                 other => return Err(damaged(&format!("there is no kind {other} of files"))),
             };
@@ -181,15 +202,23 @@ mod tests {
     use super::*;
 
     fn some() -> [Payload; 2] {
-        let pages =
-            |segment, ordinals: &[u16]| Entry::Pages { segment, rows: 9, alive: 7, ordinals: ordinals.to_vec() };
+        let pages = |segment, born, ordinals: &[u16]| {
+            let (born, ordinals) = (Timestamp(born), ordinals.to_vec());
+            Entry::Pages { segment, rows: 9, alive: 7, ordinals, born }
+        };
+        let keys = |offset| Entry::Keys { rank: 9, offset };
         let history = Entry::History { after: Timestamp(4), to: Timestamp(9) };
         let first = Payload {
-            added: vec![(FileId(1), pages(0, &[0, 1])), (FileId(2), Entry::Keys { rank: 9 }), (FileId(3), history)],
+            added: vec![
+                (FileId(1), pages(0, 8, &[0, 1])),
+                (FileId(2), keys(0)),
+                (FileId(3), history),
+                (FileId(4), keys(64)),
+            ],
             ..Payload::default()
         };
         let second = Payload {
-            added: vec![(FileId(5), pages(0, &[1]))],
+            added: vec![(FileId(5), pages(0, 0, &[1]))],
             removed: vec![FileId(2)],
             dropped: vec![7],
             known_from: Timestamp(3),
@@ -210,7 +239,7 @@ mod tests {
     fn a_fold_means_the_same() {
         let payloads: Vec<Vec<u8>> = some().iter().map(Payload::encode).collect();
         let set = FileSet::from_payloads(&payloads).unwrap();
-        assert_eq!(set.files.iter().map(|(file, _)| file.0).collect::<Vec<_>>(), [1, 3, 5]);
+        assert_eq!(set.files.iter().map(|(file, _)| file.0).collect::<Vec<_>>(), [1, 3, 4, 5]);
         assert_eq!(FileSet::from_payloads(&[set.to_payload().encode()]).unwrap(), set);
         let twice = [payloads[0].clone(), payloads[0].clone()];
         assert!(FileSet::from_payloads(&twice).is_err());

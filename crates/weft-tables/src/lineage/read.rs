@@ -22,8 +22,21 @@ pub(super) fn row_id_of(location: Location) -> u64 {
 impl Layout {
     /// The version of a key that a snapshot sees, and its row id.
     pub(super) fn find(&self, key: &[u8], read_ts: Timestamp) -> Result<Option<(u64, Version<'_>)>> {
-        let Some(row_id) = self.row_id(key)? else { return Ok(None) };
-        Ok(self.version(row_id, read_ts)?.map(|version| (row_id, version)))
+        let mut last = None;
+        for row_id in self.row_ids(key) {
+            let row_id = row_id?;
+            if last.replace(row_id) == Some(row_id) {
+                continue;
+            }
+            if let Some(version) = self.version(row_id, read_ts)? {
+                return Ok(Some((row_id, version)));
+            }
+            // Those before the newest are gone.
+            if read_ts == Timestamp::MAX {
+                break;
+            }
+        }
+        Ok(None)
     }
 }
 

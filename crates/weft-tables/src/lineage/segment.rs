@@ -9,14 +9,20 @@
 //!
 //! 1. All pages have as many rows as the segment.
 //! 2. A column's page is right as of the base's cut: what was not rewritten was not changed.
+//! 3. The rows of a bulk load came with one commit, which their file does not know (it says 0): the segment does.
+//!    No row of the segment was there before.
 //!
 //! Concurrency: immutable.
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, cast::AsArray, types::Int64Type};
 use weft_format::table::BlockCache;
-use weft_format::{Block, ColumnStats, Result, RowCodec, Timestamp, Value};
+use weft_format::{Block, ColumnStats, DataType, Result, RowCodec, Timestamp, Value};
 
+use weft_kernel::fault::active;
+
+use super::faults;
 use super::files::OpenFile;
 use super::shapes::{CHANGED, FIRST_PAGE, IS_ALIVE};
 
@@ -49,12 +55,41 @@ impl Page {
     }
 }
 
+/// When the rows of a block were changed last.
+pub(super) struct Changed {
+    block: Arc<Block>,
+    born: Timestamp,
+}
+
+impl Changed {
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// When a row was changed; 0: there was none yet.
+    pub(super) fn at(&self, row: usize) -> Timestamp {
+        Timestamp(self.block.int_at(row).unwrap_or_default().cast_unsigned()).max(self.born)
+    }
+
+    /// The same of all rows, as a column of whole numbers.
+    pub(super) fn column(&self) -> ArrayRef {
+        let column = self.block.decode(DataType::BigInt);
+        match self.born.0.cast_signed() {
+            0 => column,
+            born => Arc::new(column.as_primitive::<Int64Type>().unary::<_, Int64Type>(|ts| ts.max(born))),
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone)]
 pub(super) struct Segment {
     pub(super) number: u64,
     pub(super) rows: u32,
     pub(super) alive: u32,
+    /// The commit that brought all rows (segment 3); 0: the file says when they came.
+    pub(super) born: Timestamp,
     /// The newest file, which has when rows were changed, and whether they are there.
     pub(super) newest: Arc<OpenFile>,
     /// By ordinal.
@@ -63,8 +98,16 @@ pub(super) struct Segment {
 
 impl Segment {
     /// A segment of one file.
-    pub(super) fn new(number: u64, rows: u32, alive: u32, file: Arc<OpenFile>, ordinals: &[usize]) -> Segment {
-        Segment { number, rows, alive, newest: file.clone(), pages: Vec::new() }.with(rows, alive, file, ordinals)
+    pub(super) fn new(
+        number: u64,
+        rows: u32,
+        alive: u32,
+        born: Timestamp,
+        file: Arc<OpenFile>,
+        ordinals: &[usize],
+    ) -> Segment {
+        let (newest, pages) = (file.clone(), Vec::new());
+        Segment { number, rows, alive, born, newest, pages }.with(rows, alive, file, ordinals)
     }
 
     /// The segment with newer pages of some columns.
@@ -79,7 +122,7 @@ impl Segment {
         }
         let has_rows = |page: &Page| page.file.table.row_count() == rows;
         assert!(pages.iter().flatten().all(has_rows), "all pages have as many rows as the segment (segment 1)");
-        Segment { number: self.number, rows, alive, newest: file, pages }
+        Segment { number: self.number, rows, alive, born: self.born, newest: file, pages }
     }
 
     /// The page of a column.
@@ -98,9 +141,14 @@ impl Segment {
         files
     }
 
-    /// A block of when rows were changed last.
-    pub(super) fn changed_block(&self, block: usize) -> Result<Arc<Block>> {
-        self.newest.table.block(self.cache(), CHANGED, block)
+    /// Whether a snapshot sees that there is a segment: nothing of it was there before it was born.
+    pub(super) fn is_born(&self, read_ts: Timestamp) -> bool {
+        self.born <= read_ts || active(faults::SEE_UNBORN)
+    }
+
+    /// When the rows of a block were changed last.
+    pub(super) fn changed_block(&self, block: usize) -> Result<Changed> {
+        Ok(Changed { block: self.newest.table.block(self.cache(), CHANGED, block)?, born: self.born })
     }
 
     /// A block of whether there are rows.
@@ -110,7 +158,7 @@ impl Segment {
 
     /// When a row was changed last; 0: there was none yet.
     pub(super) fn changed(&self, slot: u32) -> Result<Timestamp> {
-        self.newest.number_at(CHANGED, slot).map(Timestamp)
+        self.newest.number_at(CHANGED, slot).map(|ts| Timestamp(ts).max(self.born))
     }
 
     /// Whether there is a row.
@@ -121,8 +169,8 @@ impl Segment {
     /// The latest change.
     pub(super) fn last_change(&self) -> Timestamp {
         match self.newest.table.stats(CHANGED).max {
-            Value::Int(ts) => Timestamp(ts.cast_unsigned()),
-            _ => Timestamp(0),
+            Value::Int(ts) => Timestamp(ts.cast_unsigned()).max(self.born),
+            _ => self.born,
         }
     }
 

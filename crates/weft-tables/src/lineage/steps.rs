@@ -35,10 +35,13 @@ pub const MERGE_HISTORY: JobSteps = steps_of!("merge history");
 /// A file of a merge of tails is written.
 pub const MERGE_FILE_WRITTEN: Step = Step::new("merge tails: file written");
 
+/// The files of a bulk load are durable.
+pub const BUILD_FILES_SYNCED: Step = Step::new("load: files synced");
+
 /// All of them.
-pub const ALL: [Step; 13] = {
+pub const ALL: [Step; 14] = {
     let jobs = [MERGE, MERGE_KEYS, MERGE_HISTORY];
-    let mut all = [MERGE_FILE_WRITTEN; 13];
+    let mut all = [MERGE_FILE_WRITTEN; 14];
     let mut at = 0;
     while at < jobs.len() {
         all[at * 4 + 1] = jobs[at].inputs_read;
@@ -47,5 +50,6 @@ pub const ALL: [Step; 13] = {
         all[at * 4 + 4] = jobs[at].switched;
         at += 1;
     }
+    all[13] = BUILD_FILES_SYNCED;
     all
 };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   readers   clone the Arc of the layout ────────────────▶ read what they pinned
-//!   writers   gate, shared { pin the layout · append to the tails of the commit's timestamp }
+//!   writers   gate, shared { pin the layout · append to the tails of the commit's timestamp · loads into the base }
 //!   freeze    gate, alone  { the end is fixed · the next tails begin }                     no I/O, no work by size
 //!   merges    read frozen tails and base · write files · edit lock { manifest edit · layout lock { switch } }
 //! ```
@@ -33,6 +33,7 @@ use super::faults;
 use super::files::OpenFile;
 use super::key_run::KeyRun;
 use super::layout::Layout;
+use super::loaded::Built;
 use super::options::Options;
 use super::past::PastFile;
 use super::payload::{Entry, FileSet};
@@ -75,6 +76,8 @@ pub(crate) struct Store {
     dropped: AtomicBool,
     /// Since when a commit could not be installed.
     pub(super) given_up: GivenUp,
+    /// Bulk loads that no commit has attached yet.
+    pub(super) built: Mutex<Vec<Arc<Built>>>,
 }
 
 impl Store {
@@ -114,6 +117,7 @@ impl Store {
             merging: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
             given_up: GivenUp::new(faults::FORGET_GIVEN_UP),
+            built: Mutex::new(Vec::new()),
             options,
             context,
         };
@@ -163,6 +167,16 @@ impl Store {
     /// A row id that no row has.
     pub(super) fn take_row_id(&self) -> u64 {
         self.next_row_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes all row ids of so many segments that nobody has a row id of; the first of them.
+    pub(super) fn take_segments(&self, count: u64) -> u64 {
+        let rows = u64::from(self.options.segment_rows);
+        let taken = self
+            .next_row_id
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |next| Some((next.div_ceil(rows) + count) * rows))
+            .expect("it always says some");
+        taken.div_ceil(rows)
     }
 
     /// Row ids below this one are taken.
@@ -271,13 +285,14 @@ pub(super) fn open_base(
         segments,
         keys: Vec::new(),
         past: Vec::new(),
+        loaded: Vec::new(),
         segment_rows,
         summary: Summary::default(),
     };
     for (file, entry) in &set.files {
         add_file(&mut base, context, schema, *file, entry)?;
     }
-    base.keys.sort_by_key(|run| std::cmp::Reverse(run.rank));
+    base.keys.sort_by_key(KeyRun::order);
     base.past.sort_by_key(|past| past.after);
     Ok(base)
 }
@@ -292,7 +307,7 @@ pub(super) fn add_file(
 ) -> Result<()> {
     let open = |shape| OpenFile::open(context, file, shape, schema).map(Arc::new);
     match entry {
-        Entry::Pages { segment, rows, alive, ordinals } => {
+        Entry::Pages { segment, rows, alive, ordinals, born } => {
             let ordinals: Vec<usize> = ordinals.iter().map(|&ordinal| usize::from(ordinal)).collect();
             let opened = open(FileShape::Pages)?;
             if opened.table.column_count() != FIRST_PAGE + ordinals.len() {
@@ -305,11 +320,13 @@ pub(super) fn add_file(
             }
             let next = match base.segment(*segment) {
                 Some(before) if before.rows == *rows => before.with(*rows, *alive, opened, &ordinals),
-                _ => Segment::new(*segment, *rows, *alive, opened, &ordinals),
+                _ => Segment::new(*segment, *rows, *alive, *born, opened, &ordinals),
             };
             base.set_segment(*segment, Some(Arc::new(next)));
         }
-        Entry::Keys { rank } => base.keys.push(KeyRun { rank: *rank, file: open(FileShape::Keys)? }),
+        Entry::Keys { rank, offset } => {
+            base.keys.push(KeyRun { rank: *rank, offset: *offset, file: open(FileShape::Keys)? });
+        }
         Entry::History { after, to } => {
             base.past.push(PastFile { after: *after, to: *to, file: open(FileShape::History)? });
         }

@@ -103,6 +103,12 @@ impl Tails {
         self.charge(self.keys.insert(key, row_id));
     }
 
+    /// Notes that a commit of theirs has put files into the base: they have a change, and are to be merged.
+    pub(super) fn note_loaded(&self, ts: Timestamp) {
+        assert!(ts >= self.from, "a commit goes into the tails of its timestamp (lineage 2)");
+        self.records.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn charge(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.budget.charge(bytes);
@@ -149,7 +155,7 @@ impl Tails {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How many records there are.
+    /// How many records there are, loads counted in.
     pub(super) fn record_count(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
 
 use super::lineage_method;
+use super::steps::BUILD_FILES_SYNCED;
 use crate::testing::conformance::{self, Options};
 use crate::testing::crashes::{self, Counts};
 
@@ -29,6 +30,7 @@ fn options(seed: u64) -> Options {
 
 #[test]
 fn random_histories_agree_with_the_model() {
+    let mut built = 0;
     for seed in 0..12 {
         let simulation = Simulation::new(SimOptions::seeded(seed));
         let end = simulation.run(move |env| {
@@ -37,7 +39,9 @@ fn random_histories_agree_with_the_model() {
         assert_eq!(end, RunEnd::Finished, "seed {seed}");
         let counts = simulation.step_counts();
         assert!(counts.contains_key("merge tails: switched"), "seed {seed} merges: {counts:?}");
+        built += counts.get(BUILD_FILES_SYNCED.name()).copied().unwrap_or_default();
     }
+    assert!(built > 50, "bulk loads are part of the histories: {built}");
 }
 
 #[test]

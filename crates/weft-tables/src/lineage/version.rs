@@ -53,7 +53,8 @@ impl Layout {
         {
             return Ok(version);
         }
-        let Some((segment, slot)) = self.base.place(row_id) else { return Ok(None) };
+        let place = self.base.place(row_id).filter(|(segment, _)| segment.is_born(read_ts));
+        let Some((segment, slot)) = place else { return Ok(None) };
         let mut since = segment.changed(slot)?;
         let mut past = Vec::new();
         let mut is_alive = false;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use weft_contract::LOCATION;
 use weft_format::row_arrays::missing_column;
 use weft_format::{BLOCK_ROWS, Block, Mask, Result};
@@ -18,7 +18,8 @@ const DENSE_ONE_IN: usize = 8;
 impl Plan {
     /// The visible rows of pages that satisfy the predicates.
     pub(super) fn read_pages(&self, rows: RowIds, touched: &Touched) -> Result<Option<RecordBatch>> {
-        let Some((segment, slot)) = self.layout.base.place(rows.start) else { return Ok(None) };
+        let place = self.layout.base.place(rows.start).filter(|(segment, _)| segment.is_born(self.read_ts()));
+        let Some((segment, slot)) = place else { return Ok(None) };
         let block = slot as usize / BLOCK_ROWS;
         self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
         if !self.may_match(segment, block) {
@@ -38,10 +39,22 @@ impl Plan {
             }
         }
         if self.filter(segment, block, &mut mask)? {
-            self.selected(segment, (block, rows.start), &mask)
+            self.selected(segment, block, Some(rows.start), &mask)
         } else {
             Ok(None)
         }
+    }
+
+    /// The rows of an own segment's block that satisfy the predicates; nobody knows where they will lie.
+    pub(super) fn read_built(&self, segment: &Segment, block: usize) -> Result<Option<RecordBatch>> {
+        self.metrics.blocks.fetch_add(1, Ordering::Relaxed);
+        if !self.may_match(segment, block) {
+            self.metrics.blocks_pruned.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let rows = (segment.rows as usize - block * BLOCK_ROWS).min(BLOCK_ROWS);
+        let mut mask = Mask::all(rows);
+        if self.filter(segment, block, &mut mask)? { self.selected(segment, block, None, &mask) } else { Ok(None) }
     }
 
     /// Whether rows of a block may satisfy the predicates; false is certain.
@@ -66,14 +79,23 @@ impl Plan {
         Ok(mask.any())
     }
 
-    fn selected(&self, segment: &Segment, (block, first): (usize, u64), mask: &Mask) -> Result<Option<RecordBatch>> {
+    /// `first`: the row id of the block's first row.
+    fn selected(
+        &self,
+        segment: &Segment,
+        block: usize,
+        first: Option<u64>,
+        mask: &Mask,
+    ) -> Result<Option<RecordBatch>> {
         let count = mask.count();
         let positions = if count < mask.len() { Some(mask.positions()) } else { None };
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.request.projection.len());
         for &ordinal in &self.request.projection {
             if ordinal == LOCATION {
-                let selected = mask.iter_ones().map(|at| first + at as u64);
-                columns.push(locations(selected));
+                columns.push(match first {
+                    Some(first) => locations(mask.iter_ones().map(|at| first + at as u64)),
+                    None => Arc::new(Int64Array::new_null(count)),
+                });
                 continue;
             }
             let data_type = self.schema.columns[ordinal].data_type;

@@ -40,6 +40,8 @@ impl Partition for BlockPartition {
             let plan = self.plan.clone();
             if plan.takes_own() {
                 self.take(plan.read_own()?);
+            } else if let Some((segment, block)) = plan.next_built() {
+                self.take(plan.read_built(segment, block)?);
             } else if let Some(rows) = plan.next_rows() {
                 let touched = plan.touched(rows.clone())?;
                 self.take(plan.read_pages(rows, &touched)?);

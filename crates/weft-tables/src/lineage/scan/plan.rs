@@ -12,6 +12,7 @@ use weft_kernel::fault::active;
 use super::super::faults;
 use super::super::layout::Layout;
 use super::super::read::row_id_of;
+use super::super::segment::Segment;
 use super::super::store::Store;
 use super::super::tails::Tails;
 use super::super::version::Hops;
@@ -23,6 +24,9 @@ pub(super) struct Plan {
     pub(super) codec: RowCodec,
     pub(super) arrow: SchemaRef,
     pub(super) layout: Arc<Layout>,
+    /// What own bulk statements have built.
+    pub(super) built: Vec<Arc<Segment>>,
+    next_built: AtomicU64,
     /// Row ids of the rows that own writes replace, ascending.
     pub(super) hidden: Vec<u64>,
     pub(super) hops: Hops,
@@ -53,7 +57,10 @@ impl Plan {
         let mut pages = LayerScan::new("base pages");
         layout.base.segments.iter().flatten().for_each(|_| pages.add(true));
         *metrics.layers.lock() = vec![tails, pages];
+        let built = request.view.own.as_deref().map_or(Vec::new(), |own| own_segments(store, own));
         Ok(Plan {
+            built,
+            next_built: AtomicU64::new(0),
             schema: schema.clone(),
             codec: RowCodec::new(schema),
             arrow: scan_schema(schema, &request.projection),
@@ -87,6 +94,19 @@ impl Plan {
                 return Some(rows);
             }
         }
+    }
+
+    /// The next block of own segments that nobody took.
+    pub(super) fn next_built(&self) -> Option<(&Arc<Segment>, usize)> {
+        let mut block = self.next_built.fetch_add(1, Ordering::Relaxed) as usize;
+        for segment in &self.built {
+            let blocks = (segment.rows as usize).div_ceil(BLOCK_ROWS);
+            if block < blocks {
+                return Some((segment, block));
+            }
+            block -= blocks;
+        }
+        None
     }
 
     /// The hidden row ids among some.
@@ -124,6 +144,19 @@ fn has_range(tails: &Tails, rows: &RowIds) -> bool {
     (rows.start / range_rows..=(rows.end - 1) / range_rows).any(|number| tails.range(number).is_some())
 }
 
+/// Segments that own bulk statements have built.
+fn own_segments(store: &Store, own: &TableWrites) -> Vec<Arc<Segment>> {
+    let mut segments = Vec::new();
+    for built in store.built_now(&own.attachments) {
+        let ordinals: Vec<usize> = (0..built.columns).collect();
+        segments.extend(built.pages.iter().map(|file| {
+            let rows = file.table.row_count();
+            Arc::new(Segment::new(u64::MAX, rows, rows, Timestamp(0), file.clone(), &ordinals))
+        }));
+    }
+    segments
+}
+
 /// Row ids of the rows that own writes replace, ascending.
 fn hidden(layout: &Layout, own: &TableWrites) -> Result<Vec<u64>> {
     let mut hidden = Vec::with_capacity(own.rows.len());
@@ -132,7 +165,7 @@ fn hidden(layout: &Layout, own: &TableWrites) -> Result<Vec<u64>> {
             Some((_, Some(location))) => {
                 hidden.push(row_id_of(location));
             }
-            _ => hidden.extend(layout.row_id(key)?),
+            _ => layout.row_ids(key).try_for_each(|row_id| row_id.map(|row_id| hidden.push(row_id)))?,
         }
     }
     hidden.sort_unstable();

@@ -47,12 +47,12 @@ impl Plan {
     fn add_changed(&self, rows: &RowIds, touched: &mut Touched) -> Result<()> {
         let Some((segment, slot)) = self.layout.base.place(rows.start) else { return Ok(()) };
         let read_ts = self.read_ts();
-        if segment.last_change() <= read_ts {
+        if segment.last_change() <= read_ts || !segment.is_born(read_ts) {
             return Ok(());
         }
         let changed = segment.changed_block(slot as usize / BLOCK_ROWS)?;
         for at in 0..changed.len() {
-            if changed.int_at(at).unwrap_or_default().cast_unsigned() > read_ts.0 {
+            if changed.at(at) > read_ts {
                 touched.insert(rows.start + at as u64, Vec::new());
             }
         }
