@@ -36,7 +36,7 @@
 //! Source: L-Store (papers/002); where this differs, docs/decisions/2026-11-27-lineage-tables.md says why.
 
 mod base;
-mod buckets;
+pub mod buckets;
 mod check;
 pub mod faults;
 mod files;
