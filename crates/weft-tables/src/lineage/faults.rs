@@ -19,5 +19,6 @@ faults! {
     FORGET_TOO_EARLY "A job forgets what a registered snapshot still sees.";
     READ_TAILS_BELOW_CUT "A snapshot below the base's cut reads the base as if it were of its time.";
     REUSE_ROW_IDS "The row ids of a segment that is gone are given again while keys name them.";
+    MERGE_HOLDS_GATE "A merge keeps writers out while it works.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

@@ -10,7 +10,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `store`, `layout` | the table, its locks; what a reader pins |
+//! | `store`, `gate`, `layout` | the table, its locks; who waits for whom; what a reader pins |
 //! | `buckets`, `record`, `range`, `tails`, `keys` | tails: append-only memory, records, words, keys of new rows |
 //! | `files`, `shapes` | data files of three shapes: pages, keys, history |
 //! | `base`, `segment`, `key_run`, `past` | what is in files: pages by segment, keys to row ids, older values |
@@ -41,6 +41,7 @@ mod check;
 pub mod faults;
 mod files;
 mod follow;
+mod gate;
 pub mod job_kinds;
 mod key_merge;
 mod key_run;
@@ -73,5 +74,6 @@ mod undo;
 mod version;
 mod write;
 
+pub use gate::{GateWaits, Holder};
 pub use method::{LineageMethod, lineage_method};
 pub use options::Options;
