@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   weft (the program) ──▶ demo    a year of flights: transactions and queries on the same tables, then a proof
-//!                     └──▶ bench   compare · transactions · xbench: one JSON line per number
+//!                     └──▶ bench   compare · transactions · xbench · lineage
 //!                              │
 //!                 latency (histograms) · directory (made, measured, removed)
 //!                              │
 //!                          subcommand   the words that each is given, the failure that it may end with, a grid
 //! ```
 //!
-//! Both use [`weft`] as any program does that embeds it. What they have in common with the other subcommands of the
+//! Both use [`weft`] as any program does that embeds it, but for `bench lineage`, which measures table methods under
+//! the kernel alone. What they have in common with the other subcommands of the
 //! program stands in [`subcommand`]; the program uses that and the two `run`s, nothing else.
 
 #![allow(

@@ -57,6 +57,9 @@ Usage: weft [DIR | URL] [-c SQL]... [-f FILE]... [--format table|csv|json] [--me
                  [--incremental fine|rows|columns] [--compaction fine|whole] [--conflict mark|antimatter]
                  [--granularity-bytes N] [--bucket-bytes N] [--incremental-bytes N]
                  [--row-table-bytes N] [--column-table-bytes N]
+       weft bench lineage [--quick | --full] [--dir DIR] [--only NAME,NAME,...] [--rows N] [--active N,N,N]
+                 [--threads N,N,...] [--updaters N] [--millis N] [--rounds N] [--methods NAME,NAME,...]
+                 [--durability async|full|both] [--page-rows N] [--merge-changes N] [--json]
 
 The password of the first role is read from WEFT_PASSWORD; without it one is made and printed once.
 

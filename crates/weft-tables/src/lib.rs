@@ -5,6 +5,7 @@
 //!   lineage/      rows with a lineage: base pages, tails of updates, history
 //!   given_up      a table whose commits could not be installed, whatever its method
 //!   loading/      rows of a bulk load on their way into files, whatever the method
+//!   waits         waits for locks, counted
 //!   testing/      a plain model to mirror methods against, and the suite every method passes
 //! ```
 //!
@@ -17,6 +18,7 @@ mod given_up;
 pub mod lineage;
 mod loading;
 pub mod testing;
+pub mod waits;
 
 pub use column::{ColumnMethod, column_method};
 pub use lineage::{LineageMethod, lineage_method};

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use weft_env::Env;
 use weft_env::sim::{RunEnd, SimOptions, Simulation};
@@ -12,10 +14,12 @@ use weft_env::sync::Mutex;
 use weft_format::row_arrays::rows_to_batch;
 use weft_format::{Column, DataType, Schema, Timestamp, ValueRef};
 use weft_kernel::fault::{Fault, plant};
+use weft_kernel::method::Method;
+use weft_kernel::step::on_step;
 use weft_kernel::{ColumnSet, Engine, EngineOptions, IsolationLevel, LockMode, NewTable, TableRef, Transaction};
-use weft_tables::lineage::faults;
-use weft_tables::lineage_method;
+use weft_tables::lineage::{Holder, faults, steps};
 use weft_tables::testing::{conformance, transfers};
+use weft_tables::{LineageMethod, lineage_method};
 
 /// Faults are planted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -101,8 +105,12 @@ struct Fixture {
 
 impl Fixture {
     fn new(env: &Env) -> Fixture {
+        Fixture::with(env, lineage_method())
+    }
+
+    fn with(env: &Env, method: Arc<dyn Method>) -> Fixture {
         let options = EngineOptions { workers: 0, ..EngineOptions::default() };
-        let engine = Engine::open(env.clone(), Path::new("db"), vec![lineage_method()], options).expect("opens");
+        let engine = Engine::open(env.clone(), Path::new("db"), vec![method], options).expect("opens");
         let column = |name: &str| Column { name: name.into(), data_type: DataType::BigInt, not_null: false };
         let schema = Schema::new(["k", "a", "b", "c"].map(column).into(), vec![0]);
         let mut txn = engine.begin().expect("begins");
@@ -370,4 +378,53 @@ fn keys_that_come_back_by_loads_are_found_at_every_moment() {
     };
     assert!(run(None));
     assert!(!run(Some(faults::KEEP_NEWEST_ROW_ID)), "row ids that a merge of keys loses are not noticed");
+}
+
+/// A transaction commits while a merge stands at a step; how often writers waited for the merge, and whether the
+/// transaction was there before the merge went on.
+fn commits_beside_a_merge(env: &Env) -> (u64, bool) {
+    let method = Arc::new(LineageMethod::default());
+    let fixture = Arc::new(Fixture::with(env, method.clone()));
+    let mut txn = fixture.begin();
+    fixture.set(&mut txn, 1, 7);
+    txn.commit().expect("commits");
+    fixture.engine.freeze().expect("freezes");
+    let writer = Arc::new(Mutex::new(None));
+    let (env, beside, started) = (env.clone(), fixture.clone(), writer.clone());
+    let was_there = Arc::new(AtomicBool::new(false));
+    let seen = was_there.clone();
+    on_step(Some(Box::new(move |step| {
+        if step != steps::MERGE.inputs_read {
+            return;
+        }
+        let fixture = beside.clone();
+        let commit = move || {
+            let mut txn = fixture.begin();
+            fixture.set(&mut txn, 2, 8);
+            txn.commit().expect("commits");
+        };
+        *started.lock() = Some(env.spawn.spawn("writer", Box::new(commit)).expect("spawns"));
+        env.clock.sleep(Duration::from_secs(1));
+        seen.store(beside.read(Timestamp::MAX)[2] == 8, Ordering::Relaxed);
+    })));
+    fixture.engine.run_jobs().expect("jobs run");
+    on_step(None);
+    writer.lock().take().expect("a merge came by").join().expect("it commits");
+    assert_eq!(fixture.read(Timestamp::MAX), [1, 7, 8, 0]);
+    (method.gate_waits().of(Holder::Merge).count, was_there.load(Ordering::Relaxed))
+}
+
+#[test]
+fn nobody_waits_for_a_merge() {
+    let _alone = ALONE.lock();
+    let run = |fault, expected| {
+        plant(fault);
+        let end = Simulation::new(SimOptions::seeded(6)).run(move |env| {
+            assert_eq!(commits_beside_a_merge(&env), expected);
+        });
+        plant(None);
+        assert_eq!(end, RunEnd::Finished, "{fault:?}");
+    };
+    run(None, (0, true));
+    run(Some(faults::MERGE_HOLDS_GATE), (1, false));
 }

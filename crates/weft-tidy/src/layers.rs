@@ -3,6 +3,7 @@
 //! ```text
 //!   weft-cli ─▶ weft-server ─▶ weft ─▶ weft-query ─▶ weft-sql ─▶ weft-kernel ─▶ weft-contract
 //!      └──────▶ weft-bench ─────┘  └──▶ weft-tables ─▶ weft-kernel
+//!                  └──▶ weft-rivals ──────▶ weft-tables
 //!                                             weft-contract ─▶ weft-expr ─▶ weft-format ─▶ weft-env
 //!   weft-sim, weft-differ, weft-tidy: used by nobody
 //! ```
@@ -19,6 +20,7 @@ pub const CRATES: &[&str] = &[
     "weft-contract",
     "weft-kernel",
     "weft-tables",
+    "weft-rivals",
     "weft-sim",
     "weft-sql",
     "weft-query",

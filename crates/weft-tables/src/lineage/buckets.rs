@@ -16,7 +16,7 @@ const FIRST_BITS: u32 = 3;
 const BUCKETS: usize = (32 - FIRST_BITS + 1) as usize;
 
 /// See the module.
-pub(super) struct Buckets<T> {
+pub struct Buckets<T> {
     buckets: [OnceLock<Box<[OnceLock<T>]>>; BUCKETS],
 }
 
@@ -35,19 +35,19 @@ fn place(index: u32) -> (usize, usize) {
 
 impl<T> Buckets<T> {
     /// What is at an index.
-    pub(super) fn get(&self, index: u32) -> Option<&T> {
+    pub fn get(&self, index: u32) -> Option<&T> {
         let (bucket, at) = place(index);
         self.buckets[bucket].get()?[at].get()
     }
 
     /// What is at an index, made when nothing is.
-    pub(super) fn get_or_init(&self, index: u32, make: impl FnOnce() -> T) -> &T {
+    pub fn get_or_init(&self, index: u32, make: impl FnOnce() -> T) -> &T {
         let (bucket, at) = place(index);
         self.bucket(bucket)[at].get_or_init(make)
     }
 
     /// Fills a place that nobody has filled (buckets 1).
-    pub(super) fn fill(&self, index: u32, element: T) -> &T {
+    pub fn fill(&self, index: u32, element: T) -> &T {
         let (bucket, at) = place(index);
         let place = &self.bucket(bucket)[at];
         assert!(place.set(element).is_ok(), "a place is filled once (buckets 1)");
@@ -55,7 +55,7 @@ impl<T> Buckets<T> {
     }
 
     /// All that is there, by index.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let bucket = |number: usize| {
             let first = (1u64 << (number as u32 + FIRST_BITS)) - (1 << FIRST_BITS);
             let places = self.buckets[number].get().map_or(&[][..], |bucket| &bucket[..]);

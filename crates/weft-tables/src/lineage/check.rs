@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use weft_format::{Result, Timestamp, Value};
 
+use super::gate::Holder;
 use super::layout::Layout;
 use super::store::Store;
 
@@ -12,7 +13,7 @@ impl Store {
     pub(super) fn check_all(&self) -> Result<Vec<String>> {
         // No job and no write may come between the looks.
         let _editing = self.editing.lock();
-        let _closed = self.close();
+        let _closed = self.close(Holder::Look);
         let layout = self.layout();
         let mut wrong = Vec::new();
         for file in layout.base.files() {

@@ -22,5 +22,6 @@ faults! {
     SEE_UNBORN "Rows of a bulk load are seen by snapshots from before its commit.";
     FORGET_LOADED "A merge does not list the files of the bulk loads that its cut has reached.";
     KEEP_NEWEST_ROW_ID "A merge of keys keeps the newest row id of a key alone.";
+    MERGE_HOLDS_GATE "A merge keeps writers out while it works.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

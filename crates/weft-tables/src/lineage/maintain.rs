@@ -8,6 +8,7 @@ use weft_format::{Error, Result, Timestamp};
 use weft_kernel::TableDef;
 
 use super::files::OpenFile;
+use super::gate::Holder;
 use super::job_kinds::{MERGE, MERGE_HISTORY, MERGE_KEYS};
 use super::layout::Layout;
 use super::status;
@@ -41,7 +42,7 @@ impl Upkeep for Store {
 
     fn durable_cut(&self) -> Timestamp {
         // No writer is between its change and its note, so an installation is noted or will be published later.
-        let _closed = self.close();
+        let _closed = self.close(Holder::Look);
         let cut = self.cut();
         if self.last_change() > cut && !self.is_dropped() { cut } else { Timestamp::MAX }
     }

@@ -27,6 +27,7 @@ use weft_kernel::step::reached;
 use super::base::Base;
 use super::faults;
 use super::files::{OpenFile, paced_builder};
+use super::gate::Holder;
 use super::key_run::KeyRun;
 use super::layout::Layout;
 use super::merge_segment::SegmentChange;
@@ -83,6 +84,7 @@ impl Store {
 
     fn merge_tails(&self, layout: &Layout, tails: &Arc<Tails>) -> Result<()> {
         let to = tails.frozen_at().expect("mergeable tails are frozen (merge 1)");
+        let _closed = active(faults::MERGE_HOLDS_GATE).then(|| self.close(Holder::Merge));
         let (base, shape) = (&layout.base, self.shape());
         let limit = self.forgettable(to, base.known_from);
         let mut outcome = Outcome { cut: Some(to), known_from: limit.max(base.known_from), ..Outcome::default() };

@@ -13,6 +13,7 @@ use weft_kernel::method::{Method, TableContext};
 use weft_kernel::step::Step;
 
 use super::faults;
+use super::gate::GateWaits;
 use super::job_kinds;
 use super::options::Options;
 use super::payload::FileSet;
@@ -21,12 +22,21 @@ use super::steps;
 use super::store::Store;
 
 /// The method `lineage`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LineageMethod;
+#[derive(Clone, Debug, Default)]
+pub struct LineageMethod {
+    gate_waits: Arc<GateWaits>,
+}
+
+impl LineageMethod {
+    /// How often and how long writers of its tables have waited at their gates.
+    pub fn gate_waits(&self) -> &GateWaits {
+        &self.gate_waits
+    }
+}
 
 /// The method `lineage`, as an engine takes it.
 pub fn lineage_method() -> Arc<dyn Method> {
-    Arc::new(LineageMethod)
+    Arc::new(LineageMethod::default())
 }
 
 impl Table for Store {
@@ -69,7 +79,7 @@ impl Method for LineageMethod {
     }
 
     fn open(&self, context: TableContext, recovered: RecoveredTable) -> Result<Arc<dyn Table>> {
-        Ok(Arc::new(Store::open(context, &recovered)?))
+        Ok(Arc::new(Store::open(context, &recovered, self.gate_waits.clone())?))
     }
 
     fn fold(&self, payloads: &[Vec<u8>]) -> Result<Vec<u8>> {

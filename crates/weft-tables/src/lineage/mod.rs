@@ -10,7 +10,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `store`, `layout` | the table, its locks; what a reader pins |
+//! | `store`, `gate`, `layout` | the table, its locks; who waits for whom; what a reader pins |
 //! | `buckets`, `record`, `range`, `tails`, `keys` | tails: append-only memory, records, words, keys of new rows |
 //! | `files`, `shapes` | data files of three shapes: pages, keys, history |
 //! | `bulk`, `loaded` | bulk loads: segments and keys at once |
@@ -37,12 +37,14 @@
 //! Source: L-Store (papers/002); where this differs, docs/decisions/2026-11-27-lineage-tables.md says why.
 
 mod base;
-mod buckets;
+
+pub mod buckets;
 mod bulk;
 mod check;
 pub mod faults;
 mod files;
 mod follow;
+mod gate;
 pub mod job_kinds;
 mod key_merge;
 mod key_run;
@@ -76,5 +78,6 @@ mod undo;
 mod version;
 mod write;
 
+pub use gate::{GateWaits, Holder};
 pub use method::{LineageMethod, lineage_method};
 pub use options::Options;

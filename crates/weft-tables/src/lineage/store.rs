@@ -10,7 +10,7 @@
 //! 1. A reader's timestamp is registered before it pins the layout, and it never looks at another.
 //! 2. A commit finds the tails of its timestamp: whoever freezes keeps writers out while the end is fixed, and every
 //!    timestamp that was handed out before is at or below the end.
-//! 3. Nothing that a merge does holds the gate.
+//! 3. Nothing that a merge does holds the gate: waits of writers are counted by whom they wait for (`gate`).
 //!
 //! Concurrency, outermost first: edit lock → gate → layout lock. A job is claimed by its flag.
 //!
@@ -31,6 +31,7 @@ use crate::given_up::GivenUp;
 use super::base::{Base, Summary};
 use super::faults;
 use super::files::OpenFile;
+use super::gate::{Gate, GateWaits, Holder};
 use super::key_run::KeyRun;
 use super::layout::Layout;
 use super::loaded::Built;
@@ -64,7 +65,7 @@ pub(crate) struct Store {
     shape: RwLock<Arc<Shape>>,
     layout: RwLock<Arc<Layout>>,
     /// Writers share it, whoever freezes has it alone (store 2).
-    gate: RwLock<()>,
+    gate: Gate,
     /// Whoever changes what the manifest says of this table.
     pub(super) editing: Mutex<()>,
     /// The row id of the next row that is new.
@@ -82,7 +83,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// A new table, or one that the manifest knows.
-    pub(super) fn open(context: TableContext, recovered: &RecoveredTable) -> Result<Store> {
+    pub(super) fn open(context: TableContext, recovered: &RecoveredTable, gate_waits: Arc<GateWaits>) -> Result<Store> {
         let options = Options::parse(&context.def.options)?;
         let tail_bytes = options.tail_bytes.unwrap_or(context.services.options().row_table_bytes);
         let schema = context.def.schema.clone();
@@ -110,7 +111,7 @@ impl Store {
                 Arc::new(new_tails(&context, &options, 0, recovered.cut.next())),
                 Timestamp(0),
             ))),
-            gate: RwLock::new(()),
+            gate: Gate::new(gate_waits),
             editing: Mutex::new(()),
             next_row_id: AtomicU64::new(next_row_id),
             last_change: AtomicU64::new(recovered.cut.0),
@@ -156,12 +157,12 @@ impl Store {
 
     /// Lets a writer in: tails are not frozen meanwhile (store 2).
     pub(super) fn enter(&self) -> impl Drop + '_ {
-        self.gate.read()
+        self.gate.enter(&*self.context.env.clock)
     }
 
     /// Keeps writers out.
-    pub(super) fn close(&self) -> impl Drop + '_ {
-        self.gate.write()
+    pub(super) fn close(&self, holder: Holder) -> impl Drop + '_ {
+        self.gate.close(holder)
     }
 
     /// A row id that no row has.
@@ -221,7 +222,7 @@ impl Store {
     /// nobody is writing.
     pub(super) fn freeze_active(&self, is_wanted: impl FnOnce(&Layout) -> bool) {
         let number = self.layout().active.number + 1;
-        let _gate = self.close();
+        let _gate = self.close(Holder::Freeze);
         let layout = self.layout();
         if layout.active.number >= number || layout.active.record_count() == 0 || !is_wanted(&layout) {
             return;

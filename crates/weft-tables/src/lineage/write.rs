@@ -20,6 +20,7 @@ use weft_kernel::fault::active;
 use weft_kernel::read_again;
 
 use super::faults;
+use super::gate::Holder;
 use super::layout::Layout;
 use super::read::row_id_of;
 use super::record::Record;
@@ -68,7 +69,7 @@ impl Write for Store {
     }
 
     fn give_up(&self, ts: Timestamp, error: &Error) -> bool {
-        let _closed = self.close();
+        let _closed = self.close(Holder::GiveUp);
         self.given_up.set(ts, error);
         // Given up 3.
         self.note_change(ts);
