@@ -19,5 +19,7 @@ faults! {
     FORGET_TOO_EARLY "A job forgets what a registered snapshot still sees.";
     READ_TAILS_BELOW_CUT "A snapshot below the base's cut reads the base as if it were of its time.";
     REUSE_ROW_IDS "The row ids of a segment that is gone are given again while keys name them.";
+    VERSIONS_END_WITH_MERGE "The newest version of a row ends with the merge that wrote its page.";
+    LOSE_ENDED_VERSIONS "Versions that have ended are left out while they are in tails.";
     LOSE_KEYS "A merge does not keep the row ids of new keys.";
 }

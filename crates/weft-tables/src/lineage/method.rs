@@ -47,7 +47,7 @@ impl Table for Store {
     }
 
     fn versions(&self) -> Option<&dyn Versions> {
-        None
+        Some(self)
     }
 }
 

@@ -77,8 +77,21 @@ impl Layout {
         if record.kind == Kind::Delete {
             return Some(None);
         }
+        Some(Some(self.version_of_record(row_id, at, record)))
+    }
+
+    /// The changes of a row in tails at or before a timestamp, newest first, each with the place of its tails.
+    pub(super) fn changes(&self, row_id: u64, upto: Timestamp) -> impl Iterator<Item = (usize, &Record)> {
+        self.tails().enumerate().flat_map(move |(at, tails)| {
+            let newest = tails.find(row_id, upto);
+            std::iter::successors(newest, move |record| tails.before(row_id, record)).map(move |record| (at, record))
+        })
+    }
+
+    /// The version that begins with a record of a row, which is no deletion.
+    pub(super) fn version_of_record<'a>(&'a self, row_id: u64, at: usize, record: &'a Record) -> Version<'a> {
         let page = self.base.place(row_id);
-        Some(Some(Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }))
+        Version { layout: self, row_id, since: record.ts, head: Head::Tail(at, record), page }
     }
 
     /// The version that a row of a page had, given what was replaced later, earliest first; the row was there.

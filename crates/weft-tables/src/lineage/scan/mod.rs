@@ -23,7 +23,7 @@ use weft_contract::{Partition, ScanOutput, ScanRequest, TableStatistics};
 use weft_format::{Result, Schema};
 
 use self::partition::BlockPartition;
-use self::plan::Plan;
+pub(super) use self::plan::{Plan, RowIds};
 use super::store::Store;
 
 impl Store {

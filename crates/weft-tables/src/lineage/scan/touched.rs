@@ -24,23 +24,28 @@ impl Plan {
     pub(super) fn touched(&self, rows: RowIds) -> Result<Touched> {
         let mut touched = Touched::new();
         let read_ts = self.read_ts();
+        self.add_recorded(&rows, |row_id| {
+            touched.entry(row_id).or_default();
+        });
+        if read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT) {
+            self.add_changed(&rows, &mut touched)?;
+        }
+        Ok(touched)
+    }
+
+    /// Rows among some with a record that the snapshot sees.
+    pub(in crate::lineage) fn add_recorded(&self, rows: &RowIds, mut add: impl FnMut(u64)) {
+        let read_ts = self.read_ts();
         for tails in self.tails_seen() {
             let range_rows = u64::from(tails.range_rows());
             for number in rows.start / range_rows..=(rows.end - 1) / range_rows {
                 let Some(range) = tails.range(number).filter(|range| !range.is_after(read_ts)) else { continue };
                 let first = number * range_rows;
                 let slots = (rows.start.max(first) - first) as u32..(rows.end.min(first + range_rows) - first) as u32;
-                for slot in range.touched(slots) {
-                    if range.find(slot, read_ts).is_some() {
-                        touched.entry(first + u64::from(slot)).or_default();
-                    }
-                }
+                let is_seen = |slot: &u32| range.find(*slot, read_ts).is_some();
+                range.touched(slots).filter(is_seen).for_each(|slot| add(first + u64::from(slot)));
             }
         }
-        if read_ts < self.layout.base.cut && !active(faults::READ_TAILS_BELOW_CUT) {
-            self.add_changed(&rows, &mut touched)?;
-        }
-        Ok(touched)
     }
 
     /// Rows of pages that were changed later than the snapshot.
